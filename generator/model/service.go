@@ -1,0 +1,65 @@
+// Package model is the plain data that scan reads from source, check judges and emit writes.
+//
+// Nothing here points into go/ast or go/types: a model can be compared, printed and
+// written to a manifest. Lists are in the order of names unless a field says otherwise.
+package model
+
+// Service is what one package serves: everything mcpgen knows about a package with directives.
+type Service struct {
+	Package   string     // import path
+	Name      string     // the name in the package clause
+	Dir       string     // absolute directory of the package
+	Module    string     // path of the module that holds it
+	Server    Server     //
+	Roles     Roles      //
+	Tools     []Tool     // by tool name
+	Ignored   []Ignored  // by handler
+	Receivers []Receiver // by type name: the parameters of Toolset
+	Scope     []string   // package-level names that the author's own files declare, sorted
+	Guards    []Guard    // what the compiler watches over, in the order it is written
+	Fresh     Fresh      // what the generated test watches over
+}
+
+// Server is what //mcp:server says.
+type Server struct {
+	Name    string // default: the package name
+	Title   string
+	Version string
+	App     string // the app label of permission strings
+	Prefix  string // stands before every tool name
+	Pos     Position
+}
+
+// Roles is the role hierarchy.
+type Roles struct {
+	Names []string // lowest first
+	// Own says that the package declares a hierarchy or names a role of the default
+	// one. A package whose rules name no role fits any hierarchy.
+	Own bool
+	// Type is the named integer type of a const block marked //mcp:roles, or empty for a chain.
+	Type string
+	Pos  Position
+}
+
+// Ignored is a handler that //mcp:ignore takes out.
+type Ignored struct {
+	Handler string // as in "Service.Reindex"
+	Reason  string
+	Pos     Position
+}
+
+// Receiver is one parameter of the generated Toolset function.
+type Receiver struct {
+	Type      string // type name, as in "Service"
+	Pointer   bool   // the parameter is *Type
+	Interface bool   // Type is an interface
+	Param     string // parameter name, free of keywords and package-level names
+}
+
+// Position is a place in a source file. Line and Col count from 1, Col in bytes.
+// The zero Position is no place.
+type Position struct {
+	File      string // absolute
+	Line, Col int
+	EndCol    int // exclusive, on the same line; 0 when unknown
+}

@@ -1,0 +1,111 @@
+package model
+
+import (
+	"time"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Tool is one annotated handler.
+type Tool struct {
+	Name        string // MCP tool name, prefix included
+	Const       string // name of the generated constant, as in "ToolGetByID"
+	Title       string
+	Description string // from the doc comment, without directives
+	Handler     Handler
+	Access      Access
+	Denial      string // "", "conceal" or "forbid"; empty is the server's choice
+	Hints       Hints
+	Limits      Limits
+	Input       Input
+	Output      Output
+	Pos         Position // of the //mcp:tool directive
+}
+
+// Handler is the Go func, method or interface method that answers a tool.
+type Handler struct {
+	Name string // Go name of the func or method, as in "GetByID"
+	Recv string // receiver type name, empty for a function
+	// PointerRecv says that the method is declared on the pointer.
+	PointerRecv bool
+	// SDK says that the handler has go-sdk's own shape:
+	// func(ctx, *mcp.CallToolRequest, In) (*mcp.CallToolResult, Out, error).
+	SDK       bool
+	Signature Expr // the func type, without receiver, for the signature guard
+	Pos       Position
+}
+
+// String is the handler's name in messages and in the manifest: "Service.GetByID" or "ReadFile".
+func (h Handler) String() string {
+	if h.Recv == "" {
+		return h.Name
+	}
+	return h.Recv + "." + h.Name
+}
+
+// Access is the effective access rule of a tool, defaults of type and package applied.
+type Access struct {
+	Public        bool
+	Authenticated bool
+	MinRole       string   // a role of the hierarchy, "lowest", "highest" or empty
+	Scopes        []string // sorted; all are required
+	Action        string   // as written or derived from the handler's name; "none" takes the tool out; empty is no rule
+	Object        string
+	Permission    string // computed: <app>.<action>_<object>; empty where Action is empty or none
+	Constrained   bool   // the handler honours object constraints
+}
+
+// Hints are MCP tool annotations. nil was not written and is not sent.
+type Hints struct {
+	ReadOnly, Destructive, Idempotent, OpenWorld *bool
+}
+
+// Limits bound one call.
+type Limits struct {
+	Timeout time.Duration // never zero: 30 s where nothing is written
+}
+
+// InputKind says how arguments become the handler's parameters.
+type InputKind int
+
+const (
+	NoInput     InputKind = iota // func(ctx): the empty object
+	StructInput                  // one input value
+	PlainInput                   // plain parameters: the input object is generated from their names
+)
+
+// Input is what a tool takes.
+type Input struct {
+	Kind    InputKind
+	Type    Expr    // StructInput: the type without pointer
+	Pointer bool    // StructInput: the handler takes *Type
+	Name    string  // unexported base of generated identifiers, one per type: "getByIDInput"
+	Params  []Param // PlainInput: in the order of the signature
+	Schema  *jsonschema.Schema
+}
+
+// Param is one plain parameter.
+type Param struct {
+	Name     string // JSON property, snake_case
+	Go       string // Go parameter name as in the signature
+	Field    string // exported field of the generated input struct
+	Type     Expr   // as in the signature
+	Required bool
+}
+
+// OutputKind says how a result becomes structured content.
+type OutputKind int
+
+const (
+	NoOutput      OutputKind = iota // the handler returns an error alone
+	ObjectOutput                    // the result is a JSON object
+	WrappedOutput                   // anything else, sent as {"result": …}
+)
+
+// Output is what a tool returns.
+type Output struct {
+	Kind   OutputKind
+	Type   Expr
+	Name   string             // unexported base of generated identifiers, one per type
+	Schema *jsonschema.Schema // of what is sent, the wrapping included; nil for any
+}

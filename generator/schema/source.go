@@ -1,0 +1,42 @@
+// Package schema turns Go types into the JSON Schemas of tools, as invopop's Reflector would
+// at run time, and then makes them fit for MCP clients.
+package schema
+
+import "go/types"
+
+// Source answers what go/types does not know about a declaration: its comments and const
+// blocks. Objects may come from export data; answers are found by package path and name.
+type Source interface {
+	// TypeDoc is the doc comment of a named type as plain text, directives removed.
+	TypeDoc(name *types.TypeName) string
+	// FieldDoc is the comment of a field of a named struct type, doc comment before line
+	// comment, as plain text. path names the field from the type inwards: one element for a
+	// field of the struct itself, more for fields of anonymous structs within it.
+	FieldDoc(owner *types.TypeName, path ...string) string
+	// Enum returns the constants of a string type of the same module when two or more stand
+	// in one const block, in source order, and nil otherwise.
+	Enum(name *types.TypeName) []*types.Const
+	// Local reports whether a package belongs to a module of this run: its types can be
+	// edited together with the handlers.
+	Local(pkg *types.Package) bool
+}
+
+// Problem is a part of a type that has no static schema.
+type Problem struct {
+	Kind ProblemKind
+	// Path names the offending part from the root type inwards: "GetByIDInput.Filter.Match".
+	Path string
+	// Obj is the innermost field or type name that has a position, or nil.
+	Obj     types.Object
+	Message string // one line, no full stop
+	Cure    string // one line
+}
+
+// ProblemKind sorts problems into the diagnostics that report them.
+type ProblemKind int
+
+const (
+	UnsupportedType ProblemKind = iota // func, chan, complex, unsafe pointer, non-string map key …
+	BadTag                             // unknown key, unparsable or contradictory value
+	HookedType                         // JSONSchema and friends: known at run time only
+)

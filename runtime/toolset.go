@@ -1,0 +1,81 @@
+// Package runtime serves generated toolsets over MCP: it shows each caller the tools the
+// compiled table allows and enforces the same table on every call.
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Contract1_RunGoGenerate is named by generated code, so that code generated for another
+// runtime does not compile and the compiler's message says what to run.
+const Contract1_RunGoGenerate = 1
+
+// Generated is what generated code says of one package. It is written by mcpgen, not by hand.
+type Generated struct {
+	Package   string // import path
+	Server    ServerInfo
+	Table     access.Table
+	Receivers []any // the arguments of Toolset: none may be nil
+	Tools     []Tool
+}
+
+// ServerInfo names the server to clients.
+type ServerInfo struct {
+	Name, Title, Version string
+}
+
+// Tool is one generated tool: what clients see of it and the closure that answers calls.
+type Tool struct {
+	Name, Title, Description string
+	Input                    string // JSON Schema of the arguments, an object
+	Output                   string // JSON Schema of the structured content; empty for none
+	Annotations              *mcp.ToolAnnotations
+	Timeout                  time.Duration
+	Call                     func(context.Context, Call) (Result, error)
+}
+
+// Call is one decided call on its way to a handler.
+type Call struct {
+	Arguments json.RawMessage      // the arguments object; {} where the client sent none
+	Request   *mcp.CallToolRequest // for handlers of go-sdk's own shape; carries no token
+}
+
+// Toolset is what one package serves. Its rules cannot be edited at run time.
+type Toolset struct {
+	generated Generated
+}
+
+// NewToolset is called by generated code.
+func NewToolset(g Generated) Toolset { return Toolset{generated: g} }
+
+// Result is what a handler answered.
+type Result struct {
+	native  *mcp.CallToolResult
+	out     any
+	hasOut  bool
+	wrapped bool
+}
+
+// Structured returns a result that is a JSON object.
+func Structured(out any, err error) (Result, error) {
+	return Result{out: out, hasOut: true}, err
+}
+
+// Wrapped returns any other result as {"result": …}.
+func Wrapped(out any, err error) (Result, error) {
+	return Result{out: out, hasOut: true, wrapped: true}, err
+}
+
+// Done returns the result of a handler that answers with an error alone.
+func Done(err error) (Result, error) { return Result{}, err }
+
+// Native returns the result of a handler of go-sdk's own shape.
+func Native(res *mcp.CallToolResult, out any, err error) (Result, error) {
+	return Result{native: res, out: out, hasOut: out != nil}, err
+}
