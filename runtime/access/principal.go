@@ -1,0 +1,58 @@
+package access
+
+// Principal is who is calling: the one value that every decision reads.
+//
+// The zero Principal is an anonymous caller. Identity sources document how they fill each field.
+type Principal struct {
+	// Issuer is who vouches for the subject: a token's iss claim, the name of a mapping, or
+	// empty for a principal that the program itself wrote down.
+	Issuer string
+	// Subject names the caller, stable and unique with Issuer. A principal without one is
+	// anonymous, whatever else it holds.
+	Subject string
+	// Client is the OAuth client or the program that calls, unique with Issuer. Empty means
+	// the subject; see [Principal.ClientID].
+	Client string
+	// Role is one name of the hierarchy. A name that the hierarchy does not have counts as none.
+	Role string
+	// Scopes, Groups, Orgs and Teams are what the caller has. Empty means none, never all.
+	Scopes []string
+	Groups []string
+	Orgs   []Membership
+	Teams  []Membership
+}
+
+// Membership is a place in an organisation or a team.
+type Membership struct {
+	Name     string
+	Standing Standing
+}
+
+// Standing is what a member is in its organisation or team.
+type Standing string
+
+// The standings, highest first.
+const (
+	Owner  Standing = "owner"
+	Admin  Standing = "admin"
+	Lead   Standing = "lead"
+	Member Standing = "member"
+)
+
+// Anonymous reports whether nobody vouches for the caller.
+func (p Principal) Anonymous() bool { return p.Subject == "" }
+
+// ClientID is the client, or the subject where no client is named. Records and grants are
+// kept under it, together with Issuer.
+func (p Principal) ClientID() string {
+	if p.Client != "" {
+		return p.Client
+	}
+	return p.Subject
+}
+
+// IsZero reports whether nothing at all is set.
+func (p Principal) IsZero() bool {
+	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.Role == "" &&
+		len(p.Scopes) == 0 && len(p.Groups) == 0 && len(p.Orgs) == 0 && len(p.Teams) == 0
+}

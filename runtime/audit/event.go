@@ -1,0 +1,85 @@
+// Package audit records what was decided: one event for each call of a tool and one for each
+// list.
+//
+// An event says who asked, for what, how it was decided and how it ended. It never holds the
+// value of an argument, a result or a credential. The server writes it before the answer
+// leaves, and a call whose event cannot be written is not answered.
+package audit
+
+import (
+	"context"
+	"time"
+)
+
+// Type says what kind of request an event is about.
+type Type string
+
+const (
+	ToolCall Type = "tool_call"
+	ToolList Type = "tool_list"
+)
+
+// Status says how a request ended.
+type Status string
+
+const (
+	OK      Status = "ok"      // answered
+	Failed  Status = "failed"  // allowed, and the handler answered with an error
+	Timeout Status = "timeout" // allowed, and cut off at the tool's time limit
+	Crashed Status = "crashed" // allowed, and the handler panicked or returned what cannot be sent
+	Denied  Status = "denied"  // refused by the table
+	Invalid Status = "invalid" // refused before it was a question of access: a bad cursor, a forged state
+)
+
+// Event is one record. Its JSON form is the line that [JSONLines] writes.
+type Event struct {
+	Time      time.Time `json:"timestamp"`
+	Type      Type      `json:"event_type"`
+	RequestID string    `json:"request_id"` // made by the server, unique; not the client's JSON-RPC id
+
+	Issuer    string `json:"issuer,omitempty"`
+	Principal string `json:"principal,omitempty"` // the subject; empty for an anonymous caller
+	Client    string `json:"client,omitempty"`
+	Role      string `json:"role,omitempty"`
+
+	// Tool is the name that was asked for, cut to 128 bytes. It exists only if Axis is not "unknown".
+	Tool      string     `json:"tool,omitempty"`
+	Arguments []Argument `json:"arguments,omitempty"`
+
+	Status Status `json:"status"`
+	// Axis is the part of the tool's rule that decided: role, scopes, authentication, public,
+	// rule, or unknown where there is no such tool.
+	Axis string `json:"axis,omitempty"`
+	// Missing says what a refused caller lacked, as in "needs role Manager".
+	Missing string `json:"missing,omitempty"`
+
+	// Visible and Total count the tools of a list: shown to the caller, and of the server.
+	Visible int `json:"visible,omitempty"`
+	Total   int `json:"total,omitempty"`
+
+	// Milliseconds is how long it took, with a fraction.
+	Milliseconds float64 `json:"execution_time_ms"`
+}
+
+// Argument is one top-level argument of a call, without its value.
+type Argument struct {
+	Name string `json:"name"` // cut to 64 bytes
+	// Bytes is the size of the value's JSON text.
+	Bytes int `json:"bytes"`
+	// Digest is "sha256:" and the hexadecimal SHA-256 of the value's JSON text as it was sent.
+	// It shows that two calls had the same value. It does not hide a value that can be guessed.
+	Digest string `json:"digest"`
+}
+
+// Sink takes events. Record returns once the event is as safe as the sink makes it; an error
+// makes the server refuse the request that the event is about. It is called from many
+// goroutines at once, and ctx ends when the server no longer waits.
+type Sink interface {
+	Record(ctx context.Context, event Event) error
+}
+
+// SinkFunc is a function that is a [Sink].
+type SinkFunc func(ctx context.Context, event Event) error
+
+// Record calls f.
+func (f SinkFunc) Record(ctx context.Context, event Event) error { return f(ctx, event) }

@@ -1,0 +1,98 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+)
+
+// Slog writes events to a logger at level info, as the message "audit" with the event's fields.
+// It is as safe as the logger's handler, and like it: slog does not tell whether a line
+// could be written, so choose [JSONLines] where a lost record must refuse the call.
+func Slog(logger *slog.Logger) Sink {
+	return SinkFunc(func(ctx context.Context, e Event) error {
+		if logger == nil {
+			return errors.New("audit.Slog has no logger")
+		}
+		attrs := make([]slog.Attr, 0, 16)
+		attrs = append(attrs,
+			slog.Time("timestamp", e.Time),
+			slog.String("event_type", string(e.Type)),
+			slog.String("request_id", e.RequestID),
+		)
+		text := func(key, value string) {
+			if value != "" {
+				attrs = append(attrs, slog.String(key, value))
+			}
+		}
+		text("issuer", e.Issuer)
+		text("principal", e.Principal)
+		text("client", e.Client)
+		text("role", e.Role)
+		text("tool", e.Tool)
+		if len(e.Arguments) > 0 {
+			attrs = append(attrs, slog.Any("arguments", e.Arguments))
+		}
+		text("status", string(e.Status))
+		text("axis", e.Axis)
+		text("missing", e.Missing)
+		if e.Type == ToolList {
+			attrs = append(attrs, slog.Int("visible", e.Visible), slog.Int("total", e.Total))
+		}
+		attrs = append(attrs, slog.Float64("execution_time_ms", e.Milliseconds))
+		logger.LogAttrs(ctx, slog.LevelInfo, "audit", attrs...)
+		return nil
+	})
+}
+
+// JSONLines writes each event as one line of JSON. Lines of concurrent calls do not mix. A
+// line that could be written only in part is reported as an error, and the next one starts
+// on a line of its own.
+func JSONLines(w io.Writer) Sink { return &jsonLines{w: w} }
+
+type jsonLines struct {
+	mu   sync.Mutex
+	w    io.Writer
+	torn bool // the last line is incomplete
+}
+
+func (s *jsonLines) Record(_ context.Context, e Event) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("audit: encode the event: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	n, err := s.w.Write(append(line, '\n'))
+	if err == nil && n <= len(line) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		s.torn = s.torn || n > 0
+		return fmt.Errorf("audit: write the event: %w", err)
+	}
+	s.torn = false
+	return nil
+}
+
+// Multi writes each event to all sinks, in order, and reports the errors of all of them.
+func Multi(sinks ...Sink) Sink {
+	return SinkFunc(func(ctx context.Context, e Event) error {
+		var errs []error
+		for _, sink := range sinks {
+			if sink == nil {
+				errs = append(errs, errors.New("audit.Multi has a nil sink"))
+				continue
+			}
+			errs = append(errs, sink.Record(ctx, e))
+		}
+		return errors.Join(errs...)
+	})
+}

@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// record is the carrier: what the front found out about one message. It travels with the
+// message in TokenInfo.Extra, on HTTP and stdio alike; the guard reads it from there and
+// from nowhere else. Its type is not exported, so that nobody else can make one.
+type record struct {
+	principal access.Principal
+	expires   time.Time   // of the credential; zero never
+	header    http.Header // of the HTTP request, without credentials; nil on stdio
+	requestID string
+	started   time.Time
+
+	// What the dispatch closure found, for the audit. One message is one call, and its
+	// closure runs at most once at a time.
+	outcome audit.Status
+	reached bool // the dispatch closure of this server answered
+}
+
+const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"
+
+func newRecord(p access.Principal, expires time.Time, header http.Header) *record {
+	return &record{principal: p, expires: expires, header: header, requestID: rand.Text(), started: time.Now()}
+}
+
+// tokenInfo is the record in the form that go-sdk carries. The user id binds sessions to
+// their user and is never empty, since go-sdk binds nothing to an empty one.
+func (r *record) tokenInfo() *auth.TokenInfo {
+	user := "anonymous"
+	if !r.principal.Anonymous() {
+		user = "principal\x00" + r.principal.Issuer + "\x00" + r.principal.Subject
+	}
+	return &auth.TokenInfo{UserID: user, Extra: map[string]any{carrierKey: r}}
+}
+
+// expired reports whether the credential has ended since it was verified.
+func (r *record) expired() bool {
+	return !r.expires.IsZero() && !time.Now().Before(r.expires)
+}
+
+// recordOf returns the record that came with a message, or nil. Without one nothing is served.
+func recordOf(extra *mcp.RequestExtra) *record {
+	if extra == nil || extra.TokenInfo == nil {
+		return nil
+	}
+	r, _ := extra.TokenInfo.Extra[carrierKey].(*record)
+	return r
+}
+
+type recordKey struct{}
+
+// Caller returns who is calling, from the context that a handler was given. It reports false
+// outside of a call. An anonymous caller is the zero Principal.
+//
+// The context holds no credential. Contexts that go-sdk's own auth package reads are empty for handlers: what
+// it would say there is the session's creator, not the caller.
+func Caller(ctx context.Context) (access.Principal, bool) {
+	r, ok := ctx.Value(recordKey{}).(*record)
+	if !ok {
+		return access.Principal{}, false
+	}
+	return r.principal, true
+}
+
+// handlerContext is what handlers get: the call's record, and no TokenInfo, since the one in
+// a session's context is its creator's.
+type handlerContext struct {
+	context.Context
+	record *record
+}
+
+func (c handlerContext) Value(key any) any {
+	if _, ok := key.(recordKey); ok {
+		return c.record
+	}
+	v := c.Context.Value(key)
+	if _, ok := v.(*auth.TokenInfo); ok {
+		return nil
+	}
+	return v
+}

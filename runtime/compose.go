@@ -1,0 +1,163 @@
+package runtime
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// composed is what a server serves: the toolsets joined, checked and indexed.
+type composed struct {
+	info  ServerInfo
+	table access.Table
+	tools map[string]*tool
+	// permissions are the tools with an action= that is recorded and not enforced, sorted.
+	permissions []string
+}
+
+// compose joins toolsets with the rules of an adopted server and reports all that is wrong with them.
+func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
+	var errs []error
+	var parts []access.Part
+	c := composed{tools: map[string]*tool{}}
+	if len(toolsets) == 0 && len(further) == 0 {
+		errs = append(errs, errors.New("no toolset: pass what the generated Toolset functions return"))
+	}
+	for i, set := range toolsets {
+		g := set.generated
+		if g.Package == "" && len(g.Tools) == 0 {
+			errs = append(errs, fmt.Errorf("toolset %d is empty: pass what a generated Toolset function returns", i+1))
+			continue
+		}
+		if c.info == (ServerInfo{}) {
+			c.info = g.Server
+		}
+		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
+		errs = append(errs, checkGenerated(g)...)
+		for _, t := range g.Tools {
+			built, err := newTool(t)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("package %s: tool %q: %w", g.Package, t.Name, err))
+			}
+			c.tools[t.Name] = built
+		}
+	}
+	table, err := access.Compose(append(parts, further...)...)
+	if err != nil {
+		return composed{}, errors.Join(append(errs, err)...)
+	}
+	c.table = table
+	for _, rule := range table.Rules {
+		if rule.Permission != "" {
+			c.permissions = append(c.permissions, rule.Tool)
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// checkGenerated reports what is wrong between one package's tools and its rules.
+func checkGenerated(g Generated) []error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("package %s: "+format, append([]any{g.Package}, args...)...))
+	}
+	for i, receiver := range g.Receivers {
+		if isNil(receiver) {
+			bad("argument %d of Toolset is nil: pass a value that answers the calls", i+1)
+		}
+	}
+	rules := map[string]bool{}
+	for _, rule := range g.Table.Rules {
+		rules[rule.Tool] = true
+		if permissionOnly(rule) {
+			bad("tool %q has no rule but %s, which only permission-aware discovery enforces: add authenticated, minrole= or scopes= to its //mcp:tool, and run go generate",
+				rule.Tool, rule.Permission)
+		}
+	}
+	served := map[string]bool{}
+	for _, t := range g.Tools {
+		if served[t.Name] {
+			bad("tool %q stands twice: run go generate", t.Name)
+		}
+		served[t.Name] = true
+		if !rules[t.Name] {
+			bad("tool %q has no rule in the table: run go generate", t.Name)
+		}
+	}
+	for _, rule := range g.Table.Rules {
+		if !served[rule.Tool] {
+			bad("the rule of %q has no tool: run go generate", rule.Tool)
+		}
+	}
+	if g.Server.Name == "" {
+		bad("the server has no name: write //mcp:server name= and run go generate")
+	}
+	return errs
+}
+
+// permissionOnly reports whether a rule asks for nothing but a permission, which this
+// version records and does not enforce.
+func permissionOnly(rule access.Rule) bool {
+	return rule.Permission != "" && !rule.Public && !rule.Authenticated && rule.MinRole == 0 && len(rule.Scopes) == 0
+}
+
+func checkTool(t Tool) error {
+	var errs []error
+	if err := checkName(t.Name); err != nil {
+		errs = append(errs, err)
+	}
+	if t.Call == nil {
+		errs = append(errs, errors.New("nothing answers its calls: run go generate"))
+	}
+	if t.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("its timeout is %s: use a positive one, or 0 for %s", t.Timeout, DefaultTimeout))
+	}
+	var input struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal([]byte(t.Input), &input); err != nil {
+		errs = append(errs, fmt.Errorf("its input schema is not JSON (%w): run go generate", err))
+	} else if input.Type != "object" {
+		errs = append(errs, errors.New(`its input schema is not of type "object": run go generate`))
+	}
+	return errors.Join(errs...)
+}
+
+// checkName holds a name against the rule of the protocol for tool names (specification
+// 2025-11-25, server/tools: 1 to 128 of A-Z a-z 0-9 _ - and the dot).
+func checkName(name string) error {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+	if name == "" || len(name) > 128 {
+		return errors.New("not a tool name: use 1 to 128 letters, digits, _, - and .")
+	}
+	for _, r := range name {
+		if !strings.ContainsRune(letters, r) {
+			return errors.New("not a tool name: use 1 to 128 letters, digits, _, - and .")
+		}
+	}
+	return nil
+}
+
+// isNil reports whether v is nil or an interface that holds a nil pointer, map, func or the like.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Slice, reflect.Chan, reflect.Interface:
+		return r.IsNil()
+	}
+	return false
+}
+
+func (t Tool) timeout() time.Duration {
+	if t.Timeout == 0 {
+		return DefaultTimeout
+	}
+	return t.Timeout
+}

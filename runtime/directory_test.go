@@ -1,0 +1,233 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// The roles of the directory, as generated code declares them.
+const (
+	viewer access.Role = iota + 1
+	member
+	manager
+	admin
+)
+
+// person is what the tools of the directory return.
+type person struct {
+	ID   string   `json:"id"`
+	Tags []string `json:"tags"`
+}
+
+const (
+	anyInput     = `{"type":"object","properties":{"id":{"type":"string"}},"additionalProperties":false}`
+	personOutput = `{"type":"object","properties":{"id":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}}},"required":["id","tags"],"additionalProperties":false}`
+)
+
+// desk answers the calls of the directory.
+type desk struct{}
+
+func (*desk) find(_ context.Context, id string) (person, error) {
+	if id == "nobody" {
+		return person{}, errors.New("no such person")
+	}
+	return person{ID: id}, nil
+}
+
+// directory is a toolset as mcpgen writes them: six tools over four roles.
+func directory(d *desk) runtime.Toolset {
+	call := func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		var in struct {
+			ID string `json:"id"`
+		}
+		if err := json.Unmarshal(call.Arguments, &in); err != nil {
+			return runtime.Result{}, err
+		}
+		return runtime.Structured(d.find(ctx, in.ID))
+	}
+	tool := func(name, description string) runtime.Tool {
+		return runtime.Tool{Name: name, Description: description, Input: anyInput, Output: personOutput, Timeout: 30 * time.Second, Call: call}
+	}
+	return runtime.NewToolset(runtime.Generated{
+		Package: "example.com/team", Server: runtime.ServerInfo{Name: "team", Version: "1.0.0"},
+		Table: access.Table{
+			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Rules: []access.Rule{
+				{Tool: "create", MinRole: member},
+				{Tool: "get_all", Authenticated: true},
+				{Tool: "get_by_id", MinRole: viewer},
+				{Tool: "get_public_info", Public: true},
+				{Tool: "promote_to_manager", MinRole: admin},
+				{Tool: "update", MinRole: manager},
+			},
+		},
+		Receivers: []any{d},
+		Tools: []runtime.Tool{
+			tool("create", "create makes a person."),
+			tool("get_all", "get_all returns everybody."),
+			tool("get_by_id", "get_by_id returns one person."),
+			tool("get_public_info", "get_public_info returns what anybody may know."),
+			tool("promote_to_manager", "promote_to_manager makes a person a manager."),
+			tool("update", "update changes a person."),
+		},
+	})
+}
+
+// toolset makes one with the given tools, each open to authenticated callers unless ruled otherwise.
+func toolset(tools []runtime.Tool, rules ...access.Rule) runtime.Toolset {
+	g := runtime.Generated{Package: "example.com/odd", Server: runtime.ServerInfo{Name: "odd", Version: "1"}, Tools: tools}
+	g.Table.Roles = access.DefaultRoles()
+	for _, t := range tools {
+		rule := access.Rule{Tool: t.Name, Authenticated: true}
+		for _, r := range rules {
+			if r.Tool == t.Name {
+				rule = r
+			}
+		}
+		g.Table.Rules = append(g.Table.Rules, rule)
+	}
+	return runtime.NewToolset(g)
+}
+
+// oneTool is a toolset of one tool, open to authenticated callers.
+func oneTool(name string, call func(context.Context, runtime.Call) (runtime.Result, error)) runtime.Toolset {
+	return toolset([]runtime.Tool{{Name: name, Input: `{"type":"object"}`, Call: call}})
+}
+
+// tokens are the users of the directory, one a role, and one whose role nobody knows.
+var tokens = map[string]string{
+	"Viewer": "token-viewer", "Member": "token-member", "Manager": "token-manager", "Admin": "token-admin",
+	"Roleless": "token-roleless",
+}
+
+func principalOf(user string) access.Principal {
+	if user == "" {
+		return access.Principal{}
+	}
+	role := user
+	if user == "Roleless" {
+		role = "viewer" // not a role: names match exactly
+	}
+	return access.Principal{Issuer: "test", Subject: "user-" + user, Role: role}
+}
+
+func users() identity.Source {
+	known := map[string]access.Principal{}
+	for user, token := range tokens {
+		known[identity.HashToken(token)] = principalOf(user)
+	}
+	return identity.Static(known)
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// newServer makes a server of the given toolsets with the test's users.
+func newServer(t testing.TB, options runtime.Options, sets ...runtime.Toolset) *runtime.Server {
+	t.Helper()
+	if options.Logger == nil {
+		options.Logger = quiet()
+	}
+	if options.Identity == nil {
+		options.Identity = users()
+	}
+	s, err := runtime.New(options, sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// serve serves on loopback and returns the endpoint.
+func serve(t testing.TB, s *runtime.Server) string {
+	t.Helper()
+	ts := httptest.NewServer(s.Handler())
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		ts.CloseClientConnections()
+		ts.Close()
+	})
+	return ts.URL + runtime.PathMCP
+}
+
+// withToken sends a bearer token along with every request.
+type withToken struct{ token string }
+
+func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+w.token)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// eras are the protocol versions that the tests speak.
+var eras = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
+
+// connectHTTP is a real client over real HTTP.
+func connectHTTP(t testing.TB, url, token, version string) *mcp.ClientSession {
+	t.Helper()
+	session, err := tryHTTP(t, url, token, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session
+}
+
+func tryHTTP(t testing.TB, url, token, version string) (*mcp.ClientSession, error) {
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(),
+		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken{token}}, MaxRetries: -1},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { session.Close() })
+	if got := session.InitializeResult().ProtocolVersion; got != version {
+		t.Fatalf("asked for protocol %s, negotiated %s", version, got)
+	}
+	return session, nil
+}
+
+// connectIO is a real client over a pair of pipes.
+func connectIO(t testing.TB, s *runtime.Server, principal access.Principal, version string) *mcp.ClientSession {
+	t.Helper()
+	serverIn, clientOut := io.Pipe()
+	clientIn, serverOut := io.Pipe()
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		err := s.RunIO(ctx, serverIn, serverOut, principal)
+		serverOut.Close()
+		ended <- err
+	}()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(),
+		&mcp.IOTransport{Reader: clientIn, Writer: clientOut}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		cancel()
+		t.Fatalf("connecting: %v; the server: %v", err, <-ended)
+	}
+	t.Cleanup(func() {
+		session.Close()
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("RunIO: %v", err)
+		}
+	})
+	return session
+}

@@ -1,0 +1,167 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// grace is how long a handler may take to return once its context has ended, before the call
+// is answered without it.
+const grace = 100 * time.Millisecond
+
+// dispatch is the closure that go-sdk calls for one tool. It decides again, because go-sdk
+// calls it behind the guard's back too: a multi-round-trip request of an older client runs
+// it twice for one message.
+func (s *Server) dispatch(t *tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if req == nil || req.Params == nil {
+			return nil, invalidParams("missing params")
+		}
+		rec := recordOf(req.Extra)
+		if rec == nil {
+			s.log.ErrorContext(ctx, "a call reached a handler without a caller; refused", "tool", t.Name)
+			return nil, unknownTool(t.Name)
+		}
+		rec.reached = true
+		d := s.table.Decide(rec.principal, t.Name)
+		if rec.expired() {
+			d = access.Decision{}
+		}
+		if !d.Allowed {
+			rec.outcome = audit.Denied
+			if d.Axis != "" && s.denial(d) == access.Forbid {
+				return forbidden(t.Name, d), nil
+			}
+			return nil, unknownTool(t.Name)
+		}
+		res, outcome, err := s.run(ctx, t, rec, req)
+		rec.outcome = outcome
+		return res, err
+	}
+}
+
+// answer is what came of one run of a handler.
+type answer struct {
+	res     *mcp.CallToolResult
+	err     error // a JSON-RPC error that the handler chose to answer with
+	outcome audit.Status
+	failure error // what the handler returned, where it is not an answer
+}
+
+// run calls the handler in a goroutine of its own, so that the call is answered at its time
+// limit whether the handler heeds its context or not.
+func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) (*mcp.CallToolResult, audit.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+
+	var abandoned atomic.Bool
+	done := make(chan answer, 1)
+	go func() {
+		a := answer{outcome: audit.Crashed, res: errorResult("internal error")}
+		defer func() {
+			// Also reached by runtime.Goexit, which recover does not see.
+			if p := recover(); p != nil {
+				s.log.ErrorContext(ctx, "a handler panicked", "tool", t.Name, "request_id", rec.requestID,
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				a = answer{outcome: audit.Crashed, res: errorResult("internal error")}
+			}
+			if abandoned.Load() {
+				s.log.WarnContext(ctx, "a handler returned after its call was answered", "tool", t.Name,
+					"request_id", rec.requestID, "after", time.Since(rec.started))
+			}
+			done <- a
+		}()
+		a = s.invoke(handlerContext{ctx, rec}, t, rec, req)
+	}()
+
+	select {
+	case a := <-done:
+		return s.settle(ctx, t, a)
+	case <-ctx.Done():
+	}
+	wait := time.NewTimer(grace)
+	defer wait.Stop()
+	select {
+	case a := <-done:
+		return s.settle(ctx, t, a)
+	case <-wait.C:
+	}
+	abandoned.Store(true)
+	s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
+		slog.String("tool", t.Name), slog.String("request_id", rec.requestID), slog.Duration("timeout", t.Timeout))
+	return s.settle(ctx, t, answer{failure: ctx.Err(), outcome: audit.Failed})
+}
+
+// settle turns what came of a run into what the caller is told.
+func (s *Server) settle(ctx context.Context, t *tool, a answer) (*mcp.CallToolResult, audit.Status, error) {
+	switch {
+	case a.failure == nil:
+		return a.res, a.outcome, a.err
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errorResult(fmt.Sprintf("timed out after %s", t.Timeout)), audit.Timeout, nil
+	case ctx.Err() != nil && errors.Is(a.failure, context.Canceled):
+		return errorResult("the call was cancelled"), audit.Failed, nil
+	}
+	return errorResult(a.failure.Error()), audit.Failed, nil
+}
+
+// invoke calls the handler and finishes what it returns. It runs under recover: a typed nil
+// error panics when it is asked for its words, and results when they are marshalled.
+func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) answer {
+	arguments := req.Params.Arguments
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
+	}
+	result, err := t.Call(ctx, Call{Arguments: arguments, Request: withoutToken(req, rec)})
+	if err != nil {
+		var rpc *jsonrpc.Error
+		if errors.As(err, &rpc) && rpc != nil {
+			return answer{err: wireError(err), outcome: audit.Failed}
+		}
+		// Asking for the words here keeps a panic of Error() inside the recover.
+		text := err.Error()
+		return answer{failure: handlerError{text, err}, outcome: audit.Failed}
+	}
+	res, err := t.result(result)
+	if err != nil {
+		s.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", t.Name,
+			"request_id", rec.requestID, "error", err)
+		return answer{res: errorResult("internal error"), outcome: audit.Crashed}
+	}
+	outcome := audit.OK
+	if res.IsError {
+		outcome = audit.Failed
+	}
+	return answer{res: res, outcome: outcome}
+}
+
+// handlerError is an error whose words are known already.
+type handlerError struct {
+	text string
+	err  error
+}
+
+func (e handlerError) Error() string { return e.text }
+func (e handlerError) Unwrap() error { return e.err }
+
+// withoutToken is the request as a handler of go-sdk's own shape gets it: a copy without
+// TokenInfo, and with the headers that hold no credential.
+func withoutToken(req *mcp.CallToolRequest, rec *record) *mcp.CallToolRequest {
+	extra := &mcp.RequestExtra{Header: rec.header}
+	if req.Extra != nil {
+		extra.CloseSSEStream = req.Extra.CloseSSEStream
+	}
+	return &mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: extra}
+}

@@ -1,0 +1,333 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// Where the handler answers.
+const (
+	PathMCP     = "/mcp"
+	PathHealthz = "/healthz" // the process runs
+	PathReadyz  = "/readyz"  // the server takes requests
+)
+
+// bodyTimeout is how long a client may take to send a body.
+const bodyTimeout = 30 * time.Second
+
+const (
+	headerSession         = "Mcp-Session-Id"
+	headerProtocolVersion = "Mcp-Protocol-Version"
+)
+
+// credentialHeaders are taken out of a request before anything behind the front sees it.
+var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "X-Auth-Token"}
+
+// front is the server on HTTP: who is calling is settled here, and what is behind it reads
+// only the carrier.
+type front struct {
+	*Server
+	sessions  http.Handler // protocols up to 2025-11-25
+	stateless http.Handler // 2026-07-28 and later
+}
+
+// Handler returns the server on HTTP: every protocol version at [PathMCP], and the health of
+// the process at [PathHealthz] and [PathReadyz], which ask for no credential. The older
+// HTTP+SSE transport is not offered.
+//
+// Without Options.Identity and Options.Anonymous nobody could be admitted: the handler then
+// answers 503 and the log says what to set.
+//
+// Serve it by an http.Server with a ReadHeaderTimeout and without a WriteTimeout, which
+// would cut streams off.
+func (s *Server) Handler() http.Handler {
+	server := func(*http.Request) *mcp.Server { return s.mcp }
+	options := mcp.StreamableHTTPOptions{
+		SessionTimeout:               s.opts.SessionTimeout,
+		DisableLocalhostProtection:   true, // the front's own check knows Options.AllowedHosts
+		MaxRequestBodyBytes:          s.opts.MaxBodyBytes,
+		PropagateRequestCancellation: true,
+	}
+	withoutSessions := options
+	withoutSessions.Stateless = true
+	f := &front{
+		Server:    s,
+		sessions:  mcp.NewStreamableHTTPHandler(server, &options),
+		stateless: mcp.NewStreamableHTTPHandler(server, &withoutSessions),
+	}
+	if f.closed() {
+		s.log.Error("the server answers no HTTP request: set Options.Identity, or Options.Anonymous for the public tools alone")
+	}
+	mux := http.NewServeMux()
+	mux.Handle(PathMCP, f)
+	mux.HandleFunc("GET "+PathHealthz, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, _ *http.Request) {
+		if f.closed() || !s.ready() {
+			plain(w, http.StatusServiceUnavailable, "not ready")
+			return
+		}
+		plain(w, http.StatusOK, "ready")
+	})
+	return mux
+}
+
+// closed reports whether nobody can be admitted.
+func (f *front) closed() bool { return f.opts.Identity == nil && !f.opts.Anonymous }
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			f.log.ErrorContext(r.Context(), "the front panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			plain(w, http.StatusInternalServerError, "internal error")
+		}
+	}()
+	if !f.hostAllowed(r) {
+		plain(w, http.StatusForbidden, "host not allowed")
+		return
+	}
+	if !f.originAllowed(r) {
+		plain(w, http.StatusForbidden, "origin not allowed")
+		return
+	}
+	if f.crossOrigin(w, r) {
+		return
+	}
+	if f.closed() {
+		plain(w, http.StatusServiceUnavailable, "no identity source is configured")
+		return
+	}
+	if !f.begin() {
+		w.Header().Set("Retry-After", "1")
+		plain(w, http.StatusServiceUnavailable, "shutting down")
+		return
+	}
+	ended := false
+	end := func() {
+		if !ended {
+			ended = true
+			f.end()
+		}
+	}
+	defer end()
+
+	switch r.Method {
+	case http.MethodGet, http.MethodPost, http.MethodDelete:
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		plain(w, http.StatusMethodNotAllowed, "method not allowed")
+		return
+	}
+	id, ok := f.identify(w, r)
+	if !ok {
+		return
+	}
+	if r.Method == http.MethodPost && !f.body(w, r) {
+		return
+	}
+	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
+	if r.Method == http.MethodGet {
+		end() // a stream lasts as long as its session; shutting down does not wait for it
+		if !id.Expires.IsZero() {
+			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+	}
+	f.pass(w, r, rec)
+}
+
+// pass hands a request to go-sdk with the record in its TokenInfo. go-sdk takes that from its
+// own middleware only, which insists on a bearer token; it gets one that says nothing.
+func (f *front) pass(w http.ResponseWriter, r *http.Request, rec *record) {
+	next := f.sessions
+	if r.Header.Get(headerProtocolVersion) >= stateless {
+		next = f.stateless
+	}
+	r = r.WithContext(r.Context())
+	r.Header = rec.header.Clone()
+	r.Header.Set("Authorization", "Bearer verified")
+	info := rec.tokenInfo()
+	verified := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return info, nil }
+	auth.RequireBearerToken(verified, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next).
+		ServeHTTP(&foreignAsUnknown{ResponseWriter: w}, r)
+}
+
+// identify settles who is calling, or answers the request.
+func (f *front) identify(w http.ResponseWriter, r *http.Request) (identity.Identity, bool) {
+	id, err := f.askIdentity(r)
+	switch {
+	case err == nil:
+	case errors.Is(err, identity.ErrNoCredentials):
+		if f.opts.Anonymous {
+			return identity.Identity{}, true
+		}
+		// RFC 6750, section 3.1: no error code where no credential was sent.
+		f.challenge(w, "")
+		return identity.Identity{}, false
+	case errors.Is(err, identity.ErrInvalidToken):
+		f.log.InfoContext(r.Context(), "credential refused", "reason", err)
+		f.challenge(w, "invalid_token")
+		return identity.Identity{}, false
+	default:
+		f.log.ErrorContext(r.Context(), "the identity source failed; the request is refused", "error", err)
+		plain(w, http.StatusServiceUnavailable, "identity is not available")
+		return identity.Identity{}, false
+	}
+	if id.Principal.Anonymous() {
+		f.log.ErrorContext(r.Context(), "the identity source returned a principal without a Subject; the request is refused")
+		plain(w, http.StatusServiceUnavailable, "identity is not available")
+		return identity.Identity{}, false
+	}
+	if !id.Expires.IsZero() && !time.Now().Before(id.Expires) {
+		f.challenge(w, "invalid_token")
+		return identity.Identity{}, false
+	}
+	id.Principal.Role = f.table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
+	return id, true
+}
+
+var errNoAnswer = errors.New("no answer in time")
+
+// askIdentity asks the source, and does not wait for one that does not answer.
+func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
+	if f.opts.Identity == nil {
+		if len(r.Header.Values("Authorization")) > 0 {
+			return identity.Identity{}, fmt.Errorf("%w: there is no identity source that could verify it", identity.ErrInvalidToken)
+		}
+		return identity.Identity{}, identity.ErrNoCredentials
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), f.opts.IdentityTimeout)
+	defer cancel()
+	type outcome struct {
+		id  identity.Identity
+		err error
+	}
+	// The source gets a request of its own, without the body, which is read meanwhile or later.
+	asked := r.Clone(ctx)
+	asked.Body = http.NoBody
+	done := make(chan outcome, 1)
+	go func() {
+		o := outcome{err: errors.New("the identity source gave no answer")}
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{err: fmt.Errorf("the identity source panicked: %v", p)}
+			}
+			done <- o
+		}()
+		o.id, o.err = f.opts.Identity.Identify(asked)
+	}()
+	select {
+	case o := <-done:
+		return o.id, o.err
+	case <-ctx.Done():
+		return identity.Identity{}, fmt.Errorf("%w (%w)", errNoAnswer, ctx.Err())
+	}
+}
+
+// challenge answers 401 as RFC 6750, section 3 says.
+func (f *front) challenge(w http.ResponseWriter, code string) {
+	value := fmt.Sprintf("Bearer realm=%q", realm(f.info.Name))
+	if code != "" {
+		value += fmt.Sprintf(", error=%q", code)
+	}
+	w.Header().Set("WWW-Authenticate", value)
+	plain(w, http.StatusUnauthorized, "authentication required")
+}
+
+// realm keeps what a quoted string of RFC 9110 can hold without escapes.
+func realm(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// body reads and checks a POST's body and puts it back, or answers the request. There is one
+// spelling of a message: what two readers could take for two things is refused.
+func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
+	types := r.Header.Values("Content-Type")
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset, ok := params["charset"]; len(types) != 1 || err != nil || media != "application/json" || ok && !strings.EqualFold(charset, "utf-8") {
+		plain(w, http.StatusUnsupportedMediaType, "Content-Type must be application/json")
+		return false
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not all writers have one; the bound is then the http.Server's
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, f.opts.MaxBodyBytes))
+	_ = control.SetReadDeadline(time.Time{})
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		plain(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
+		return false
+	case err != nil:
+		plain(w, http.StatusBadRequest, "the body could not be read")
+		return false
+	}
+	if err := checkMessage(body); err != nil {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(err.response()) // the client may be gone
+		return false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	return true
+}
+
+// withoutCredentials copies headers without those that hold a credential.
+func withoutCredentials(h http.Header) http.Header {
+	clean := h.Clone()
+	for _, name := range credentialHeaders {
+		clean.Del(name)
+	}
+	return clean
+}
+
+// foreignAsUnknown answers for a session of somebody else what is answered for one that does not exist. go-sdk
+// says 403 for the first and 404 for the second, and says 403 for nothing else.
+type foreignAsUnknown struct {
+	http.ResponseWriter
+	foreign bool
+}
+
+func (w *foreignAsUnknown) WriteHeader(status int) {
+	if status == http.StatusForbidden {
+		w.foreign = true
+		http.Error(w.ResponseWriter, "session not found", http.StatusNotFound)
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *foreignAsUnknown) Write(b []byte) (int, error) {
+	if w.foreign {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *foreignAsUnknown) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func plain(w http.ResponseWriter, status int, text string) {
+	http.Error(w, text, status)
+}

@@ -1,0 +1,295 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// receiving is the guard: the outermost middleware of everything that clients send. It reads
+// the caller from the carrier, decides, and lets nothing leave that is not finished.
+func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
+	inner := s.answering(next)
+	for _, m := range slices.Backward(s.opts.Middleware) {
+		inner = m(inner)
+	}
+	g := guard{Server: s, sdk: next, inner: inner}
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		notification := strings.HasPrefix(method, "notifications/")
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				res, err = nil, internalError()
+			}
+		}()
+		if isNil(req) {
+			return nil, internalError()
+		}
+		rec := recordOf(req.GetExtra())
+		if rec == nil {
+			s.log.ErrorContext(ctx, "a message came without a caller; refused", "method", method)
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated"}
+		}
+		res, err = g.handle(ctx, method, req, rec)
+		switch {
+		case err != nil:
+			return nil, g.refusal(ctx, method, err)
+		case notification && isNil(res):
+			return nil, nil
+		}
+		if _, ok := res.(*finished); ok {
+			return res, nil
+		}
+		done, err := finish(res)
+		if err != nil {
+			s.log.ErrorContext(ctx, "a result cannot be sent", "method", method, "error", err)
+			return nil, internalError()
+		}
+		return done, nil
+	}
+}
+
+// guard is what one pass through the guard needs.
+type guard struct {
+	*Server
+	sdk   mcp.MethodHandler // go-sdk itself
+	inner mcp.MethodHandler // Options.Middleware, then answering
+}
+
+// refusal makes an error fit to leave and logs what is taken out of it.
+func (g guard) refusal(ctx context.Context, method string, err error) error {
+	out := wireError(err)
+	if e, ok := out.(*jsonrpc.Error); ok && e.Code == jsonrpc.CodeInternalError && e.Message == "internal error" && err.Error() != e.Message {
+		g.log.ErrorContext(ctx, "a request failed", "method", method, "error", err)
+	}
+	return out
+}
+
+// handle lets through what is listed here and nothing else. A method that go-sdk learns later,
+// or that somebody registers, is refused until it is written down.
+func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *record) (mcp.Result, error) {
+	switch r := req.(type) {
+	case *mcp.ServerRequest[*mcp.InitializeParams]:
+		if method == "initialize" && r.Params != nil {
+			return g.inner(ctx, method, clamped(r))
+		}
+	case *mcp.CallToolRequest:
+		if method == "tools/call" {
+			return g.call(ctx, r, rec)
+		}
+	case *mcp.ListToolsRequest:
+		if method == "tools/list" {
+			return g.list(ctx, method, req, rec)
+		}
+	case *mcp.SubscriptionsListenRequest:
+		if method == "subscriptions/listen" && r.Params != nil {
+			return g.listen(ctx, r)
+		}
+	case *mcp.GetPromptRequest:
+		if method == "prompts/get" && r.Params != nil {
+			return nil, unknownPrompt(r.Params.Name)
+		}
+	case *mcp.ReadResourceRequest:
+		if method == "resources/read" && r.Params != nil {
+			return nil, unknownResource(r.Params.URI)
+		}
+	}
+	switch method {
+	case "ping", "server/discover", "logging/setLevel",
+		"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed",
+		"prompts/list", "resources/list", "resources/templates/list":
+		return g.inner(ctx, method, req)
+	}
+	return nil, methodNotFound(method)
+}
+
+// clamped keeps a session at what it negotiated: go-sdk answers a handshake that asks for
+// 2026-07-28 with 2025-11-25 and then treats the session as if it had said yes.
+func clamped(r *mcp.ServerRequest[*mcp.InitializeParams]) mcp.Request {
+	params := *r.Params
+	if params.ProtocolVersion > newestWithSessions {
+		params.ProtocolVersion = newestWithSessions
+	}
+	return &mcp.ServerRequest[*mcp.InitializeParams]{Session: r.Session, Params: &params, Extra: r.Extra}
+}
+
+// listen answers a subscription with what there is to subscribe to, which is nothing: tools
+// do not change while a server runs.
+func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest) (mcp.Result, error) {
+	params := *r.Params
+	if params.Notifications != nil {
+		params.Notifications = &mcp.NotificationSubscriptions{}
+	}
+	return g.inner(ctx, "subscriptions/listen", &mcp.SubscriptionsListenRequest{Session: r.Session, Params: &params, Extra: r.Extra})
+}
+
+// answering is what stands inside Options.Middleware: lists are answered from the table and
+// go-sdk is asked for the rest.
+func (s *Server) answering(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch r := req.(type) {
+		case *mcp.ListToolsRequest:
+			rec := recordOf(r.Extra)
+			if rec == nil {
+				return nil, internalError()
+			}
+			cursor := ""
+			if r.Params != nil {
+				cursor = r.Params.Cursor
+			}
+			return s.discovery.list(rec.principal, cursor)
+		case *mcp.ListPromptsRequest:
+			return &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}}, onePage(r.Params != nil && r.Params.Cursor != "")
+		case *mcp.ListResourcesRequest:
+			return &mcp.ListResourcesResult{Resources: []*mcp.Resource{}}, onePage(r.Params != nil && r.Params.Cursor != "")
+		case *mcp.ListResourceTemplatesRequest:
+			return &mcp.ListResourceTemplatesResult{ResourceTemplates: []*mcp.ResourceTemplate{}}, onePage(r.Params != nil && r.Params.Cursor != "")
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// onePage refuses a cursor for a list that has no second page.
+func onePage(cursor bool) error {
+	if cursor {
+		return invalidParams("invalid cursor")
+	}
+	return nil
+}
+
+func (g guard) list(ctx context.Context, method string, req mcp.Request, rec *record) (mcp.Result, error) {
+	res, err := g.inner(ctx, method, req)
+	event := g.event(rec, audit.ToolList)
+	event.Visible, event.Total = len(g.discovery.visible(rec.principal).tools), len(g.table.Rules)
+	event.Status = audit.OK
+	if err != nil {
+		event.Status = audit.Invalid
+	}
+	g.log.LogAttrs(ctx, slog.LevelDebug, "list filtered", slog.String("method", method),
+		slog.String("role", rec.principal.Role), slog.Int("visible", event.Visible), slog.Int("total", event.Total),
+		slog.String("request_id", rec.requestID))
+	if !g.recorded(ctx, event, rec) {
+		return nil, internalError()
+	}
+	return res, err
+}
+
+// call decides a call. A concealed tool and one that does not exist take the same way, and
+// take it before anything else of the request is looked at.
+func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) (mcp.Result, error) {
+	if req.Params == nil {
+		return nil, invalidParams("missing params")
+	}
+	name := req.Params.Name
+	d := g.table.Decide(rec.principal, name)
+	event := g.event(rec, audit.ToolCall)
+	event.Tool, event.Axis, event.Missing = shortened(name, 128), string(d.Axis), d.Missing()
+	event.Arguments = g.arguments(req.Params.Arguments)
+	event.Status = audit.Denied
+
+	res, err := mcp.Result(nil), unknownTool(name)
+	switch {
+	case d.Allowed:
+		res, event.Status, err = g.allowed(ctx, req, rec)
+	case d.Axis != access.AxisUnknown && g.denial(d) == access.Forbid:
+		res, err = g.forbid(ctx, req, d)
+	}
+	if event.Status == audit.Denied {
+		g.log.LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("tool", event.Tool),
+			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
+			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
+	}
+	if !g.recorded(ctx, event, rec) {
+		return nil, internalError()
+	}
+	return res, err
+}
+
+// denial is how a refusal of a tool looks.
+func (s *Server) denial(d access.Decision) access.Denial {
+	switch {
+	case s.opts.ListAll:
+		return access.Forbid
+	case d.Denial != access.DenialDefault:
+		return d.Denial
+	}
+	return s.opts.Denial
+}
+
+// allowed passes a call on.
+func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *record) (mcp.Result, audit.Status, error) {
+	params, err := g.sealer.unsealed(rec, req)
+	if err != nil {
+		return nil, audit.Invalid, invalidParams("%v", err)
+	}
+	t := g.tools[params.Name]
+	if t != nil && len(t.headers) > 0 && rec.header != nil && !legacy(req.Session) {
+		if err := checkHeaders(t.headers, rec.header, params.Arguments); err != nil {
+			return nil, audit.Invalid, &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: err.Error()}
+		}
+	}
+	res, err := g.inner(ctx, "tools/call", &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra})
+	status := rec.outcome
+	if !rec.reached {
+		// Middleware answered, or a tool of an adopted server.
+		if t != nil && len(g.opts.Middleware) == 0 && err == nil {
+			return nil, audit.Crashed, fmt.Errorf("tool %q was replaced in the adopted server; its answer is withheld", params.Name)
+		}
+		status = audit.OK
+		if r, ok := res.(*mcp.CallToolResult); err != nil || ok && r != nil && r.IsError {
+			status = audit.Failed
+		}
+	}
+	if err != nil {
+		return nil, status, err
+	}
+	done, err := finish(g.sealer.sealed(rec, params, res))
+	if err != nil {
+		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+	}
+	return done, status, nil
+}
+
+// forbid lets go-sdk build the refusal in a dispatch closure, past Options.Middleware: one
+// that is built here would lack the resultType that clients of 2026-07-28 ask for.
+func (g guard) forbid(ctx context.Context, req *mcp.CallToolRequest, d access.Decision) (mcp.Result, error) {
+	params := &mcp.CallToolParamsRaw{Name: req.Params.Name, Meta: req.Params.Meta}
+	if g.tools[params.Name] == nil {
+		params.Name, params.Arguments = refusalTool, refusalArguments(req.Params.Name, d)
+	}
+	return g.sdk(ctx, "tools/call", &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra})
+}
+
+// sending wraps everything that the server sends of its own accord.
+func (s *Server) sending(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.ErrorContext(ctx, "sending panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				res, err = nil, fmt.Errorf("sending %s: internal error", method)
+			}
+		}()
+		switch method {
+		case "notifications/tools/list_changed", "notifications/prompts/list_changed",
+			"notifications/resources/list_changed", "notifications/resources/updated":
+			// Told to every session, these would say that something changed which not every
+			// session may see. The tools of a server do not change while it runs.
+			return nil, nil
+		}
+		res, err = next(ctx, method, req)
+		if rec, ok := ctx.Value(recordKey{}).(*record); ok && err == nil && rec.expired() {
+			// A person may take long to answer; what holds by then is decided again.
+			return nil, fmt.Errorf("sending %s: the caller's credential has expired", method)
+		}
+		return res, err
+	}
+}

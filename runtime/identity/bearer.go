@@ -1,0 +1,83 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// MaxTokenBytes bounds a bearer token. A longer one is invalid without being looked at.
+const MaxTokenBytes = 16 << 10
+
+// Verifier checks a bearer token. It returns an error that wraps [ErrInvalidToken] for a
+// token that does not hold, and any other error where it could not find out.
+//
+// The fields of the result are the verifier's own to fill; nothing is taken from the token behind
+// its back.
+type Verifier func(ctx context.Context, token string) (Identity, error)
+
+// Bearer reads the token of the Authorization header (RFC 6750, section 2.1) and asks verify
+// about it. A request without that header carries no credentials. A header that is repeated,
+// malformed or of another scheme is an invalid token, so that nobody is taken for an
+// anonymous caller by mistake; tokens in the query or the body are not looked for.
+func Bearer(verify Verifier) Source { return bearer{verify} }
+
+type bearer struct{ verify Verifier }
+
+func (b bearer) Check() error {
+	if b.verify == nil {
+		return errors.New("identity.Bearer has no verifier: pass the function that checks a token")
+	}
+	return nil
+}
+
+func (b bearer) Identify(r *http.Request) (Identity, error) {
+	token, err := bearerToken(r)
+	if err != nil {
+		return Identity{}, err
+	}
+	return b.verify(r.Context(), token)
+}
+
+// bearerToken returns the one well-formed bearer token of a request.
+func bearerToken(r *http.Request) (string, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return "", ErrNoCredentials
+	}
+	if len(values) > 1 {
+		return "", fmt.Errorf("%w: more than one Authorization header", ErrInvalidToken)
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", fmt.Errorf("%w: the Authorization header is not a bearer token", ErrInvalidToken)
+	}
+	token = strings.TrimLeft(token, " ")
+	if len(token) > MaxTokenBytes {
+		return "", fmt.Errorf("%w: longer than %d bytes", ErrInvalidToken, MaxTokenBytes)
+	}
+	if !wellFormed(token) {
+		return "", fmt.Errorf("%w: malformed", ErrInvalidToken)
+	}
+	return token, nil
+}
+
+// wellFormed reports whether s is a b64token of RFC 6750, section 2.1.
+func wellFormed(s string) bool {
+	s = strings.TrimRight(s, "=")
+	if s == "" {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case strings.IndexByte("-._~+/", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}

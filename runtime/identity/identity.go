@@ -1,0 +1,53 @@
+// Package identity says who is calling, from the HTTP request that brought the call.
+//
+// A [Source] is asked once per request, and what it answers holds for that request alone:
+// nothing is remembered from the creator of a session. [Bearer] asks a verifier about the
+// request's bearer token; [Static] knows a fixed set of tokens by their hashes.
+package identity
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Identity is a verified caller.
+type Identity struct {
+	// Principal is who calls. Its Subject must not be empty: an identity without one is refused.
+	Principal access.Principal
+	// Roles are further names that the token or its mapping gives the caller. The highest
+	// that the server's hierarchy knows, Principal.Role included, becomes the caller's role;
+	// unknown names count as nothing.
+	Roles []string
+	// Expires is when the credential ends. Streams end with it. The zero time never ends.
+	Expires time.Time
+}
+
+// Source tells the caller of a request.
+//
+// Identify returns an error that wraps [ErrNoCredentials] where the request carries none,
+// and one that wraps [ErrInvalidToken] where it carries any that does not hold; both are
+// answered with 401, and only the first is open to anonymous callers. Any other error, a
+// panic, and taking longer than the server waits are answered with 503. What the error says
+// goes to the server's log, never to the caller, so it must not contain the credential.
+//
+// Identify is called from many goroutines at once. Its request's context ends when the
+// server no longer waits.
+type Source interface {
+	Identify(r *http.Request) (Identity, error)
+}
+
+// Checker is a [Source] that knows beforehand whether it can work. runtime.New asks it, so
+// that a mistake is told at start and not by refusing everybody.
+type Checker interface {
+	Check() error
+}
+
+var (
+	// ErrNoCredentials says that the request carries no credential at all.
+	ErrNoCredentials = errors.New("no credentials")
+	// ErrInvalidToken says that the credential is malformed, unknown, expired or revoked.
+	ErrInvalidToken = errors.New("invalid token")
+)

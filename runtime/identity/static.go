@@ -1,0 +1,64 @@
+package identity
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+const hashPrefix = "sha256:"
+
+// HashToken returns the hash under which [Static] knows a token: "sha256:" and 64 hexadecimal
+// digits. A hash can stand in a configuration file where the token must not. Tokens have to
+// be long and random: a hash does not hide a guessable one.
+func HashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hashPrefix + hex.EncodeToString(sum[:])
+}
+
+// Static is a source with a fixed set of bearer tokens, for tests, demos and services with a
+// handful of callers. The keys are hashes made by [HashToken]; the principals are used as
+// they are written, all fields filled by whoever wrote the map. Tokens never expire.
+//
+// Looking a token up compares hashes, so that time tells nothing about a token that is
+// nearly right.
+func Static(principals map[string]access.Principal) Source {
+	return static{maps.Clone(principals)}
+}
+
+type static struct{ principals map[string]access.Principal }
+
+func (s static) Check() error {
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(s.principals)) {
+		digits, ok := strings.CutPrefix(key, hashPrefix)
+		if raw, err := hex.DecodeString(digits); !ok || err != nil || len(raw) != sha256.Size || digits != strings.ToLower(digits) {
+			// The key is not shown: it may be the token itself.
+			errs = append(errs, fmt.Errorf("identity.Static: the key of principal %q is not a token hash: use identity.HashToken(token)", s.principals[key].Subject))
+			continue
+		}
+		if s.principals[key].Anonymous() {
+			errs = append(errs, fmt.Errorf("identity.Static: the principal of %s has no Subject: name it", key))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s static) Identify(r *http.Request) (Identity, error) {
+	token, err := bearerToken(r)
+	if err != nil {
+		return Identity{}, err
+	}
+	p, ok := s.principals[HashToken(token)]
+	if !ok {
+		return Identity{}, ErrInvalidToken
+	}
+	return Identity{Principal: p}, nil
+}

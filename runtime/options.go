@@ -1,0 +1,154 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// What the zero value of an option means.
+const (
+	DefaultPageSize        = 1000
+	DefaultTimeout         = 30 * time.Second
+	DefaultIdentityTimeout = 10 * time.Second
+	DefaultSessionTimeout  = 30 * time.Minute
+	DefaultMaxBodyBytes    = 4 << 20
+)
+
+// minStateKey is what HMAC-SHA-256 makes full use of.
+const minStateKey = 32
+
+// Options configure a server. The zero value is the safe one: nobody is admitted over HTTP,
+// refused tools are concealed, and what is left out has the documented bound.
+type Options struct {
+	// Identity tells who is calling over HTTP. Without it, and without Anonymous, the server
+	// answers no HTTP request; stdio has its own principal.
+	Identity identity.Source
+	// IdentityTimeout is how long Identity may take; longer is answered with 503. Zero is DefaultIdentityTimeout.
+	IdentityTimeout time.Duration
+	// Anonymous admits callers without credentials, who see and use the public tools only.
+	// A credential that does not hold is refused all the same.
+	Anonymous bool
+
+	// Audit receives one event for each call and each list. A call whose event it does not
+	// take is refused. Nil records nothing.
+	Audit audit.Sink
+
+	// Denial is how refusals look where a tool does not say. The default is access.Conceal.
+	Denial access.Denial
+	// ListAll switches filtering off: everybody is shown all tools. Calls are refused as
+	// before, and since there is nothing left to conceal, every refusal is access.Forbid.
+	ListAll bool
+
+	// AdminRole is the role from which on a caller is an admin (see [Server.IsAdmin]). Empty
+	// is the highest role of the hierarchy.
+	AdminRole string
+
+	// Logger receives the server's own log. At debug level it says what each list was
+	// filtered to, at info level what was refused, at warn and error level what needs a
+	// person. Nil is slog.Default().
+	Logger *slog.Logger
+
+	// PageSize is the largest number of tools in one page of a list. Zero is DefaultPageSize.
+	PageSize int
+
+	// Middleware runs inside the guard, the first one outermost: it sees only requests that were allowed, and
+	// what it answers is finished by the guard. An error of it that is not a *jsonrpc.Error
+	// reaches the caller as an internal error.
+	Middleware []mcp.Middleware
+
+	// AllowedOrigins are the browser origins, besides the server's own, whose pages may
+	// call, as in "https://inspector.example". "*" is not accepted.
+	AllowedOrigins []string
+	// AllowedHosts are the host names, without port, under which the server may be called. Where it
+	// is empty, a connection over a loopback address must name a loopback host, so that a
+	// web page cannot reach the server by rebinding its own name; others are not checked.
+	AllowedHosts []string
+	// MaxBodyBytes bounds a request's body, on stdio a line. Zero is DefaultMaxBodyBytes.
+	MaxBodyBytes int64
+	// SessionTimeout ends sessions that have sent nothing for so long. Zero is DefaultSessionTimeout.
+	SessionTimeout time.Duration
+
+	// StateKey signs the requestState of multi-round-trip requests. Replicas that answer one
+	// client in turn need the same one, of at least 32 random bytes. Empty is a key of this process's own.
+	StateKey []byte
+}
+
+// withDefaults fills the zero values in and reports every setting that cannot work.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if c, ok := o.Identity.(identity.Checker); ok {
+		if err := c.Check(); err != nil {
+			bad("Options.Identity: %w", err)
+		}
+	}
+	if isNil(o.Identity) && o.Identity != nil {
+		bad("Options.Identity is a nil %T: pass a source that works, or leave the option out", o.Identity)
+	}
+	if isNil(o.Audit) && o.Audit != nil {
+		bad("Options.Audit is a nil %T: pass a sink that works, or leave the option out", o.Audit)
+	}
+	switch o.Denial {
+	case access.DenialDefault:
+		o.Denial = access.Conceal
+	case access.Conceal, access.Forbid:
+	default:
+		bad("Options.Denial is %d: use access.Conceal or access.Forbid", int(o.Denial))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.PageSize < 0 {
+		bad("Options.PageSize is %d: use a positive number, or 0 for %d", o.PageSize, DefaultPageSize)
+	}
+	if o.PageSize == 0 {
+		o.PageSize = DefaultPageSize
+	}
+	if o.MaxBodyBytes < 0 {
+		bad("Options.MaxBodyBytes is %d: use a positive number, or 0 for %d", o.MaxBodyBytes, DefaultMaxBodyBytes)
+	}
+	if o.MaxBodyBytes == 0 {
+		o.MaxBodyBytes = DefaultMaxBodyBytes
+	}
+	duration := func(name string, d *time.Duration, zero time.Duration) {
+		if *d < 0 {
+			bad("Options.%s is %s: use a positive duration, or 0 for %s", name, *d, zero)
+		}
+		if *d == 0 {
+			*d = zero
+		}
+	}
+	duration("IdentityTimeout", &o.IdentityTimeout, DefaultIdentityTimeout)
+	duration("SessionTimeout", &o.SessionTimeout, DefaultSessionTimeout)
+	for i, m := range o.Middleware {
+		if m == nil {
+			bad("Options.Middleware[%d] is nil: remove it", i)
+		}
+	}
+	for _, origin := range o.AllowedOrigins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
+			bad("Options.AllowedOrigins has %q, which is no origin: write scheme, host and port only, as in https://app.example", origin)
+		}
+	}
+	for _, host := range o.AllowedHosts {
+		if host == "" || strings.ContainsAny(host, "/*@") || hostName(host) != host {
+			bad("Options.AllowedHosts has %q: write a host name or address without port, as in mcp.example", host)
+		}
+	}
+	if n := len(o.StateKey); n > 0 && n < minStateKey {
+		bad("Options.StateKey has %d bytes: use at least %d random ones, or leave it out", n, minStateKey)
+	}
+	return o, errors.Join(errs...)
+}

@@ -1,0 +1,77 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// unknownTool is the one answer to a tool that does not exist and to one that is concealed.
+// Code and words are go-sdk's, so that no server looks different from any other.
+func unknownTool(name string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
+}
+
+func unknownPrompt(name string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown prompt %q", name)}
+}
+
+// unknownResource is built here because go-sdk writes the URI with %q, which is not JSON for
+// control characters and silences the session.
+func unknownResource(uri string) error {
+	data, err := json.Marshal(map[string]string{"uri": uri})
+	if err != nil {
+		data = nil
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found", Data: data}
+}
+
+func methodNotFound(method string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", method)}
+}
+
+func invalidParams(format string, args ...any) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// internalError tells the caller that something went wrong and nothing of what.
+func internalError() error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+}
+
+// forbidden is the answer to a tool that may be talked about and not used.
+func forbidden(name string, d access.Decision) *mcp.CallToolResult {
+	return errorResult(fmt.Sprintf("403 Forbidden: tool %q %s", name, d.Missing()))
+}
+
+// errorResult is the answer of a call that failed, for the model to read.
+func errorResult(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// wireError makes any error fit to leave: a JSON-RPC error keeps its code and words, an end
+// of the context says so, and everything else is an internal error, since a plain error would
+// reach the caller with code 0 and all its words.
+func wireError(err error) error {
+	var rpc *jsonrpc.Error
+	if errors.As(err, &rpc) && rpc != nil {
+		clean := &jsonrpc.Error{Code: rpc.Code, Message: rpc.Message}
+		if json.Valid(rpc.Data) {
+			clean.Data = rpc.Data
+		}
+		if err != error(rpc) {
+			clean.Message = err.Error()
+		}
+		return clean
+	}
+	if errors.Is(err, context.Canceled) {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the request was cancelled"}
+	}
+	return internalError()
+}

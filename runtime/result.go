@@ -1,0 +1,70 @@
+package runtime
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// result makes the answer of a call from what its handler returned: marshalled once, mended
+// by the output schema, as structured content and as the same text. The handler's values are
+// not written to, and a *mcp.CallToolResult that it returned may be shared between calls.
+//
+// It must run under recover: values marshal themselves.
+func (t *tool) result(r Result) (*mcp.CallToolResult, error) {
+	res := &mcp.CallToolResult{}
+	if r.native != nil {
+		c := *r.native
+		res = &c
+		// go-sdk turns the first into an error of its own, behind all middleware.
+		if res.InputRequests != nil && (len(res.Content) > 0 || res.StructuredContent != nil) {
+			return nil, errors.New("a result with both content and input requests: return one of them")
+		}
+	}
+	if r.hasOut && res.InputRequests == nil {
+		if err := t.structure(res, r); err != nil {
+			return nil, err
+		}
+	}
+	if res.Content == nil && res.InputRequests == nil {
+		res.Content = []mcp.Content{}
+	}
+	if r.native != nil {
+		if slices.ContainsFunc(res.Content, func(c mcp.Content) bool { return isNil(c) }) {
+			return nil, errors.New("a nil content: leave it out")
+		}
+		// What the handler put into its own result is marshalled by go-sdk outside of any
+		// recover; try it here.
+		if _, err := finish(res); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+// structure fills in the structured content.
+func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
+	body, err := marshal(r.out)
+	if err != nil {
+		return err
+	}
+	if r.wrapped {
+		body = slices.Concat([]byte(`{"result":`), body, []byte{'}'})
+	}
+	if t.output != nil {
+		body = t.output.Mend(body)
+	}
+	if r.native != nil && string(body) == "null" {
+		return nil
+	}
+	if !r.wrapped && r.native == nil && body[0] != '{' {
+		return errors.New("structured content that is not an object: return a value, not a nil pointer")
+	}
+	res.StructuredContent = json.RawMessage(body)
+	if r.native == nil || res.Content == nil {
+		res.Content = []mcp.Content{&mcp.TextContent{Text: string(body)}}
+	}
+	return nil
+}

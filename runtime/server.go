@@ -1,0 +1,173 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Server serves toolsets. It is made by [New] or [Adopt] and safe for concurrent use.
+type Server struct {
+	opts      Options
+	info      ServerInfo
+	table     access.Table
+	tools     map[string]*tool // by name, without those of an adopted server
+	discovery *discovery
+	sealer    sealer
+	log       *slog.Logger
+	mcp       *mcp.Server // behind the guard, and never handed out
+	admin     access.Role
+
+	closing context.Context // ends when calls that still run are told to stop
+	close   context.CancelFunc
+
+	mu       sync.Mutex
+	draining bool
+	active   int           // HTTP requests and stdio runs under way that are not streams
+	idle     chan struct{} // closed when draining and active is 0
+}
+
+// New makes a server of toolsets. The first one names it. Everything that is wrong is
+// reported together, each error naming the setting or the tool and the cure.
+//
+// The toolsets must have equal role hierarchies; toolsets without roles of their own fit any.
+func New(options Options, toolsets ...Toolset) (*Server, error) {
+	opts, optsErr := options.withDefaults()
+	c, err := compose(toolsets)
+	if err = errors.Join(optsErr, err); err != nil {
+		return nil, startError(err)
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
+		&mcp.ServerOptions{Capabilities: capabilities()})
+	s, err := assemble(opts, c, server, nil)
+	if err != nil {
+		return nil, startError(err)
+	}
+	return s, nil
+}
+
+func startError(err error) error { return fmt.Errorf("mcp server: %w", err) }
+
+// capabilities are the same for everybody and for every server.
+func capabilities() *mcp.ServerCapabilities {
+	return &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Logging: &mcp.LoggingCapabilities{}}
+}
+
+// assemble puts the guard around server. adopted are the tools that server has already.
+func assemble(opts Options, c composed, server *mcp.Server, adopted map[string]*mcp.Tool) (*Server, error) {
+	s := &Server{
+		opts: opts, info: c.info, table: c.table, tools: c.tools, log: opts.Logger,
+		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}),
+	}
+	s.closing, s.close = context.WithCancel(context.Background())
+	roles := s.table.Hierarchy()
+	s.admin = access.Role(len(roles))
+	if opts.AdminRole != "" {
+		if s.admin = s.table.Rank(opts.AdminRole); s.admin == 0 {
+			return nil, fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: use one of them, or leave it out for %s",
+				opts.AdminRole, strings.Join(roles, " < "), roles[len(roles)-1])
+		}
+	}
+	s.discovery = &discovery{
+		table: s.table, tools: map[string]*mcp.Tool{}, pageSize: opts.PageSize, all: opts.ListAll,
+		copies: len(opts.Middleware) > 0, views: map[string]*view{},
+	}
+	for name, t := range adopted {
+		s.discovery.tools[name] = t
+	}
+	for name, t := range s.tools {
+		s.discovery.tools[name] = t.public
+		server.AddTool(t.registered(), s.dispatch(t))
+	}
+	server.AddReceivingMiddleware(s.receiving)
+	server.AddSendingMiddleware(s.sending)
+	if len(c.permissions) > 0 {
+		s.log.Info("action= is recorded and not enforced: only permission-aware discovery enforces it", "tools", c.permissions)
+	}
+	return s, nil
+}
+
+// Table is what the server decides by.
+func (s *Server) Table() access.Table { return s.table }
+
+// IsAdmin reports whether a principal has the admin role: Options.AdminRole or a higher one.
+func (s *Server) IsAdmin(p access.Principal) bool {
+	return !p.Anonymous() && s.table.Rank(p.Role) >= s.admin
+}
+
+// begin counts a request in, unless the server is shutting down.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false
+	}
+	s.active++
+	return true
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active--
+	if s.draining && s.active == 0 {
+		close(s.idle)
+	}
+}
+
+// Shutdown ends the server gracefully: new requests are refused with 503, /readyz says so,
+// calls under way are waited for, and then all sessions and their streams are closed. Where
+// ctx ends first, calls that still run have their contexts cancelled, and Shutdown returns ctx's error.
+//
+// Call it before http.Server.Shutdown, which waits for open streams and does not close them.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.draining {
+		s.draining = true
+		if s.active == 0 {
+			close(s.idle)
+		}
+	}
+	s.mu.Unlock()
+	var err error
+	select {
+	case <-s.idle:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s.close()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		var wg sync.WaitGroup
+		for session := range s.mcp.Sessions() {
+			wg.Go(func() {
+				if err := session.Close(); err != nil {
+					s.log.Debug("closing a session", "error", err)
+				}
+			})
+		}
+		wg.Wait()
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+		if err == nil {
+			err = ctx.Err()
+		}
+	}
+	return err
+}
+
+func (s *Server) ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.draining
+}

@@ -1,0 +1,99 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// RunStdio serves one client over standard input and output until the client closes the
+// input, which is no error, or ctx ends, whose error it returns.
+//
+// The caller is principal, for as long as it runs. The zero Principal is an anonymous caller,
+// whom Options.Anonymous must admit; it is never an admin.
+//
+// The protocol has standard output to itself: while it runs, os.Stdout is standard error, and
+// on Linux file descriptor 1 as well, so that what handlers and their libraries print does
+// not end up between the messages. Only one RunStdio can run in a process at a time.
+func (s *Server) RunStdio(ctx context.Context, principal access.Principal) error {
+	if err := s.checkPrincipal(principal); err != nil {
+		return err
+	}
+	out, restore, err := takeStdout()
+	if err != nil {
+		return fmt.Errorf("taking standard output for the protocol: %w", err)
+	}
+	defer restore()
+	return s.RunIO(ctx, os.Stdin, out, principal)
+}
+
+// RunIO serves one client over any pair of streams, one message a line, as RunStdio does over
+// the standard ones. It closes in where that is an io.Closer, and leaves out open.
+func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, principal access.Principal) error {
+	if err := s.checkPrincipal(principal); err != nil {
+		return err
+	}
+	if !s.begin() {
+		return errors.New("the server is shutting down")
+	}
+	defer s.end()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	// Shutdown does not wait for a client that may never close its end.
+	defer context.AfterFunc(s.closing, func() { cancel(errShutdown) })()
+	err := s.mcp.Run(ctx, &lineTransport{
+		in: in, out: out, limit: int(s.opts.MaxBodyBytes),
+		record: func() *record { return newRecord(principal, time.Time{}, nil) },
+	})
+	switch {
+	case errors.Is(context.Cause(ctx), errShutdown):
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return err
+}
+
+var errShutdown = errors.New("shutting down")
+
+// checkPrincipal refuses a principal that was surely not meant: the program wrote it down itself.
+func (s *Server) checkPrincipal(p access.Principal) error {
+	switch {
+	case p.IsZero() && !s.opts.Anonymous:
+		return errors.New("no principal: pass the one that the client acts for, or set Options.Anonymous to serve the public tools alone")
+	case p.Anonymous() && !p.IsZero():
+		return errors.New("the principal has no Subject: name it, or pass the zero Principal for an anonymous caller")
+	case p.Role != "" && s.table.Rank(p.Role) == 0:
+		return fmt.Errorf("the principal's role is %q, which is not a role of %s: use one of them", p.Role, strings.Join(s.table.Hierarchy(), " < "))
+	}
+	return nil
+}
+
+// lineTransport is go-sdk's view of a pair of streams.
+type lineTransport struct {
+	in     io.Reader
+	out    io.Writer
+	limit  int
+	record func() *record
+}
+
+// Connect is called once, by go-sdk.
+func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
+	c := &lineConn{
+		out: t.out, record: t.record, limit: t.limit,
+		lines: make(chan line), closed: make(chan struct{}),
+	}
+	if closer, ok := t.in.(io.Closer); ok {
+		c.in = closer
+	}
+	go c.read(t.in)
+	return c, nil
+}

@@ -1,0 +1,57 @@
+package runtime
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+// tool is one tool as the server keeps it.
+type tool struct {
+	Tool
+	public  *mcp.Tool     // what lists show; shared and never written to
+	output  *decode.Shape // nil without an output schema
+	headers []headerBinding
+}
+
+// stub is what go-sdk gets to know of every tool. It needs no more than that for dispatch; with the
+// real schema it would check headers against it before anybody has decided anything.
+var stub = &jsonschema.Schema{Type: "object"}
+
+func newTool(t Tool) (*tool, error) {
+	if err := checkTool(t); err != nil {
+		return nil, err
+	}
+	var errs []error
+	built := &tool{Tool: t, public: &mcp.Tool{
+		Name:        t.Name,
+		Title:       t.Title,
+		Description: t.Description,
+		Annotations: t.Annotations,
+		InputSchema: json.RawMessage(t.Input),
+	}}
+	built.Timeout = t.timeout()
+	if t.Output != "" {
+		shape, err := decode.ParseShape(t.Output)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		built.output = shape
+		built.public.OutputSchema = json.RawMessage(t.Output)
+	}
+	headers, err := headerBindings(t.Input)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	built.headers = headers
+	return built, errors.Join(errs...)
+}
+
+// registered is the tool as go-sdk gets it.
+func (t *tool) registered() *mcp.Tool {
+	return &mcp.Tool{Name: t.Name, InputSchema: stub}
+}
