@@ -1,0 +1,126 @@
+package decode
+
+import "strconv"
+
+// Scan reports whether doc is one JSON text (RFC 8259) that every reader understands alike and
+// that nobody can be hurt with. It accepts what encoding/json accepts, except:
+//
+//   - invalid UTF-8, and escapes of half a surrogate pair, which encoding/json replaces in silence;
+//   - a name twice in one object, compared after unescaping, of which readers take the first, the last or both;
+//   - what exceeds the limits.
+//
+// The error is an *Error with the first problem met, which names its place. Scan is safe for
+// concurrent use; its memory is bounded by the largest object's names.
+func Scan(doc []byte, limits Limits) error {
+	if f := scan(doc, limits); f != nil {
+		return NewError([]Problem{f.problem()})
+	}
+	return nil
+}
+
+func scan(doc []byte, limits Limits) *fault {
+	l, f := newLexer(doc, limits)
+	if f != nil {
+		return f
+	}
+	if f := skip(l); f != nil {
+		return f
+	}
+	return l.end()
+}
+
+// skip reads one value and everything in it.
+func skip(l *lexer) *fault {
+	kind, f := l.kind()
+	if f != nil {
+		return f
+	}
+	switch kind {
+	case stringKind:
+		_, _, f = l.text()
+	case numberKind:
+		_, f = l.number()
+	case objectKind:
+		return skipObject(l)
+	case arrayKind:
+		return skipArray(l)
+	default:
+		f = l.literal()
+	}
+	return f
+}
+
+func skipArray(l *lexer) *fault {
+	if f := l.open(); f != nil {
+		return f
+	}
+	for i := 0; ; i++ {
+		more, f := l.more(']', i == 0)
+		if f != nil {
+			return f.within(strconv.Itoa(i))
+		}
+		if !more {
+			return nil
+		}
+		if f := skip(l); f != nil {
+			return f.within(strconv.Itoa(i))
+		}
+	}
+}
+
+func skipObject(l *lexer) *fault {
+	if f := l.open(); f != nil {
+		return f
+	}
+	var names nameSet
+	for first := true; ; first = false {
+		more, f := l.more('}', first)
+		if f != nil || !more {
+			return f
+		}
+		name, f := l.name()
+		if f != nil {
+			return f
+		}
+		if !names.add(name) {
+			return (&fault{rule: duplicate, says: "stands twice in its object"}).within(string(name))
+		}
+		if f := skip(l); f != nil {
+			return f.within(string(name))
+		}
+	}
+}
+
+// nameSet holds the names of one object. The zero value is empty.
+type nameSet struct {
+	few  [][]byte
+	many map[string]struct{}
+}
+
+// manyNames is where a map beats comparing with every name before.
+const manyNames = 24
+
+// add reports whether the name was new.
+func (s *nameSet) add(name []byte) bool {
+	if s.many != nil {
+		if _, ok := s.many[string(name)]; ok {
+			return false
+		}
+		s.many[string(name)] = struct{}{}
+		return true
+	}
+	for _, known := range s.few {
+		if string(known) == string(name) {
+			return false
+		}
+	}
+	s.few = append(s.few, name)
+	if len(s.few) > manyNames {
+		s.many = make(map[string]struct{}, 4*manyNames)
+		for _, known := range s.few {
+			s.many[string(known)] = struct{}{}
+		}
+		s.few = nil
+	}
+	return true
+}

@@ -1,0 +1,108 @@
+package decode
+
+import (
+	"strings"
+	"unicode"
+)
+
+// secretWords make a name look secret when one of its words is among them: api_key, apiKey,
+// MYSQL_PWD. Whole words, so that monkey and tokenizer stay readable.
+var secretWords = map[string]bool{
+	"auth": true, "authorization": true, "bearer": true, "cookie": true, "cookies": true,
+	"credential": true, "credentials": true, "creds": true, "dsn": true, "jwt": true,
+	"key": true, "keys": true, "passphrase": true, "passwd": true, "password": true,
+	"passwords": true, "pin": true, "pwd": true, "secret": true, "secrets": true,
+	"signature": true, "token": true, "tokens": true,
+}
+
+// secretParts make a name look secret wherever they stand, for names that do not separate
+// their words.
+var secretParts = []string{
+	"password", "passwd", "passphrase", "secret", "apikey", "privatekey", "accesskey",
+	"accesstoken", "authtoken", "refreshtoken", "credential", "databaseurl",
+}
+
+// SecretName reports whether a property's name says that its value is a secret. It errs on the
+// side of hiding: a hidden harmless value costs a reader little.
+func SecretName(name string) bool {
+	flat := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, name)
+	for _, part := range secretParts {
+		if strings.Contains(flat, part) {
+			return true
+		}
+	}
+	for _, word := range words(name) {
+		if secretWords[word] {
+			return true
+		}
+	}
+	return false
+}
+
+// SecretPointer reports whether a pointer names or lies within a property that looks secret.
+func SecretPointer(pointer string) bool {
+	for pointer != "" {
+		var segment string
+		segment, pointer = cutSegment(pointer)
+		if SecretName(pointerUnescapes.Replace(segment)) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretValue reports whether JSON text is a string that carries a secret under a harmless
+// name: a URL with a password or a token, an Authorization header, a JSON Web Token.
+func secretValue(literal string) bool {
+	if literal[0] != '"' {
+		return false
+	}
+	text := literal[1:]
+	if _, rest, ok := strings.Cut(text, "://"); ok {
+		// The whole text is searched, not only what would be shown: a long password ends beyond it.
+		if user, _, ok := strings.Cut(rest, "@"); ok && strings.Contains(user, ":") {
+			return true
+		}
+	}
+	shown := strings.ToLower(text[:min(len(text), MaxShown)])
+	for _, part := range secretParts {
+		if strings.Contains(shown, part) {
+			return true
+		}
+	}
+	return strings.Contains(shown, "token=") ||
+		strings.HasPrefix(shown, "bearer ") || strings.HasPrefix(shown, "basic ") || strings.HasPrefix(text, "eyJ")
+}
+
+// words splits a name where it changes from lower to upper case and at everything that is
+// neither letter nor digit, and lowers the words: "apiKey" is api, key; "HTTPToken" http, token.
+func words(name string) []string {
+	var found []string
+	runes := []rune(name)
+	start := -1
+	for i, r := range runes {
+		if !unicode.IsLetter(r) {
+			if start >= 0 {
+				found = append(found, strings.ToLower(string(runes[start:i])))
+			}
+			start = -1
+			continue
+		}
+		if start >= 0 && unicode.IsUpper(r) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			found = append(found, strings.ToLower(string(runes[start:i])))
+			start = i
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		found = append(found, strings.ToLower(string(runes[start:])))
+	}
+	return found
+}

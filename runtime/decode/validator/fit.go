@@ -1,0 +1,353 @@
+package validator
+
+import (
+	"encoding"
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+var (
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	timeType        = reflect.TypeFor[time.Time]()
+	numberType      = reflect.TypeFor[json.Number]()
+)
+
+// fitter makes a document that the schema has accepted fit for encoding/json and a Go type,
+// where the two understand JSON differently, and finds what the type cannot hold.
+type fitter struct {
+	// probe tries the UnmarshalJSON and UnmarshalText methods of types, one by one.
+	probe bool
+
+	problems []decode.Problem
+	changed  bool // the document is no longer what its text says
+	path     []string
+}
+
+// fit returns v, or what encoding/json has to read in its place. Objects and arrays are changed in place.
+func (f *fitter) fit(t reflect.Type, v any) any {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if f.opaque(t, v) {
+		return f.fitOpaque(t, v)
+	}
+	if v == nil {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return f.fitStruct(t, v)
+	case reflect.Map:
+		return f.fitMap(t, v)
+	case reflect.Slice, reflect.Array:
+		return f.fitList(t, v)
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			f.report(v, "cannot be decoded")
+			return v
+		}
+		return f.fitAny(v)
+	}
+	return f.fitScalar(t, v)
+}
+
+// opaque says that a type reads JSON or text by a method of its own.
+func (f *fitter) opaque(t reflect.Type, v any) bool {
+	p := reflect.PointerTo(t)
+	if p.Implements(jsonUnmarshaler) {
+		return true
+	}
+	_, isText := v.(string)
+	return isText && p.Implements(textUnmarshaler)
+}
+
+func (f *fitter) fitOpaque(t reflect.Type, v any) any {
+	if s, ok := v.(string); ok && t == timeType {
+		// RFC 3339 section 5.6 allows t and z, time.Time does not.
+		if upper := strings.ToUpper(s); upper != s {
+			f.changed = true
+			v = upper
+		}
+	}
+	if f.probe {
+		doc, err := text(v)
+		if err == nil {
+			err = json.Unmarshal(doc, reflect.New(t).Interface())
+		}
+		if err != nil {
+			f.report(v, f.saysRefused(v, err))
+		}
+	}
+	return v
+}
+
+// saysRefused tells the error of a type's own method, unless it could repeat a secret.
+func (f *fitter) saysRefused(v any, err error) string {
+	if decode.SecretPointer(f.pointer()) || holdsSecret(v) {
+		return "cannot be decoded"
+	}
+	return "cannot be decoded: " + decode.Show(err.Error())
+}
+
+// holdsSecret reports whether a property whose name looks secret lies within v.
+func holdsSecret(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			if decode.SecretName(name) || holdsSecret(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, holdsSecret)
+	}
+	return false
+}
+
+func (f *fitter) fitStruct(t reflect.Type, v any) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		f.report(v, saysType(v, []string{"object"}))
+		return v
+	}
+	known := fields(t)
+	for name, value := range object {
+		if field, ok := known[name]; ok {
+			object[name] = f.member(name, field, value)
+			continue
+		}
+		for other := range known {
+			if strings.EqualFold(name, other) {
+				delete(object, name)
+				f.changed = true
+				break
+			}
+		}
+	}
+	return v
+}
+
+func (f *fitter) member(name string, field field, v any) any {
+	f.path = append(f.path, name)
+	defer func() { f.path = f.path[:len(f.path)-1] }()
+	if s, ok := v.(string); ok && field.quoted {
+		return f.fitQuoted(field.typ, s)
+	}
+	return f.fit(field.typ, v)
+}
+
+// fitQuoted fits the JSON within a string.
+func (f *fitter) fitQuoted(t reflect.Type, s string) any {
+	if decode.Scan([]byte(s), decode.Limits{}) != nil {
+		f.report(s, "is not a value in quotes")
+		return s
+	}
+	inner, err := tree([]byte(s))
+	if err != nil {
+		f.report(s, "is not a value in quotes")
+		return s
+	}
+	outer := f.changed
+	f.changed = false
+	inner = f.fit(t, inner)
+	if f.changed {
+		if b, err := text(inner); err == nil {
+			return string(b)
+		}
+	}
+	f.changed = outer
+	return s
+}
+
+func (f *fitter) fitMap(t reflect.Type, v any) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		f.report(v, saysType(v, []string{"object"}))
+		return v
+	}
+	numbers := map[string]string{}
+	for name, value := range object {
+		f.path = append(f.path, name)
+		f.key(t.Key(), name, numbers)
+		object[name] = f.fit(t.Elem(), value)
+		f.path = f.path[:len(f.path)-1]
+	}
+	return v
+}
+
+// key checks the name of a property that becomes the integer key of a map: numbers are the
+// keys so far, by their number.
+func (f *fitter) key(t reflect.Type, name string, numbers map[string]string) {
+	if reflect.PointerTo(t).Implements(textUnmarshaler) {
+		if f.probe {
+			if err := reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name)); err != nil {
+				f.report(nil, "has a name that "+f.saysRefused(nil, err))
+			}
+		}
+		return
+	}
+	if t.Kind() == reflect.String {
+		return
+	}
+	canonical := ""
+	var err error
+	if isUnsigned(t) {
+		var n uint64
+		n, err = strconv.ParseUint(name, 10, t.Bits())
+		canonical = strconv.FormatUint(n, 10)
+	} else {
+		var n int64
+		n, err = strconv.ParseInt(name, 10, t.Bits())
+		canonical = strconv.FormatInt(n, 10)
+	}
+	if err != nil {
+		f.report(nil, "has a name that is not an integer in range")
+		return
+	}
+	if other, twice := numbers[canonical]; twice {
+		f.report(nil, "has the same number for a name as "+decode.Show(literal(other)))
+		return
+	}
+	numbers[canonical] = name
+}
+
+func (f *fitter) fitList(t reflect.Type, v any) any {
+	if s, ok := v.(string); ok && isBytes(t) {
+		if _, err := base64.StdEncoding.DecodeString(s); err != nil {
+			f.report(v, "is not base64 (RFC 4648, standard alphabet, with padding)")
+		}
+		return v
+	}
+	list, ok := v.([]any)
+	if !ok {
+		f.report(v, saysType(v, []string{"array"}))
+		return v
+	}
+	if t.Kind() == reflect.Array && len(list) > t.Len() {
+		f.report(v, saysCount(len(list), "item", "more", "maximum", t.Len()))
+		return v
+	}
+	for i, item := range list {
+		f.path = append(f.path, strconv.Itoa(i))
+		list[i] = f.fit(t.Elem(), item)
+		f.path = f.path[:len(f.path)-1]
+	}
+	return v
+}
+
+// fitAny finds the numbers that encoding/json could not put into an interface, which are float64 there.
+func (f *fitter) fitAny(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			f.path = append(f.path, name)
+			f.fitAny(value)
+			f.path = f.path[:len(f.path)-1]
+		}
+	case []any:
+		for i, item := range v {
+			f.path = append(f.path, strconv.Itoa(i))
+			f.fitAny(item)
+			f.path = f.path[:len(f.path)-1]
+		}
+	case json.Number:
+		f.float(v, 64)
+	}
+	return v
+}
+
+func (f *fitter) fitScalar(t reflect.Type, v any) any {
+	number, isNumber := v.(json.Number)
+	switch k := t.Kind(); {
+	case k == reflect.Bool:
+		if _, ok := v.(bool); !ok {
+			f.report(v, saysType(v, []string{"boolean"}))
+		}
+	case t == numberType:
+		if s, ok := v.(string); !isNumber && !(ok && isNumberText(s)) {
+			f.report(v, saysType(v, []string{"number"}))
+		}
+	case k == reflect.String:
+		if _, ok := v.(string); !ok {
+			f.report(v, saysType(v, []string{"string"}))
+		}
+	case k == reflect.Float32 || k == reflect.Float64:
+		if !isNumber {
+			f.report(v, saysType(v, []string{"number"}))
+		} else {
+			f.float(number, t.Bits())
+		}
+	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uintptr:
+		if !isNumber {
+			f.report(v, saysType(v, []string{"integer"}))
+			return v
+		}
+		return f.integer(t, number)
+	default:
+		f.report(v, "cannot be decoded")
+	}
+	return v
+}
+
+func (f *fitter) float(number json.Number, bits int) {
+	if _, err := strconv.ParseFloat(number.String(), bits); err != nil {
+		f.report(number, "is beyond the range of a "+strconv.Itoa(bits)+"-bit number")
+	}
+}
+
+func (f *fitter) integer(t reflect.Type, number json.Number) any {
+	canonical, ok := canonicalInteger(number.String())
+	if !ok {
+		f.report(number, saysType(number, []string{"integer"}))
+		return number
+	}
+	var err error
+	if isUnsigned(t) {
+		_, err = strconv.ParseUint(canonical, 10, t.Bits())
+	} else {
+		_, err = strconv.ParseInt(canonical, 10, t.Bits())
+	}
+	if err != nil {
+		f.report(number, saysIntegerRange(t))
+		return number
+	}
+	if canonical == number.String() {
+		return number
+	}
+	f.changed = true
+	return json.Number(canonical)
+}
+
+// report adds a problem with the value at the current path.
+func (f *fitter) report(v any, says string) {
+	f.problems = append(f.problems, decode.NewProblem(f.pointer(), literal(v), says))
+}
+
+func (f *fitter) pointer() string { return pointer(f.path) }
+
+func isUnsigned(t reflect.Type) bool {
+	return t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uintptr
+}
+
+// isNumberText reports whether a string is a JSON number, which encoding/json takes for a json.Number.
+func isNumberText(s string) bool {
+	return s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') &&
+		strings.TrimSpace(s) == s && decode.Scan([]byte(s), decode.Limits{}) == nil
+}
+
+// isBytes reports whether encoding/json reads a slice from base64.
+func isBytes(t reflect.Type) bool {
+	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Uint8 {
+		return false
+	}
+	p := reflect.PointerTo(t.Elem())
+	return !p.Implements(jsonUnmarshaler) && !p.Implements(textUnmarshaler)
+}

@@ -1,0 +1,220 @@
+package validator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+// validate returns everything that the schema refuses in a document.
+func (c *contract) validate(doc any) error {
+	err := c.root.Validate(doc)
+	if err == nil {
+		return nil
+	}
+	var refused *jsonschema.ValidationError
+	if !errors.As(err, &refused) {
+		return fmt.Errorf("the schema cannot be used: %w", err)
+	}
+	r := report{contract: c, doc: doc}
+	for _, leaf := range leaves(refused) {
+		r.add(leaf)
+	}
+	return decode.NewError(r.problems)
+}
+
+// report turns the validator's tree of errors into problems.
+type report struct {
+	contract *contract
+	doc      any
+	problems []decode.Problem
+}
+
+// leaves are the errors that say something: those below mere groups and references.
+func leaves(v *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	switch v.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		var found []*jsonschema.ValidationError
+		for _, cause := range v.Causes {
+			found = append(found, leaves(cause)...)
+		}
+		return found
+	}
+	return []*jsonschema.ValidationError{v}
+}
+
+func (r *report) add(v *jsonschema.ValidationError) {
+	switch k := v.ErrorKind.(type) {
+	case *kind.Required:
+		for _, name := range k.Missing {
+			r.about(v, name, "is required")
+		}
+	case *kind.DependentRequired:
+		for _, name := range k.Missing {
+			r.about(v, name, "is required with "+quoted(k.Prop))
+		}
+	case *kind.AdditionalProperties:
+		for _, name := range k.Properties {
+			r.about(v, name, "unknown property"+r.nearest(v, name))
+		}
+	case *kind.FalseSchema:
+		if strings.HasSuffix(v.SchemaURL, "/unevaluatedProperties") {
+			r.problems = append(r.problems, decode.Problem{Pointer: pointer(v.InstanceLocation), Message: "unknown property"})
+		} else {
+			r.says(v, says(v, nil))
+		}
+	case *kind.PropertyNames:
+		r.propertyName(v, k.Property)
+	case *kind.AnyOf:
+		r.alternatives(v)
+	case *kind.OneOf:
+		if len(k.Subschemas) > 0 {
+			r.says(v, "fits more than one of the forms that the schema allows, of which it must be exactly one")
+		} else {
+			r.alternatives(v)
+		}
+	default:
+		r.says(v, says(v, value(r.doc, v.InstanceLocation)))
+	}
+}
+
+// says adds a problem with the value that the error is about.
+func (r *report) says(v *jsonschema.ValidationError, says string) {
+	r.problems = append(r.problems, decode.NewProblem(pointer(v.InstanceLocation), literal(value(r.doc, v.InstanceLocation)), says))
+}
+
+// about adds a problem with a property of the value that the error is about.
+func (r *report) about(v *jsonschema.ValidationError, name, message string) {
+	r.problems = append(r.problems, decode.Problem{Pointer: decode.Pointer(pointer(v.InstanceLocation), name), Message: message})
+}
+
+func (r *report) propertyName(v *jsonschema.ValidationError, name string) {
+	for _, cause := range v.Causes {
+		for _, leaf := range leaves(cause) {
+			r.about(v, name, "is not a possible name: it "+says(leaf, name))
+		}
+	}
+}
+
+// alternatives reports a value that fits none of several forms. What is wrong with it is told
+// for the one form that it was meant to have, where that can be known.
+func (r *report) alternatives(v *jsonschema.ValidationError) {
+	var meant [][]*jsonschema.ValidationError
+	var types []string
+	onlyTypes := true
+	for _, cause := range v.Causes {
+		branch := leaves(cause)
+		if !otherForm(v, branch) {
+			meant = append(meant, branch)
+		}
+		k, ok := branch[0].ErrorKind.(*kind.Type)
+		if ok && len(branch) == 1 && len(branch[0].InstanceLocation) == len(v.InstanceLocation) {
+			types = append(types, k.Want...)
+		} else {
+			onlyTypes = false
+		}
+	}
+	switch {
+	case len(meant) == 1:
+		for _, leaf := range meant[0] {
+			r.add(leaf)
+		}
+	case onlyTypes && len(types) > 0:
+		r.says(v, saysType(value(r.doc, v.InstanceLocation), types))
+	default:
+		r.says(v, "fits none of the forms that the schema allows")
+	}
+}
+
+// otherForm reports whether a branch failed because the value has another type, or another
+// constant in a property that tells the forms apart: the branch was not meant.
+func otherForm(v *jsonschema.ValidationError, branch []*jsonschema.ValidationError) bool {
+	for _, leaf := range branch {
+		depth := len(leaf.InstanceLocation) - len(v.InstanceLocation)
+		switch k := leaf.ErrorKind.(type) {
+		case *kind.Type, *kind.FalseSchema:
+			if depth == 0 {
+				return true
+			}
+		case *kind.Const:
+			if depth <= 1 {
+				return true
+			}
+		case *kind.Enum:
+			if depth == 0 || depth == 1 && len(k.Want) == 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nearest suggests the known property that an unknown one may have been meant to be.
+func (r *report) nearest(v *jsonschema.ValidationError, name string) string {
+	const tooLong = 64 // no property to suggest, and costly to compare
+	s := r.contract.at[v.SchemaURL]
+	if s == nil || len(name) > tooLong {
+		return ""
+	}
+	best, distance := "", max(1, len(name)/3)+1
+	for known := range s.Properties {
+		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(known))
+		if d < distance || d == distance && known < best {
+			best, distance = known, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ", did you mean " + quoted(best) + "?"
+}
+
+func pointer(path []string) string {
+	p := ""
+	for _, name := range path {
+		p = decode.Pointer(p, name)
+	}
+	return p
+}
+
+// value is the part of a document at a path.
+func value(doc any, path []string) any {
+	for _, name := range path {
+		switch v := doc.(type) {
+		case map[string]any:
+			doc = v[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil
+			}
+			doc = v[i]
+		default:
+			return nil
+		}
+	}
+	return doc
+}
+
+// quoted is a name of the schema or the document as messages show it.
+func quoted(name string) string {
+	return decode.Show(literal(name))
+}
+
+// oneOf joins choices as in "a, b or c".
+func oneOf(choices []string) string {
+	choices = slices.Compact(slices.Clone(choices))
+	if len(choices) < 2 {
+		return strings.Join(choices, "")
+	}
+	last := len(choices) - 1
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
+}

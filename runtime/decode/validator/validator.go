@@ -1,0 +1,122 @@
+// Package validator decodes arguments by their JSON Schema: a document that the schema refuses is
+// told everything that is wrong with it, one that it accepts becomes a Go value with the
+// schema's defaults in place.
+//
+// It is imported by generated code only, and is the only package that knows the schema
+// validator behind it.
+package validator
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+// Decoder returns the decoder of arguments whose contract is schema, a JSON Schema of
+// draft 2020-12. It accepts exactly what the schema accepts, formats asserted, except what
+// decode.Scan refuses, what T cannot hold, leap seconds, and anything but an object. No
+// arguments at all, nil or empty, are the empty object; null is not.
+//
+// A property that is absent gets the default that its schema names, at any depth and through
+// references; a default is put in as it is written. Names match exactly: where the schema leaves an
+// object open, a name that differs in case only does not fill a field, as it would in encoding/json.
+//
+// A refusal is a *decode.Error with every problem of the document, and the zero T. Any other
+// error says that the schema itself cannot be used.
+//
+// The schema is compiled once, at the first call. The decoder is safe for concurrent use; the
+// value it returns shares no memory with its argument.
+func Decoder[T any](schema string) func(json.RawMessage) (T, error) {
+	load := sync.OnceValues(func() (*contract, error) { return compile(schema) })
+	return func(arguments json.RawMessage) (T, error) {
+		var value, zero T
+		c, err := load()
+		if err != nil {
+			return zero, err
+		}
+		if err := c.decode(arguments, reflect.ValueOf(&value)); err != nil {
+			return zero, err
+		}
+		return value, nil
+	}
+}
+
+// decode fills what into points to. It may leave it half filled when it fails.
+func (c *contract) decode(arguments []byte, into reflect.Value) error {
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
+	}
+	if err := decode.Scan(arguments, decode.Limits{}); err != nil {
+		return err
+	}
+	doc, err := tree(arguments)
+	if err != nil {
+		return err
+	}
+	if _, ok := doc.(map[string]any); !ok {
+		return decode.NewError([]decode.Problem{decode.NewProblem("", literal(doc), saysType(doc, []string{"object"}))})
+	}
+	if err := c.validate(doc); err != nil {
+		return err
+	}
+	f := fitter{changed: c.fillDefaults(doc)}
+	doc = f.fit(into.Type().Elem(), doc)
+	if len(f.problems) > 0 {
+		return decode.NewError(f.problems)
+	}
+	if f.changed {
+		if arguments, err = text(doc); err != nil {
+			return err
+		}
+	}
+	if err := json.Unmarshal(arguments, into.Interface()); err != nil {
+		return unmarshalError(into.Type().Elem(), doc)
+	}
+	return nil
+}
+
+// unmarshalError finds the values that a type's own UnmarshalJSON or UnmarshalText refused.
+func unmarshalError(t reflect.Type, doc any) error {
+	f := fitter{probe: true}
+	f.fit(t, doc)
+	if len(f.problems) == 0 {
+		// Not the error's text: whatever value it repeats cannot be known to be harmless.
+		f.problems = []decode.Problem{{Message: "cannot be decoded"}}
+	}
+	return decode.NewError(f.problems)
+}
+
+// tree is a document as maps, slices, strings and json.Numbers, which keep a number's text.
+func tree(doc []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	return v, err
+}
+
+// text is the JSON of a tree. It does not escape what HTML would mind, since a
+// json.RawMessage shows the text to a handler.
+func text(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// literal is the JSON text of a string, number or boolean, and empty for the rest, which messages do not repeat.
+func literal(v any) string {
+	switch v.(type) {
+	case string, json.Number, bool:
+		if b, err := text(v); err == nil {
+			return string(b)
+		}
+	}
+	return ""
+}
