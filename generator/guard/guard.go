@@ -2,9 +2,14 @@
 package guard
 
 import (
+	"cmp"
+	"go/constant"
 	"go/types"
+	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/spell"
 )
 
 // Facts are what the generated code of one package was made from.
@@ -17,5 +22,193 @@ type Facts struct {
 	Local func(*types.Package) bool
 }
 
-// For returns the guards of one package.
-func For(f Facts) []model.Guard { return nil }
+// For returns the guards of one package: handlers in the order given, then types by package
+// and name, then constants in the order given. What cannot be spelled in the package, such as
+// the unexported fields of another one, has no guard; the generated test watches over it.
+func For(f Facts) []model.Guard {
+	b := &builder{Facts: f}
+	for _, handler := range f.Handlers {
+		b.handler(handler)
+	}
+	for _, t := range b.types() {
+		b.typ(t)
+	}
+	for _, c := range f.Consts {
+		b.constant(c)
+	}
+	return b.guards
+}
+
+type builder struct {
+	Facts
+	guards []model.Guard
+}
+
+func (b *builder) add(kind model.GuardKind, subject, want model.Expr, pkg *types.Package) {
+	b.guards = append(b.guards, model.Guard{
+		Kind: kind, Subject: subject, Want: want, InTest: !b.Local(pkg),
+	})
+}
+
+// handler pins the func type of a handler. A renamed or swapped parameter is not part of it.
+func (b *builder) handler(f *types.Func) {
+	signature := f.Signature()
+	if recv := signature.Recv(); recv != nil {
+		b.method(recv.Type(), f)
+		return
+	}
+	b.add(model.SignatureGuard, text(f.Name()), spell.Type(unnamed(nil, signature), b.Package), f.Pkg())
+}
+
+// method pins a method by its method expression, whose func type has the receiver first.
+func (b *builder) method(recv types.Type, f *types.Func) {
+	subject := spell.Type(recv, b.Package)
+	if _, pointer := recv.(*types.Pointer); pointer {
+		subject = join(text("("), subject, text(")"))
+	}
+	subject = join(subject, text("."+f.Name()))
+	b.add(model.SignatureGuard, subject, spell.Type(unnamed(recv, f.Signature()), b.Package), b.owner(recv))
+}
+
+// owner is the package that declares a receiver type.
+func (b *builder) owner(recv types.Type) *types.Package {
+	if p, ok := recv.(*types.Pointer); ok {
+		recv = p.Elem()
+	}
+	if named, ok := recv.(*types.Named); ok && named.Obj().Pkg() != nil {
+		return named.Obj().Pkg()
+	}
+	return b.Package
+}
+
+// typ writes the guards of one named type or instance of a generic type.
+func (b *builder) typ(t types.Type) {
+	if alias, ok := t.(*types.Alias); ok {
+		b.alias(alias)
+		return
+	}
+	named := t.(*types.Named)
+	obj := named.Obj()
+	if b.compatible(obj.Pkg(), named) || !spell.Can(named, b.Package) {
+		return
+	}
+	codecs := codecs(named)
+	for _, method := range codecs {
+		b.codec(named, method)
+	}
+	if !marshals(codecs) {
+		b.underlying(named)
+	}
+	if len(codecs) == 0 && embeddable(named) {
+		b.add(model.CodecGuard, spell.Type(named, b.Package), nil, obj.Pkg())
+	}
+}
+
+// compatible reports whether Go's compatibility promise already keeps the type as it is: in
+// the standard library only structs may gain fields and methods that JSON would see.
+func (b *builder) compatible(pkg *types.Package, named *types.Named) bool {
+	first, _, _ := strings.Cut(pkg.Path(), "/")
+	_, isStruct := named.Underlying().(*types.Struct)
+	standard := !b.Local(pkg) && !strings.Contains(first, ".")
+	return standard && (!isStruct || len(codecs(named)) > 0)
+}
+
+// underlying pins what a named type is made of. A composite literal compares struct tags as
+// well; a conversion, the only way to compare a type such as string, does not.
+func (b *builder) underlying(named *types.Named) {
+	under := named.Underlying()
+	if !spell.Can(under, b.Package) {
+		return
+	}
+	subject, want := spell.Type(named, b.Package), spell.Type(under, b.Package)
+	switch under.(type) {
+	case *types.Struct, *types.Slice, *types.Array, *types.Map:
+		b.add(model.StructGuard, subject, want, named.Obj().Pkg())
+	default:
+		b.add(model.TypeGuard, subject, want, named.Obj().Pkg())
+	}
+}
+
+// alias pins what an alias stands for: two func types that are identical only while both
+// names mean one type.
+func (b *builder) alias(alias *types.Alias) {
+	if !b.Local(alias.Obj().Pkg()) || !spell.Can(alias, b.Package) || !spell.Can(alias.Rhs(), b.Package) {
+		return
+	}
+	subject := join(text("func("), spell.Type(alias.Rhs(), b.Package), text(") {}"))
+	want := join(text("func("), spell.Type(alias, b.Package), text(")"))
+	b.add(model.SignatureGuard, subject, want, alias.Obj().Pkg())
+}
+
+// constant pins the value of a constant.
+func (b *builder) constant(c *types.Const) {
+	if !spell.Name(c, b.Package) {
+		return
+	}
+	subject := model.Expr{{Text: c.Name()}}
+	if c.Pkg().Path() != b.Package.Path() {
+		subject[0].Path, subject[0].Package = c.Pkg().Path(), c.Pkg().Name()
+	}
+	var want string
+	switch value := c.Val(); value.Kind() {
+	case constant.String, constant.Int:
+		want = value.ExactString()
+	default:
+		return // enums are strings and roles integers
+	}
+	b.add(model.ConstGuard, subject, text(want), c.Pkg())
+}
+
+// types lists the types to guard, each once, by package path and spelling: the given ones, with
+// the instances of generic ones and the aliases met on the way to them.
+func (b *builder) types() []types.Type {
+	w := &walker{given: map[string]bool{}, seen: map[string]bool{}}
+	for _, name := range b.Types {
+		if name.Pkg() != nil {
+			w.given[declared(name)] = true
+		}
+	}
+	for _, name := range b.Types {
+		w.visit(name.Type())
+	}
+	for _, handler := range b.Handlers {
+		w.visit(handler.Signature())
+	}
+	type row struct {
+		path, name string
+		t          types.Type
+	}
+	var rows []row
+	for _, t := range w.found {
+		rows = append(rows, row{path: objectOf(t).Pkg().Path(), name: spell.Type(t, b.Package).String(), t: t})
+	}
+	slices.SortStableFunc(rows, func(x, y row) int {
+		return cmp.Or(cmp.Compare(x.path, y.path), cmp.Compare(x.name, y.name))
+	})
+	sorted := make([]types.Type, len(rows))
+	for i, r := range rows {
+		sorted[i] = r.t
+	}
+	return sorted
+}
+
+// unnamed is a func type without parameter names, recv first where there is one: a guard
+// that repeats names would look as if it kept them.
+func unnamed(recv types.Type, s *types.Signature) *types.Signature {
+	var params []*types.Var
+	if recv != nil {
+		params = append(params, types.NewParam(0, nil, "", recv))
+	}
+	for v := range s.Params().Variables() {
+		params = append(params, types.NewParam(0, nil, "", v.Type()))
+	}
+	var results []*types.Var
+	for v := range s.Results().Variables() {
+		results = append(results, types.NewParam(0, nil, "", v.Type()))
+	}
+	return types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), types.NewTuple(results...), s.Variadic())
+}
+
+func text(s string) model.Expr { return model.Expr{{Text: s}} }
+
+func join(parts ...model.Expr) model.Expr { return slices.Concat(parts...) }

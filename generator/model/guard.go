@@ -4,8 +4,8 @@ package model
 type GuardKind int
 
 const (
-	StructGuard    GuardKind = iota // a struct literal type that must equal Subject's underlying type, tags included
-	TypeGuard                       // the underlying type of a named non-struct
+	StructGuard    GuardKind = iota // a literal type (struct, slice, array, map) that must equal Subject's underlying type, tags included
+	TypeGuard                       // the underlying type of any other named type
 	CodecGuard                      // Subject has no JSON or text method
 	SignatureGuard                  // the func type of a handler
 	ConstGuard                      // an enum or integer role constant and its value
@@ -15,6 +15,7 @@ const (
 type Guard struct {
 	Kind GuardKind
 	// Subject is what is pinned: a type, a func or method expression ((*Service).GetByID), a constant.
+	// The guard of an alias is a SignatureGuard of a func literal that takes what the alias stands for.
 	Subject Expr
 	// Want is the pinned fact: the struct or underlying type, the func type (receiver first for a
 	// method expression), the constant's value. Empty for CodecGuard.

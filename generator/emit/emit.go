@@ -1,0 +1,59 @@
+// Package emit writes what a service's model says: Go code, a manifest and documentation.
+//
+// It is pure: equal models give equal bytes, on every machine, and nothing is read or written.
+// Package commit brings the files to the disk.
+package emit
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// The names of the files that mcpgen owns in a package's directory. Of Docs it owns what
+// stands between the markers, and the whole file only where nothing else is in it.
+const (
+	Code     = "mcp_gen.go"
+	Test     = "mcp_gen_test.go"
+	Error    = "aa_mcp_error.go" // the poison; sorts early, so that the compiler reports it first
+	Manifest = "mcp.manifest.json"
+	Docs     = "MCP.md"
+)
+
+// File is one file to be written.
+type File struct {
+	Path    string // absolute
+	Content []byte
+}
+
+// Present is what emission needs to know of the package's directory as it is.
+type Present struct {
+	// Hash is fresh.Hash over the directory and the model's Fresh.Decls.
+	Hash string
+	// Docs is the content of MCP.md, or nil where there is none.
+	Docs []byte
+}
+
+// Files returns the files of one service, in the order of their names. It fails where MCP.md
+// has markers that do not match, and where a schema cannot be marshalled.
+func Files(s model.Service, present Present) ([]File, error) {
+	p, err := newPlan(s)
+	if err != nil {
+		return nil, fmt.Errorf("package %s: %w", s.Package, err)
+	}
+	var files []File
+	for _, part := range []struct {
+		name  string
+		write func() ([]byte, error)
+	}{
+		{Code, p.code},
+	} {
+		content, err := part.write()
+		if err != nil {
+			return nil, fmt.Errorf("package %s: %s: %w", s.Package, part.name, err)
+		}
+		files = append(files, File{Path: filepath.Join(s.Dir, part.name), Content: content})
+	}
+	return files, nil
+}

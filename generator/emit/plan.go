@@ -1,0 +1,82 @@
+package emit
+
+import (
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// plan is a service with a name for everything that is going to be declared.
+type plan struct {
+	model.Service
+	names *names
+
+	ctx, call, in, err string            // locals of the closures
+	params             map[string]string // Toolset's parameter by receiver type
+	roles              map[string]string // role constants by role
+	table              string
+	stale              string // names the remedy in the compiler's message
+	schemas            *schemas
+	decoders           *decoders
+	file               file
+}
+
+// newPlan names what mcp_gen.go declares. The order is that of precedence: the packages that
+// generated code is written against keep their names, then locals, parameters, constants.
+func newPlan(s model.Service) (*plan, error) {
+	n := newNames(s.Scope)
+	n.reserve("Toolset")
+	for _, tool := range s.Tools {
+		n.reserve(tool.Const)
+	}
+	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}}
+	p.file = newFile(s.Name, n, p.exprs()...)
+	p.ctx, p.call, p.in, p.err = n.pick("ctx"), n.pick("call"), n.pick("in"), n.pickReserved("err")
+	for _, r := range s.Receivers {
+		p.params[r.Type] = n.pick(r.Param)
+	}
+	n.reserve(s.Imports...)
+	if s.Roles.Own {
+		for _, role := range s.Roles.Names {
+			p.roles[role] = n.pick(lowerFirst(role))
+		}
+	}
+	p.table = n.pick("table")
+	p.stale = n.pick("runGoGenerate")
+	p.schemas = newSchemas(n)
+	p.decoders = newDecoders(n)
+	return p, p.nameTypes()
+}
+
+// nameTypes gives each input and output type its schema constant and each input its decoder:
+// inputs first, so that a type used as both has the plain name for what clients send.
+func (p *plan) nameTypes() error {
+	for _, tool := range p.Tools {
+		schema, err := p.schemas.input(tool)
+		if err != nil {
+			return err
+		}
+		p.decoders.add(tool, schema)
+	}
+	for _, tool := range p.Tools {
+		if err := p.schemas.output(tool); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exprs are the expressions that mcp_gen.go spells: their packages must be importable.
+func (p *plan) exprs() []model.Expr {
+	var exprs []model.Expr
+	for _, tool := range p.Tools {
+		exprs = append(exprs, tool.Input.Type)
+		for _, param := range tool.Input.Params {
+			exprs = append(exprs, param.Type)
+		}
+	}
+	for _, g := range p.Guards {
+		if !g.InTest {
+			exprs = append(exprs, g.Subject, g.Want)
+		}
+	}
+	return exprs
+}

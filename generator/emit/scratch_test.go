@@ -1,0 +1,169 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"go/types"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/mcpgen/mcpgen/generator/guard"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// repository is the root of the checkout: the nearest directory above the test with a go.mod.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = parent
+	}
+}
+
+// newScratch makes a module example.com that uses this repository by a replace directive and
+// knows the modules that it needs, so that nothing is looked up.
+func newScratch(t *testing.T) string {
+	t.Helper()
+	root, dir := repository(t), t.TempDir()
+	own, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := modfile.Parse("go.mod", own, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mod strings.Builder
+	fmt.Fprintf(&mod, "module example.com\n\ngo %s\n\nrequire %s v0.0.0\n\nreplace %[2]s => %s\n\n",
+		parsed.Go.Version, parsed.Module.Mod.Path, modfile.AutoQuote(root))
+	for _, r := range parsed.Require {
+		fmt.Fprintf(&mod, "require %s %s // indirect\n", r.Mod.Path, r.Mod.Version)
+	}
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "go.mod"), []byte(mod.String()))
+	write(t, filepath.Join(dir, "go.sum"), sums)
+	return dir
+}
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copySources copies what the author wrote.
+func copySources(t *testing.T, from, to string) {
+	t.Helper()
+	sources, err := filepath.Glob(filepath.Join(from, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nested, err := filepath.Glob(filepath.Join(from, "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range append(sources, nested...) {
+		rel, err := filepath.Rel(from, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rel == Code || rel == Test {
+			continue
+		}
+		content, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(to, rel), content)
+	}
+}
+
+// goCommand runs the go command in a module and returns what it prints.
+func goCommand(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+// facts are what the compile-time guards of a package are made from, by the names of its declarations.
+type facts struct {
+	handlers []string // "Count", "Desk.Find"
+	types    []string // "Parcel", "example.com/freight/unit.Mass"
+	consts   []string
+}
+
+// guards loads a package of the scratch module and asks for the guards of some of its declarations.
+func guards(t *testing.T, dir, path string, want facts) []model.Guard {
+	t.Helper()
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax,
+		Dir:  dir,
+		Env:  append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off"),
+	}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(loaded) != 1 || len(loaded[0].Errors) > 0 {
+		t.Fatalf("loading %s: %v", path, loaded[0].Errors)
+	}
+	all := map[string]*types.Package{}
+	packages.Visit(loaded, nil, func(p *packages.Package) { all[p.PkgPath] = p.Types })
+	pkg := loaded[0].Types
+	object := func(name string) types.Object {
+		from := pkg
+		if i := strings.LastIndex(name, "."); i >= 0 {
+			from, name = all[name[:i]], name[i+1:]
+		}
+		obj := from.Scope().Lookup(name)
+		if obj == nil {
+			t.Fatalf("%s declares no %s", from.Path(), name)
+		}
+		return obj
+	}
+	f := guard.Facts{Package: pkg, Local: func(p *types.Package) bool {
+		return p.Path() == "example.com" || strings.HasPrefix(p.Path(), "example.com/")
+	}}
+	for _, name := range want.handlers {
+		if recv, method, ok := strings.Cut(name, "."); ok {
+			m, _, _ := types.LookupFieldOrMethod(object(recv).Type(), true, pkg, method)
+			f.Handlers = append(f.Handlers, m.(*types.Func))
+			continue
+		}
+		f.Handlers = append(f.Handlers, object(name).(*types.Func))
+	}
+	for _, name := range want.types {
+		f.Types = append(f.Types, object(name).(*types.TypeName))
+	}
+	for _, name := range want.consts {
+		f.Consts = append(f.Consts, object(name).(*types.Const))
+	}
+	return guard.For(f)
+}

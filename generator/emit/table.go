@@ -1,0 +1,79 @@
+package emit
+
+import (
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// writeTable writes the roles and the permission table: the compiled authority.
+func (p *plan) writeTable(f file) {
+	if p.Roles.Own {
+		var defs []jen.Code
+		for i, role := range p.Roles.Names {
+			def := jen.Id(p.roles[role])
+			if i == 0 {
+				def = def.Qual(accessPath, "Role").Op("=").Iota().Op("+").Lit(1).
+					Comment("zero is nobody: an empty rule denies")
+			}
+			defs = append(defs, def)
+		}
+		f.Comment("The roles, lowest first.")
+		f.Const().Defs(defs...)
+		f.Line()
+	}
+	var fields []jen.Code
+	if p.Roles.Own {
+		fields = append(fields, row("Roles", strs(p.Roles.Names)))
+	}
+	var rules []jen.Code
+	for _, tool := range p.Tools {
+		rules = append(rules, p.rule(tool))
+	}
+	fields = append(fields, row("Rules", jen.Index().Qual(accessPath, "Rule").Add(rows(rules...))))
+	f.Var().Id(p.table).Op("=").Qual(accessPath, "Table").Add(rows(fields...))
+	f.Line()
+}
+
+// rule writes one row of the table. What is not set is not written.
+func (p *plan) rule(tool model.Tool) *jen.Statement {
+	fields := []jen.Code{row("Tool", jen.Id(tool.Const))}
+	a := tool.Access
+	if a.Public {
+		fields = append(fields, row("Public", jen.True()))
+	}
+	if a.Authenticated {
+		fields = append(fields, row("Authenticated", jen.True()))
+	}
+	if a.MinRole != "" {
+		fields = append(fields, row("MinRole", p.role(a.MinRole)))
+	}
+	if len(a.Scopes) > 0 {
+		fields = append(fields, row("Scopes", strs(a.Scopes)))
+	}
+	if a.Permission != "" {
+		fields = append(fields, row("Permission", jen.Lit(a.Permission)))
+	}
+	if a.Constrained {
+		fields = append(fields, row("Constrained", jen.True()))
+	}
+	switch tool.Denial {
+	case "conceal":
+		fields = append(fields, row("Denial", jen.Qual(accessPath, "Conceal")))
+	case "forbid":
+		fields = append(fields, row("Denial", jen.Qual(accessPath, "Forbid")))
+	}
+	return inline(fields...)
+}
+
+// role writes a role of the hierarchy, or one of the two reserved ones where the hierarchy has
+// none of that name.
+func (p *plan) role(name string) *jen.Statement {
+	if constant, own := p.roles[name]; own {
+		return jen.Id(constant)
+	}
+	if name == model.Lowest {
+		return jen.Qual(accessPath, "Lowest")
+	}
+	return jen.Qual(accessPath, "Highest")
+}

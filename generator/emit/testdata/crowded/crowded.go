@@ -1,0 +1,47 @@
+// Package crowded already uses every name that generated code would like to have.
+//
+//mcp:server name=crowded
+//mcp:roles table < Default < read-only < admin < String
+package crowded
+
+import (
+	"context"
+
+	admin "example.com/crowded/time"
+)
+
+var time, runtime, access, validator, mcp, json, encoding = 1, 2, 3, 4, 5, 6, 7
+
+var mcpTime, mcpRuntime = 8, 9
+
+var ctx, in, err, runGoGenerate, decodeNoInput, noInputSchema, lookInput, mcpgenFreshHash = 1, 2, 3, 4, 5, 6, 7, 8
+
+// Table is a receiver whose natural parameter is taken by the permission table.
+type Table struct{}
+
+// Access is a receiver named like a package that generated code imports.
+type Access struct{}
+
+// Clock is told by a package that is named like one of the standard library.
+type Clock = admin.Clock
+
+// call is a handler with the name of a local of generated closures.
+//
+//mcp:tool minrole=read-only
+func call(ctx context.Context, in Clock) error { return nil }
+
+// Look is answered by a table.
+//
+//mcp:tool minrole=Default openworld=false idempotent
+func (Table) Look(ctx context.Context, in string, err *[]admin.Clock) ([]string, error) {
+	return nil, nil
+}
+
+// Wait is answered by access.
+//
+//mcp:tool minrole=table
+//mcp:limit timeout=1500ms
+func (*Access) Wait(ctx context.Context) (map[string]any, error) { return nil, nil }
+
+var _ = []any{time, runtime, access, validator, mcp, json, encoding, mcpTime, mcpRuntime, ctx, in, err,
+	runGoGenerate, decodeNoInput, noInputSchema, lookInput, mcpgenFreshHash, call}

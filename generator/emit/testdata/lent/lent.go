@@ -1,0 +1,24 @@
+// Package lent fits anybody's server: its rules name no role of a hierarchy.
+//
+//mcp:server name=lent version=0.1.0
+package lent
+
+import "context"
+
+// Words are said.
+type Words struct {
+	// Text may hold a ` and a | and
+	// lines.
+	Text string "json:\"text\" jsonschema:\"default=`\""
+}
+
+// Echo says it again.
+//
+//mcp:tool minrole=lowest
+//mcp:limit timeout=1s
+func Echo(ctx context.Context, in Words) (Words, error) { return in, nil }
+
+// Shout says it louder.
+//
+//mcp:tool minrole=highest
+func Shout(ctx context.Context, in Words) (string, error) { return in.Text, nil }
