@@ -1,7 +1,14 @@
 // Package diag holds what mcpgen has to say about source: coded, positioned, sorted, rendered.
 package diag
 
-import "github.com/mcpgen/mcpgen/generator/model"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
 
 // Code is the fixed name of one kind of diagnostic, as in "MCP001". A code is never reused.
 type Code string
@@ -14,5 +21,58 @@ type Diagnostic struct {
 	Suggestion string // what to do, one line; may be empty
 }
 
-// List collects the diagnostics of a run.
+// List collects the diagnostics of a run. It is not safe for concurrent use.
 type List []Diagnostic
+
+// Add appends a finding. suggestion may be empty; the message is formatted.
+func (l *List) Add(code Code, pos model.Position, suggestion, format string, args ...any) {
+	*l = append(*l, Diagnostic{Code: code, Pos: pos, Suggestion: suggestion, Message: fmt.Sprintf(format, args...)})
+}
+
+// Sort orders the list by file, line, column, code and text, and removes what says the same
+// twice, so that a run prints the same lines whatever order its stages met the source in.
+func (l *List) Sort() {
+	slices.SortFunc(*l, func(a, b Diagnostic) int {
+		return cmp.Or(
+			strings.Compare(a.Pos.File, b.Pos.File),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Col, b.Pos.Col),
+			strings.Compare(string(a.Code), string(b.Code)),
+			strings.Compare(a.Message, b.Message),
+			strings.Compare(a.Suggestion, b.Suggestion),
+			cmp.Compare(a.Pos.EndCol, b.Pos.EndCol),
+		)
+	})
+	*l = slices.CompactFunc(*l, func(a, b Diagnostic) bool {
+		a.Pos.EndCol, b.Pos.EndCol = 0, 0
+		return a == b
+	})
+}
+
+// Has reports whether the list holds a finding with the code.
+func (l List) Has(code Code) bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Code == code })
+}
+
+// Err returns nil for an empty list and an *Error with all findings otherwise.
+func (l List) Err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return &Error{List: l}
+}
+
+// Error is a list of findings as an error, for callers that stop at findings.
+type Error struct {
+	List List
+}
+
+// Error gives the first finding and the number of further ones.
+func (e *Error) Error() string {
+	first := e.List[0]
+	text := fmt.Sprintf("%s:%d:%d: %s: %s", first.Pos.File, first.Pos.Line, first.Pos.Col, first.Code, first.Message)
+	if n := len(e.List) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}

@@ -1,0 +1,296 @@
+package diag
+
+// explanations is the registry behind `mcpgen explain`, in the order of codes.
+var explanations = []Explanation{
+	{
+		Code:  MissingDirective,
+		Title: "handler without directive",
+		Cause: "A package with //mcp: directives says of every exported handler whether it is served. A handler is a func whose first parameter is context.Context and whose last result is error, and every such method of a type that has a tool. Silence would leave it open whether it was forgotten.",
+		Example: `//mcp:tool minrole=Viewer
+func Find(ctx context.Context, in FindInput) (Device, error)
+
+func Purge(ctx context.Context) error`,
+		Cure: "Serve it with //mcp:tool and an access rule, or take it out with //mcp:ignore reason=\"…\".",
+	},
+	{
+		Code:  NoAccessRule,
+		Title: "tool without access rule",
+		Cause: "Every tool says who may use it: public, authenticated, minrole=, scopes=, action= or object=, on the tool itself or by //mcp:default on its type or package. action=none alone is no rule.",
+		Example: `//mcp:tool
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write the rule, as in //mcp:tool minrole=Viewer, or a //mcp:default on the package.",
+	},
+	{
+		Code:  UnknownDirective,
+		Title: "unknown directive",
+		Cause: "What follows //mcp: is none of mcpgen's directives. An unknown one is never skipped: it may be a misspelt rule.",
+		Example: `//mcp:tol minrole=Viewer
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write one of the directives that the README lists; `mcpgen explain tool` shows one with its keys.",
+	},
+	{
+		Code:  UnknownKey,
+		Title: "unknown key or flag",
+		Cause: "The directive has no such key. An unknown one is never skipped: it may be a misspelt rule.",
+		Example: `//mcp:tool minrol=Viewer
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write one of the directive's keys; `mcpgen explain tool` lists them.",
+	},
+	{
+		Code:  Duplicate,
+		Title: "written twice",
+		Cause: "A directive, a key or a list element stands twice where it can hold once, and only one of the two could count.",
+		Example: `//mcp:tool minrole=Viewer minrole=Admin
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Remove all but one.",
+	},
+	{
+		Code:  Misplaced,
+		Title: "misplaced directive",
+		Cause: "The directive stands on a declaration that it says nothing about: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool.",
+		Example: `//mcp:tool minrole=Viewer
+type Service struct{}`,
+		Cure: "Move it to where `mcpgen explain DIRECTIVE` says it stands.",
+	},
+	{
+		Code:  Malformed,
+		Title: "malformed directive",
+		Cause: "The directive cannot be read: a quote is not closed, a value is missing, a trailing // note or an invisible space stands among its arguments, or its name runs into what follows.",
+		Example: `//mcp:tool minrole=Viewer // read only
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write name, then flags and key=value apart by spaces. Values with spaces are Go string literals: title=\"Find a device\".",
+	},
+	{
+		Code:  BadValue,
+		Title: "malformed value",
+		Cause: "The key does not take this value: a duration that is none, a word outside the choices, a label with other characters than letters, digits and underscores.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:limit timeout=fast
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write a value of the kind that `mcpgen explain DIRECTIVE` names for the key.",
+	},
+	{
+		Code:  UnknownRole,
+		Title: "unknown role",
+		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, case included: a misspelt role must never widen access.",
+		Example: `//mcp:tool minrole=Manger
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write a role of //mcp:roles (without one: Viewer, Member, Manager, Admin), or lowest or highest.",
+	},
+	{
+		Code:  NearMiss,
+		Title: "comment that is nearly a directive",
+		Cause: "Go reads a directive only from a line comment without any space, in lower case: //mcp:tool. Another spelling is plain text, and the rule that it seems to say would not hold.",
+		Example: `// mcp:tool minrole=Viewer
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write //mcp:name without space and in lower case, or reword the comment.",
+	},
+	{
+		Code:  Dangling,
+		Title: "directive on nothing",
+		Cause: "The directive does not belong to a declaration's doc comment: an empty line parts it from the declaration, or it stands within a body or behind code.",
+		Example: `//mcp:tool minrole=Viewer
+
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Put it into the doc comment, directly above the declaration.",
+	},
+	{
+		Code:  BadToolName,
+		Title: "invalid tool name",
+		Cause: "MCP tool names have 1 to 128 characters, which are ASCII letters, digits, underscore, hyphen and dot.",
+		Example: `//mcp:tool minrole=Viewer name="find device"
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write another name=, or another prefix= on //mcp:server.",
+	},
+	{
+		Code:  DuplicateTool,
+		Title: "tool name used twice",
+		Cause: "Two tools of one server have the same name, and only one of them could be called. Packages whose //mcp:server has the same name= are one server.",
+		Example: `//mcp:tool minrole=Viewer
+func (s *Sites) Get(ctx context.Context) (Site, error)
+
+//mcp:tool minrole=Viewer
+func (s *Devices) Get(ctx context.Context) (Device, error)`,
+		Cure: "Give one of them a name=, or the packages different prefixes.",
+	},
+	{
+		Code:  BadShape,
+		Title: "unsupported handler shape",
+		Cause: "A tool takes context.Context first and returns error last, with at most one result before it; its parameters are one struct, plain values, or go-sdk's (*mcp.CallToolRequest, In) with (*mcp.CallToolResult, Out, error).",
+		Example: `//mcp:tool minrole=Viewer
+func Find(in FindInput) (Device, error)`,
+		Cure: "Bring the func into one of these shapes, or serve a small func that calls it.",
+	},
+	{
+		Code:  UnsupportedType,
+		Title: "type without a JSON Schema",
+		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves.",
+		Example: `type FindInput struct {
+	Match func(Device) bool
+}`,
+		Cure: "Change the part that the field path names, or hide it from JSON with the tag json:\"-\".",
+	},
+	{
+		Code:  BadTag,
+		Title: "bad schema tag",
+		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the field's type, or contradicts another.",
+		Example: `type FindInput struct {
+	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
+}`,
+		Cure: "Mend the tag that the field path names.",
+	},
+	{
+		Code:  UnequalHierarchies,
+		Title: "unequal role hierarchies",
+		Cause: "Packages whose //mcp:server has the same name= are one server, and one server has one hierarchy. A role must not mean more in one package than in another.",
+		Example: `//mcp:server name=inventory
+//mcp:roles Guest < Owner
+package devices
+
+//mcp:server name=inventory
+//mcp:roles Guest < Clerk < Owner
+package sites`,
+		Cure: "Write the same //mcp:roles in each, or give the packages different server names.",
+	},
+	{
+		Code:  NoVerb,
+		Title: "object without action",
+		Cause: "A permission needs an action. It comes from the handler's name for list, retrieve, get, create, add, update, partial_update, set, delete and remove; this handler's name begins with none of these.",
+		Example: `//mcp:tool minrole=Member object=device
+func Reboot(ctx context.Context, in RebootInput) error`,
+		Cure: "Write action=, as in action=reboot, or action=none to take the tool out.",
+	},
+	{
+		Code:  NotBuilt,
+		Title: "not built yet",
+		Cause: "The directive, key or value belongs to mcpgen's design but is not in this version. It is refused: a limit or rule that is read and not enforced would be worse than none.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:limit memory=512MiB
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Leave it out, or use a version of mcpgen that has it.",
+	},
+	{
+		Code:  Contradiction,
+		Title: "contradicting rules",
+		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, //mcp:tool beside //mcp:ignore.",
+		Example: `//mcp:tool public minrole=Admin
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Remove one of the two.",
+	},
+	{
+		Code:  Generic,
+		Title: "generic handler",
+		Cause: "A generic func or a method of a generic type is no single func: which instance answers is not in the source of the declaration.",
+		Example: `//mcp:tool minrole=Viewer
+func (r *Repo[T]) Get(ctx context.Context, in GetInput) (T, error)`,
+		Cure: "Annotate the method in an interface that the instance satisfies, and pass the instance to Toolset.",
+	},
+	{
+		Code:  BuildConstraint,
+		Title: "tool under a build constraint",
+		Cause: "The tool, or a type that its schema reads, stands in a file with a build constraint or a system's name in its file name. The generated files hold for every system, so what they serve must exist in every build.",
+		Example: `//go:build linux
+
+package devices
+
+//mcp:tool minrole=Viewer
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Annotate a plain handler in a file without constraint, and let it call into the constrained one.",
+	},
+	{
+		Code:  NameTaken,
+		Title: "generated name is taken",
+		Cause: "The package declares a name that the generated file has to declare: Toolset, or the constant of a tool name.",
+		Example: `const ToolFind = "x"
+
+//mcp:tool minrole=Viewer
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Rename the declaration or the handler.",
+	},
+	{
+		Code:    Redeclared,
+		Title:   "predeclared name redeclared",
+		Cause:   "The package declares a name of its own for something that Go predeclares (string, error, true, …). Generated code in the same package would mean the package's one.",
+		Example: `type string struct{}`,
+		Cure:    "Rename the declaration.",
+	},
+	{
+		Code:  DoesNotCheck,
+		Title: "declaration does not type-check",
+		Cause: "A declaration has an error that the compiler would report as well, in a package with directives or in one that it imports. Errors within function bodies do not count here.",
+		Example: `//mcp:tool minrole=Viewer
+func Find(ctx context.Context, in NoSuchType) (Device, error)`,
+		Cure: "Mend it; `go build` shows the same error.",
+	},
+	{
+		Code:    DoesNotParse,
+		Title:   "source cannot be parsed",
+		Cause:   "The file is not Go, so that its directives cannot be read with certainty.",
+		Example: `func Find(ctx context.Context`,
+		Cure:    "Mend the syntax error.",
+	},
+	{
+		Code:    NotOurs,
+		Title:   "file in the way",
+		Cause:   "A file has the name of one that mcpgen writes, without the line \"// Code generated by mcpgen\". It is somebody's work and is not overwritten.",
+		Example: "// mcp_gen.go, written by hand\npackage devices",
+		Cure:    "Rename the file, or delete it if it was generated.",
+	},
+	{
+		Code:  UnnamedParameter,
+		Title: "parameter without a name of its own",
+		Cause: "Plain parameters become properties of the input under their names. A blank or missing name, or two names that are the same in snake_case, leave no property to fill.",
+		Example: `//mcp:tool minrole=Viewer
+func Find(ctx context.Context, _ string, limit int) (Device, error)`,
+		Cure: "Give every parameter a name of its own.",
+	},
+	{
+		Code:  Variadic,
+		Title: "variadic handler",
+		Cause: "A variadic parameter is not part of the supported handler shapes: absent and empty would be the same to callers.",
+		Example: `//mcp:tool minrole=Viewer
+func Find(ctx context.Context, names ...string) (Device, error)`,
+		Cure: "Take a slice instead: names []string.",
+	},
+	{
+		Code:  UnknownParameter,
+		Title: "//mcp:param names no parameter",
+		Cause: "The name after //mcp:param is none of the handler's plain parameters. Handlers with an input struct have none: their properties are described by the fields.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:param limt maximum=10
+func Find(ctx context.Context, limit int) (Device, error)`,
+		Cure: "Write the parameter's Go name, or put a jsonschema tag on the field of the input struct.",
+	},
+	{
+		Code:  MissingKey,
+		Title: "required key is missing",
+		Cause: "The directive says too little without this key: //mcp:ignore needs a reason=, //mcp:param a name, and a package whose tools take part in the host's permissions needs app= on //mcp:server.",
+		Example: `//mcp:ignore
+func Purge(ctx context.Context) error`,
+		Cure: "Write the key.",
+	},
+	{
+		Code:  BadHierarchy,
+		Title: "malformed role hierarchy",
+		Cause: "//mcp:roles takes a chain of different names, lowest first, apart by <; or it stands bare on a const block of one named integer type whose constants have different values. lowest and highest are reserved.",
+		Example: `//mcp:roles Viewer < Admin < Viewer
+package devices`,
+		Cure: "Write each role once: //mcp:roles Viewer < Member < Admin.",
+	},
+	{
+		Code:  OutOfRange,
+		Title: "timeout out of range",
+		Cause: "A timeout is at least a millisecond and at most a day. Less ends every call before it begins, and more is none.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:limit timeout=0s
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Write a duration within the range, or leave it out for 30s.",
+	},
+	{
+		Code:    HookedType,
+		Title:   "type writes its schema at run time",
+		Cause:   "The type has a method that invopop/jsonschema calls to make or change its schema (JSONSchema, JSONSchemaExtend, JSONSchemaProperty, JSONSchemaAlias). What it returns cannot be read from source.",
+		Example: `func (Level) JSONSchema() *jsonschema.Schema`,
+		Cure:    "Use a type without the method: describe it by tags, doc comments and constants.",
+	},
+}

@@ -1,0 +1,74 @@
+package directive
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Synopsis is the directive with all it can say, on one line: "//mcp:limit [timeout=DURATION]".
+func (s Spec) Synopsis() string {
+	var b strings.Builder
+	b.WriteString("//mcp:" + s.Name)
+	switch s.Form {
+	case Chain:
+		b.WriteString(" [A < B < C]")
+	case Named:
+		b.WriteString(" NAME")
+	}
+	for _, k := range s.Keys {
+		if !k.Later {
+			b.WriteString(" [" + k.Usage() + "]")
+		}
+	}
+	return b.String()
+}
+
+// Where says in words where the directive may stand.
+func (s Spec) Where() string {
+	names := make([]string, len(s.Places))
+	for i, p := range s.Places {
+		names[i] = p.String()
+	}
+	where := strings.Join(names, ", ")
+	if i := strings.LastIndex(where, ", "); i >= 0 {
+		where = where[:i] + " or " + where[i+2:]
+	}
+	if s.Below {
+		where += ", beside //mcp:tool"
+	}
+	return where
+}
+
+// Explain is the text of `mcpgen explain DIRECTIVE`. The name may be written with or without
+// "//mcp:". ok is false for what is no directive of this version.
+func Explain(name string) (text string, ok bool) {
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "//"), "mcp:")
+	s, ok := Lookup(name)
+	if !ok || s.Later {
+		return "", false
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "//mcp:%s %s.\n\nStands on %s.\n", s.Name, s.Says, s.Where())
+	width := 0
+	for _, k := range s.Keys {
+		if !k.Later {
+			width = max(width, len(k.Usage()))
+		}
+	}
+	if width > 0 {
+		b.WriteString("\n")
+	}
+	var later []string
+	for _, k := range s.Keys {
+		if k.Later {
+			later = append(later, k.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "    %-*s  %s\n", width, k.Usage(), k.Says)
+	}
+	if len(later) > 0 {
+		fmt.Fprintf(&b, "\nNot built yet: %s.\n", strings.Join(later, ", "))
+	}
+	fmt.Fprintf(&b, "\nExample\n\n    %s\n", s.Example)
+	return b.String(), true
+}

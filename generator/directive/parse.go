@@ -1,0 +1,275 @@
+package directive
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+)
+
+var (
+	lowerWord = regexp.MustCompile(`^[a-z]+`)
+	keyWord   = regexp.MustCompile(`^[A-Za-z]+$`)
+	label     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	scope     = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
+	number    = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	role      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+)
+
+// Parse reads a comment for which Is holds. The directive holds what was understood; the
+// problems say what was not. Parse never panics, whatever the text.
+func Parse(c *ast.Comment) (*Directive, []Problem) {
+	raw, _ := ast.ParseDirective(c.Slash, c.Text)
+	d := &Directive{Name: raw.Name, Pos: c.Slash, End: c.Slash + tokenPos(len(strings.TrimRight(c.Text, " \t")))}
+	start := len("//mcp:")
+	l := &lexer{text: c.Text, at: start + len(raw.Name), d: d}
+
+	name := lowerWord.FindString(raw.Name)
+	spec, known := Lookup(name)
+	switch {
+	case name != raw.Name:
+		fix := "write the directive's name in lower-case letters, then a space"
+		if known {
+			fix = "write //mcp:" + name + ", then its arguments after a space"
+		}
+		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%q is no directive name", raw.Name))
+		return d, l.bad
+	case !known:
+		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()), "there is no directive //mcp:"+name)
+		return d, l.bad
+	case spec.Later:
+		d.Spec = spec
+		l.problem(diag.NotBuilt, 0, l.at, "leave it out, or use a version of mcpgen that has it",
+			"//mcp:"+name+" is not built yet in this version")
+		return d, l.bad
+	}
+	d.Spec = spec
+	if spec.Form == Chain {
+		l.chain()
+		return d, l.bad
+	}
+	l.args()
+	l.required()
+	return d, l.bad
+}
+
+// Nearest suggests the candidate that was probably meant, or lists all of them when none is near.
+func Nearest(prefix, wrong string, candidates []string) string {
+	best, distance := "", math.MaxInt
+	for _, c := range candidates {
+		d := levenshtein.ComputeDistance(strings.ToLower(wrong), strings.ToLower(c))
+		if d < distance {
+			best, distance = c, d
+		}
+	}
+	if best != "" && distance <= max(1, len(best)/3) {
+		return "did you mean " + prefix + best + "?"
+	}
+	return "there is " + prefix + strings.Join(candidates, ", "+prefix)
+}
+
+func names() []string {
+	var list []string
+	for _, s := range Specs() {
+		list = append(list, s.Name)
+	}
+	return list
+}
+
+func (l *lexer) args() {
+	first := true
+	for {
+		w, done := l.next()
+		if done {
+			return
+		}
+		if first && l.d.Spec.Form == Named {
+			first = false
+			if !w.assigned {
+				l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.end})
+				continue
+			}
+			l.problem(diag.MissingKey, 0, w.end, "write the parameter's name first, as in "+l.d.Spec.Example,
+				"//mcp:"+l.d.Name+" names no parameter")
+		}
+		l.arg(w)
+	}
+}
+
+func (l *lexer) arg(w word) {
+	spec := l.d.Spec
+	key, ok := spec.key(w.key)
+	switch {
+	case !keyWord.MatchString(w.key):
+		l.problem(diag.Malformed, w.start, w.end, "write flags and key=value apart by spaces; values with spaces are Go string literals",
+			fmt.Sprintf("%q is no flag and no key of //mcp:%s", w.key, spec.Name))
+		return
+	case !ok:
+		var keys []string
+		for _, k := range spec.Keys {
+			if !k.Later {
+				keys = append(keys, k.Name)
+			}
+		}
+		l.problem(diag.UnknownKey, w.start, w.end, Nearest("", w.key, keys), "//mcp:"+spec.Name+" has no key "+w.key)
+		return
+	case key.Later:
+		l.problem(diag.NotBuilt, w.start, w.end, "leave it out, or use a version of mcpgen that has it",
+			"the key "+w.key+" of //mcp:"+spec.Name+" is not built yet in this version")
+		return
+	case l.d.Has(w.key):
+		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", "//mcp:"+spec.Name+" says "+w.key+" twice")
+		return
+	}
+	arg := Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end)}
+	if key.Kind == Flag && w.assigned {
+		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+" takes no value")
+		return
+	}
+	if key.Kind != Flag && key.Kind != Hint && (!w.assigned || len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted) {
+		l.problem(diag.Malformed, w.start, w.end, "write "+key.Usage(), key.Name+" has no value")
+		return
+	}
+	parts := w.parts
+	if key.Kind != List && key.Kind != Labels && len(parts) > 1 {
+		// A comma in a bare word is part of it: pattern=[a-z]{3,12}. Between literals it is not.
+		whole := part{text: l.text[parts[0].start:parts[len(parts)-1].end], start: parts[0].start, end: w.end}
+		if slices.ContainsFunc(parts, func(p part) bool { return p.quoted }) {
+			l.problem(diag.BadValue, w.start, w.end, "write one value", key.Name+" takes one value, not a list")
+			return
+		}
+		parts = []part{whole}
+	}
+	for _, p := range parts {
+		if fix, message := key.check(p, spec.Name == "param"); message != "" {
+			code := diag.BadValue
+			if slices.Contains(key.Refused, p.text) {
+				code = diag.NotBuilt
+			}
+			l.problem(code, p.start, max(p.end, p.start+1), fix, message)
+			return
+		}
+		v := l.value(p)
+		if slices.ContainsFunc(arg.Values, func(o Value) bool { return o.Text == v.Text }) {
+			l.problem(diag.Duplicate, p.start, p.end, "remove one of the two", fmt.Sprintf("%s= lists %q twice", key.Name, v.Text))
+			return
+		}
+		arg.Values = append(arg.Values, v)
+	}
+	l.d.Args = append(l.d.Args, arg)
+}
+
+// required reports what a directive means nothing without.
+func (l *lexer) required() {
+	if l.d.Broken {
+		return
+	}
+	end := int(l.d.End - l.d.Pos)
+	switch l.d.Name {
+	case "param":
+		if l.d.Subject.Text == "" {
+			l.problem(diag.MissingKey, 0, end, "write the parameter's name first, as in "+l.d.Spec.Example, "//mcp:param names no parameter")
+		}
+	case "ignore":
+		if !l.d.Has("reason") {
+			l.problem(diag.MissingKey, 0, end, `say why, as in `+l.d.Spec.Example, "//mcp:ignore gives no reason")
+		}
+	}
+}
+
+func (l *lexer) value(p part) Value {
+	return Value{Text: p.text, Pos: l.d.Pos + tokenPos(p.start), End: l.d.Pos + tokenPos(p.end)}
+}
+
+// check returns what is wrong with one value of the key, or an empty message. Values of
+// //mcp:param may be empty or hold anything: an empty default is a default.
+func (k Key) check(p part, param bool) (fix, message string) {
+	quoted := strconv.Quote(p.text)
+	if !param {
+		if p.text == "" {
+			return "write a value", k.Name + "= has an empty value"
+		}
+		if strings.ContainsFunc(p.text, unicode.IsControl) {
+			return "write it without", k.Name + "= has a control character in its value " + quoted
+		}
+	}
+	switch k.Kind {
+	case Hint:
+		if p.text != "true" && p.text != "false" {
+			return "write " + k.Name + ", or " + k.Name + "=false", k.Name + " takes true or false, not " + quoted
+		}
+	case Label:
+		if !label.MatchString(p.text) {
+			return "write letters, digits and underscores", k.Name + "= takes a label, not " + quoted
+		}
+	case Choice:
+		if slices.Contains(k.Refused, p.text) {
+			return "write " + strings.Join(k.Choices, " or "), k.Name + "=" + p.text + " is not built yet in this version"
+		}
+		if !slices.Contains(k.Choices, p.text) {
+			return Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " + quoted
+		}
+	case Labels:
+		if !scope.MatchString(p.text) {
+			return "write scopes of printable ASCII without quotes and backslashes, apart by commas without spaces", k.Name + "= lists " + quoted + ", which is no scope"
+		}
+	case Duration:
+		if _, err := time.ParseDuration(p.text); err != nil {
+			return "write a Go duration, as in 10s or 1m30s", k.Name + "= takes a duration, not " + quoted
+		}
+	case Number:
+		if !number.MatchString(p.text) {
+			return "write a number", k.Name + "= takes a number, not " + quoted
+		}
+	case Count:
+		if _, err := strconv.ParseUint(p.text, 10, 32); err != nil {
+			return "write a whole number from 0", k.Name + "= takes a whole number from 0, not " + quoted
+		}
+	}
+	return "", ""
+}
+
+// chain reads A < B < C.
+func (l *lexer) chain() {
+	l.space()
+	if l.at == len(l.text) {
+		return
+	}
+	if i := strings.Index(l.text[l.at:], "//"); i >= 0 {
+		l.problem(diag.Malformed, l.at+i, len(l.text), "move the note to a line of its own above the directive",
+			"a comment stands among the arguments of //mcp:roles")
+		return
+	}
+	at := l.at
+	for text := range strings.SplitSeq(l.text[l.at:], "<") {
+		name := strings.Trim(text, " \t")
+		start := at + strings.Index(text, name)
+		at += len(text) + len("<")
+		v := l.value(part{text: name, start: start, end: start + len(name)})
+		switch {
+		case !role.MatchString(name):
+			l.problem(diag.BadHierarchy, start, max(start+len(name), start+1), "write the roles lowest first, apart by <: "+l.d.Spec.Example,
+				fmt.Sprintf("%q is no role name: a letter, then letters, digits and underscores", name))
+			return
+		case name == "lowest" || name == "highest":
+			l.problem(diag.BadHierarchy, start, start+len(name), "name the role differently", "the role name "+name+" is reserved")
+			return
+		case slices.ContainsFunc(l.d.Chain, func(o Value) bool { return o.Text == name }):
+			l.problem(diag.BadHierarchy, start, start+len(name), "write each role once", "the role "+name+" stands twice in the hierarchy")
+			return
+		}
+		l.d.Chain = append(l.d.Chain, v)
+	}
+}
+
+func tokenPos(n int) token.Pos { return token.Pos(n) }

@@ -1,0 +1,223 @@
+package directive
+
+import (
+	"slices"
+	"strings"
+)
+
+// Place is a kind of declaration that a directive can stand on.
+type Place int
+
+// The places, as a doc comment's owner.
+const (
+	PackageDoc Place = iota
+	TypeDoc
+	ConstBlock
+	Func            // a func or a method
+	InterfaceMethod // a method in an interface type
+	Elsewhere       // a var, an import, a field: no directive stands there
+)
+
+// String names the place as messages do.
+func (p Place) String() string {
+	return [...]string{
+		"the package doc", "a type", "a const block", "a func or method", "an interface method", "this declaration",
+	}[p]
+}
+
+// Kind is how the value of a key is written and read.
+type Kind int
+
+// The kinds of values.
+const (
+	Flag     Kind = iota // bare, without a value
+	Hint                 // bare, or =true or =false
+	Text                 // a word or a Go string literal
+	Label                // letters, digits and underscores, not beginning with a digit
+	Choice               // one of Key.Choices
+	List                 // words or literals apart by commas
+	Labels               // a list of scopes: printable ASCII without quotes and backslashes (RFC 6749, section 3.3)
+	Duration             // a Go duration
+	Number               // a JSON number
+	Count                // a whole number from 0
+)
+
+// String says in help texts what to write for a value of the kind.
+func (k Kind) String() string {
+	return [...]string{
+		"", "[=true|false]", "=TEXT", "=LABEL", "=CHOICE", "=A,B", "=A,B", "=DURATION", "=NUMBER", "=COUNT",
+	}[k]
+}
+
+// Form is what stands between the directive's name and its keys.
+type Form int
+
+// The forms.
+const (
+	Keys  Form = iota // nothing: flags and key=value alone
+	Named             // one bare word, then keys
+	Chain             // words apart by <, or nothing at all; no keys
+)
+
+// Spec is the grammar of one directive. It drives parsing, `mcpgen explain DIRECTIVE` and the
+// table of the README, so that none of them can say what the others do not.
+type Spec struct {
+	Name    string
+	Says    string  // what the directive says, one sentence without a full stop
+	Places  []Place // where it may stand
+	Form    Form
+	Keys    []Key
+	Repeat  bool // may stand several times on one declaration
+	Below   bool // stands beside //mcp:tool only
+	Later   bool // in the design, not in this version
+	Example string
+}
+
+// Key is one flag or key of a directive.
+type Key struct {
+	Name    string
+	Kind    Kind
+	Says    string
+	Choices []string // of kind Choice
+	Refused []string // choices that are in the design, not in this version
+	Later   bool     // the whole key is
+}
+
+// Usage is the key as a synopsis shows it.
+func (k Key) Usage() string {
+	if k.Kind == Choice {
+		return k.Name + "=" + strings.Join(k.Choices, "|")
+	}
+	return k.Name + k.Kind.String()
+}
+
+// access are the keys of an access rule, on a tool and as a default.
+var access = []Key{
+	{Name: "public", Kind: Flag, Says: "everybody, callers without identity included; stands alone"},
+	{Name: "authenticated", Kind: Flag, Says: "every caller with an identity"},
+	{Name: "minrole", Kind: Text, Says: "callers whose role is this one or higher; lowest and highest fit any hierarchy"},
+	{Name: "scopes", Kind: Labels, Says: "callers whose token has all of these scopes"},
+	{Name: "action", Kind: Label, Says: "the action of the host's permission <app>.<action>_<object>; CRUD verbs map by themselves; none is no rule"},
+	{Name: "object", Kind: Label, Says: "the object of the host's permission"},
+}
+
+var specs = []Spec{
+	{
+		Name: "server", Says: "names the server and sets what all tools of the package share",
+		Places: []Place{PackageDoc},
+		Keys: []Key{
+			{Name: "name", Kind: Text, Says: "the server's name; the package name where nothing is written"},
+			{Name: "title", Kind: Text, Says: "the name that people read"},
+			{Name: "version", Kind: Text, Says: "the server's version"},
+			{Name: "app", Kind: Label, Says: "the app label of permission strings"},
+			{Name: "prefix", Kind: Text, Says: "stands before every tool name of the package"},
+		},
+		Example: `//mcp:server name=inventory version=1.4.0 app=dcim`,
+	},
+	{
+		Name: "roles", Says: "declares the role hierarchy, lowest first; bare on a const block, its constants by ascending value. Without it: Viewer < Member < Manager < Admin",
+		Places: []Place{PackageDoc, ConstBlock}, Form: Chain,
+		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
+	},
+	{
+		Name: "default", Says: "is the access rule of tools that write none, for the package or the methods of a type",
+		Places: []Place{PackageDoc, TypeDoc}, Keys: access,
+		Example: `//mcp:default minrole=Viewer object=device`,
+	},
+	{
+		Name: "tool", Says: "serves the handler as a tool",
+		Places: []Place{Func, InterfaceMethod},
+		Keys: slices.Concat([]Key{
+			{Name: "name", Kind: Text, Says: "the tool's name; snake_case of the Go name where nothing is written"},
+			{Name: "title", Kind: Text, Says: "the name that people read"},
+		}, access, []Key{
+			{Name: "readonly", Kind: Hint, Says: "hint: changes nothing"},
+			{Name: "destructive", Kind: Hint, Says: "hint: may destroy what was there"},
+			{Name: "idempotent", Kind: Hint, Says: "hint: a second call with the same arguments changes nothing more"},
+			{Name: "openworld", Kind: Hint, Says: "hint: reaches beyond the service"},
+			{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid"}, Refused: []string{"challenge"}, Says: "how a refused call looks; the server's choice where nothing is written"},
+			{Name: "constrained", Kind: Flag, Says: "the handler honours object constraints"},
+			{Name: "catalog", Later: true},
+		}),
+		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
+	},
+	{
+		Name: "param", Says: "describes and limits one plain parameter, with the keys of the jsonschema tag",
+		Places: []Place{Func, InterfaceMethod}, Form: Named, Repeat: true, Below: true,
+		Keys: []Key{
+			{Name: "title", Kind: Text, Says: "the name that people read"},
+			{Name: "description", Kind: Text, Says: "what the parameter means"},
+			{Name: "default", Kind: Text, Says: "the value where the caller sends none; makes the parameter optional"},
+			{Name: "example", Kind: List, Says: "values to show"},
+			{Name: "enum", Kind: List, Says: "the only values"},
+			{Name: "minimum", Kind: Number, Says: "the lowest number"},
+			{Name: "maximum", Kind: Number, Says: "the highest number"},
+			{Name: "exclusiveMinimum", Kind: Number, Says: "the number that all are above"},
+			{Name: "exclusiveMaximum", Kind: Number, Says: "the number that all are below"},
+			{Name: "multipleOf", Kind: Number, Says: "the number that all are multiples of"},
+			{Name: "minLength", Kind: Count, Says: "the fewest code points of a string"},
+			{Name: "maxLength", Kind: Count, Says: "the most code points of a string"},
+			{Name: "pattern", Kind: Text, Says: "the regular expression that a string matches"},
+			{Name: "format", Kind: Text, Says: "the format of a string, as in date-time"},
+			{Name: "minItems", Kind: Count, Says: "the fewest elements of a list"},
+			{Name: "maxItems", Kind: Count, Says: "the most elements of a list"},
+			{Name: "uniqueItems", Kind: Flag, Says: "no element stands twice in the list"},
+		},
+		Example: `//mcp:param limit minimum=1 maximum=65536 default=4096`,
+	},
+	{
+		Name: "limit", Says: "bounds one call of the tool",
+		Places: []Place{Func, InterfaceMethod}, Below: true,
+		Keys: []Key{
+			{Name: "timeout", Kind: Duration, Says: "the time after which the call ends, from 1ms to 24h; 30s where nothing is written"},
+			{Name: "memory", Later: true},
+			{Name: "output", Later: true},
+			{Name: "concurrency", Later: true},
+			{Name: "rate", Later: true},
+			{Name: "isolate", Later: true},
+			{Name: "capabilities", Later: true},
+		},
+		Example: `//mcp:limit timeout=10s`,
+	},
+	{
+		Name: "ignore", Says: "says that the handler is deliberately not served, and why",
+		Places: []Place{Func, InterfaceMethod},
+		Keys: []Key{
+			{Name: "reason", Kind: Text, Says: "why; required"},
+		},
+		Example: `//mcp:ignore reason="called by the scheduler only"`,
+	},
+	{Name: "prompt", Later: true},
+	{Name: "resource", Later: true},
+	{Name: "complete", Later: true},
+	{Name: "allow", Later: true},
+	{Name: "schema", Later: true},
+	{Name: "worker", Later: true},
+}
+
+// Specs returns the directives that this version builds, in the order of the documentation.
+// The result shares its parts with the table: read it only.
+func Specs() []Spec {
+	return slices.DeleteFunc(slices.Clone(specs), func(s Spec) bool { return s.Later })
+}
+
+// Lookup returns the spec of a directive's name, those of later versions included.
+func Lookup(name string) (Spec, bool) {
+	i := slices.IndexFunc(specs, func(s Spec) bool { return s.Name == name })
+	if i < 0 {
+		return Spec{}, false
+	}
+	return specs[i], true
+}
+
+// Stands reports whether the directive may stand there.
+func (s Spec) Stands(p Place) bool { return slices.Contains(s.Places, p) }
+
+// key returns the key of that name.
+func (s Spec) key(name string) (Key, bool) {
+	i := slices.IndexFunc(s.Keys, func(k Key) bool { return k.Name == name })
+	if i < 0 {
+		return Key{}, false
+	}
+	return s.Keys[i], true
+}

@@ -1,0 +1,229 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/tools/go/gcexportdata"
+	"golang.org/x/tools/go/packages"
+)
+
+// checker turns metadata into types. Packages of the main module are checked from source;
+// others are read from export data, and from source only where the compiler has none because
+// they do not compile. Both kinds share one map and are visited imports first, so that a type
+// is one object however it is reached.
+type checker struct {
+	ctx   context.Context
+	o     Options
+	prog  *Program
+	order []*Package // sources, as they were met
+	// walked are the packages whose imports have been looked at.
+	walked map[*packages.Package]bool
+	types  map[string]*types.Package
+}
+
+// source makes sure that the package and every package of the main module below it is read
+// from source. A module outside may import the main one again, so the whole graph is walked.
+func (c *checker) source(meta *packages.Package) *Package {
+	if pkg := c.prog.sources[meta.PkgPath]; pkg != nil {
+		return pkg
+	}
+	pkg := &Package{Path: meta.PkgPath, Name: meta.Name, Dir: meta.Dir, Local: local(meta), meta: meta}
+	if meta.Module != nil {
+		pkg.Module = meta.Module.Path
+	}
+	c.prog.sources[meta.PkgPath] = pkg
+	c.order = append(c.order, pkg)
+	c.below(meta)
+	return pkg
+}
+
+func (c *checker) below(meta *packages.Package) {
+	if c.walked[meta] {
+		return
+	}
+	c.walked[meta] = true
+	for _, path := range slices.Sorted(maps.Keys(meta.Imports)) {
+		if imported := meta.Imports[path]; local(imported) {
+			c.source(imported)
+		} else {
+			c.below(imported)
+		}
+	}
+}
+
+func (c *checker) run() error {
+	exports, err := c.exports()
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(c.ctx)
+	group.SetLimit(8)
+	for _, pkg := range c.order {
+		group.Go(func() error {
+			c.prog.parse(pkg)
+			return ctx.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return &Error{err}
+	}
+	visited := map[string]bool{}
+	var visit func(*packages.Package) error
+	visit = func(meta *packages.Package) error {
+		if visited[meta.PkgPath] {
+			return nil
+		}
+		visited[meta.PkgPath] = true
+		for _, path := range slices.Sorted(maps.Keys(meta.Imports)) {
+			if err := visit(meta.Imports[path]); err != nil {
+				return err
+			}
+		}
+		pkg := c.prog.sources[meta.PkgPath]
+		if pkg == nil {
+			c.read(meta, exports[meta.PkgPath])
+			return nil
+		}
+		if err := c.ctx.Err(); err != nil {
+			return &Error{err}
+		}
+		c.check(pkg)
+		return nil
+	}
+	for _, pkg := range slices.Clone(c.order) {
+		if err := visit(pkg.meta); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exports asks the go command for the export data of every package that a source imports, and
+// adds to the sources what has none, until nothing is left to ask for. Source packages are
+// never asked for: the go command would compile them.
+func (c *checker) exports() (map[string]string, error) {
+	files := map[string]string{}
+	metas := map[string]*packages.Package{}
+	for {
+		var ask []string
+		for _, pkg := range c.order {
+			for _, imported := range pkg.meta.Imports {
+				path := imported.PkgPath
+				if _, known := files[path]; known || path == "unsafe" || c.prog.sources[path] != nil {
+					continue
+				}
+				files[path] = ""
+				metas[path] = imported
+				if len(imported.GoFiles) > 0 {
+					ask = append(ask, path)
+				}
+			}
+		}
+		if len(ask) == 0 {
+			return files, nil
+		}
+		slices.Sort(ask)
+		pkgs, err := list(c.ctx, c.o, packages.NeedName|packages.NeedExportFile, ask)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pkgs {
+			files[p.PkgPath] = p.ExportFile
+		}
+		for _, path := range ask {
+			if files[path] == "" {
+				c.source(metas[path])
+			}
+		}
+	}
+}
+
+// read puts the types of a package into the map from its export data.
+func (c *checker) read(meta *packages.Package, file string) {
+	if file == "" || c.types[meta.PkgPath] != nil && c.types[meta.PkgPath].Complete() {
+		return
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return // the build cache was cleaned meanwhile; the import will be reported
+	}
+	defer f.Close()
+	r, err := gcexportdata.NewReader(f)
+	if err != nil {
+		return
+	}
+	if _, err := gcexportdata.Read(r, c.prog.Fset, c.types, meta.PkgPath); err != nil {
+		delete(c.types, meta.PkgPath)
+	}
+}
+
+var undefined = regexp.MustCompile(`^undefined: (?:\w+\.)?(\w+)$`)
+
+func (c *checker) check(pkg *Package) {
+	pkg.Info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{
+		IgnoreFuncBodies: true,
+		FakeImportC:      true,
+		Sizes:            pkg.meta.TypesSizes,
+		Importer:         importer{c, pkg.meta},
+		Error: func(err error) {
+			te, ok := errors.AsType[types.Error](err)
+			// Soft errors concern style. A message that begins with a tab goes on with the one before.
+			if !ok || te.Soft || strings.HasPrefix(te.Msg, "\t") {
+				return
+			}
+			e := TypeError{Pos: c.prog.Position(te.Pos, token.NoPos), Message: firstLine(te.Msg)}
+			if m := undefined.FindStringSubmatch(e.Message); m != nil {
+				e.Undefined = m[1]
+			}
+			pkg.TypeErrors = append(pkg.TypeErrors, e)
+		},
+	}
+	if m := pkg.meta.Module; m != nil && m.GoVersion != "" {
+		config.GoVersion = "go" + m.GoVersion
+	}
+	pkg.Types = types.NewPackage(pkg.Path, pkg.Name)
+	files := make([]*ast.File, len(pkg.Files))
+	for i, f := range pkg.Files {
+		files[i] = f.Syntax
+	}
+	// The error is the first of those that the handler has seen.
+	_ = types.NewChecker(&config, c.prog.Fset, pkg.Types, pkg.Info).Files(files)
+	// An incomplete package imports well enough: its own errors are reported where they are.
+	pkg.Types.MarkComplete()
+	c.types[pkg.Path] = pkg.Types
+}
+
+// importer resolves the imports of one package as the go command did, vendoring included.
+type importer struct {
+	c    *checker
+	meta *packages.Package
+}
+
+func (i importer) Import(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	meta := i.meta.Imports[path]
+	if meta == nil {
+		return nil, errors.New("the go command did not find it")
+	}
+	if pkg := i.c.types[meta.PkgPath]; pkg != nil && pkg.Complete() {
+		return pkg, nil
+	}
+	for _, e := range meta.Errors {
+		return nil, errors.New(firstLine(e.Msg))
+	}
+	return nil, fmt.Errorf("no types for %s", meta.PkgPath)
+}

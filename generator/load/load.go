@@ -1,0 +1,111 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// Options say what to load.
+type Options struct {
+	Dir      string   // where the go command runs; empty is the working directory
+	Patterns []string // as `go list` takes them; none is "."
+	Env      []string // the go command's environment; nil is the process's own
+}
+
+// ErrNoPackages is wrapped by the Error of patterns that match nothing.
+var ErrNoPackages = errors.New("no packages")
+
+// Error says that nothing could be loaded: no packages, a bad pattern, no go command. It is
+// about the run, not about the source; findings in source are diagnostics.
+type Error struct {
+	Err error
+}
+
+// Error is one line.
+func (e *Error) Error() string { return "cannot load packages: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+const metadata = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
+	packages.NeedModule | packages.NeedTypesSizes
+
+// Load reads the packages that the patterns name. Its error is always an *Error. What is
+// wrong in the source is kept in the packages, for scan to report.
+func Load(ctx context.Context, o Options) (*Program, error) {
+	patterns := o.Patterns
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	for _, p := range patterns {
+		if strings.HasSuffix(p, ".go") {
+			return nil, &Error{fmt.Errorf("%s is a file: name packages, as in ./... or the package's directory", p)}
+		}
+	}
+	roots, err := list(ctx, o, metadata, patterns)
+	if err != nil {
+		return nil, err
+	}
+	prog := &Program{Fset: token.NewFileSet(), sources: map[string]*Package{}}
+	c := checker{ctx: ctx, o: o, prog: prog, walked: map[*packages.Package]bool{},
+		types: map[string]*types.Package{"unsafe": types.Unsafe}}
+	for _, root := range roots {
+		if err := usable(root); err != nil {
+			return nil, &Error{err}
+		}
+		prog.Roots = append(prog.Roots, c.source(root))
+	}
+	if len(prog.Roots) == 0 {
+		return nil, &Error{fmt.Errorf("%w match %s", ErrNoPackages, strings.Join(patterns, " "))}
+	}
+	slices.SortFunc(prog.Roots, func(a, b *Package) int { return strings.Compare(a.Path, b.Path) })
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	return prog, nil
+}
+
+// list runs the go command once.
+func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []string) ([]*packages.Package, error) {
+	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Env: o.Env, Mode: mode}, patterns...)
+	if err != nil {
+		return nil, &Error{errors.New(firstLine(err.Error()))}
+	}
+	return pkgs, nil
+}
+
+// usable returns why a root cannot be a package to generate for. A package whose files do not
+// parse is usable: the syntax errors are findings.
+func usable(p *packages.Package) error {
+	if len(p.GoFiles) == 0 && len(p.IgnoredFiles) == 0 {
+		for _, e := range p.Errors {
+			return errors.New(firstLine(e.Msg))
+		}
+		return fmt.Errorf("%w: %s has no Go files", ErrNoPackages, p.PkgPath)
+	}
+	if !local(p) {
+		return fmt.Errorf("%s is not part of the main module: run mcpgen where its go.mod is", p.PkgPath)
+	}
+	return nil
+}
+
+func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
+
+// firstLine is the first line that says something, without the go command's own prefix.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		line = strings.TrimPrefix(line, "err: exit status 1: stderr: ")
+		if line != "" {
+			return strings.TrimPrefix(line, "go: ")
+		}
+	}
+	return text
+}
