@@ -328,6 +328,9 @@ func (f *fitter) integer(t reflect.Type, number json.Number) any {
 
 // report adds a problem with the value at the current path.
 func (f *fitter) report(v any, says string) {
+	if len(f.problems) > enough {
+		return
+	}
 	f.problems = append(f.problems, decode.NewProblem(f.pointer(), literal(v), says))
 }
 
