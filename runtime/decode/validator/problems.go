@@ -26,10 +26,17 @@ func (c *contract) validate(doc any) error {
 	}
 	r := report{contract: c, doc: doc}
 	for _, leaf := range leaves(refused) {
+		if len(r.problems) > enough {
+			break
+		}
 		r.add(leaf)
 	}
 	return decode.NewError(r.problems)
 }
+
+// enough is how many problems are collected before decode.NewError chooses those it tells:
+// every pointer takes memory, and a hostile document has as many problems as values.
+const enough = 20 * decode.MaxProblems
 
 // report turns the validator's tree of errors into problems.
 type report struct {
