@@ -1,0 +1,443 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// hostile are bodies that one reader takes for one thing and another for something else, or
+// for nothing at all. Each would call a tool of admins if it were read generously.
+func hostile(c *raw) map[string]string {
+	good := c.request("tools/call", `"name":"promote_to_manager","arguments":{"id":"ada"}`)
+	return map[string]string{
+		"a batch":                     "[" + good + "]",
+		"a batch after white space":   " \n[" + good + "]",
+		"an empty batch":              "[]",
+		"a byte order mark":           "\xef\xbb\xbf" + good,
+		"UTF-16":                      "\xff\xfe{\x00}\x00",
+		"invalid UTF-8":               strings.Replace(good, "ada", "a\xffa", 1),
+		"half a surrogate pair":       strings.Replace(good, "ada", `\ud800`, 1),
+		"a key twice in the message":  strings.Replace(good, `"id":7`, `"id":7,"method":"ping"`, 1),
+		"a key twice, escaped":        strings.Replace(good, `"id":7`, `"id":7,"m\u0065thod":"ping"`, 1),
+		"a key twice in params":       strings.Replace(good, `"name":"promote_to_manager"`, `"name":"get_all","name":"promote_to_manager"`, 1),
+		"a key twice in arguments":    strings.Replace(good, `"id":"ada"`, `"id":"ada","id":"bob"`, 1),
+		"something after the message": good + `{"jsonrpc":"2.0"}`,
+		"a NUL after the message":     good + "\x00",
+		"half a message":              good[:len(good)-2],
+		"single quotes":               strings.ReplaceAll(good, `"`, `'`),
+		"a comment":                   "/* */" + good,
+		"a trailing comma":            strings.Replace(good, `}}`, `,}}`, 1),
+		"NaN":                         strings.Replace(good, `"ada"`, `NaN`, 1),
+		"a string":                    `"tools/call"`,
+		"null":                        `null`,
+		"nothing":                     ``,
+		"white space":                 "   ",
+		"too deep":                    strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000),
+		"a huge exponent":             strings.Replace(good, `"ada"`, `1e999999999`, 1),
+	}
+}
+
+func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Admin"], era)
+		for name, body := range hostile(c) {
+			headers := map[string]string{}
+			if era == "2026-07-28" {
+				headers["Mcp-Method"], headers["Mcp-Name"] = "tools/call", "promote_to_manager"
+			}
+			got := c.send(t, "POST", body, headers)
+			if got.status != http.StatusBadRequest || strings.Contains(got.body, "structuredContent") || !strings.Contains(got.body, `"error":{"code":-32`) {
+				t.Errorf("%s, %s: %s", era, name, got)
+			}
+		}
+		if got := c.send(t, "POST", c.request("ping", ""), map[string]string{"Mcp-Method": "ping"}); era != "2026-07-28" && got.status != 200 {
+			t.Errorf("%s: the session does not live on: %s", era, got)
+		}
+	}
+}
+
+func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
+	// encoding/json would take "Method" for the method; go-sdk, whose reading is the one that
+	// is decided on, does not.
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","Method":"ping","params":{"name":"promote_to_manager","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":7,"Method":"ping","method":"tools/call","params":{"name":"promote_to_manager","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"Name":"get_all","name":"promote_to_manager","arguments":{}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"promote_to_manager","NAME":"get_all"}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"promote_to_manager"},"Params":{"name":"get_all"}}`,
+		`{"jsonrpc":"2.0","id":7,"m\u0065thod":"tools/call","params":{"n\u0061me":"promote_to_manager"}}`,
+	} {
+		if got := c.send(t, "POST", body, nil); !strings.Contains(got.body, `unknown tool \"promote_to_manager\"`) {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
+}
+
+func TestWrongContentTypeIsRefused(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+	for value, status := range map[string]int{
+		"application/json":                         200,
+		"application/json; charset=utf-8":          200,
+		"Application/JSON":                         200,
+		"application/json; charset=utf-16":         415,
+		"text/plain":                               415,
+		"application/x-www-form-urlencoded":        415,
+		"multipart/form-data; boundary=x":          415,
+		"application/json, text/plain":             415,
+		"application/jsonp":                        415,
+		"application/vnd.api+json":                 415,
+		"application/json; charset=utf-8; charset": 415,
+	} {
+		if got := c.send(t, "POST", ping, map[string]string{"Content-Type": value}); got.status != status {
+			t.Errorf("%s: %s", value, got)
+		}
+	}
+	if got := c.send(t, "POST", ping, map[string]string{"Content-Type": ""}); got.status != 415 {
+		t.Errorf("none: %s", got)
+	}
+}
+
+func TestUnusualMethodsAreRefused(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	c := &raw{url: serve(t, s), token: tokens["Admin"], era: "2026-07-28"}
+	for _, method := range []string{"PUT", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "post"} {
+		got := c.send(t, method, ping, nil)
+		if got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") == "" {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	s := newServer(t, runtime.Options{MaxBodyBytes: 1000}, directory(&desk{}))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Admin"], era)
+		got := c.call(t, "get_by_id", `,"arguments":{"id":"`+strings.Repeat("a", 1000)+`"}`, nil)
+		if got.status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %s", era, got)
+		}
+	}
+}
+
+func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		options      runtime.Options
+		host, origin string
+		status       int
+	}{
+		{"the server's own name", runtime.Options{}, "", "", 200},
+		{"localhost", runtime.Options{}, "localhost:1234", "", 200},
+		{"IPv6 loopback", runtime.Options{}, "[::1]:1234", "", 200},
+		{"a rebound name", runtime.Options{}, "evil.example", "", 403},
+		{"a rebound name with a port", runtime.Options{}, "evil.example:80", "", 403},
+		{"a name that looks like loopback", runtime.Options{}, "127.0.0.1.evil.example", "", 403},
+		{"a name with loopback as a user", runtime.Options{}, "localhost.evil.example", "", 403},
+		{"an allowed host", runtime.Options{AllowedHosts: []string{"mcp.example"}}, "MCP.example:8443", "", 200},
+		{"loopback where hosts are listed", runtime.Options{AllowedHosts: []string{"mcp.example"}}, "localhost", "", 403},
+		{"a foreign origin", runtime.Options{}, "", "https://evil.example", 403},
+		{"another port of this machine", runtime.Options{}, "", "http://localhost:9", 403},
+		{"the null origin", runtime.Options{}, "", "null", 403},
+		{"an origin that is no URL", runtime.Options{}, "", "://", 403},
+		{"the server's own origin", runtime.Options{}, "localhost:77", "http://localhost:77", 200},
+		{"an allowed origin", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "", "https://app.example", 200},
+		{"an origin below an allowed one", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "", "https://app.example.evil.example", 403},
+		{"an allowed origin by another scheme", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "", "http://app.example", 403},
+	} {
+		s := newServer(t, test.options, directory(&desk{}))
+		ts := httptest.NewServer(s.Handler())
+		c := &raw{url: ts.URL + "/mcp", token: tokens["Admin"], era: "2026-07-28"}
+		headers := map[string]string{"Origin": test.origin, "Mcp-Method": "tools/list"}
+		if test.host != "" {
+			headers["Host"] = test.host
+		}
+		if got := c.send(t, "POST", c.request("tools/list", ""), headers); got.status != test.status {
+			t.Errorf("%s: %s", test.name, got)
+		}
+		ts.Close()
+	}
+}
+
+func TestAllowedOriginsArePreflighted(t *testing.T) {
+	s := newServer(t, runtime.Options{AllowedOrigins: []string{"https://app.example"}}, directory(&desk{}))
+	c := &raw{url: serve(t, s)}
+	preflight := map[string]string{"Origin": "https://app.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,mcp-method"}
+	got := c.send(t, "OPTIONS", "", preflight)
+	if got.status != 204 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
+		got.header.Get("Access-Control-Allow-Headers") != "authorization,mcp-method" || got.header.Get("Vary") != "Origin" {
+		t.Errorf("%s", got)
+	}
+	got = c.send(t, "POST", ping, map[string]string{"Origin": "https://app.example"})
+	if got.status != 401 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
+		t.Errorf("%s", got)
+	}
+	preflight["Origin"] = "https://evil.example"
+	if got := c.send(t, "OPTIONS", "", preflight); got.status != 403 || got.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestHealthAsksForNoCredential(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	ts := httptest.NewServer(s.Handler())
+	defer ts.Close()
+	get := func(path string) int {
+		res, err := http.Get(ts.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 404, "/sse": 404, "/messages": 404, "/mcp/": 404} {
+		if got := get(path); got != status {
+			t.Errorf("%s: %d, want %d", path, got, status)
+		}
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if get("/healthz") != 200 || get("/readyz") != 503 {
+		t.Errorf("after shutdown: healthz %d, readyz %d", get("/healthz"), get("/readyz"))
+	}
+	c := &raw{url: ts.URL + "/mcp", token: tokens["Admin"]}
+	if got := c.send(t, "POST", ping, nil); got.status != 503 {
+		t.Errorf("after shutdown: %s", got)
+	}
+	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard, principalOf("Admin")); err == nil {
+		t.Error("after shutdown a client is served on streams")
+	}
+}
+
+func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		close(started)
+		<-release
+		return runtime.Structured(map[string]bool{"done": true}, ctx.Err())
+	}))
+	ts := httptest.NewServer(s.Handler())
+	defer ts.Close()
+	c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], "2025-11-25")
+	stream := make(chan reply, 1)
+	go func() { stream <- c.send(t, "GET", "", nil) }()
+	answer := make(chan reply, 1)
+	go func() { answer <- c.call(t, "slow", "", nil) }()
+	<-started
+	down := make(chan error, 1)
+	go func() { down <- s.Shutdown(context.Background()) }()
+	select {
+	case err := <-down:
+		t.Fatalf("did not wait for the call: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	if got := <-answer; !strings.Contains(got.body, `"done":true`) {
+		t.Errorf("the call under way: %s", got)
+	}
+	if err := <-down; err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+	<-stream
+}
+
+func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
+	cancelled := make(chan error, 1)
+	started := make(chan struct{})
+	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		close(started)
+		<-ctx.Done()
+		cancelled <- ctx.Err()
+		return runtime.Result{}, ctx.Err()
+	}))
+	ts := httptest.NewServer(s.Handler())
+	defer ts.Close()
+	c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], "2026-07-28")
+	go c.call(t, "slow", "", nil)
+	<-started
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("shutdown: %v", err)
+	}
+	if err := <-cancelled; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call: %v", err)
+	}
+}
+
+func TestIdleSessionsEnd(t *testing.T) {
+	s := newServer(t, runtime.Options{SessionTimeout: 50 * time.Millisecond}, directory(&desk{}))
+	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
+	// The stream ends with its session; waiting for it keeps nothing alive.
+	c.send(t, "GET", "", nil)
+	if got := c.send(t, "POST", ping, nil); got.status != http.StatusNotFound {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	url := serve(t, s)
+	for _, era := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
+		list, err := connectHTTP(t, url, tokens["Member"], era).ListTools(context.Background(), nil)
+		if err != nil || len(list.Tools) != 4 {
+			t.Errorf("%s: %v, %v", era, list, err)
+		}
+	}
+	// Requests without the header belong to the first version with this transport.
+	c := newRaw(t, url, tokens["Member"], "2025-03-26")
+	if got := c.ask(t, "tools/list", "", map[string]string{"Mcp-Protocol-Version": ""}); got.status != 200 || !strings.Contains(got.body, "get_by_id") {
+		t.Errorf("without the header: %s", got)
+	}
+	for _, version := range []string{"1999-01-01", "2026-07-29", "latest", "2025-11-25, 2026-07-28"} {
+		if got := c.ask(t, "tools/list", "", map[string]string{"Mcp-Protocol-Version": version}); strings.Contains(got.body, "get_by_id") {
+			t.Errorf("version %s: %s", version, got)
+		}
+	}
+}
+
+func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
+	versions := make(chan string, 1)
+	s := newServer(t, runtime.Options{}, oneTool("look", func(_ context.Context, call runtime.Call) (runtime.Result, error) {
+		versions <- call.Request.Session.InitializeParams().ProtocolVersion
+		return runtime.Done(nil)
+	}))
+	c := &raw{url: serve(t, s), token: tokens["Admin"]}
+	got := c.send(t, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
+	if !strings.Contains(got.body, `"protocolVersion":"2025-11-25"`) {
+		t.Fatalf("%s", got)
+	}
+	c.session, c.era = got.header.Get("Mcp-Session-Id"), "2025-11-25"
+	c.call(t, "look", "", nil)
+	if version := <-versions; version != "2025-11-25" {
+		t.Errorf("the session speaks %s", version)
+	}
+}
+
+func TestOnlyListedMethodsAreAnswered(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Admin"], era)
+		for method, params := range map[string]string{
+			"prompts/get":           `"name":"x"`,
+			"resources/read":        `"uri":"file:///x"`,
+			"resources/subscribe":   `"uri":"file:///x"`,
+			"resources/unsubscribe": `"uri":"file:///x"`,
+			"completion/complete":   `"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"a","value":""}`,
+			"acme/custom":           `"a":1`,
+			"tools/call2":           `"name":"get_all"`,
+			"Tools/Call":            `"name":"get_all"`,
+			"":                      ``,
+		} {
+			headers := map[string]string{}
+			if era == "2026-07-28" {
+				headers["Mcp-Name"] = map[string]string{"prompts/get": "x", "resources/read": "file:///x"}[method]
+			}
+			got := c.ask(t, method, params, headers)
+			if strings.Contains(got.body, `"result"`) || !strings.Contains(got.body, "error") && got.status < 400 {
+				t.Errorf("%s, %s: %s", era, method, got)
+			}
+		}
+		for method, member := range map[string]string{"prompts/list": `"prompts":[]`, "resources/list": `"resources":[]`, "resources/templates/list": `"resourceTemplates":[]`} {
+			if got := c.ask(t, method, "", nil); !strings.Contains(got.body, member) {
+				t.Errorf("%s, %s: %s", era, method, got)
+			}
+			if got := c.ask(t, method, `"cursor":"abc"`, nil); !strings.Contains(got.body, "-32602") {
+				t.Errorf("%s, %s with a cursor: %s", era, method, got)
+			}
+		}
+	}
+}
+
+func TestCapabilitiesAndInstructionsAreTheSameForEverybody(t *testing.T) {
+	s := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
+	url := serve(t, s)
+	for _, era := range eras {
+		var first string
+		for _, user := range callers {
+			res := connectHTTP(t, url, tokens[user], era).InitializeResult()
+			got := fmt.Sprintf("%+v %+v %q", *res.Capabilities, *res.Capabilities.Tools, res.Instructions)
+			if res.Capabilities.Prompts != nil || res.Capabilities.Resources != nil || res.Capabilities.Completions != nil || res.Capabilities.Tools.ListChanged {
+				t.Errorf("%s, %q: capabilities that are not there: %s", era, user, got)
+			}
+			got = strings.ReplaceAll(got, fmt.Sprintf("%p", res.Capabilities.Tools), "")
+			got = strings.ReplaceAll(got, fmt.Sprintf("%p", res.Capabilities.Logging), "")
+			if first == "" {
+				first = got
+			}
+			if got != first {
+				t.Errorf("%s, %q: %s, others %s", era, user, got, first)
+			}
+		}
+	}
+}
+
+func TestSubscriptionsHearNothing(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
+	// It ends at once, since there is nothing to wait for.
+	got := c.ask(t, "subscriptions/listen", `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///x"]}`, nil)
+	if got.status != 200 || !strings.Contains(got.body, `"notifications":{}`) || !strings.Contains(got.body, `"result"`) {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
+	seen := make(chan string, 100)
+	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if r, ok := req.(*mcp.CallToolRequest); ok {
+				seen <- r.Params.Name
+				// It answers first, for everybody that it sees.
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "cached"}}}, nil
+			}
+			res, err := next(ctx, method, req)
+			if r, ok := res.(*mcp.ListToolsResult); ok {
+				for _, tool := range r.Tools {
+					tool.Description = "changed for one caller"
+				}
+			}
+			return res, err
+		}
+	}
+	for _, listAll := range []bool{false, true} {
+		s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{middleware}, ListAll: listAll}, directory(&desk{}))
+		c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
+		if got := c.call(t, "promote_to_manager", ``, nil); strings.Contains(got.body, "cached") {
+			t.Errorf("middleware answered a refused call: %s", got)
+		}
+		if len(seen) != 0 {
+			t.Errorf("middleware saw a refused call of %s", <-seen)
+		}
+		if got := c.call(t, "get_by_id", ``, nil); !strings.Contains(got.body, "cached") {
+			t.Errorf("%s", got)
+		}
+		<-seen
+		c.ask(t, "tools/list", "", nil)
+		admins := newRaw(t, c.url, tokens["Admin"], "2025-11-25")
+		admins.ask(t, "tools/list", "", nil)
+		session := connectIO(t, s, principalOf("Admin"), "2025-11-25")
+		list, err := session.ListTools(context.Background(), nil)
+		if err != nil || len(list.Tools) != 6 {
+			t.Errorf("%v, %v", list, err)
+		}
+	}
+}
