@@ -16,6 +16,7 @@ type Service struct {
 	Ignored   []Ignored  // by handler
 	Receivers []Receiver // by type name: the parameters of Toolset
 	Scope     []string   // package-level names that the author's own files declare, sorted
+	Declared  []Position // where each name of Scope is declared, in the same order
 	Guards    []Guard    // what the compiler watches over, in the order it is written
 	Fresh     Fresh      // what the generated test watches over
 }
