@@ -142,12 +142,8 @@ func (f *fitter) member(name string, field field, v any) any {
 
 // fitQuoted fits the JSON within a string.
 func (f *fitter) fitQuoted(t reflect.Type, s string) any {
-	if decode.Scan([]byte(s), decode.Limits{}) != nil {
-		f.report(s, "is not a value in quotes")
-		return s
-	}
 	inner, err := tree([]byte(s))
-	if err != nil {
+	if err != nil || decode.Scan([]byte(s), decode.Limits{}) != nil {
 		f.report(s, "is not a value in quotes")
 		return s
 	}

@@ -221,15 +221,20 @@ func TestBytesAreBase64(t *testing.T) {
 	}
 }
 
+func TestTheStringOptionMeansNothingForASlice(t *testing.T) {
+	if f := fields(oddTags[1])["quoted"]; f.quoted {
+		t.Error("a slice is not quoted")
+	}
+}
+
 func TestTheStringOption(t *testing.T) {
 	type in struct {
 		I int     `json:"i,string"`
 		F float64 `json:"f,string"`
 		B *bool   `json:"b,omitempty,string"`
-		L []int   `json:"l,string,omitempty"` // means nothing for a slice
 	}
 	for _, c := range []struct{ doc, want string }{
-		{`{"i":"5","f":"0.5","b":"true","l":[1]}`, `{"i":"5","f":"0.5","b":"true","l":[1]}`},
+		{`{"i":"5","f":"0.5","b":"true"}`, `{"i":"5","f":"0.5","b":"true"}`},
 		{`{"i":"5.0"}`, `{"i":"5","f":"0"}`},
 		{`{"i":"x"}`, `/i: "x" is not a value in quotes`},
 		{`{"i":"1e999999999"}`, `/i: "1e999999999" is not a value in quotes`},
@@ -345,9 +350,7 @@ type shapes struct {
 	lower          // not a struct, unexported: no property
 	Named   Left   `json:"named"`
 	Skipped int    `json:"-"`
-	Dash    int    `json:"-,"`
 	Hidden  string `json:"hidden"`
-	Odd     int    `json:"bad\"name"`
 	private int
 	Time    time.Time `json:"ti me"`
 	Cyclic  *shapes   `json:"cyclic"`
@@ -369,16 +372,23 @@ type cyclic2 struct {
 	Y int
 }
 
-// sameNameTwice is made at run time, because go vet does not let it be written.
-var sameNameTwice = reflect.StructOf([]reflect.StructField{
-	{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"same"`},
-	{Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"same"`},
-	{Name: "C", Type: reflect.TypeFor[int]()},
-})
+// oddTags are made at run time, because go vet and staticcheck do not let them be written.
+var oddTags = []reflect.Type{
+	reflect.StructOf([]reflect.StructField{
+		{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"same"`},
+		{Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"same"`},
+		{Name: "C", Type: reflect.TypeFor[int]()},
+	}),
+	reflect.StructOf([]reflect.StructField{
+		{Name: "Dash", Type: reflect.TypeFor[int](), Tag: `json:"-,"`},
+		{Name: "Quote", Type: reflect.TypeFor[int](), Tag: `json:"bad\"name"`},
+		{Name: "Quoted", Type: reflect.TypeFor[[]int](), Tag: `json:"quoted,string"`},
+	}),
+}
 
 func TestPropertiesAreThoseOfEncodingJSON(t *testing.T) {
 	_ = shapes{private: 0, lower: ""}
-	for _, v := range []any{
+	values := []any{
 		shapes{}, Left{}, Right{}, struct{}{},
 		twice{Pointed: Pointed{deepest: &deepest{}}},
 		Pointed{deepest: &deepest{}},
@@ -391,12 +401,15 @@ func TestPropertiesAreThoseOfEncodingJSON(t *testing.T) {
 			*deepest `json:"d"`
 			lower    `json:"lower"`
 		}{},
-		reflect.New(sameNameTwice).Elem().Interface(),
 		struct {
 			Left `json:"-"`
 			R    int `json:"r,omitzero"`
 		}{R: 1},
-	} {
+	}
+	for _, t := range oddTags {
+		values = append(values, reflect.New(t).Elem().Interface())
+	}
+	for _, v := range values {
 		doc, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -409,6 +422,13 @@ func TestPropertiesAreThoseOfEncodingJSON(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%T\n got %q\nwant %q", v, got, want)
 		}
+	}
+}
+
+func TestWhatOnlyEncodingJSONRefusesIsAProblemOfTheWhole(t *testing.T) {
+	// encoding/json cannot allocate an embedded pointer to an unexported struct.
+	if got, want := decoded[Pointed](open, `{"a":"x"}`), `(root): cannot be decoded`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -171,7 +171,7 @@ func (r *report) nearest(v *jsonschema.ValidationError, name string) string {
 	if s == nil || len(name) > tooLong {
 		return ""
 	}
-	best, distance := "", max(1, len(name)/3)+1
+	best, distance := "", len(name)/3+1
 	for known := range s.Properties {
 		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(known))
 		if d < distance || d == distance && known < best {
