@@ -75,7 +75,7 @@ func Nearest(prefix, wrong string, candidates []string) string {
 	if best != "" && distance <= max(1, len(best)/3) {
 		return "did you mean " + prefix + best + "?"
 	}
-	return "there is " + prefix + strings.Join(candidates, ", "+prefix)
+	return "write one of " + prefix + strings.Join(candidates, ", "+prefix)
 }
 
 func names() []string {
@@ -136,7 +136,8 @@ func (l *lexer) arg(w word) {
 		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+" takes no value")
 		return
 	}
-	if key.Kind != Flag && key.Kind != Hint && (!w.assigned || len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted) {
+	empty := len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted
+	if key.Kind != Flag && (empty || key.Kind != Hint && !w.assigned) {
 		l.problem(diag.Malformed, w.start, w.end, "write "+key.Usage(), key.Name+" has no value")
 		return
 	}

@@ -217,6 +217,9 @@ func (i importer) Import(path string) (*types.Package, error) {
 	}
 	meta := i.meta.Imports[path]
 	if meta == nil {
+		for _, e := range i.meta.Errors {
+			return nil, errors.New(firstLine(e.Msg))
+		}
 		return nil, errors.New("the go command did not find it")
 	}
 	if pkg := i.c.types[meta.PkgPath]; pkg != nil && pkg.Complete() {

@@ -90,7 +90,7 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 		t.Name = snake(d.fn.Name())
 	}
 	t.Name = s.service.Server.Prefix + t.Name
-	if !toolName.MatchString(t.Name) {
+	if !toolName.MatchString(t.Name) && d.fn.Name() != "_" {
 		s.report(diag.BadToolName, written.Pos, written.End, "write another name=, of ASCII letters, digits, underscore, hyphen and dot",
 			"%q is no MCP tool name", t.Name)
 	}

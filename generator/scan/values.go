@@ -1,9 +1,12 @@
 package scan
 
 import (
+	"encoding/json"
 	"go/token"
 	"go/types"
 	"strings"
+
+	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -23,9 +26,9 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	t.Input.Kind = model.StructInput
 	t.Input.Pointer = isPointer(in.Type())
 	t.Input.Type = spell.Type(typ, s.pkg.Types)
-	t.Input.Name = s.base("in ", d, typ, "Input")
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Input(typ)
+	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
 }
 
@@ -112,7 +115,7 @@ func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
 	sch, wrapped, problems := s.walker.Output(out.Type())
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
-		Name: s.base("out ", d, out.Type(), "Result"), Schema: sch,
+		Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
 	}
 	if wrapped {
 		t.Output.Kind = model.WrappedOutput
@@ -135,23 +138,27 @@ func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
 	}
 }
 
-// base names the generated identifiers of a type: one name a type and direction. A type
-// without a name of its own is named for the handler.
-func (s *scanner) base(direction string, d *decl, t types.Type, suffix string) string {
+// base names the generated identifiers of a type. Inputs and outputs of one type have
+// different schemas, and so may a type and a pointer to it: what is shared is one schema. A
+// type without a name of its own is named for the handler.
+func (s *scanner) base(direction string, d *decl, t types.Type, sch *jsonschema.Schema, suffix string) string {
 	want := word(t, s.pkg.Types)
 	if want == "" {
 		want = lowerFirst(d.fn.Name())
 	}
-	switch types.Unalias(pointee(t)).(type) {
-	case *types.Named:
-	default:
+	if _, named := types.Unalias(pointee(t)).(*types.Named); !named {
 		want += suffix
 	}
-	key := types.TypeString(pointee(t), func(p *types.Package) string { return p.Path() })
-	if s.names.taken[want] && s.names.byKey[direction+key] == "" && !strings.HasSuffix(want, suffix) {
-		want += suffix // the type is met in the other direction as well
+	text, err := json.Marshal(sch)
+	if err != nil {
+		// Schemas are made of plain values; one that is not stays alone under its handler's name.
+		text = []byte(handlerName(d))
 	}
-	return s.names.name(direction+key, want)
+	key := direction + types.TypeString(pointee(t), (*types.Package).Path) + " " + string(text)
+	if s.names.taken[want] && s.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
+		want += suffix
+	}
+	return s.names.name(key, want)
 }
 
 // placeOf is where a parameter or result stands in the source; unnamed ones stand where their
