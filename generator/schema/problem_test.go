@@ -226,3 +226,30 @@ func TestTypeParametersAndBrokenTypesAreProblems(t *testing.T) {
 		t.Error(problems)
 	}
 }
+
+func TestATagNarrowsTheConstantsOfAnEnumAndAddsNone(t *testing.T) {
+	_, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "RuleNarrow"))
+	if got, want := said(problems), "RuleNarrow.S: enum=broken is none of the constants of types.Status\n\tuse the values of its constants\n"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
+	const opaque = "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\n"
+	for src, want := range map[string]string{
+		"type Root struct { A T }":            "declare the form in the field's tag",
+		"type Root struct { A *T }":           "declare the form in the field's tag",
+		"type Root struct { A []T }":          "use a type without the method",
+		"type Root struct { A map[string]T }": "use a type without the method",
+		"type Root struct { T }":              "use a type without the method",
+	} {
+		problems, _ := problemsOf(t, opaque+src, false)
+		if len(problems) != 1 || !strings.HasPrefix(problems[0].Cure, want) {
+			t.Errorf("%s: %s", src, said(problems))
+		}
+	}
+	problems, schema := problemsOf(t, opaque+"type Root struct { A *T `jsonschema:\"type=string,format=date\"` }", false)
+	if len(problems) > 0 || !strings.Contains(schema, `"A":{"type":"string","format":"date"}`) {
+		t.Errorf("%s%s", said(problems), schema)
+	}
+}

@@ -51,6 +51,12 @@ type (
 	}
 )
 
+// RuleNarrow has an enum beyond its constants.
+type RuleNarrow struct {
+	S Status   `json:"s" jsonschema:"enum=active,enum=broken"`
+	L []Status `json:"l" jsonschema:"enum=offline"`
+}
+
 // Opaque decides on its JSON itself.
 type Opaque struct{ s string }
 
