@@ -18,7 +18,7 @@ import (
 
 // grace is how long a handler may take to return once its context has ended, before the call
 // is answered without it.
-const grace = 100 * time.Millisecond
+const grace = 200 * time.Millisecond
 
 // dispatch is the closure that go-sdk calls for one tool. It decides again, because go-sdk
 // calls it behind the guard's back too: a multi-round-trip request of an older client runs

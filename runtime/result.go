@@ -56,14 +56,14 @@ func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
 	if t.output != nil {
 		body = t.output.Mend(body)
 	}
-	if r.native != nil && string(body) == "null" {
+	if r.sdk && string(body) == "null" {
 		return nil
 	}
-	if !r.wrapped && r.native == nil && body[0] != '{' {
+	if !r.wrapped && !r.sdk && body[0] != '{' {
 		return errors.New("structured content that is not an object: return a value, not a nil pointer")
 	}
 	res.StructuredContent = json.RawMessage(body)
-	if r.native == nil || res.Content == nil {
+	if res.Content == nil {
 		res.Content = []mcp.Content{&mcp.TextContent{Text: string(body)}}
 	}
 	return nil

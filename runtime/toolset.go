@@ -56,6 +56,7 @@ func NewToolset(g Generated) Toolset { return Toolset{generated: g} }
 
 // Result is what a handler answered.
 type Result struct {
+	sdk     bool // from a handler of go-sdk's own shape
 	native  *mcp.CallToolResult
 	out     any
 	hasOut  bool
@@ -77,5 +78,5 @@ func Done(err error) (Result, error) { return Result{}, err }
 
 // Native returns the result of a handler of go-sdk's own shape.
 func Native(res *mcp.CallToolResult, out any, err error) (Result, error) {
-	return Result{native: res, out: out, hasOut: out != nil}, err
+	return Result{sdk: true, native: res, out: out, hasOut: out != nil}, err
 }

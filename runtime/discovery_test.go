@@ -1,0 +1,267 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+func TestPagesAreCutAfterFiltering(t *testing.T) {
+	for size := 1; size <= 7; size++ {
+		s := newServer(t, runtime.Options{Anonymous: true, PageSize: size}, directory(&desk{}))
+		url := serve(t, s)
+		for column, user := range callers {
+			session := connectHTTP(t, url, tokens[user], "2026-07-28")
+			var want, got []string
+			for tool, who := range expected {
+				if who[column] == 'y' {
+					want = append(want, tool)
+				}
+			}
+			slices.Sort(want)
+			params := &mcp.ListToolsParams{}
+			for pages := 0; ; pages++ {
+				res, err := session.ListTools(context.Background(), params)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, tool := range res.Tools {
+					got = append(got, tool.Name)
+				}
+				full := len(res.Tools) == size
+				if last := res.NextCursor == ""; !full && !last || last != (len(got) == len(want)) || len(res.Tools) == 0 {
+					t.Fatalf("%q, pages of %d: a page of %d with cursor %q after %v", user, size, len(res.Tools), res.NextCursor, got)
+				}
+				if res.NextCursor == "" {
+					break
+				}
+				raw, _ := base64.RawURLEncoding.DecodeString(res.NextCursor)
+				for tool := range expected {
+					if strings.Contains(string(raw), tool) || strings.Contains(res.NextCursor, tool) {
+						t.Errorf("the cursor names %s", tool)
+					}
+				}
+				params = &mcp.ListToolsParams{Cursor: res.NextCursor}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%q, pages of %d: %v, want %v", user, size, got, want)
+			}
+		}
+	}
+}
+
+// cursorOf returns the cursor after the first page of a user's list.
+func cursorOf(t *testing.T, s *runtime.Server, user string) string {
+	t.Helper()
+	res, err := connectIO(t, s, principalOf(user), "2025-11-25").ListTools(context.Background(), nil)
+	if err != nil || res.NextCursor == "" {
+		t.Fatalf("%v, %v", res, err)
+	}
+	return res.NextCursor
+}
+
+func listWith(t *testing.T, s *runtime.Server, user, cursor string) ([]string, error) {
+	t.Helper()
+	res, err := connectIO(t, s, principalOf(user), "2025-11-25").ListTools(context.Background(), &mcp.ListToolsParams{Cursor: cursor})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, tool := range res.Tools {
+		names = append(names, tool.Name)
+	}
+	return names, nil
+}
+
+func isInvalidParams(err error) bool {
+	var rpc *jsonrpc.Error
+	return errors.As(err, &rpc) && rpc.Code == jsonrpc.CodeInvalidParams
+}
+
+func TestCursorOfAnotherVisibleSetIsInvalidParams(t *testing.T) {
+	s := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	cursors := map[string]string{}
+	for _, user := range []string{"Viewer", "Member", "Manager", "Admin"} {
+		cursors[user] = cursorOf(t, s, user)
+	}
+	for owner, cursor := range cursors {
+		for user := range cursors {
+			names, err := listWith(t, s, user, cursor)
+			if user == owner && (err != nil || len(names) != 1) {
+				t.Errorf("%s's own cursor: %v, %v", user, names, err)
+			}
+			if user != owner && !isInvalidParams(err) {
+				t.Errorf("%s's cursor used by %s: %v, %v", owner, user, names, err)
+			}
+		}
+	}
+}
+
+func TestStaleCursorIsInvalidParams(t *testing.T) {
+	old := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	now := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}), oneTool("added", nothing))
+	if names, err := listWith(t, now, "Admin", cursorOf(t, old, "Admin")); !isInvalidParams(err) {
+		t.Errorf("%v, %v", names, err)
+	}
+	same := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	if names, err := listWith(t, same, "Admin", cursorOf(t, old, "Admin")); err != nil || len(names) != 1 {
+		t.Errorf("another replica does not read the cursor: %v, %v", names, err)
+	}
+}
+
+func nothing(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+
+func TestMalformedCursorIsInvalidParams(t *testing.T) {
+	s := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	good := cursorOf(t, s, "Viewer")
+	raw, err := base64.RawURLEncoding.DecodeString(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := raw[:len(raw)-1]
+	encode := func(b ...byte) string {
+		return base64.RawURLEncoding.EncodeToString(append(slices.Clone(digest), b...))
+	}
+	for _, cursor := range []string{
+		"x", "!", good + "A", good[1:], good[:len(good)-1], " " + good, good + "=", strings.ToUpper(good), "\x00", "null",
+		encode(), encode(0), encode(3), encode(200), encode(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
+		encode(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), encode(1, 1), encode(0x80),
+		base64.RawURLEncoding.EncodeToString([]byte("get_by_id")), strings.Repeat("A", 10000),
+		"Gv-BAwEBCXBhZ2VUb2tlbgH_ggABAQEHTGFzdFVJRAEMAAAADv-CAQl1cGRhdGU=",
+	} {
+		if names, err := listWith(t, s, "Viewer", cursor); !isInvalidParams(err) {
+			t.Errorf("%q: %v, %v", cursor, names, err)
+		}
+	}
+}
+
+func TestAlteredOffsetPagesTheCallersOwnSetOnly(t *testing.T) {
+	s := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	raw, err := base64.RawURLEncoding.DecodeString(cursorOf(t, s, "Viewer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for offset := range 256 {
+		raw := append(slices.Clone(raw[:len(raw)-1]), byte(offset))
+		names, _ := listWith(t, s, "Viewer", base64.RawURLEncoding.EncodeToString(raw))
+		for _, name := range names {
+			seen[name] = true
+			if expected[name][2] != 'y' {
+				t.Errorf("offset %d shows %s", offset, name)
+			}
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("seen: %v", seen)
+	}
+}
+
+func TestListsArePrivateToTheirCaller(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover"} {
+		got := c.ask(t, method, "", nil)
+		if !strings.Contains(got.body, `"cacheScope":"private"`) || strings.Contains(got.body, "public\"") || !strings.Contains(got.body, `"resultType":"complete"`) {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+}
+
+func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
+	shout := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			if r, ok := res.(*mcp.ListToolsResult); ok {
+				for _, tool := range r.Tools {
+					tool.Description += "!"
+					tool.InputSchema.(json.RawMessage)[2] = 'T'
+					if tool.OutputSchema != nil {
+						tool.OutputSchema.(json.RawMessage)[2] = 'T'
+					}
+					if tool.Annotations != nil {
+						tool.Annotations.Title += "!"
+					}
+				}
+				r.Tools = append(r.Tools[:0], r.Tools...)
+			}
+			return res, err
+		}
+	}
+	plain := runtime.Tool{Name: "annotated", Input: `{"type":"object"}`, Annotations: &mcp.ToolAnnotations{Title: "A"}, Call: nothing}
+	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{shout}}, directory(&desk{}), toolset([]runtime.Tool{plain}))
+	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
+	first := c.ask(t, "tools/list", "", nil)
+	if second := c.ask(t, "tools/list", "", nil); first.String() != second.String() || !strings.Contains(first.body, `a person.!"`) {
+		t.Errorf("first %s\nsecond %s", first, second)
+	}
+}
+
+func TestListSaysWhatTheToolsAre(t *testing.T) {
+	destructive := false
+	s := newServer(t, runtime.Options{}, toolset([]runtime.Tool{{
+		Name: "shout", Title: "Shout", Description: "shout shouts.", Input: `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
+		Output: `{"type":"object"}`, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &destructive}, Call: nothing,
+	}}))
+	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
+	got := c.ask(t, "tools/list", "", nil).body
+	for _, want := range []string{`"name":"shout"`, `"title":"Shout"`, `"description":"shout shouts."`, `"default":"<&>"`, `"outputSchema":{"type":"object"}`, `"readOnlyHint":true`, `"destructiveHint":false`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+}
+
+func TestManyVisibleSetsAreAllServed(t *testing.T) {
+	// More sets than are kept: 2^11 combinations of scopes.
+	var tools []runtime.Tool
+	var rules []access.Rule
+	for i := range 11 {
+		name := fmt.Sprintf("t%02d", i)
+		tools = append(tools, runtime.Tool{Name: name, Input: `{"type":"object"}`, Call: nothing})
+		rules = append(rules, access.Rule{Tool: name, Scopes: []string{name}})
+	}
+	s := newServer(t, runtime.Options{}, toolset(tools, rules...))
+	for _, round := range []string{"first", "again"} {
+		for mask := range 1 << 11 {
+			p := access.Principal{Subject: "x"}
+			for i := range 11 {
+				if mask>>i&1 == 1 {
+					p.Scopes = append(p.Scopes, fmt.Sprintf("t%02d", i))
+				}
+			}
+			if got := s.Visible(p); !slices.Equal(got, p.Scopes) {
+				t.Fatalf("%s, %v: %v", round, p.Scopes, got)
+			}
+		}
+	}
+}
+
+func BenchmarkList(b *testing.B) {
+	var tools []runtime.Tool
+	var rules []access.Rule
+	for i := range 1000 {
+		name := fmt.Sprintf("tool_%04d", i)
+		tools = append(tools, runtime.Tool{Name: name, Description: "does something", Input: anyInput, Call: nothing})
+		rules = append(rules, access.Rule{Tool: name, MinRole: access.Role(1 + 3*(i%2))})
+	}
+	s := newServer(b, runtime.Options{}, toolset(tools, rules...))
+	c := newRaw(b, serve(b, s), tokens["Viewer"], "2026-07-28")
+	b.ResetTimer()
+	for range b.N {
+		if got := c.ask(b, "tools/list", "", nil); got.status != 200 {
+			b.Fatal(got)
+		}
+	}
+}
