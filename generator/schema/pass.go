@@ -116,7 +116,7 @@ func (p *pass) schema(t types.Type, at place) *jsonschema.Schema {
 func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	t = types.Unalias(t)
 	p.size++
-	if p.size > p.w.limits && p.on.has(inlined) {
+	if p.size > inlineLimit && p.on.has(inlined) {
 		return &jsonschema.Schema{} // attempt walks again, with definitions
 	}
 	if p.depth >= depthLimit {
