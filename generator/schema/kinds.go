@@ -9,7 +9,7 @@ import (
 
 // structure fills the schema of a struct.
 func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at place) {
-	p.define(t, s)
+	p.define(t, s, at)
 	object := p.object()
 	s.Type, s.Properties, s.AdditionalProperties = object.Type, object.Properties, object.AdditionalProperties
 	s.Description = p.typeDoc(t)
@@ -20,7 +20,7 @@ func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at
 
 // list fills the schema of a slice, or of an array of the given length.
 func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at place) {
-	p.define(t, s)
+	p.define(t, s, at)
 	s.Description = p.typeDoc(t)
 	if length >= 0 {
 		n := uint64(length)
@@ -58,7 +58,7 @@ const (
 
 // mapping fills the schema of a map.
 func (p *pass) mapping(t types.Type, u *types.Map, s *jsonschema.Schema, at place) {
-	p.define(t, s)
+	p.define(t, s, at)
 	s.Type = "object"
 	s.Description = p.typeDoc(t)
 	at.addressable = false
