@@ -177,6 +177,9 @@ func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+// clientOf is an HTTP client of one of the users.
+func clientOf(user string) *http.Client { return &http.Client{Transport: withToken{tokens[user]}} }
+
 // eras are the protocol versions that the tests speak.
 var eras = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
 

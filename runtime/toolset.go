@@ -80,3 +80,8 @@ func Done(err error) (Result, error) { return Result{}, err }
 func Native(res *mcp.CallToolResult, out any, err error) (Result, error) {
 	return Result{sdk: true, native: res, out: out, hasOut: out != nil}, err
 }
+
+// NativeWrapped is Native for a handler whose output is no JSON object: it is sent as {"result": …}.
+func NativeWrapped(res *mcp.CallToolResult, out any, err error) (Result, error) {
+	return Result{sdk: true, native: res, out: out, hasOut: true, wrapped: true}, err
+}

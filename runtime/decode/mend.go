@@ -231,7 +231,8 @@ func (s *Shape) Mend(doc []byte) []byte {
 	}
 	m := mender{in: doc, out: make([]byte, 0, len(doc))}
 	m.value(s)
-	if m.bad {
+	m.space()
+	if m.bad || m.pos != len(m.in) {
 		return doc
 	}
 	return m.out

@@ -1,0 +1,122 @@
+package access_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+func part(pkg string, roles []string, rules ...access.Rule) access.Part {
+	return access.Part{Package: pkg, Table: access.Table{Roles: roles, Rules: rules}}
+}
+
+func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
+	ab := []string{"A", "B"}
+	for name, test := range map[string]struct {
+		parts []access.Part
+		want  []string
+	}{
+		"unequal hierarchies":       {[]access.Part{part("x/p", ab), part("x/q", []string{"B", "A"})}, []string{"packages x/p and x/q have different role hierarchies (A < B; B < A)"}},
+		"a longer hierarchy":        {[]access.Part{part("x/p", ab), part("x/n", nil), part("x/q", []string{"A", "B", "C"})}, []string{"packages x/p and x/q"}},
+		"an empty hierarchy":        {[]access.Part{part("x/p", []string{})}, []string{"package x/p declares an empty role hierarchy"}},
+		"a role twice":              {[]access.Part{part("x/p", []string{"A", "A"})}, []string{"package x/p declares role A twice"}},
+		"a role without a name":     {[]access.Part{part("x/p", []string{"A", ""})}, []string{"package x/p declares a role without a name"}},
+		"a tool in two packages":    {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true}), part("x/q", nil, access.Rule{Tool: "t", Public: true})}, []string{`tool "t" is declared by package x/p and by package x/q`}},
+		"a tool twice in a package": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true}, access.Rule{Tool: "t", MinRole: 1})}, []string{`tool "t" is declared by package x/p and by package x/p`}},
+		"a rule without a tool":     {[]access.Part{part("x/p", ab, access.Rule{Public: true})}, []string{"a rule without a tool's name"}},
+		"public and authenticated":  {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Authenticated: true})}, []string{`package x/p: tool "t": public stands alone`}},
+		"public and a role":         {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, MinRole: access.Lowest})}, []string{"public stands alone"}},
+		"public and scopes":         {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Scopes: []string{"s"}})}, []string{"public stands alone"}},
+		"public and a permission":   {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Permission: "a.b"})}, []string{"public stands alone"}},
+		"public and constrained":    {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Constrained: true})}, []string{"public stands alone"}},
+		"a rank above":              {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", MinRole: 3})}, []string{"role number 3 of a hierarchy of 2"}},
+		"a rank below":              {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", MinRole: -3})}, []string{"role number -3, which no hierarchy has"}},
+		"a rank without roles":      {[]access.Part{part("x/p", nil, access.Rule{Tool: "t", MinRole: 1})}, []string{"its package has no role hierarchy"}},
+		"a scope without a name":    {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s", ""}})}, []string{"a scope without a name"}},
+		"an unknown denial":         {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Denial: 7})}, []string{"a denial that this version does not know"}},
+		"all at once":               {[]access.Part{part("x/p", []string{"A", "A"}, access.Rule{Tool: "t", MinRole: 9}, access.Rule{Tool: "u", Public: true, MinRole: 1})}, []string{"role A twice", `tool "t"`, `tool "u"`}},
+	} {
+		table, err := access.Compose(test.parts...)
+		for _, want := range test.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v\nwant %s", name, err, want)
+			}
+		}
+		if len(table.Rules) != 0 {
+			t.Errorf("%s: a table all the same: %+v", name, table)
+		}
+	}
+}
+
+func TestComposeResolvesReservedRolesAgainstTheServersHierarchy(t *testing.T) {
+	table, err := access.Compose(
+		part("x/debug", nil, access.Rule{Tool: "low", MinRole: access.Lowest}, access.Rule{Tool: "high", MinRole: access.Highest}),
+		part("x/own", []string{"Guest", "Clerk", "Boss"}, access.Rule{Tool: "mine", MinRole: 2}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tool, want := range map[string]access.Role{"low": 1, "mine": 2, "high": 3} {
+		if rule, ok := table.Tool(tool); !ok || rule.MinRole != want {
+			t.Errorf("%s: %+v", tool, rule)
+		}
+	}
+	if got := table.Tools(); !slices.Equal(got, []string{"high", "low", "mine"}) {
+		t.Errorf("%v", got)
+	}
+	if got := table.Hierarchy(); !slices.Equal(got, []string{"Guest", "Clerk", "Boss"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestTablesWithoutRolesHaveTheDefaultOnes(t *testing.T) {
+	table, err := access.Compose(part("x/p", nil, access.Rule{Tool: "t", MinRole: access.Highest}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	literal := access.Table{Rules: []access.Rule{{Tool: "t", MinRole: access.Highest}}}
+	for _, table := range []access.Table{table, literal} {
+		if got := strings.Join(table.Hierarchy(), " < "); got != "Viewer < Member < Manager < Admin" {
+			t.Errorf("%s", got)
+		}
+		if table.Rank("Admin") != admin || table.Rank("admin") != 0 || table.Rank("") != 0 {
+			t.Errorf("ranks: %d %d", table.Rank("Admin"), table.Rank("admin"))
+		}
+		if !table.Decide(access.Principal{Subject: "x", Role: "Admin"}, "t").Allowed || table.Decide(access.Principal{Subject: "x", Role: "Manager"}, "t").Allowed {
+			t.Error("the highest role is not Admin")
+		}
+	}
+}
+
+func TestComposedTableDoesNotShareItsParts(t *testing.T) {
+	rules := []access.Rule{{Tool: "t", Scopes: []string{"s"}}}
+	roles := []string{"A"}
+	table, err := access.Compose(part("x/p", roles, rules...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules[0].Scopes[0], rules[0].Public, roles[0] = "", true, "B"
+	if table.Decide(access.Principal{Subject: "x"}, "t").Allowed || table.Rank("B") != 0 {
+		t.Error("changing a part changed the table")
+	}
+	table.Hierarchy()[0] = "C"
+	table.Tools()[0] = "u"
+	if table.Rank("A") != 1 || table.Tools()[0] != "t" {
+		t.Error("changing what was returned changed the table")
+	}
+}
+
+func TestAllIsEveryTool(t *testing.T) {
+	table, err := access.Compose(part("x/p", nil, access.Rule{Tool: "b"}, access.Rule{Tool: "a", Public: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := table.All().Names(); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%v", got)
+	}
+	if _, ok := table.Tool("c"); ok {
+		t.Error("a rule of no tool")
+	}
+}

@@ -1,0 +1,260 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// existing is a go-sdk server from before mcpgen, with the given tools, a prompt, a resource
+// and a custom method.
+func existing(tools ...string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "0.9"}, nil)
+	for _, name := range tools {
+		addTool(server, name, name+" answered")
+	}
+	server.AddPrompt(&mcp.Prompt{Name: "p"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Description: "secret prompt"}, nil
+	})
+	server.AddResource(&mcp.Resource{Name: "r", URI: "file:///r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "file:///r", Text: "secret resource"}}}, nil
+	})
+	return server
+}
+
+func addTool(server *mcp.Server, name, answer string) {
+	server.AddTool(&mcp.Tool{Name: name, Description: "what " + name + " does", InputSchema: &jsonschema.Schema{Type: "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			switch name {
+			case "panics":
+				panic("hunter2")
+			case "nothing":
+				return nil, nil
+			case "fails":
+				return &mcp.CallToolResult{IsError: true}, nil
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}}, nil
+		})
+}
+
+func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[string]access.Rule, sets ...runtime.Toolset) *runtime.Server {
+	t.Helper()
+	if options.Logger == nil {
+		options.Logger = quiet()
+	}
+	options.Identity = users()
+	s, err := runtime.Adopt(server, options, rules, sets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAdoptedToolsAreRefusedUntilEachHasARule(t *testing.T) {
+	var log journal
+	s := adopt(t, existing("ruled", "bare", "open"), runtime.Options{Anonymous: true, Logger: log.logger()},
+		map[string]access.Rule{"ruled": {MinRole: manager}, "open": {Public: true}}, directory(&desk{}))
+	url := serve(t, s)
+	for _, era := range eras {
+		for column, user := range callers {
+			session := connectHTTP(t, url, tokens[user], era)
+			listed := map[string]bool{}
+			for tool, err := range session.Tools(context.Background(), nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				listed[tool.Name] = true
+				if tool.Name == "ruled" && tool.Description != "what ruled does" {
+					t.Errorf("%+v", tool)
+				}
+			}
+			for tool, want := range map[string]bool{"ruled": column >= 4, "bare": false, "open": true, "update": column >= 4, "get_public_info": true, "io.github.mcpgen.refused": false} {
+				res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool})
+				if called := err == nil && !res.IsError; called != want || listed[tool] != want {
+					t.Errorf("%s, %q, %s: listed %v, called %v (%v %s), want %v", era, user, tool, listed[tool], called, err, text(res), want)
+				}
+				if err != nil && !strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q", tool)) {
+					t.Errorf("%s, %q, %s: %v", era, user, tool, err)
+				}
+			}
+		}
+	}
+	if !strings.Contains(log.String(), "tools=[bare]") {
+		t.Errorf("the log does not name the tools without a rule:\n%s", log.String())
+	}
+}
+
+func TestAdoptedRefusalsAreForbiddenInEveryEra(t *testing.T) {
+	s := adopt(t, existing("ruled"), runtime.Options{Denial: access.Forbid}, map[string]access.Rule{"ruled": {MinRole: manager}})
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Viewer"], era)
+		got := c.call(t, "ruled", `,"arguments":{"a":1}`, nil)
+		if !strings.Contains(got.body, `403 Forbidden: tool \"ruled\" needs role Manager`) || !strings.Contains(got.body, `"isError":true`) {
+			t.Errorf("%s: %s", era, got)
+		}
+		if complete := strings.Contains(got.body, `"resultType":"complete"`); complete != (era == "2026-07-28") {
+			t.Errorf("%s: %s", era, got)
+		}
+		if got := c.call(t, "io.github.mcpgen.refused", `,"arguments":{"text":"made up"}`, nil); !strings.Contains(got.body, "unknown tool") {
+			t.Errorf("%s: the tool behind refusals can be called: %s", era, got)
+		}
+	}
+}
+
+func TestToolAddedPastTheGuardIsRefused(t *testing.T) {
+	server := existing("ruled")
+	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}}, directory(&desk{}))
+	url := serve(t, s)
+	addTool(server, "late", "late answered")
+	addTool(server, "get_all", "swapped")
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Admin"], era)
+		if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `unknown tool \"late\"`) {
+			t.Errorf("%s: %s", era, got)
+		}
+		if got := c.ask(t, "tools/list", "", nil); strings.Contains(got.body, "late") {
+			t.Errorf("%s: %s", era, got)
+		}
+		if got := c.call(t, "get_all", "", nil); strings.Contains(got.body, "swapped") || !strings.Contains(got.body, "internal error") {
+			t.Errorf("%s: a swapped tool of a toolset answered: %s", era, got)
+		}
+	}
+}
+
+func TestAdoptedPromptsResourcesAndCustomMethodsAreRefused(t *testing.T) {
+	type params struct {
+		mcp.ParamsBase
+	}
+	type result struct {
+		mcp.ResultBase
+		Secret string `json:"secret"`
+	}
+	server := existing("ruled")
+	err := mcp.AddReceivingCustomMethod(server, "acme/search", func(context.Context, *mcp.ServerSession, *params) (*result, error) {
+		return &result{Secret: "secret search"}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}})
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Admin"], era)
+		for method, params := range map[string]string{"prompts/get": `"name":"p"`, "resources/read": `"uri":"file:///r"`, "acme/search": `"a":1`, "prompts/list": ``, "resources/list": ``} {
+			got := c.ask(t, method, params, map[string]string{"Mcp-Name": map[string]string{"prompts/get": "p", "resources/read": "file:///r"}[method]})
+			if strings.Contains(got.body, "secret") || strings.Contains(got.body, `"uri":"file:///r"`) && !strings.Contains(got.body, "not found") || strings.Contains(got.body, `"name":"p"`) {
+				t.Errorf("%s, %s: %s", era, method, got)
+			}
+		}
+		caps := connectHTTP(t, url, tokens["Viewer"], era).InitializeResult().Capabilities
+		if caps.Prompts != nil || caps.Resources != nil || caps.Tools.ListChanged {
+			t.Errorf("%s: %+v", era, caps)
+		}
+	}
+}
+
+func TestChangesOfAnAdoptedServerAreNotTold(t *testing.T) {
+	server := existing("ruled")
+	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}})
+	told := make(chan string, 10)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler:   func(context.Context, *mcp.ToolListChangedRequest) { told <- "tools" },
+		PromptListChangedHandler: func(context.Context, *mcp.PromptListChangedRequest) { told <- "prompts" },
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+			told <- "progress"
+		},
+	})
+	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Viewer"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	// Middleware added later stands outside of the guard's, and sees when go-sdk has sent.
+	sent := make(chan string, 10)
+	server.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			sent <- method
+			return res, err
+		}
+	})
+	addTool(server, "late", "x")
+	server.RemovePrompts("p")
+	seen := map[string]bool{<-sent: true, <-sent: true}
+	if !seen["notifications/tools/list_changed"] || !seen["notifications/prompts/list_changed"] {
+		t.Fatalf("go-sdk sent %v", seen)
+	}
+	for ss := range server.Sessions() {
+		// Another notification, sent after those, shows that the stream works.
+		if err := ss.NotifyProgress(context.Background(), &mcp.ProgressNotificationParams{ProgressToken: "t"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if method := <-told; method != "progress" {
+		t.Errorf("told of %s", method)
+	}
+}
+
+func TestAdoptedHandlersDoNotKillTheProcess(t *testing.T) {
+	rules := map[string]access.Rule{"panics": {Authenticated: true}, "nothing": {Authenticated: true}, "fails": {Authenticated: true}}
+	sink := &keeper{}
+	s := adopt(t, existing("panics", "nothing", "fails"), runtime.Options{Audit: sink}, rules)
+	url := serve(t, s)
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Admin"], era)
+		for tool, want := range map[string]string{"panics": "internal error", "nothing": "internal error", "fails": `"isError":true`} {
+			if got := c.call(t, tool, "", nil); !strings.Contains(got.body, want) || strings.Contains(got.body, "hunter2") {
+				t.Errorf("%s, %s: %s", era, tool, got)
+			}
+		}
+	}
+}
+
+func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
+	refusing := existing("a")
+	refusing.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
+		return func(context.Context, string, mcp.Request) (mcp.Result, error) {
+			return nil, &jsonrpc.Error{Code: -32000, Message: "go away"}
+		}
+	})
+	for name, test := range map[string]struct {
+		server  *mcp.Server
+		options runtime.Options
+		rules   map[string]access.Rule
+		sets    []runtime.Toolset
+		want    string
+	}{
+		"no server":                {nil, runtime.Options{}, nil, nil, "Adopt has no server"},
+		"a rule of no tool":        {existing("a"), runtime.Options{}, map[string]access.Rule{"b": {Public: true}}, nil, `no tool "b", which has a rule`},
+		"a rule of another tool":   {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `names tool "b"`},
+		"a permission alone":       {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Permission: "x.y"}}, nil, "no rule but x.y"},
+		"a role out of reach":      {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {MinRole: 9}}, nil, "role number 9"},
+		"a tool in both":           {existing("update"), runtime.Options{}, nil, []runtime.Toolset{directory(&desk{})}, `tool "update" of a toolset is also a tool of the adopted server`},
+		"an option":                {existing("a"), runtime.Options{PageSize: -1}, nil, nil, "Options.PageSize"},
+		"an admin role":            {existing("a"), runtime.Options{AdminRole: "Root"}, nil, nil, "Options.AdminRole"},
+		"a server that refuses us": {refusing, runtime.Options{}, nil, nil, "cannot be listed"},
+	} {
+		test.options.Logger = quiet()
+		s, err := runtime.Adopt(test.server, test.options, test.rules, test.sets...)
+		if err == nil || s != nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v\nwant %s", name, err, test.want)
+		}
+	}
+}
+
+func TestAdoptedServerWithoutTools(t *testing.T) {
+	s := adopt(t, mcp.NewServer(&mcp.Implementation{Name: "bare"}, nil), runtime.Options{}, nil, directory(&desk{}))
+	session := connectIO(t, s, principalOf("Admin"), "2026-07-28")
+	if list, err := session.ListTools(context.Background(), nil); err != nil || len(list.Tools) != 6 {
+		t.Errorf("%v, %v", list, err)
+	}
+}

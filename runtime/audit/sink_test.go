@@ -1,0 +1,193 @@
+package audit_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+func event() audit.Event {
+	return audit.Event{
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1",
+		Issuer: "https://id.example", Principal: "ada", Client: "cli", Role: "Member", Tool: "update",
+		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: "sha256:00"}},
+		Status:    audit.Denied, Axis: "role", Missing: "needs role Manager", Milliseconds: 1.5,
+	}
+}
+
+func TestJSONLinesWritesOneEventALine(t *testing.T) {
+	var out bytes.Buffer
+	if err := audit.JSONLines(&out).Record(context.Background(), event()); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","issuer":"https://id.example","principal":"ada","client":"cli","role":"Member","tool":"update","arguments":[{"name":"id","bytes":5,"digest":"sha256:00"}],"status":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
+	if out.String() != want {
+		t.Errorf("%s\nwant %s", out.String(), want)
+	}
+	var back audit.Event
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || !reflect.DeepEqual(back, event()) {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
+// dribble writes a byte at a time, so that lines would mix if they could.
+type dribble struct{ out bytes.Buffer }
+
+func (d *dribble) Write(p []byte) (int, error) {
+	for _, b := range p {
+		d.out.WriteByte(b)
+	}
+	return len(p), nil
+}
+
+func TestLinesOfConcurrentCallsDoNotMix(t *testing.T) {
+	out := &dribble{}
+	sink := audit.JSONLines(out)
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			e := event()
+			e.RequestID = fmt.Sprint(i)
+			e.Tool = strings.Repeat("line\nbreak", 20)
+			if err := sink.Record(context.Background(), e); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	for lines := bufio.NewScanner(&out.out); lines.Scan(); {
+		var e audit.Event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		seen[e.RequestID] = true
+	}
+	if len(seen) != 50 {
+		t.Errorf("%d events", len(seen))
+	}
+}
+
+// disk takes a number of bytes and is full then.
+type disk struct {
+	out  bytes.Buffer
+	left int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n := min(d.left, len(p))
+	d.left -= n
+	d.out.Write(p[:n])
+	if n < len(p) {
+		return n, errors.New("no space left")
+	}
+	return n, nil
+}
+
+func TestErrorOfTheWriterIsReported(t *testing.T) {
+	d := &disk{left: 10}
+	sink := audit.JSONLines(d)
+	if err := sink.Record(context.Background(), event()); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("%v", err)
+	}
+	if err := sink.Record(context.Background(), event()); err == nil {
+		t.Error("a full disk took an event")
+	}
+	d.left = math.MaxInt
+	for range 2 {
+		if err := sink.Record(context.Background(), event()); err != nil {
+			t.Error(err)
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(d.out.String(), "\n"), "\n")
+	if len(lines) != 3 || json.Valid([]byte(lines[0])) || !json.Valid([]byte(lines[1])) || !json.Valid([]byte(lines[2])) {
+		t.Errorf("a torn line spoils the next one: %q", lines)
+	}
+}
+
+type short struct{}
+
+func (short) Write(p []byte) (int, error) { return len(p) - 1, nil }
+
+func TestShortWriteIsAnError(t *testing.T) {
+	if err := audit.JSONLines(short{}).Record(context.Background(), event()); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEventThatHasNoJSONIsAnError(t *testing.T) {
+	e := event()
+	e.Milliseconds = math.NaN()
+	if err := audit.JSONLines(io.Discard).Record(context.Background(), e); err == nil {
+		t.Error("recorded")
+	}
+}
+
+func TestSlogHasTheEventsFields(t *testing.T) {
+	var out bytes.Buffer
+	sink := audit.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
+	if err := sink.Record(context.Background(), event()); err != nil {
+		t.Fatal(err)
+	}
+	list := audit.Event{Type: audit.ToolList, RequestID: "r2", Status: audit.OK, Total: 6}
+	if err := sink.Record(context.Background(), list); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	var logged, written map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &logged); err != nil {
+		t.Fatal(err)
+	}
+	line, err := json.Marshal(event())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(line, &written); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range written {
+		if !reflect.DeepEqual(logged[key], want) {
+			t.Errorf("%s: %v, want %v", key, logged[key], want)
+		}
+	}
+	if logged["msg"] != "audit" || logged["level"] != "INFO" {
+		t.Errorf("%s", lines[0])
+	}
+	if !strings.Contains(lines[1], `"visible":0,"total":6`) || strings.Contains(lines[1], "principal") {
+		t.Errorf("%s", lines[1])
+	}
+}
+
+func TestSlogWithoutALoggerIsAnError(t *testing.T) {
+	if err := audit.Slog(nil).Record(context.Background(), event()); err == nil {
+		t.Error("recorded")
+	}
+}
+
+func TestMultiWritesToAllAndReportsAllErrors(t *testing.T) {
+	var got []string
+	sink := func(name string, err error) audit.Sink {
+		return audit.SinkFunc(func(context.Context, audit.Event) error { got = append(got, name); return err })
+	}
+	one, two := errors.New("one"), errors.New("two")
+	err := audit.Multi(sink("a", one), sink("b", nil), nil, sink("c", two)).Record(context.Background(), event())
+	if !errors.Is(err, one) || !errors.Is(err, two) || !strings.Contains(err.Error(), "nil sink") || strings.Join(got, "") != "abc" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := audit.Multi().Record(context.Background(), event()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,185 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// asking is a tool that wants a confirmation before it does its work, and counts its runs.
+func asking(runs *atomic.Int32) func(context.Context, runtime.Call) (runtime.Result, error) {
+	return func(_ context.Context, call runtime.Call) (runtime.Result, error) {
+		runs.Add(1)
+		p := call.Request.Params
+		if p.InputResponses["sure"] == nil {
+			return runtime.Native(&mcp.CallToolResult{
+				InputRequests: mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}},
+				RequestState:  "state-of-" + string(call.Arguments),
+			}, nil, nil)
+		}
+		answer, _ := p.InputResponses["sure"].(*mcp.ElicitResult)
+		return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
+			Text: fmt.Sprintf("did it: %s, %s", answer.Action, p.RequestState)}}}, nil, nil)
+	}
+}
+
+func asker(runs *atomic.Int32) runtime.Toolset {
+	return toolset([]runtime.Tool{
+		{Name: "drop", Input: `{"type":"object"}`, Call: asking(runs)},
+		{Name: "drop_more", Input: `{"type":"object"}`, Call: asking(runs)},
+	}, access.Rule{Tool: "drop", MinRole: manager}, access.Rule{Tool: "drop_more", MinRole: manager})
+}
+
+func TestInputIsAskedForInEveryEra(t *testing.T) {
+	var runs atomic.Int32
+	s := newServer(t, runtime.Options{}, asker(&runs))
+	url := serve(t, s)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept"}, nil
+		},
+	})
+	for _, era := range eras {
+		session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: clientOf("Manager"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "drop", Arguments: map[string]any{"id": "a", "b": 1}})
+		if err != nil || !strings.HasPrefix(text(res), "did it: accept, state-of-{") {
+			t.Errorf("%s: %v %q", era, err, text(res))
+		}
+		session.Close()
+	}
+}
+
+var stateInBody = regexp.MustCompile(`"requestState":"([^"]*)"`)
+
+const accepted = `"inputResponses":{"sure":{"action":"accept"}}`
+
+func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
+	var runs atomic.Int32
+	s := newServer(t, runtime.Options{}, asker(&runs))
+	url := serve(t, s)
+	other := newServer(t, runtime.Options{}, asker(&runs)) // another key
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Manager"], era)
+		states := map[string]string{"none": "", "text": "state-of-{}", "base64": "AAAA", "long": strings.Repeat("A", 100)}
+		if era == "2026-07-28" {
+			state := func(c *raw, tool, arguments string) string {
+				m := stateInBody.FindStringSubmatch(c.call(t, tool, `,"arguments":`+arguments, nil).body)
+				if m == nil {
+					t.Fatal("no state")
+				}
+				return m[1]
+			}
+			good := state(c, "drop", `{"id":"a"}`)
+			states["of other arguments"] = state(c, "drop", `{"id":"b"}`)
+			states["of another tool"] = state(c, "drop_more", `{"id":"a"}`)
+			states["of another caller"] = state(newRaw(t, url, tokens["Admin"], era), "drop", `{"id":"a"}`)
+			states["of another server"] = state(newRaw(t, serve(t, other), tokens["Manager"], era), "drop", `{"id":"a"}`)
+			states["altered"] = good[:len(good)-2] + "AA"
+			states["cut"] = good[:len(good)-4]
+			for _, arguments := range []string{`{"id":"a"}`, `{ "id" : "\u0061" }`} {
+				if got := c.call(t, "drop", `,"arguments":`+arguments+`,`+accepted+`,"requestState":"`+good+`"`, nil); !strings.Contains(got.body, `did it: accept, state-of-{\"id\":\"a\"}`) {
+					t.Errorf("the state that was given: %s", got)
+				}
+			}
+		}
+		for name, state := range states {
+			for _, input := range []string{accepted, `"inputResponses":{}`, `"inputResponses":null`} {
+				got := c.call(t, "drop", `,"arguments":{"id":"a"},`+input+`,"requestState":"`+state+`"`, nil)
+				if strings.Contains(got.body, "did it") {
+					t.Errorf("%s, state %s, %s: taken for an answer: %s", era, name, input, got)
+				}
+				// Only that nothing was sent at all makes it a first call.
+				if era == "2026-07-28" && (state != "" || input != `"inputResponses":null`) && !strings.Contains(got.body, "-32602") {
+					t.Errorf("%s, state %s, %s: %s", era, name, input, got)
+				}
+			}
+		}
+	}
+}
+
+func TestReplicasWithOneKeyReadEachOthersState(t *testing.T) {
+	var runs atomic.Int32
+	options := runtime.Options{StateKey: []byte("0123456789abcdef0123456789abcdef")}
+	one := newRaw(t, serve(t, newServer(t, options, asker(&runs))), tokens["Manager"], "2026-07-28")
+	two := newRaw(t, serve(t, newServer(t, options, asker(&runs))), tokens["Manager"], "2026-07-28")
+	state := stateInBody.FindStringSubmatch(one.call(t, "drop", ``, nil).body)[1]
+	if got := two.call(t, "drop", `,`+accepted+`,"requestState":"`+state+`"`, nil); !strings.Contains(got.body, "did it") {
+		t.Errorf("%s", got)
+	}
+}
+
+// credentialLife is long enough for a call to begin, and short enough to wait for its end.
+const credentialLife = 500 * time.Millisecond
+
+func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
+	// The credential ends while the person is asked: of the two runs that go-sdk makes behind the
+	// guard for an older client, the second is refused.
+	var runs atomic.Int32
+	asked := make(chan struct{})
+	verify := func(context.Context, string) (identity.Identity, error) {
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"}, Expires: time.Now().Add(credentialLife)}, nil
+	}
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, asker(&runs))
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			close(asked)
+			<-time.After(credentialLife + 100*time.Millisecond) // a person who outlives the credential
+			return &mcp.ElicitResult{Action: "accept"}, nil
+		},
+	})
+	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"), MaxRetries: -1, DisableStandaloneSSE: true},
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "drop"})
+	<-asked
+	if err == nil || runs.Load() != 1 {
+		t.Errorf("%d runs, %v %q", runs.Load(), err, text(res))
+	}
+}
+
+func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
+	verify := func(context.Context, string) (identity.Identity, error) {
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"}, Expires: time.Now().Add(credentialLife)}, nil
+	}
+	got := make(chan error, 1)
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneTool("ask", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		_, err := call.Request.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		got <- err
+		return runtime.Done(err)
+	}))
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			<-time.After(credentialLife + 100*time.Millisecond)
+			return &mcp.ElicitResult{Action: "accept"}, nil
+		},
+	})
+	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"), MaxRetries: -1, DisableStandaloneSSE: true},
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ask"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("the handler was told %v", err)
+	}
+}

@@ -1,0 +1,283 @@
+package runtime_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// asServer makes the test binary a stdio server: it is run again with this variable set.
+const asServer = "MCPGEN_TEST_STDIO_ROLE"
+
+func TestMain(m *testing.M) {
+	if role, ok := os.LookupEnv(asServer); ok {
+		os.Exit(stdioServer(role))
+	}
+	os.Exit(m.Run())
+}
+
+// stdioServer serves the directory and a tool that prints wherever it can.
+func stdioServer(role string) int {
+	early := os.Stdout // somebody who kept it from before
+	noisy := oneTool("noisy", func(context.Context, runtime.Call) (runtime.Result, error) {
+		fmt.Println("printed by fmt")
+		fmt.Fprintln(early, "printed by one who kept os.Stdout")
+		log.New(early, "", 0).Println("printed by a logger")
+		println("printed by println")
+		return runtime.Structured(map[string]string{"said": "enough"}, nil)
+	})
+	s, err := runtime.New(runtime.Options{Logger: quiet(), Anonymous: role == ""}, directory(&desk{}), noisy)
+	if err == nil {
+		err = s.RunStdio(context.Background(), principalOf(role))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("standard output is back")
+	return 0
+}
+
+func command(t *testing.T, role string) (*exec.Cmd, *journal) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr journal
+	cmd := exec.Command(exe)
+	// The race detector otherwise makes each process wait for a second at its end.
+	cmd.Env = append(os.Environ(), asServer+"="+role, "GORACE=atexit_sleep_ms=0")
+	cmd.Stderr = &stderr
+	return cmd, &stderr
+}
+
+func TestProcessOverStdioServesItsPrincipal(t *testing.T) {
+	for column, role := range callers {
+		if role == "Roleless" {
+			continue // an error at start, tested below
+		}
+		for _, era := range eras {
+			cmd, stderr := command(t, role)
+			session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+				Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+			if err != nil {
+				t.Fatalf("%q, %s: %v\n%s", role, era, err, stderr)
+			}
+			list, err := session.ListTools(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			for _, who := range expected {
+				if who[column] == 'y' {
+					want++
+				}
+			}
+			if role != "" {
+				want++ // noisy, for authenticated callers
+			}
+			if len(list.Tools) != want {
+				t.Errorf("%q, %s: %d tools, want %d", role, era, len(list.Tools), want)
+			}
+			session.Close()
+		}
+	}
+}
+
+func TestWhatHandlersPrintDoesNotCorruptTheStream(t *testing.T) {
+	cmd, stderr := command(t, "Admin")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for _, message := range []string{
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"noisy"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+	} {
+		if _, err := io.WriteString(in, message+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), `{"jsonrpc":"2.0"`) {
+			t.Fatalf("%s was answered with %q\n%s", message, lines.Text(), stderr)
+		}
+	}
+	in.Close()
+	var rest []string
+	for lines.Scan() {
+		rest = append(rest, lines.Text())
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("closing the input ends the server with %v\n%s", err, stderr)
+	}
+	if len(rest) != 1 || rest[0] != "standard output is back" {
+		t.Errorf("on standard output after the end: %q", rest)
+	}
+	for _, want := range []string{"printed by fmt", "printed by one who kept os.Stdout", "printed by a logger", "printed by println"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q is lost:\n%s", want, stderr)
+		}
+	}
+}
+
+func TestStdioPrincipalIsExplicit(t *testing.T) {
+	closed := newServer(t, runtime.Options{}, directory(&desk{}))
+	open := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
+	for _, test := range []struct {
+		name string
+		s    *runtime.Server
+		p    access.Principal
+		want string // empty: served
+	}{
+		{"nobody where anonymous callers are not admitted", closed, access.Principal{}, "no principal"},
+		{"nobody where they are", open, access.Principal{}, ""},
+		{"a role without a subject", open, access.Principal{Role: "Admin"}, "has no Subject"},
+		{"scopes without a subject", open, access.Principal{Scopes: []string{"all"}}, "has no Subject"},
+		{"a misspelt role", closed, access.Principal{Subject: "x", Role: "admin"}, `role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
+		{"a principal without a role", closed, access.Principal{Subject: "x"}, ""},
+	} {
+		for how, run := range map[string]func(context.Context) error{
+			"RunIO": func(ctx context.Context) error {
+				return test.s.RunIO(ctx, strings.NewReader(""), io.Discard, test.p)
+			},
+			"RunStdio": func(ctx context.Context) error {
+				if test.want == "" {
+					return nil // it would serve the test's own standard input
+				}
+				return test.s.RunStdio(ctx, test.p)
+			},
+		} {
+			err := run(context.Background())
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%s, %s: %v", test.name, how, err)
+			}
+		}
+	}
+}
+
+func TestStdioWithoutAPrincipalIsAnonymousAndNotAdmin(t *testing.T) {
+	s := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
+	session := connectIO(t, s, access.Principal{}, "2025-11-25")
+	list, err := session.ListTools(context.Background(), nil)
+	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "get_public_info" {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+func TestLinesThatAreNoMessageAreAnsweredAndDoNotEndTheSession(t *testing.T) {
+	s := newServer(t, runtime.Options{MaxBodyBytes: 2000}, directory(&desk{}))
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- s.RunIO(context.Background(), in, out, principalOf("Admin")) }()
+	lines := bufio.NewScanner(fromServer)
+	talk := func(line string) string {
+		t.Helper()
+		go io.WriteString(toServer, line+"\n")
+		if !lines.Scan() {
+			t.Fatalf("no answer to %q", line)
+		}
+		return lines.Text()
+	}
+	talk(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+	bodies := hostile(&raw{era: "2025-11-25"})
+	delete(bodies, "nothing")     // an empty line is no line
+	delete(bodies, "white space") //
+	bodies["another version of JSON-RPC"] = `{"jsonrpc":"1.0","id":1,"method":"ping"}`
+	bodies["no method"] = `{"jsonrpc":"2.0"}`
+	bodies["an id that is a list"] = `{"jsonrpc":"2.0","id":[1],"method":"ping"}`
+	bodies["a long line"] = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("a", 200_000) + `"}}`
+	for name, body := range bodies {
+		if name == "a batch after white space" {
+			body = strings.ReplaceAll(body, "\n", "")
+		}
+		if got := talk(body); !strings.Contains(got, `"error":{"code":-32`) || !strings.Contains(got, `"id":null`) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := talk("\n\n" + `{"jsonrpc":"2.0","id":9,"method":"ping"}`); got != `{"jsonrpc":"2.0","id":9,"result":{}}` {
+		t.Errorf("the session does not live on: %s", got)
+	}
+	toServer.Close()
+	if err := <-done; err != nil {
+		t.Errorf("RunIO: %v", err)
+	}
+}
+
+func TestLastLineNeedsNoEnd(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	var out journal
+	if err := s.RunIO(context.Background(), strings.NewReader(`{"jsonrpc":"1.0"}`), &out, principalOf("Admin")); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), `"error"`) {
+		t.Errorf("%s", out.String())
+	}
+}
+
+func TestStdioEndsWithItsContextAndWithTheServer(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	for name, end := range map[string]func(context.CancelFunc){
+		"its context": func(cancel context.CancelFunc) { cancel() },
+		"the server": func(context.CancelFunc) {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			defer cancel()
+			s.Shutdown(ctx)
+		},
+	} {
+		if name == "its context" {
+			s = newServer(t, runtime.Options{}, directory(&desk{}))
+		}
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- s.RunIO(ctx, in, out, principalOf("Admin")) }()
+		go io.WriteString(toServer, ping+"\n")
+		if lines := bufio.NewScanner(fromServer); !lines.Scan() {
+			t.Fatal("no answer")
+		}
+		end(cancel)
+		err := <-done
+		if name == "its context" && !errors.Is(err, context.Canceled) || name == "the server" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		cancel()
+	}
+}
+
+// failing is an output that is gone.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("gone") }
+
+func TestOutputThatIsGoneEndsTheSession(t *testing.T) {
+	s := newServer(t, runtime.Options{}, directory(&desk{}))
+	in, toServer := io.Pipe()
+	go io.WriteString(toServer, "[]\n")
+	if err := s.RunIO(context.Background(), in, failing{}, principalOf("Admin")); err == nil {
+		t.Error("it went on")
+	}
+}
