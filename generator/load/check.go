@@ -159,6 +159,7 @@ func (c *checker) read(meta *packages.Package, file string) {
 		return // the build cache was cleaned meanwhile; the import will be reported
 	}
 	defer f.Close()
+	//lint:ignore SA1019 until Go 1.28 the go command's export files are archives, in which only NewReader finds the data
 	r, err := gcexportdata.NewReader(f)
 	if err != nil {
 		return
