@@ -36,7 +36,7 @@ func (p *pass) fields(t types.Type, u *types.Struct, at place) []field {
 	if !p.on.has(jsonFields) {
 		return p.reflectorFields(u, outer, at, 0)
 	}
-	return p.dominant(p.candidates(outer, at))
+	return p.dominant(p.candidates(outer, at), at)
 }
 
 // within makes the field i of a struct that was reached as outer.
@@ -210,8 +210,9 @@ func hasExported(u *types.Struct) bool {
 }
 
 // dominant keeps the field that encoding/json keeps of each name: the one embedded least
-// deeply, among those the one with a tag, and none where that leaves more than one.
-func (p *pass) dominant(list []field) []field {
+// deeply, among those the one with a tag, and none where that leaves more than one. Two of
+// one struct are a mistake and said to be one.
+func (p *pass) dominant(list []field, at place) []field {
 	byName := map[string][]field{}
 	for _, f := range list {
 		byName[f.name] = append(byName[f.name], f)
@@ -226,6 +227,9 @@ func (p *pass) dominant(list []field) []field {
 		})
 		if len(same) == 1 || len(same[0].depth) != len(same[1].depth) || same[0].named != same[1].named {
 			kept = append(kept, same[0])
+		} else if parent := len(same[0].depth) - 1; slices.Equal(same[0].depth[:parent], same[1].depth[:parent]) && same[0].v != same[1].v {
+			at := place{path: at.path + "." + same[1].path, obj: same[1].v}
+			p.bad(at, "give one of them another name", "%s is the name of %s as well, and encoding/json leaves both out", same[1].name, same[0].v.Name())
 		}
 	}
 	sort.Slice(kept, func(i, j int) bool { return slices.Compare(kept[i].depth, kept[j].depth) < 0 })

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -19,25 +20,31 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // compile validates a schema against the meta-schema of 2020-12 and compiles it.
 func compile(t *testing.T, s *jsonschema.Schema) *validator.Schema {
 	t.Helper()
-	b, err := json.Marshal(s)
+	b := []byte(compact(t, s))
+	compiled, err := compiled(b)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, b)
 	}
-	doc, err := validator.UnmarshalJSON(strings.NewReader(string(b)))
+	return compiled
+}
+
+func compiled(b []byte) (*validator.Schema, error) {
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c := validator.NewCompiler()
 	c.DefaultDraft(validator.Draft2020)
 	c.AssertFormat()
 	if err := c.AddResource("mem:///schema.json", doc); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	compiled, err := c.Compile("mem:///schema.json")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
-	return compiled
+	return c.Compile("mem:///schema.json")
+}
+
+func valid(b []byte) error {
+	_, err := compiled(b)
+	return err
 }
 
 // fit checks what every schema for clients keeps to.

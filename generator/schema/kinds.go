@@ -157,15 +157,13 @@ func (p *pass) basic(t types.Type, u *types.Basic, s *jsonschema.Schema, at plac
 
 // unsupported reports a type that JSON does not know.
 func (p *pass) unsupported(t types.Type, at place) {
-	switch u := t.Underlying().(type) {
-	case *types.TypeParam:
+	if _, ok := t.(*types.TypeParam); ok {
 		p.problem(UnsupportedType, at, "a type parameter has no schema", "name an instance of the generic type")
 		return
-	case *types.Basic:
-		if u.Kind() == types.Invalid {
-			p.problem(UnsupportedType, at, "the type does not compile", "mend it, then generate again")
-			return
-		}
+	}
+	if t == types.Typ[types.Invalid] {
+		p.problem(UnsupportedType, at, "the type does not compile", "mend it, then generate again")
+		return
 	}
 	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", plainly(t)), `use another type, or leave the field out with json:"-"`)
 }

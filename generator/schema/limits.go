@@ -84,10 +84,10 @@ func (k keywords) trimBounds(s *jsonschema.Schema) {
 			k.bad(fmt.Sprintf("stay within %s and %s", least, most), "%s=%s is beyond the Go type %s", bound.key, bound.value, plainly(k.typ))
 		}
 	}
-	if s.ExclusiveMinimum != "" && s.Minimum == least {
+	if (s.ExclusiveMinimum != "" || len(s.Enum) > 0) && s.Minimum == least {
 		s.Minimum = ""
 	}
-	if s.ExclusiveMaximum != "" && s.Maximum == most {
+	if (s.ExclusiveMaximum != "" || len(s.Enum) > 0) && s.Maximum == most {
 		s.Maximum = ""
 	}
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"go/types"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 )
@@ -131,7 +132,7 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	}
 	if m, ok := p.opaque(t); ok {
 		p.problem(UnsupportedType, at, fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", plainly(t), m.name),
-			`declare the form in the field's tag, as in jsonschema:"type=string", or use a type without the method`)
+			declaring(at))
 		return &jsonschema.Schema{}, true
 	}
 	if !p.on.has(textMarshaler) {
@@ -149,6 +150,15 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	}
 	p.reachable(t, m, at)
 	return &jsonschema.Schema{Type: "string"}, true
+}
+
+// declaring is the cure for a type with its own JSON methods: a tag where a field has the
+// type itself, another type elsewhere.
+func declaring(at place) string {
+	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
+		return `declare the form in the field's tag, as in jsonschema:"type=string", or use a type without the method`
+	}
+	return "use a type without the method"
 }
 
 // reachable reports results that encoding/json marshals past their method, because it is

@@ -173,9 +173,8 @@ func (p *pass) rename() {
 		var left []*definition
 		for _, d := range pending {
 			name := spell(d.typ.(*types.Named))
-			own := d.typ.(*types.Named).Obj().Pkg() == p.w.in
 			rivals := slices.ContainsFunc(holders[name], func(o *definition) bool {
-				return o != d && (!own || o.typ.(*types.Named).Obj().Pkg() == p.w.in)
+				return o != d && (!p.isOwn(d) || p.isOwn(o))
 			})
 			if rivals || taken[name] {
 				left = append(left, d)
@@ -198,6 +197,11 @@ func (p *pass) rename() {
 			}
 		}
 	}
+}
+
+// isOwn reports a type of the package that the tools belong to.
+func (p *pass) isOwn(d *definition) bool {
+	return d.typ.(*types.Named).Obj().Pkg().Path() == p.w.in
 }
 
 func (p *pass) bareName(n *types.Named) string {

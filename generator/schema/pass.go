@@ -178,6 +178,10 @@ func (p *pass) close(t types.Type, s *jsonschema.Schema) *jsonschema.Schema {
 // kind makes the schema by the kind of the type.
 func (p *pass) kind(t types.Type, at place) *jsonschema.Schema {
 	s := &jsonschema.Schema{}
+	if _, ok := t.(*types.TypeParam); ok {
+		p.unsupported(t, at) // its underlying type is the constraint
+		return s
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		p.structure(t, u, s, at)

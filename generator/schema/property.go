@@ -20,8 +20,7 @@ func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
 	}
 	tag := p.readTag(f.tag)
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
-	_, isPointer := types.Unalias(f.typ).Underlying().(*types.Pointer)
-	null := tag.nullable || isPointer && f.present && p.on.has(nullResults)
+	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))
 	if null && p.on.has(nullableAnyOf) {
 		s = p.orNull(s)
 	} else if null {

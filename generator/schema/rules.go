@@ -119,7 +119,7 @@ var rules = [ruleCount]Rule{
 	hiddenFields: {"hidden-fields",
 		`the Reflector closes an object whose fields tagged jsonschema:"-" are still written by encoding/json; such results are open`, false, true},
 	nullResults: {"null-results",
-		"the Reflector does not tell that a nil pointer is written as null", false, true},
+		"the Reflector does not tell that a nil pointer or interface is written as null", false, true},
 	shapeOnly: {"shape-only",
 		"limits and defaults are for arguments; results are described by shape", false, true},
 	wrappedResult: {"wrapped-result",

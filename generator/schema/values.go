@@ -127,7 +127,7 @@ type values struct {
 // set applies one element to a schema of the given JSON type.
 func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 	loose := v.dir == reflecting
-	if loose && kind != "string" && strings.Contains(e.value, "=") {
+	if !v.on.has(wholeValues) && kind != "string" && strings.Contains(e.value, "=") {
 		return
 	}
 	if kind == "array" {
@@ -146,7 +146,7 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 	case slices.Contains(valueKeys, e.key) && slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
 	case !loose && knownKey(e.key):
-		v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, named(kind))
+		v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, applied(kind))
 	default:
 		v.unknown(e)
 	}
@@ -250,7 +250,7 @@ func (v *values) parse(kind string, e element) (any, bool) {
 		}
 	default:
 		if v.dir != reflecting {
-			v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, named(kind))
+			v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, applied(kind))
 		}
 		return nil, false
 	}
@@ -274,13 +274,23 @@ func (k keywords) unreadable(e element, kind string) {
 	k.bad("write "+want, "%s=%s is not %s", e.key, e.value, want)
 }
 
-// named is a JSON type with its article.
+// applied is a JSON type as something that a key applies to.
+func applied(kind string) string {
+	if kind == "boolean" {
+		return "a boolean"
+	}
+	return named(kind)
+}
+
+// named is a JSON type with its article, as something to write.
 func named(kind string) string {
 	switch kind {
 	case "":
 		return "a value of any type"
 	case "array":
 		return "a list"
+	case "boolean":
+		return "true or false"
 	case "integer", "object":
 		return "an " + kind
 	}

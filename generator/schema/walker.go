@@ -18,21 +18,21 @@ func Settings() *jsonschema.Reflector { return &jsonschema.Reflector{Anonymous: 
 // Walker makes the schemas of one package's tools. It remembers the named types and enums
 // it met, and is not safe for concurrent use.
 type Walker struct {
-	in     *types.Package
+	in     string // path of the package that the tools belong to
 	src    Source
 	seen   typeIndex
-	named  map[*types.TypeName]bool
-	inst   map[string]*types.Named
+	named  map[string]*types.TypeName // by path and name
+	inst   map[string]*types.Named    // by spelling
 	enums  map[*types.TypeName][]*types.Const
-	limits int
+	limits int // inlineLimit
 }
 
 // New returns a walker for the tools of package in. Without a source there are no
 // descriptions from comments and no enums.
 func New(in *types.Package, src Source) *Walker {
 	return &Walker{
-		in: in, src: src,
-		named:  map[*types.TypeName]bool{},
+		in: in.Path(), src: src,
+		named:  map[string]*types.TypeName{},
 		inst:   map[string]*types.Named{},
 		enums:  map[*types.TypeName][]*types.Const{},
 		limits: inlineLimit,
@@ -77,7 +77,7 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 		if isAnything(s) {
 			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
 		} else {
-			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", describe(s)),
+			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", describe(p.resolve(s))),
 				"take a struct, or plain parameters, whose names become the properties")
 		}
 	}
@@ -162,7 +162,7 @@ func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
 // (time.Time, json.RawMessage) are not among them: their schema does not depend on their declaration.
 func (w *Walker) Named() []*types.TypeName {
 	list := make([]*types.TypeName, 0, len(w.named))
-	for name := range w.named {
+	for _, name := range w.named {
 		list = append(list, name)
 	}
 	sort.Slice(list, func(i, j int) bool { return before(list[i], list[j]) })
@@ -212,7 +212,7 @@ func (w *Walker) meet(n *types.Named) {
 	if name.Pkg() == nil {
 		return // error and comparable belong to no package
 	}
-	w.named[name] = true
+	w.named[name.Pkg().Path()+"."+name.Name()] = name
 	if n.TypeArgs().Len() > 0 {
 		w.inst[types.TypeString(n, nil)] = n
 	}

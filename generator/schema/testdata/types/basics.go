@@ -59,7 +59,12 @@ type Person struct {
 	Ptr   *string  `json:"ptr"`
 	Opt   *string  `json:"opt,omitempty"`
 	Deep  **string `json:"deep"`
-	Dup   string   `json:"name,omitempty" jsonschema:"title=Again"`
+}
+
+// Twice has two fields of one name.
+type Twice struct {
+	A string `json:"name"`
+	B string `json:"name,omitempty" jsonschema:"title=Again"`
 }
 
 var _ = Person{quiet: ""}.quiet

@@ -168,6 +168,7 @@ type Texts struct {
 
 // Corpus has one case a field.
 type Corpus struct {
+	Twice            Twice
 	Empty            Empty
 	Numbers          Numbers
 	Person           Person

@@ -12,7 +12,7 @@ type TextTags struct {
 	H string `json:"h" jsonschema_description:"by another tag"`
 	// I has a comment as well.
 	I string  `json:"i" jsonschema:"description=the tag wins" jsonschema_description:"over this"`
-	J string  `json:"j" jsonschema:"pattern=a=b,default=c=d"`
+	J string  `json:"j" jsonschema:"pattern=a=b,default=a=b"`
 	K string  `json:"k" jsonschema:"-"`
 	L Label   `json:"l" jsonschema:"enum=p,enum=q"`
 	M string  `json:"m" jsonschema_extras:"x-order=1,x-wide=true,x-list=a,x-list=b,x-list=c"`
