@@ -43,6 +43,12 @@ func (h Handler) String() string {
 	return h.Recv + "." + h.Name
 }
 
+// The reserved values of Access.MinRole, for packages that fit anybody's hierarchy.
+const (
+	Lowest  = "lowest"
+	Highest = "highest"
+)
+
 // Access is the effective access rule of a tool, defaults of type and package applied.
 type Access struct {
 	Public        bool
