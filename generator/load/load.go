@@ -59,9 +59,11 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	prog := &Program{Fset: token.NewFileSet(), sources: map[string]*Package{}}
-	c := checker{ctx: ctx, o: o, prog: prog, walked: map[*packages.Package]bool{},
-		types: map[string]*types.Package{"unsafe": types.Unsafe}}
+	prog := &Program{
+		Fset: token.NewFileSet(), sources: map[string]*Package{},
+		types: map[string]*types.Package{"unsafe": types.Unsafe},
+	}
+	c := checker{ctx: ctx, o: o, prog: prog, walked: map[*packages.Package]bool{}}
 	for _, root := range roots {
 		if len(root.GoFiles) == 0 && len(root.IgnoredFiles) == 0 && len(root.Errors) == 0 {
 			continue // nothing but tests

@@ -422,8 +422,20 @@ const onPlan9 = 1
 package a
 
 var inTest = 1
+-- imports_test.go --
+package a
+
+import (
+	"testing"
+	. "strings"
+	_ "unsafe"
+	renamed "bytes"
+	"example.com/only/in/tests/v2"
+)
 -- x_test.go --
 package a_test
+
+import "maps"
 
 var outside = 1
 -- broken_test.go --
@@ -437,7 +449,8 @@ package a
 
 var generated = 1
 `))
-	names := prog.Declared(prog.Roots[0])
+	scope := prog.Scope(prog.Roots[0])
+	names := scope.Names
 	var got []string
 	for name, place := range names {
 		got = append(got, name)
@@ -448,6 +461,9 @@ var generated = 1
 	slices.Sort(got)
 	if want := []string{"F", "T", "beforeTheError", "inTest", "onPlan9", "v"}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
+	}
+	if want := []string{"os", "renamed", "testing", "tests"}; !slices.Equal(scope.Imports, want) {
+		t.Errorf("imports: %v", scope.Imports)
 	}
 	if got := load.Short(names["F"]); got != "a.go:9" {
 		t.Errorf("short: %s", got)

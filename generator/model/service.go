@@ -16,10 +16,10 @@ type Service struct {
 	Ignored   []Ignored  // by handler
 	Receivers []Receiver // by type name: the parameters of Toolset
 	Scope     []string   // package-level names that the author's own files declare, tests of the package included, sorted
-	Declared  []Position // where each name of Scope is declared, in the same order
 	Imports   []string   // names that imports bind in those files, sorted: no package-level name may equal one
 	Guards    []Guard    // what the compiler watches over, in the order it is written
 	Fresh     Fresh      // what the generated test watches over
+	Declared  []Position // where each name of Scope is declared, in the same order
 }
 
 // Server is what //mcp:server says.

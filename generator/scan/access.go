@@ -14,12 +14,6 @@ import (
 // defaultRoles is the hierarchy of packages that declare none.
 var defaultRoles = []string{"Viewer", "Member", "Manager", "Admin"}
 
-// The reserved roles fit any hierarchy: toolsets for anybody's server use them.
-const (
-	lowest  = "lowest"
-	highest = "highest"
-)
-
 // none is the action that takes a tool out of the host's permissions.
 const none = "none"
 
@@ -124,7 +118,7 @@ func (s *scanner) rule(d *directive.Directive) rule {
 // role reports a role that the hierarchy does not have.
 func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 	name := arg.Values[0].Text
-	if name == lowest || name == highest {
+	if name == model.Lowest || name == model.Highest {
 		return
 	}
 	roles := &s.service.Roles
@@ -216,7 +210,7 @@ func (s *scanner) constants(block *decl, d *directive.Directive) {
 			bad(c.Pos(), "give every role a value of its own", "the roles %s and %s have one value", list[i-1].Name(), c.Name())
 			return
 		}
-		if c.Name() == lowest || c.Name() == highest {
+		if c.Name() == model.Lowest || c.Name() == model.Highest {
 			bad(c.Pos(), "name the role differently", "the role name %s is reserved", c.Name())
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"go/token"
 	"go/types"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -159,13 +160,11 @@ func (s *scanner) receivers() {
 
 // scope lists the package-level names of the author's own files.
 func (s *scanner) scope() {
-	declared := s.prog.Declared(s.pkg)
-	for name := range declared {
-		s.service.Scope = append(s.service.Scope, name)
-	}
-	slices.Sort(s.service.Scope)
+	scope := s.prog.Scope(s.pkg)
+	s.service.Imports = scope.Imports
+	s.service.Scope = slices.Sorted(maps.Keys(scope.Names))
 	for _, name := range s.service.Scope {
-		s.service.Declared = append(s.service.Declared, declared[name])
+		s.service.Declared = append(s.service.Declared, scope.Names[name])
 	}
 }
 
