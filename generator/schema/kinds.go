@@ -9,7 +9,7 @@ import (
 
 // structure fills the schema of a struct.
 func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at place) {
-	p.define(t, s)
+	p.define(t, s, at)
 	object := p.object()
 	s.Type, s.Properties, s.AdditionalProperties = object.Type, object.Properties, object.AdditionalProperties
 	s.Description = p.typeDoc(t)
@@ -20,7 +20,7 @@ func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at
 
 // list fills the schema of a slice, or of an array of the given length.
 func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at place) {
-	p.define(t, s)
+	p.define(t, s, at)
 	s.Description = p.typeDoc(t)
 	if length >= 0 {
 		n := uint64(length)
@@ -45,8 +45,8 @@ func (p *pass) isByte(elem types.Type) bool {
 	}
 	basic, ok := elem.Underlying().(*types.Basic)
 	return ok && basic.Kind() == types.Uint8 &&
-		!has(elem, marshalJSON, byPointer) && !has(elem, marshalText, byPointer) &&
-		!has(elem, unmarshalJSON, byPointer) && !has(elem, unmarshalText, byPointer)
+		!p.has(elem, marshalJSON, byPointer) && !p.has(elem, marshalText, byPointer) &&
+		!p.has(elem, unmarshalJSON, byPointer) && !p.has(elem, unmarshalText, byPointer)
 }
 
 // Canonical integers, as encoding/json writes them in keys.
@@ -58,7 +58,7 @@ const (
 
 // mapping fills the schema of a map.
 func (p *pass) mapping(t types.Type, u *types.Map, s *jsonschema.Schema, at place) {
-	p.define(t, s)
+	p.define(t, s, at)
 	s.Type = "object"
 	s.Description = p.typeDoc(t)
 	at.addressable = false
@@ -114,12 +114,12 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 // textKey reports whether encoding/json turns keys into strings by a text method.
 func (p *pass) textKey(key types.Type) bool {
 	if p.dir == decoding {
-		return has(key, unmarshalText, byPointer)
+		return p.has(key, unmarshalText, byPointer)
 	}
 	if basic, ok := key.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
 		return false // the string itself comes before the method
 	}
-	return has(key, marshalText, byValue)
+	return p.has(key, marshalText, byValue)
 }
 
 // dynamic fills the schema of an interface: anything.

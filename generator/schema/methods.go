@@ -45,7 +45,7 @@ const (
 )
 
 // has reports whether a type has a method, promoted ones included.
-func has(t types.Type, m method, r receiver) bool {
+func (p *pass) has(t types.Type, m method, r receiver) bool {
 	switch t.(type) {
 	case *types.Named, *types.Struct, *types.Interface:
 	default:
@@ -54,7 +54,7 @@ func has(t types.Type, m method, r receiver) bool {
 	if r == byPointer && !types.IsInterface(t) {
 		t = types.NewPointer(t)
 	}
-	sel := types.NewMethodSet(t).Lookup(nil, m.name)
+	sel := p.w.methods.MethodSet(t).Lookup(nil, m.name)
 	if sel == nil {
 		return false
 	}
@@ -92,7 +92,7 @@ func (p *pass) hooked(t types.Type, at place) bool {
 		list = append(append([]method(nil), hooks...), structHooks...)
 	}
 	for _, m := range list {
-		if has(t, m, byValue) {
+		if p.has(t, m, byValue) {
 			p.problem(HookedType, at, fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs", plainly(t), m.name),
 				"say the same with jsonschema tags, or use a type without the method in handlers")
 			return true
@@ -108,9 +108,9 @@ func (p *pass) opaque(t types.Type) (method, bool) {
 		return method{}, false
 	}
 	switch {
-	case p.dir == decoding && !types.IsInterface(t) && has(t, unmarshalJSON, byPointer):
+	case p.dir == decoding && !types.IsInterface(t) && p.has(t, unmarshalJSON, byPointer):
 		return unmarshalJSON, true
-	case p.dir == encoding && !types.IsInterface(t) && has(t, marshalJSON, byPointer):
+	case p.dir == encoding && !types.IsInterface(t) && p.has(t, marshalJSON, byPointer):
 		return marshalJSON, true
 	}
 	return method{}, false
@@ -124,7 +124,7 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 			return s, true
 		}
 	}
-	if !p.on.has(protoInteger) && has(t, protoEnum, byValue) {
+	if !p.on.has(protoInteger) && p.has(t, protoEnum, byValue) {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "integer"}}}, true
 	}
 	if p.dir == reflecting || types.IsInterface(t) {
@@ -142,7 +142,7 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	if p.dir == encoding {
 		m = marshalText
 	}
-	if !has(t, m, byPointer) {
+	if !p.has(t, m, byPointer) {
 		return nil, false
 	}
 	if isNamed {
@@ -164,7 +164,7 @@ func declaring(at place) string {
 // reachable reports results that encoding/json marshals past their method, because it is
 // declared on the pointer and the value cannot be addressed.
 func (p *pass) reachable(t types.Type, m method, at place) {
-	if p.dir == encoding && !at.addressable && !has(t, m, byValue) {
+	if p.dir == encoding && !at.addressable && !p.has(t, m, byValue) {
 		p.problem(UnsupportedType, at, fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value", plainly(t), m.name),
 			"return a pointer to it, or declare the method on the value")
 	}

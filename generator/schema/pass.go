@@ -40,6 +40,8 @@ type definition struct {
 	typ    types.Type
 	schema *jsonschema.Schema
 	refs   []*jsonschema.Schema // every reference made, to be named at the end
+	// addressable says in which places the definition was read; see reread.
+	addressable bool
 }
 
 // place is where in the types a walk stands.
@@ -87,9 +89,9 @@ func (p *pass) key(t types.Type) string {
 }
 
 // define opens the definition of a named type; its schema is filled afterwards.
-func (p *pass) define(t types.Type, s *jsonschema.Schema) {
+func (p *pass) define(t types.Type, s *jsonschema.Schema, at place) {
 	if key := p.key(t); key != "" {
-		p.defs[key] = &definition{key: key, typ: t, schema: s}
+		p.defs[key] = &definition{key: key, typ: t, schema: s, addressable: at.addressable}
 	}
 }
 
@@ -107,16 +109,32 @@ func (p *pass) refTo(t types.Type) *jsonschema.Schema {
 // schema is the schema of a type in its place: a reference where there is a definition.
 func (p *pass) schema(t types.Type, at place) *jsonschema.Schema {
 	if ref := p.refTo(t); ref != nil {
+		p.reread(t, at)
 		return ref
 	}
 	return p.build(t, at)
+}
+
+// reread looks for the problems of a definition that was read where values are addressable
+// and is now referred to from where they are not, as in the elements of a map.
+func (p *pass) reread(t types.Type, at place) {
+	d := p.defs[p.key(types.Unalias(t))]
+	if p.dir != encoding || at.addressable || !d.addressable {
+		return
+	}
+	d.addressable = false
+	q := p.w.pass(p.on, p.dir)
+	q.build(t, at)
+	for _, found := range q.problems {
+		p.problem(found.Kind, place{path: found.Path, obj: found.Obj}, found.Message, found.Cure)
+	}
 }
 
 // build makes the schema of a type that has no definition yet.
 func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	t = types.Unalias(t)
 	p.size++
-	if p.size > p.w.limits && p.on.has(inlined) {
+	if p.size > inlineLimit && p.on.has(inlined) {
 		return &jsonschema.Schema{} // attempt walks again, with definitions
 	}
 	if p.depth >= depthLimit {

@@ -46,6 +46,7 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 		{"own MarshalJSON", "type T int\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has its own MarshalJSON"},
 		{"promoted method", "import \"time\"\ntype Root struct { A struct { time.Time } }", false, "0 Root.A: struct{time.Time} has its own UnmarshalJSON"},
 		{"text on the pointer", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has MarshalText on its pointer"},
+		{"text on the pointer, in a map of a cycle", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype N struct { V T; Kids []N; M map[string]N }\ntype Root struct { P *N }", true, "0 Root.P.M[…].V: p.T has MarshalText on its pointer"},
 		{"big.Int by value", "import \"math/big\"\ntype Root struct { A big.Int }", true, "0 Root.A: big.Int has MarshalJSON on its pointer"},
 		{"embedded pointer to unexported", "type in struct { X int }\ntype Root struct { *in }", false, "0 Root.in: encoding/json cannot fill"},
 		{"no object", "type Root []string", false, "0 Root: the arguments of a tool are an object, and an array is not"},

@@ -115,16 +115,20 @@ func ruleType(t *testing.T, name string) types.Type {
 	return typeOf(t, "types", name)
 }
 
+var (
+	files   = token.NewFileSet()
+	library = importer.ForCompiler(files, "source", nil) // reads each package once
+)
+
 // check type-checks one file that imports the standard library only.
 func check(t *testing.T, path, src string) *types.Package {
 	t.Helper()
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "source.go", src, parser.ParseComments)
+	file, err := parser.ParseFile(files, "source.go", src, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	pkg, err := config.Check(path, fset, []*ast.File{file}, nil)
+	config := types.Config{Importer: library}
+	pkg, err := config.Check(path, files, []*ast.File{file}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // Settings are the Reflector's settings that Reflect equals. Anonymous leaves the $id out,
@@ -18,13 +19,14 @@ func Settings() *jsonschema.Reflector { return &jsonschema.Reflector{Anonymous: 
 // Walker makes the schemas of one package's tools. It remembers the named types and enums
 // it met, and is not safe for concurrent use.
 type Walker struct {
-	in     string // path of the package that the tools belong to
-	src    Source
-	seen   typeIndex
-	named  map[string]*types.TypeName // by path and name
-	inst   map[string]*types.Named    // by spelling
-	enums  map[*types.TypeName][]*types.Const
-	limits int // inlineLimit
+	in    string // path of the package that the tools belong to
+	src   Source
+	seen  typeIndex
+	named map[string]*types.TypeName // by path and name
+	inst  map[string]*types.Named    // by spelling
+	enums map[*types.TypeName][]*types.Const
+	// methods keeps method sets, which take half the time of a walk to compute.
+	methods typeutil.MethodSetCache
 }
 
 // New returns a walker for the tools of package in. Without a source there are no
@@ -32,10 +34,9 @@ type Walker struct {
 func New(in *types.Package, src Source) *Walker {
 	return &Walker{
 		in: in.Path(), src: src,
-		named:  map[string]*types.TypeName{},
-		inst:   map[string]*types.Named{},
-		enums:  map[*types.TypeName][]*types.Const{},
-		limits: inlineLimit,
+		named: map[string]*types.TypeName{},
+		inst:  map[string]*types.Named{},
+		enums: map[*types.TypeName][]*types.Const{},
 	}
 }
 
@@ -150,7 +151,7 @@ func (w *Walker) root(t types.Type, on ruleSet, d direction) (*jsonschema.Schema
 func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
 	p := w.pass(on, d)
 	walk(p)
-	if p.size > w.limits && on.has(inlined) {
+	if p.size > inlineLimit && on.has(inlined) {
 		p = w.pass(on&^(1<<inlined), d)
 		walk(p)
 	}
