@@ -21,6 +21,9 @@ func NearMiss(comment string) (name string, ok bool) {
 	}
 	body, block := strings.CutPrefix(comment, "/*")
 	lines := []string{strings.TrimPrefix(comment, "//")}
+	if !block && strings.HasPrefix(strings.TrimLeft(lines[0], " \t"), "//") {
+		return "", false // a directive commented out, or prose that quotes one with its slashes
+	}
 	if block {
 		lines = strings.Split(strings.TrimSuffix(body, "*/"), "\n")
 	}
