@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 // compares its exact output. The scripts are testdata/script/*.txtar.
 func TestScripts(t *testing.T) {
 	root := repository(t)
+	proxy := newProxy(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join(root, "testdata", "script"),
 		UpdateScripts:       *update,
@@ -30,6 +31,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv(name, goEnv(t, name))
 			}
 			env.Setenv("REPOSITORY", root)
+			env.Setenv("UNPUBLISHED", proxy)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
