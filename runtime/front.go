@@ -51,7 +51,7 @@ type front struct {
 // Without Options.Identity and Options.Anonymous nobody could be admitted: the handler then
 // answers 503 and the log says what to set.
 //
-// Serve it by an http.Server with a ReadHeaderTimeout and without a WriteTimeout, which
+// Each handler has sessions of its own, so one is made for all listeners. Serve it by an http.Server with a ReadHeaderTimeout and without a WriteTimeout, which
 // would cut streams off.
 func (s *Server) Handler() http.Handler {
 	server := func(*http.Request) *mcp.Server { return s.mcp }
