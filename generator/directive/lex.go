@@ -61,6 +61,11 @@ func (l *lexer) next() (w word, done bool) {
 			"a comment stands among the arguments of //mcp:"+l.d.Name)
 		return word{}, true
 	}
+	if rest[0] == '=' || rest[0] == ',' {
+		l.problem(diag.Malformed, l.at, l.at+1, "write key=value, and the values of a list, without spaces between",
+			"a space stands before a "+rest[:1]+" in //mcp:"+l.d.Name)
+		return word{}, true
+	}
 	w.start = l.at
 	for l.at < len(l.text) && !strings.ContainsRune(" \t=\"`", rune(l.text[l.at])) {
 		r, size := utf8.DecodeRuneInString(l.text[l.at:])

@@ -75,7 +75,7 @@ func Nearest(prefix, wrong string, candidates []string) string {
 	if best != "" && distance <= max(1, len(best)/3) {
 		return "did you mean " + prefix + best + "?"
 	}
-	return "there is " + prefix + strings.Join(candidates, ", "+prefix)
+	return "write one of " + prefix + strings.Join(candidates, ", "+prefix)
 }
 
 func names() []string {
@@ -136,7 +136,8 @@ func (l *lexer) arg(w word) {
 		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+" takes no value")
 		return
 	}
-	if key.Kind != Flag && key.Kind != Hint && (!w.assigned || len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted) {
+	empty := len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted
+	if key.Kind != Flag && (empty || key.Kind != Hint && !w.assigned) {
 		l.problem(diag.Malformed, w.start, w.end, "write "+key.Usage(), key.Name+" has no value")
 		return
 	}
@@ -151,11 +152,7 @@ func (l *lexer) arg(w word) {
 		parts = []part{whole}
 	}
 	for _, p := range parts {
-		if fix, message := key.check(p, spec.Name == "param"); message != "" {
-			code := diag.BadValue
-			if slices.Contains(key.Refused, p.text) {
-				code = diag.NotBuilt
-			}
+		if code, fix, message := key.check(p, spec.Name == "param"); message != "" {
 			l.problem(code, p.start, max(p.end, p.start+1), fix, message)
 			return
 		}
@@ -191,52 +188,65 @@ func (l *lexer) value(p part) Value {
 	return Value{Text: p.text, Pos: l.d.Pos + tokenPos(p.start), End: l.d.Pos + tokenPos(p.end)}
 }
 
+// shortest and longest bound every duration: less ends each call before it begins, and more is
+// no bound.
+const (
+	shortest = time.Millisecond
+	longest  = 24 * time.Hour
+)
+
 // check returns what is wrong with one value of the key, or an empty message. Values of
 // //mcp:param may be empty or hold anything: an empty default is a default.
-func (k Key) check(p part, param bool) (fix, message string) {
+func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	quoted := strconv.Quote(p.text)
+	code = diag.BadValue
 	if !param {
 		if p.text == "" {
-			return "write a value", k.Name + "= has an empty value"
+			return code, "write a value", k.Name + "= has an empty value"
 		}
 		if strings.ContainsFunc(p.text, unicode.IsControl) {
-			return "write it without", k.Name + "= has a control character in its value " + quoted
+			return code, "write it without", k.Name + "= has a control character in its value " + quoted
 		}
 	}
 	switch k.Kind {
 	case Hint:
 		if p.text != "true" && p.text != "false" {
-			return "write " + k.Name + ", or " + k.Name + "=false", k.Name + " takes true or false, not " + quoted
+			return code, "write " + k.Name + ", or " + k.Name + "=false", k.Name + " takes true or false, not " + quoted
 		}
 	case Label:
 		if !label.MatchString(p.text) {
-			return "write letters, digits and underscores", k.Name + "= takes a label, not " + quoted
+			return code, "write letters, digits and underscores", k.Name + "= takes a label, not " + quoted
 		}
 	case Choice:
 		if slices.Contains(k.Refused, p.text) {
-			return "write " + strings.Join(k.Choices, " or "), k.Name + "=" + p.text + " is not built yet in this version"
+			return diag.NotBuilt, "write " + strings.Join(k.Choices, " or "), k.Name + "=" + p.text + " is not built yet in this version"
 		}
 		if !slices.Contains(k.Choices, p.text) {
-			return Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " + quoted
+			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " + quoted
 		}
 	case Labels:
 		if !scope.MatchString(p.text) {
-			return "write scopes of printable ASCII without quotes and backslashes, apart by commas without spaces", k.Name + "= lists " + quoted + ", which is no scope"
+			return code, "write scopes of printable ASCII without quotes and backslashes, apart by commas without spaces",
+				k.Name + "= lists " + quoted + ", which is no scope"
 		}
 	case Duration:
-		if _, err := time.ParseDuration(p.text); err != nil {
-			return "write a Go duration, as in 10s or 1m30s", k.Name + "= takes a duration, not " + quoted
+		t, err := time.ParseDuration(p.text)
+		if err != nil {
+			return code, "write a Go duration, as in 10s or 1m30s", k.Name + "= takes a duration, not " + quoted
+		}
+		if t < shortest || t > longest {
+			return diag.OutOfRange, "write a duration from 1ms to 24h", k.Name + "=" + p.text + " is out of range"
 		}
 	case Number:
 		if !number.MatchString(p.text) {
-			return "write a number", k.Name + "= takes a number, not " + quoted
+			return code, "write a number", k.Name + "= takes a number, not " + quoted
 		}
 	case Count:
 		if _, err := strconv.ParseUint(p.text, 10, 32); err != nil {
-			return "write a whole number from 0", k.Name + "= takes a whole number from 0, not " + quoted
+			return code, "write a whole number from 0", k.Name + "= takes a whole number from 0, not " + quoted
 		}
 	}
-	return "", ""
+	return "", "", ""
 }
 
 // chain reads A < B < C.

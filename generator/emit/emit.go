@@ -47,7 +47,10 @@ func Files(s model.Service, present Present) ([]File, error) {
 		name  string
 		write func() ([]byte, error)
 	}{
+		{Docs, func() ([]byte, error) { return p.docs(present.Docs) }},
+		{Manifest, p.manifest},
 		{Code, p.code},
+		{Test, func() ([]byte, error) { return p.test(present.Hash) }},
 	} {
 		content, err := part.write()
 		if err != nil {

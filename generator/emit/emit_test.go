@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/generator/fresh"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -20,7 +22,11 @@ func TestGeneratedFilesAreAsWrittenDown(t *testing.T) {
 		copySources(t, golden, dir)
 		tc.service.Dir = dir
 		tc.service.Guards = guards(t, scratch, tc.service.Package, tc.facts)
-		files, err := Files(tc.service, present(t))
+		hash, err := fresh.Hash(dir, tc.service.Fresh.Decls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := Files(tc.service, Present{Hash: hash})
 		if err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 			continue

@@ -28,7 +28,7 @@ const (
 // imported are the packages that generated code may name, with their own names.
 var imported = map[string]string{
 	runtimePath: "runtime", accessPath: "access", validatorPath: "validator", mcpPath: "mcp",
-	"context": "context", "encoding": "encoding", "encoding/json": "json", "time": "time",
+	"context": "context", "encoding": "encoding", "encoding/json": "json", "testing": "testing", "time": "time",
 }
 
 // file is one generated Go file. jennifer writes it; what jennifer does not know, the names

@@ -13,7 +13,8 @@ import (
 // imports, not with keywords and predeclared names, not with each other. What clashes is
 // prefixed with mcp, so that the same source always gets the same names.
 type names struct {
-	taken map[string]bool
+	taken  map[string]bool
+	handed []string // in the order of asking
 }
 
 // predeclared are the predeclared names that jennifer does not reserve.
@@ -42,8 +43,16 @@ func (n *names) pick(want string) string {
 	for base, i := name, 2; n.clashes(name); i++ {
 		name = fmt.Sprintf("%s%d", base, i)
 	}
-	n.taken[name] = true
-	return name
+	return n.hand(name)
+}
+
+// pickTest is pick for a name that the go command knows by its beginning.
+func (n *names) pickTest(want string) string {
+	name := want
+	for i := 2; n.clashes(name); i++ {
+		name = fmt.Sprintf("%s%d", want, i)
+	}
+	return n.hand(name)
 }
 
 // pickReserved is pick for a name that jennifer reserves because everybody uses it: err.
@@ -51,8 +60,13 @@ func (n *names) pickReserved(want string) string {
 	if n.taken[want] {
 		return n.pick(want)
 	}
-	n.taken[want] = true
-	return want
+	return n.hand(want)
+}
+
+func (n *names) hand(name string) string {
+	n.taken[name] = true
+	n.handed = append(n.handed, name)
+	return name
 }
 
 func (n *names) clashes(name string) bool { return n.taken[name] || jen.IsReservedWord(name) }

@@ -17,6 +17,7 @@ type plan struct {
 	schemas            *schemas
 	decoders           *decoders
 	file               file
+	declared           int // names.handed from here on are package-level names
 }
 
 // newPlan names what mcp_gen.go declares. The order is that of precedence: the packages that
@@ -34,6 +35,7 @@ func newPlan(s model.Service) (*plan, error) {
 		p.params[r.Type] = n.pick(r.Param)
 	}
 	n.reserve(s.Imports...)
+	p.declared = len(n.handed)
 	if s.Roles.Own {
 		for _, role := range s.Roles.Names {
 			p.roles[role] = n.pick(lowerFirst(role))
@@ -44,6 +46,17 @@ func newPlan(s model.Service) (*plan, error) {
 	p.schemas = newSchemas(n)
 	p.decoders = newDecoders(n)
 	return p, p.nameTypes()
+}
+
+// fileNames are what a further file of the package may not call its imports.
+func (p *plan) fileNames() *names {
+	n := newNames(p.Scope)
+	n.reserve("Toolset")
+	for _, tool := range p.Tools {
+		n.reserve(tool.Const)
+	}
+	n.reserve(p.names.handed[p.declared:]...)
+	return n
 }
 
 // nameTypes gives each input and output type its schema constant and each input its decoder:

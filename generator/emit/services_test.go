@@ -2,7 +2,6 @@ package emit
 
 import (
 	"encoding/json"
-	"testing"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -261,6 +260,3 @@ func several() testCase {
 		},
 	}
 }
-
-// present is what emission is told of a directory.
-func present(*testing.T) Present { return Present{Hash: "0"} }

@@ -29,7 +29,6 @@ type checker struct {
 	order []*Package // sources, as they were met
 	// walked are the packages whose imports have been looked at.
 	walked map[*packages.Package]bool
-	types  map[string]*types.Package
 }
 
 // source makes sure that the package and every package of the main module below it is read
@@ -151,7 +150,7 @@ func (c *checker) exports() (map[string]string, error) {
 
 // read puts the types of a package into the map from its export data.
 func (c *checker) read(meta *packages.Package, file string) {
-	if file == "" || c.types[meta.PkgPath] != nil && c.types[meta.PkgPath].Complete() {
+	if file == "" || c.prog.types[meta.PkgPath] != nil && c.prog.types[meta.PkgPath].Complete() {
 		return
 	}
 	f, err := os.Open(file)
@@ -159,12 +158,13 @@ func (c *checker) read(meta *packages.Package, file string) {
 		return // the build cache was cleaned meanwhile; the import will be reported
 	}
 	defer f.Close()
+	//lint:ignore SA1019 until Go 1.28 the go command's export files are archives, in which only NewReader finds the data
 	r, err := gcexportdata.NewReader(f)
 	if err != nil {
 		return
 	}
-	if _, err := gcexportdata.Read(r, c.prog.Fset, c.types, meta.PkgPath); err != nil {
-		delete(c.types, meta.PkgPath)
+	if _, err := gcexportdata.Read(r, c.prog.Fset, c.prog.types, meta.PkgPath); err != nil {
+		delete(c.prog.types, meta.PkgPath)
 	}
 }
 
@@ -202,7 +202,7 @@ func (c *checker) check(pkg *Package) {
 	_ = types.NewChecker(&config, c.prog.Fset, pkg.Types, pkg.Info).Files(files)
 	// An incomplete package imports well enough: its own errors are reported where they are.
 	pkg.Types.MarkComplete()
-	c.types[pkg.Path] = pkg.Types
+	c.prog.types[pkg.Path] = pkg.Types
 }
 
 // importer resolves the imports of one package as the go command did, vendoring included.
@@ -217,9 +217,12 @@ func (i importer) Import(path string) (*types.Package, error) {
 	}
 	meta := i.meta.Imports[path]
 	if meta == nil {
+		for _, e := range i.meta.Errors {
+			return nil, errors.New(firstLine(e.Msg))
+		}
 		return nil, errors.New("the go command did not find it")
 	}
-	if pkg := i.c.types[meta.PkgPath]; pkg != nil && pkg.Complete() {
+	if pkg := i.c.prog.types[meta.PkgPath]; pkg != nil && pkg.Complete() {
 		return pkg, nil
 	}
 	for _, e := range meta.Errors {

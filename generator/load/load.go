@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"os"
 	"slices"
 	"strings"
 
@@ -49,14 +50,24 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 			return nil, &Error{fmt.Errorf("%s is a file: name packages, as in ./... or the package's directory", p)}
 		}
 	}
+	if o.Dir != "" {
+		if _, err := os.Stat(o.Dir); err != nil {
+			return nil, &Error{err}
+		}
+	}
 	roots, err := list(ctx, o, metadata, patterns)
 	if err != nil {
 		return nil, err
 	}
-	prog := &Program{Fset: token.NewFileSet(), sources: map[string]*Package{}}
-	c := checker{ctx: ctx, o: o, prog: prog, walked: map[*packages.Package]bool{},
-		types: map[string]*types.Package{"unsafe": types.Unsafe}}
+	prog := &Program{
+		Fset: token.NewFileSet(), sources: map[string]*Package{},
+		types: map[string]*types.Package{"unsafe": types.Unsafe},
+	}
+	c := checker{ctx: ctx, o: o, prog: prog, walked: map[*packages.Package]bool{}}
 	for _, root := range roots {
+		if len(root.GoFiles) == 0 && len(root.IgnoredFiles) == 0 && len(root.Errors) == 0 {
+			continue // nothing but tests
+		}
 		if err := usable(root); err != nil {
 			return nil, &Error{err}
 		}
@@ -85,10 +96,7 @@ func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []str
 // parse is usable: the syntax errors are findings.
 func usable(p *packages.Package) error {
 	if len(p.GoFiles) == 0 && len(p.IgnoredFiles) == 0 {
-		for _, e := range p.Errors {
-			return errors.New(firstLine(e.Msg))
-		}
-		return fmt.Errorf("%w: %s has no Go files", ErrNoPackages, p.PkgPath)
+		return errors.New(firstLine(p.Errors[0].Msg))
 	}
 	if !local(p) {
 		return fmt.Errorf("%s is not part of the main module: run mcpgen where its go.mod is", p.PkgPath)
@@ -98,14 +106,23 @@ func usable(p *packages.Package) error {
 
 func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
 
-// firstLine is the first line that says something, without the go command's own prefix.
+// firstLine is the first line that says something, without the go command's own prefix. A line
+// that ends in a colon goes on with the next.
 func firstLine(text string) string {
+	said := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		line = strings.TrimPrefix(line, "err: exit status 1: stderr: ")
-		if line != "" {
-			return strings.TrimPrefix(line, "go: ")
+		for _, prefix := range []string{"err: ", "exit status 1: stderr: ", "go: "} {
+			line = strings.TrimPrefix(line, prefix)
+		}
+		line = strings.TrimSuffix(line, ": stderr:")
+		if line == "" {
+			continue
+		}
+		said = strings.TrimSpace(said + " " + line)
+		if !strings.HasSuffix(line, ":") {
+			break
 		}
 	}
-	return text
+	return said
 }

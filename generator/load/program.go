@@ -37,6 +37,8 @@ type Program struct {
 	Roots []*Package
 	// sources are all packages read from source, by import path.
 	sources map[string]*Package
+	// types are all packages whose types are known, by import path.
+	types map[string]*types.Package
 }
 
 // Package is one package read from source.

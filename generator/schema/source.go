@@ -1,5 +1,11 @@
 // Package schema turns Go types into the JSON Schemas of tools, as invopop's Reflector would
 // at run time, and then makes them fit for MCP clients.
+//
+// One walk does both. Without rules it makes what a Reflector with Settings makes, byte for
+// byte, defects included: Reflect is there to prove it. Input, Output and Object walk with
+// the rules that Rules lists, each a difference with a name, a reason and a test; nothing
+// else differs. What has no schema, and tags that cannot be meant, come back as Problems,
+// all of a type at once.
 package schema
 
 import "go/types"

@@ -5,7 +5,6 @@
 package decode
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -16,7 +15,7 @@ const MaxProblems = 50
 
 // Error is everything that is wrong with one document. Decoders return it as *Error.
 type Error struct {
-	Problems []Problem // never empty; root first, then in the order of pointers
+	Problems []Problem // never empty; in the order of pointers, root first
 }
 
 // Problem is one thing that is wrong, and where.
@@ -30,7 +29,7 @@ type Problem struct {
 }
 
 // NewError returns the problems as one error: sorted, each once, and no more than
-// MaxProblems of them; one more says how many were left out. It returns nil without problems.
+// MaxProblems of them; one more at the end says that others were left out. It returns nil without problems.
 // The slice belongs to the error afterwards.
 func NewError(problems []Problem) error {
 	if len(problems) == 0 {
@@ -38,8 +37,8 @@ func NewError(problems []Problem) error {
 	}
 	slices.SortFunc(problems, compareProblems)
 	problems = slices.Compact(problems)
-	if more := len(problems) - MaxProblems; more > 0 {
-		problems = append(problems[:MaxProblems], Problem{Message: fmt.Sprintf("%d further problems are not shown", more)})
+	if len(problems) > MaxProblems {
+		problems = append(problems[:MaxProblems:MaxProblems], Problem{Message: "has more problems than are shown"})
 	}
 	return &Error{Problems: problems}
 }

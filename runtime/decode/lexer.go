@@ -14,6 +14,7 @@ type lexer struct {
 	pos    int
 	depth  int
 	values int
+	levels int
 	limits Limits
 }
 
@@ -44,6 +45,9 @@ func (l *lexer) kind() (kind, *fault) {
 	}
 	if l.values++; l.values > l.limits.Values {
 		return 0, &fault{rule: tooLarge, says: fmt.Sprintf("is one value more than the maximum of %d in one document", l.limits.Values)}
+	}
+	if l.levels += l.depth; l.levels > l.limits.Levels {
+		return 0, &fault{rule: tooLarge, says: fmt.Sprintf("is nested too deeply for so many values: their depths add up to more than the maximum %d", l.limits.Levels)}
 	}
 	switch c := l.doc[l.pos]; {
 	case c == '"':

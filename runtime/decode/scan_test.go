@@ -110,6 +110,7 @@ func TestScanKeepsItsLimits(t *testing.T) {
 		{"depth of arrays", `[[[]]]`, Limits{Depth: 2}, `/0/0: is nested deeper than the maximum of 2 levels`},
 		{"depth of objects", `{"a":[{"b":1}]}`, Limits{Depth: 2}, `/a/0: is nested deeper than the maximum of 2 levels`},
 		{"values", `[1,2,3]`, Limits{Values: 3}, `/2: is one value more than the maximum of 3 in one document`},
+		{"levels", `[1,[2,[3]]]`, Limits{Levels: 8}, `/1/1/0: is nested too deeply for so many values: their depths add up to more than the maximum 8`},
 		{"digits", `{"n":` + digits + `}`, Limits{}, `/n: ` + digits[:64] + `… (801 bytes) has 801 digits, more than the maximum 800`},
 		{"digits after the point", `0.` + digits, Limits{Digits: 3}, `(root): 0.` + digits[:62] + `… (803 bytes) has 802 digits, more than the maximum 3`},
 		{"exponent", `1e-11`, Limits{Exponent: 10}, `(root): 1e-11 has an exponent beyond 10`},
@@ -127,6 +128,7 @@ func TestScanKeepsItsLimits(t *testing.T) {
 		{`"1234"`, Limits{Bytes: 6}},
 		{`[[],[],[1]]`, Limits{Depth: 2}},
 		{`[1,2]`, Limits{Values: 3}},
+		{`[1,[2,[3]]]`, Limits{Levels: 9}},
 		{`1.25`, Limits{Digits: 3}},
 		{`1e-10`, Limits{Exponent: 10}},
 	} {

@@ -36,11 +36,16 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if f.opaque(t, v) {
+	p := reflect.PointerTo(t)
+	_, isText := v.(string)
+	switch {
+	case p.Implements(jsonUnmarshaler), isText && p.Implements(textUnmarshaler):
 		return f.fitOpaque(t, v)
-	}
-	if v == nil {
+	case v == nil:
 		return nil
+	case p.Implements(textUnmarshaler):
+		f.report(v, saysType(v, []string{"string"}))
+		return v
 	}
 	switch t.Kind() {
 	case reflect.Struct:
@@ -59,16 +64,7 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 	return f.fitScalar(t, v)
 }
 
-// opaque says that a type reads JSON or text by a method of its own.
-func (f *fitter) opaque(t reflect.Type, v any) bool {
-	p := reflect.PointerTo(t)
-	if p.Implements(jsonUnmarshaler) {
-		return true
-	}
-	_, isText := v.(string)
-	return isText && p.Implements(textUnmarshaler)
-}
-
+// fitOpaque fits a type that reads JSON or text by a method of its own.
 func (f *fitter) fitOpaque(t reflect.Type, v any) any {
 	if s, ok := v.(string); ok && t == timeType {
 		// RFC 3339 section 5.6 allows t and z, time.Time does not.
@@ -146,12 +142,8 @@ func (f *fitter) member(name string, field field, v any) any {
 
 // fitQuoted fits the JSON within a string.
 func (f *fitter) fitQuoted(t reflect.Type, s string) any {
-	if decode.Scan([]byte(s), decode.Limits{}) != nil {
-		f.report(s, "is not a value in quotes")
-		return s
-	}
 	inner, err := tree([]byte(s))
-	if err != nil {
+	if err != nil || decode.Scan([]byte(s), decode.Limits{}) != nil {
 		f.report(s, "is not a value in quotes")
 		return s
 	}
@@ -328,6 +320,9 @@ func (f *fitter) integer(t reflect.Type, number json.Number) any {
 
 // report adds a problem with the value at the current path.
 func (f *fitter) report(v any, says string) {
+	if len(f.problems) > enough {
+		return
+	}
 	f.problems = append(f.problems, decode.NewProblem(f.pointer(), literal(v), says))
 }
 

@@ -26,10 +26,17 @@ func (c *contract) validate(doc any) error {
 	}
 	r := report{contract: c, doc: doc}
 	for _, leaf := range leaves(refused) {
+		if len(r.problems) > enough {
+			break
+		}
 		r.add(leaf)
 	}
 	return decode.NewError(r.problems)
 }
+
+// enough is how many problems are collected before decode.NewError chooses those it tells:
+// every pointer takes memory, and a hostile document has as many problems as values.
+const enough = 20 * decode.MaxProblems
 
 // report turns the validator's tree of errors into problems.
 type report struct {
@@ -164,7 +171,7 @@ func (r *report) nearest(v *jsonschema.ValidationError, name string) string {
 	if s == nil || len(name) > tooLong {
 		return ""
 	}
-	best, distance := "", max(1, len(name)/3)+1
+	best, distance := "", len(name)/3+1
 	for known := range s.Properties {
 		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(known))
 		if d < distance || d == distance && known < best {

@@ -27,6 +27,9 @@ import (
 // A refusal is a *decode.Error with every problem of the document, and the zero T. Any other
 // error says that the schema itself cannot be used.
 //
+// Time and memory are bounded by decode's default limits, for a schema whose anyOf and oneOf do
+// not lead back to themselves in more than one branch: such branches multiply with every level.
+//
 // The schema is compiled once, at the first call. The decoder is safe for concurrent use; the
 // value it returns shares no memory with its argument.
 func Decoder[T any](schema string) func(json.RawMessage) (T, error) {

@@ -108,11 +108,9 @@ const shownChoices = 20
 func saysEnum(want []any) string {
 	var choices []string
 	for _, v := range want {
-		choice, err := text(v)
-		if err != nil {
-			continue
+		if choice, err := text(v); err == nil {
+			choices = append(choices, decode.Show(string(choice)))
 		}
-		choices = append(choices, decode.Show(string(choice)))
 	}
 	switch {
 	case len(choices) == 1:

@@ -1,0 +1,339 @@
+package directive
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+)
+
+func parse(t *testing.T, text string) (*Directive, []Problem) {
+	t.Helper()
+	c := &ast.Comment{Slash: 1000, Text: text}
+	if !Is(c) {
+		t.Fatalf("%s is no directive", text)
+	}
+	return Parse(c)
+}
+
+func TestValuesAreWordsOrGoStrings(t *testing.T) {
+	for text, want := range map[string]map[string][]string{
+		`//mcp:tool public`:                                {"public": nil},
+		"//mcp:tool\tpublic \t readonly":                   {"public": nil, "readonly": nil},
+		`//mcp:tool minrole=Viewer`:                        {"minrole": {"Viewer"}},
+		`//mcp:tool title="Find \"it\""`:                   {"title": {`Find "it"`}},
+		"//mcp:tool title=`Find \"it\" \\n`":               {"title": {`Find "it" \n`}},
+		`//mcp:tool title=a=b`:                             {"title": {"a=b"}},
+		`//mcp:tool title=a,b`:                             {"title": {"a,b"}},
+		`//mcp:tool title=über`:                            {"title": {"über"}},
+		`//mcp:tool scopes=read,write:all`:                 {"scopes": {"read", "write:all"}},
+		`//mcp:tool scopes="read",write`:                   {"scopes": {"read", "write"}},
+		`//mcp:tool readonly=false openworld=true`:         {"readonly": {"false"}, "openworld": {"true"}},
+		`//mcp:tool denial=forbid`:                         {"denial": {"forbid"}},
+		`//mcp:param x pattern=[a-z]{3,12}`:                {"pattern": {"[a-z]{3,12}"}},
+		`//mcp:param x default=`:                           nil,
+		`//mcp:param x default="" description="a\nb"`:      {"default": {""}, "description": {"a\nb"}},
+		`//mcp:param x enum=a,"b, c" minimum=-1.5e3`:       {"enum": {"a", "b, c"}, "minimum": {"-1.5e3"}},
+		`//mcp:param x uniqueItems maxItems=0`:             {"uniqueItems": nil, "maxItems": {"0"}},
+		`//mcp:limit timeout=1m30s`:                        {"timeout": {"1m30s"}},
+		`//mcp:ignore reason="see http://example.com/why"`: {"reason": {"see http://example.com/why"}},
+		`//mcp:server name=http://x version=1.0.0`:         {"name": {"http://x"}, "version": {"1.0.0"}},
+	} {
+		d, problems := parse(t, text)
+		if want == nil {
+			if len(problems) == 0 {
+				t.Errorf("%s: no problem", text)
+			}
+			continue
+		}
+		if len(problems) > 0 || d.Broken || len(d.Args) != len(want) {
+			t.Errorf("%s: %v, %v", text, problems, d.Args)
+		}
+		for key, values := range want {
+			if !d.Has(key) || !slices.Equal(d.List(key), values) {
+				t.Errorf("%s: %s is %q", text, key, d.List(key))
+			}
+		}
+	}
+}
+
+func TestReadersOfADirective(t *testing.T) {
+	d, _ := parse(t, `//mcp:tool readonly destructive=false scopes=a,b title=T public`)
+	if h := d.Hint("readonly"); h == nil || !*h {
+		t.Error("readonly")
+	}
+	if h := d.Hint("destructive"); h == nil || *h {
+		t.Error("destructive")
+	}
+	if d.Hint("openworld") != nil || d.Has("openworld") || d.Text("name") != "" || d.Text("public") != "" || d.Text("title") != "T" {
+		t.Error("what is not written is not there")
+	}
+	if _, ok := d.Duration("timeout"); ok {
+		t.Error("timeout")
+	}
+	d, _ = parse(t, `//mcp:limit timeout=90s`)
+	if v, ok := d.Duration("timeout"); !ok || v != 90*time.Second {
+		t.Error(v)
+	}
+	d, _ = parse(t, `//mcp:roles A<B  <	C_1`)
+	var chain []string
+	for _, v := range d.Chain {
+		chain = append(chain, v.Text)
+	}
+	if !slices.Equal(chain, []string{"A", "B", "C_1"}) {
+		t.Error(chain)
+	}
+}
+
+// Every position that a directive or a problem names is a place within the comment.
+func TestPositionsPointAtWhatTheySay(t *testing.T) {
+	text := `//mcp:tool  minrole=Viewer title="two words" scopes=a,"b"`
+	d, _ := parse(t, text)
+	sub := func(pos, end token.Pos) string { return text[pos-1000 : end-1000] }
+	for key, want := range map[string]string{"minrole": "minrole=Viewer", "title": `title="two words"`, "scopes": `scopes=a,"b"`} {
+		a, _ := d.Arg(key)
+		if got := sub(a.Pos, a.End); got != want {
+			t.Errorf("%s: %q", key, got)
+		}
+	}
+	a, _ := d.Arg("scopes")
+	if got := sub(a.Values[1].Pos, a.Values[1].End); got != `"b"` {
+		t.Errorf("second scope: %q", got)
+	}
+	text = `//mcp:roles Guest < Guests < Guest < Owner`
+	_, problems := parse(t, text)
+	if len(problems) != 1 || problems[0].Pos != 1000+token.Pos(strings.LastIndex(text, "Guest <")) {
+		t.Errorf("got %v", problems)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for text, want := range map[string]diag.Code{
+		"//mcp:tool\u00a0public":                diag.Malformed,
+		"//mcp:tool public\u200b":               diag.Malformed,
+		"//mcp:tool title=a\u00a0b":             diag.Malformed,
+		"//mcp:tool title=\xff":                 diag.Malformed,
+		"//mcp:tool\u200b public":               diag.Malformed,
+		"//mcp:tool public // note":             diag.Malformed,
+		"//mcp:tool public /* note */":          diag.Malformed,
+		"//mcp:tool, public":                    diag.Malformed,
+		"//mcp:tool=x":                          diag.Malformed,
+		"//mcp:tool:sub":                        diag.Malformed,
+		"//mcp:tOOL public":                     diag.Malformed,
+		"//mcp:tool2 public":                    diag.Malformed,
+		"//mcp:roles A < B // note":             diag.Malformed,
+		`//mcp:tool title="a"b`:                 diag.Malformed,
+		`//mcp:tool title=a"b"`:                 diag.Malformed,
+		`//mcp:tool title`:                      diag.Malformed,
+		`//mcp:tool readonly=`:                  diag.Malformed,
+		`//mcp:tool =x`:                         diag.Malformed,
+		`//mcp:tool title = x`:                  diag.Malformed,
+		`//mcp:tool scopes=a ,b`:                diag.Malformed,
+		`//mcp:tool scopes=a, b`:                diag.BadValue,
+		`//mcp:tool scopes=a\b`:                 diag.BadValue,
+		`//mcp:server app=1x`:                   diag.BadValue,
+		`//mcp:param x minimum=0x10`:            diag.BadValue,
+		`//mcp:param x minimum=1.`:              diag.BadValue,
+		`//mcp:param x minLength=1.5`:           diag.BadValue,
+		`//mcp:param x uniqueItems=true`:        diag.BadValue,
+		`//mcp:limit timeout=10`:                diag.BadValue,
+		`//mcp:limit timeout=999us`:             diag.OutOfRange,
+		`//mcp:limit rate=10/s`:                 diag.NotBuilt,
+		`//mcp:worker`:                          diag.NotBuilt,
+		`//mcp:complete ref=x argument=y`:       diag.NotBuilt,
+		`//mcp:Roles`:                           "",
+		`//mcp:roles highest`:                   diag.BadHierarchy,
+		`//mcp:roles A <`:                       diag.BadHierarchy,
+		`//mcp:roles 1 < 2`:                     diag.BadHierarchy,
+		`//mcp:roles Viewer<Member,Admin`:       diag.BadHierarchy,
+		`//mcp:ignore because`:                  diag.UnknownKey,
+		`//mcp:default readonly`:                diag.UnknownKey,
+		`//mcp:tool denial=conceal denial=hide`: diag.Duplicate,
+		`//mcp:param`:                           diag.MissingKey,
+		`//mcp:param minimum=1`:                 diag.MissingKey,
+	} {
+		c := &ast.Comment{Slash: 1, Text: text}
+		if want == "" {
+			if Is(c) {
+				t.Errorf("%s should be no directive", text)
+			}
+			continue
+		}
+		d, problems := Parse(c)
+		if len(problems) == 0 || problems[0].Code != want || !d.Broken {
+			t.Errorf("%q: got %v, want %s", text, problems, want)
+		}
+		for _, p := range problems {
+			if p.Message == "" || p.Fix == "" || strings.Contains(p.Message+p.Fix, "\n") {
+				t.Errorf("%q: not a message and a fix of one line each: %+v", text, p)
+			}
+		}
+	}
+}
+
+func TestNearMisses(t *testing.T) {
+	for text, want := range map[string]string{
+		"// mcp:tool minrole=Viewer":     "tool",
+		"//mcp: tool":                    "tool",
+		"// mcp: tool":                   "tool",
+		"//mcp:Tool":                     "tool",
+		"//MCP:tool":                     "tool",
+		"//mcp :ignore reason=x":         "ignore",
+		"/*mcp:tool*/":                   "tool",
+		"/* mcp:tool */":                 "tool",
+		"/*\n * //mcp:roles A < B\n */":  "roles",
+		"//\tmcp:server name=x":          "server",
+		"// //mcp:tool":                  "tool",
+		"//mcp:tool public":              "",
+		"// mcp:nothing of ours":         "",
+		"// The directive mcp:tool is …": "",
+		"// mcp is a protocol":           "",
+		"/* The mcp:tool directive */":   "",
+		"//":                             "",
+	} {
+		if got, ok := NearMiss(text); got != want || ok != (want != "") {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestSuggestionsNameTheNearest(t *testing.T) {
+	list := []string{"Viewer", "Member", "Manager", "Admin"}
+	for wrong, want := range map[string]string{
+		"Manger": "did you mean Manager?",
+		"admin":  "did you mean Admin?",
+		"Boss":   "write one of Viewer, Member, Manager, Admin",
+		"":       "write one of Viewer, Member, Manager, Admin",
+	} {
+		if got := Nearest("", wrong, list); got != want {
+			t.Errorf("%s: %s", wrong, got)
+		}
+	}
+}
+
+// The table is the grammar and the documentation: it must be complete, and its examples hold.
+func TestTheTableOfDirectivesIsSound(t *testing.T) {
+	for _, s := range Specs() {
+		if s.Says == "" || len(s.Places) == 0 || s.Later {
+			t.Errorf("%s is not documented", s.Name)
+		}
+		d, problems := parse(t, s.Example)
+		if len(problems) > 0 || d.Name != s.Name {
+			t.Errorf("the example of %s: %v", s.Name, problems)
+		}
+		seen := map[string]bool{}
+		for _, k := range s.Keys {
+			if seen[k.Name] || !keyWord.MatchString(k.Name) || !k.Later && k.Says == "" || k.Kind == Choice && len(k.Choices) == 0 {
+				t.Errorf("key %s of %s", k.Name, s.Name)
+			}
+			seen[k.Name] = true
+		}
+		text, ok := Explain("//mcp:" + s.Name)
+		if !ok || !strings.Contains(text, s.Example) || !strings.Contains(text, s.Where()) {
+			t.Errorf("explain %s:\n%s", s.Name, text)
+		}
+		for _, k := range s.Keys {
+			if !strings.Contains(text, k.Name) {
+				t.Errorf("explain %s is silent about %s", s.Name, k.Name)
+			}
+		}
+		if !strings.HasPrefix(s.Synopsis(), "//mcp:"+s.Name) {
+			t.Errorf("synopsis %s", s.Synopsis())
+		}
+	}
+	for _, name := range []string{"prompt", "nothing", ""} {
+		if _, ok := Explain(name); ok {
+			t.Errorf("%q is no directive of this version", name)
+		}
+	}
+}
+
+func TestExplainText(t *testing.T) {
+	const want = `//mcp:limit bounds one call of the tool.
+
+Stands on a func or method or an interface method, beside //mcp:tool.
+
+    timeout=DURATION  the time after which the call ends, from 1ms to 24h; 30s where nothing is written
+
+Not built yet: memory, output, concurrency, rate, isolate, capabilities.
+
+Example
+
+    //mcp:limit timeout=10s
+`
+	if got, _ := Explain("limit"); got != want {
+		t.Errorf("got:\n%s", got)
+	}
+	for name, want := range map[string]string{
+		"limit": "//mcp:limit [timeout=DURATION]",
+		"roles": "//mcp:roles [A < B < C]",
+	} {
+		if s, _ := Lookup(name); s.Synopsis() != want {
+			t.Errorf("got %s", s.Synopsis())
+		}
+	}
+	if s, _ := Lookup("param"); !strings.HasPrefix(s.Synopsis(), "//mcp:param NAME [title=TEXT]") {
+		t.Errorf("got %s", s.Synopsis())
+	}
+	if s, _ := Lookup("tool"); !strings.Contains(s.Synopsis(), " [denial=conceal|forbid] ") || !strings.Contains(s.Synopsis(), " [readonly[=true|false]] ") {
+		t.Errorf("got %s", s.Synopsis())
+	}
+}
+
+// FuzzParse holds two laws for any comment: parsing does not panic, and every position lies
+// within the comment; what has no problem is not broken.
+func FuzzParse(f *testing.F) {
+	paths, err := filepath.Glob("../check/testdata/codes/*.txtar")
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no cases to start from")
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range txtar.Parse(text).Files {
+			for line := range strings.Lines(string(file.Data)) {
+				if strings.Contains(line, "mcp:") {
+					f.Add(strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		NearMiss(text)
+		c := &ast.Comment{Slash: 1, Text: text}
+		if !Is(c) {
+			return
+		}
+		d, problems := Parse(c)
+		within := func(pos, end token.Pos) {
+			if pos < 1 || end < pos || int(end) > len(text)+2 {
+				t.Fatalf("%q: %d-%d is not within the comment", text, pos, end)
+			}
+		}
+		for _, a := range d.Args {
+			within(a.Pos, a.End)
+			for _, v := range a.Values {
+				within(v.Pos, v.End)
+			}
+		}
+		for _, v := range d.Chain {
+			within(v.Pos, v.End)
+		}
+		for _, p := range problems {
+			within(p.Pos, p.End)
+		}
+		if d.Broken != (len(problems) > 0) {
+			t.Fatalf("%q: broken %v with %d problems", text, d.Broken, len(problems))
+		}
+	})
+}

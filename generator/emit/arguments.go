@@ -1,0 +1,136 @@
+package emit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// writeArguments writes the table of a tool's arguments.
+func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
+	if s == nil || s.Properties.Len() == 0 {
+		b.WriteString("\nIt takes no arguments.\n")
+		return
+	}
+	b.WriteString("\n| argument | type | required | description |\n|---|---|---|---|\n")
+	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		required := "no"
+		if slices.Contains(s.Required, pair.Key) {
+			required = "yes"
+		}
+		description := pair.Value.Description
+		if pair.Value.Default != nil {
+			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(pair.Value.Default)))
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |%s |\n", pair.Key, cell(typeWords(pair.Value, s)), required, pad(cell(prose(description))))
+	}
+}
+
+// typeWords says in a few words what a schema accepts. References are looked up in root, once:
+// a definition is named by its name, not spelled out.
+func typeWords(s, root *jsonschema.Schema) string {
+	switch {
+	case s == nil:
+		return "any value"
+	case s.Ref != "":
+		return "`" + strings.TrimPrefix(s.Ref, "#/$defs/") + "`"
+	case len(s.Enum) > 0:
+		var values []string
+		for _, v := range s.Enum {
+			values = append(values, value(v))
+		}
+		return "one of " + strings.Join(values, ", ")
+	case s.Const != nil:
+		return "always " + value(s.Const)
+	case len(s.OneOf) > 0:
+		return alternatives(s.OneOf, root)
+	case len(s.AnyOf) > 0:
+		return alternatives(s.AnyOf, root)
+	}
+	switch s.Type {
+	case "":
+		return "any value"
+	case "array":
+		if s.Items == nil {
+			return "array"
+		}
+		return "array of " + typeWords(s.Items, root)
+	case "object":
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Type != "" {
+			return "object of " + typeWords(s.AdditionalProperties, root)
+		}
+		return "object"
+	case "integer", "number":
+		return s.Type + bounds(s)
+	case "string":
+		if s.Format != "" {
+			return "string (" + s.Format + ")"
+		}
+	}
+	return s.Type
+}
+
+func alternatives(of []*jsonschema.Schema, root *jsonschema.Schema) string {
+	var words []string
+	for _, s := range of {
+		if w := typeWords(s, root); !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " or ")
+}
+
+// bounds writes the limits of a number.
+func bounds(s *jsonschema.Schema) string {
+	var limits []string
+	for _, limit := range []struct {
+		words string
+		value json.Number
+	}{
+		{"from", s.Minimum}, {"above", s.ExclusiveMinimum}, {"to", s.Maximum}, {"below", s.ExclusiveMaximum},
+	} {
+		if limit.value != "" {
+			limits = append(limits, limit.words+" "+limit.value.String())
+		}
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	return " " + strings.Join(limits, " ")
+}
+
+// value writes a JSON value as code.
+func value(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return code(string(plainHTML(text)))
+}
+
+// code writes text in backquotes: more of them than the text has in a row.
+func code(text string) string {
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// cell fits text into a cell of a table: a row is one line and a bar ends a cell, even in code.
+func cell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}
+
+func pad(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " " + text
+}

@@ -1,0 +1,192 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// docs writes MCP.md into what stands there.
+func (p *plan) docs(present []byte) ([]byte, error) {
+	var b strings.Builder
+	title := p.Server.Title
+	if title == "" {
+		title = p.Server.Name
+	}
+	fmt.Fprintf(&b, "## Tools of %s\n\n", prose(title))
+	fmt.Fprintf(&b, "What package `%s` serves, and to whom.\n\n", p.Package)
+	p.writeMatrix(&b)
+	for _, tool := range p.Tools {
+		writeTool(&b, tool)
+	}
+	return merge(present, b.String())
+}
+
+func (p *plan) writeMatrix(b *strings.Builder) {
+	if len(p.Tools) == 0 {
+		return
+	}
+	m := matrixOf(p.Service)
+	also := false
+	for _, row := range m.rows {
+		also = also || len(row.also) > 0
+	}
+	head, rule := "| tool |", "|---|"
+	for _, caller := range m.callers {
+		head += " " + cell(caller) + " |"
+		rule += ":-:|"
+	}
+	if also {
+		head += " and needs |"
+		rule += "---|"
+	}
+	b.WriteString(head + "\n" + rule + "\n")
+	for _, row := range m.rows {
+		fmt.Fprintf(b, "| `%s` |", row.tool)
+		for _, may := range row.may {
+			if may {
+				b.WriteString(" ✓ |")
+			} else {
+				b.WriteString(" |")
+			}
+		}
+		if also {
+			b.WriteString(strings.TrimRight(" "+strings.Join(row.also, ", "), " ") + " |")
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func writeTool(b *strings.Builder, tool model.Tool) {
+	fmt.Fprintf(b, "\n### `%s`\n", tool.Name)
+	if tool.Title != "" {
+		fmt.Fprintf(b, "\n**%s**\n", prose(tool.Title))
+	}
+	if tool.Description != "" {
+		fmt.Fprintf(b, "\n%s\n", prose(tool.Description))
+	}
+	fmt.Fprintf(b, "\n- Access: %s\n", accessWords(tool))
+	if words := hintWords(tool.Hints); words != "" {
+		fmt.Fprintf(b, "- Hints: %s.\n", words)
+	}
+	fmt.Fprintf(b, "- Time: at most %s a call.\n", tool.Limits.Timeout)
+	writeArguments(b, tool.Input.Schema)
+	fmt.Fprintf(b, "\n%s\n", resultWords(tool.Output))
+}
+
+// accessWords says who may call a tool.
+func accessWords(tool model.Tool) string {
+	a := tool.Access
+	var needs []string
+	switch {
+	case a.Public:
+		return "public; everybody may call it, anonymous callers included." + denialWords(tool.Denial)
+	case a.MinRole == model.Lowest || a.MinRole == model.Highest:
+		needs = append(needs, fmt.Sprintf("the server's %s role or more", a.MinRole))
+	case a.MinRole != "":
+		needs = append(needs, fmt.Sprintf("role %s or higher", a.MinRole))
+	case a.Authenticated:
+		needs = append(needs, "an authenticated caller")
+	}
+	for _, scope := range a.Scopes {
+		needs = append(needs, fmt.Sprintf("scope `%s`", scope))
+	}
+	if a.Permission != "" {
+		needs = append(needs, fmt.Sprintf("permission `%s` (%s)", a.Permission, withPermissionAware))
+	}
+	if a.Permission != "" && a.Constrained {
+		needs[len(needs)-1] += ", object constraints honoured"
+	}
+	if len(needs) == 0 {
+		return "nobody may call it."
+	}
+	return "needs " + sentenceList(needs) + "." + denialWords(tool.Denial)
+}
+
+func denialWords(denial string) string {
+	switch denial {
+	case "conceal":
+		return " To others it does not exist."
+	case "forbid":
+		return " Others are told what they lack."
+	}
+	return ""
+}
+
+// hintWords says what the author says a tool does.
+func hintWords(h model.Hints) string {
+	var words []string
+	hint := func(value *bool, is, isNot string) {
+		switch {
+		case value == nil:
+		case *value:
+			words = append(words, is)
+		default:
+			words = append(words, isNot)
+		}
+	}
+	hint(h.ReadOnly, "changes nothing", "changes something")
+	hint(h.Destructive, "may destroy", "destroys nothing")
+	hint(h.Idempotent, "may be repeated without further effect", "has a further effect when repeated")
+	hint(h.OpenWorld, "reaches out to the world", "stays within this system")
+	return strings.Join(words, ", ")
+}
+
+func resultWords(out model.Output) string {
+	switch {
+	case out.Kind == model.NoOutput:
+		return "The result is empty."
+	case out.Schema == nil:
+		return "The result may be anything."
+	case out.Kind == model.WrappedOutput:
+		result, _ := out.Schema.Properties.Get("result")
+		return fmt.Sprintf("The result is an object whose `result` is %s.", article(typeWords(result, out.Schema)))
+	}
+	var fields []string
+	for pair := out.Schema.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		fields = append(fields, fmt.Sprintf("`%s` (%s)", pair.Key, typeWords(pair.Value, out.Schema)))
+	}
+	if len(fields) == 0 {
+		return "The result is an object."
+	}
+	return "The result is an object with " + sentenceList(fields) + "."
+}
+
+// sentenceList joins parts as a sentence does.
+func sentenceList(parts []string) string {
+	last := len(parts) - 1
+	if last == 0 {
+		return parts[0]
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+func article(words string) string {
+	switch {
+	case strings.HasPrefix(words, "any"), strings.HasPrefix(words, "one of"), strings.HasPrefix(words, "always"):
+		return words
+	case strings.ContainsAny(words[:1], "aeio"):
+		return "an " + words
+	}
+	return "a " + words
+}
+
+// prose keeps what an author wrote in plain text from being read as markup: as HTML, as a
+// heading, or as one of our markers. Indented lines are code, where nothing is markup.
+func prose(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		line = strings.TrimRight(line, " \t")
+		switch {
+		case strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "    "):
+			line = strings.ReplaceAll(line, "<!--", "<! --")
+		case strings.HasPrefix(line, "#"):
+			line = `\` + strings.ReplaceAll(line, "<", `\<`)
+		default:
+			line = strings.ReplaceAll(line, "<", `\<`)
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
+}

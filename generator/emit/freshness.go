@@ -1,0 +1,67 @@
+package emit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpgen/mcpgen/generator/fresh"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// test writes mcp_gen_test.go: the freshness test with the very implementation that made its
+// hash, and the guards on types of other modules, which may grow without us and must not break
+// the build of those who cannot regenerate.
+func (p *plan) test(hash string) ([]byte, error) {
+	n := p.names
+	name := n.pickTest("TestMcpgenFresh")
+	hasher := ""
+	implementation, err := fresh.Source(func(declared string) string {
+		picked := n.pick("mcpgen" + upperFirst(declared))
+		if declared == "Hash" {
+			hasher = picked
+		}
+		return picked
+	})
+	if err != nil {
+		return nil, err
+	}
+	exprs := []model.Expr{implementation}
+	guards := p.guards(true)
+	for _, g := range guards {
+		exprs = append(exprs, g.Subject, g.Want)
+	}
+	f := newFile(p.Name, p.fileNames(), exprs...)
+
+	f.Comment(fmt.Sprintf("%s fails where a directive, a comment, a parameter's name or a constant has changed", name))
+	f.Comment("since mcpgen read it: the compiler sees none of these.")
+	f.Func().Id(name).Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
+		jen.List(jen.Id("got"), jen.Err()).Op(":=").Id(hasher).Call(jen.Lit("."), p.declarations()),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err())),
+		jen.If(jen.Id("want").Op(":=").Lit(hash), jen.Id("got").Op("!=").Id("want")).Block(
+			jen.Id("t").Dot("Error").Call(quoted(fmt.Sprintf("package %s is not what %s was made from:\n", p.Name, Code)+
+				"a directive, a comment, a parameter's name, a constant or a handler has changed;\n"+
+				"run go generate, review the difference and commit it")),
+		),
+	)
+	f.Line()
+	f.Add(expr(implementation))
+	f.Line()
+	p.writeGuards(f, guards)
+	return f.source()
+}
+
+// declarations writes what the generated test hands to its Hash.
+func (p *plan) declarations() *jen.Statement {
+	var dirs []jen.Code
+	for _, dir := range slices.Sorted(maps.Keys(p.Fresh.Decls)) {
+		var list []jen.Code
+		for _, name := range slices.Sorted(slices.Values(p.Fresh.Decls[dir])) {
+			list = append(list, jen.Lit(name))
+		}
+		dirs = append(dirs, jen.Lit(dir).Op(":").Add(rows(list...)))
+	}
+	return jen.Map(jen.String()).Index().String().Add(rows(dirs...))
+}

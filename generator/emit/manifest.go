@@ -1,0 +1,138 @@
+package emit
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// manifestVersion is the version of the manifest's format.
+const manifestVersion = 1
+
+// manifest is mcp.manifest.json: what a package serves and to whom, for review, for mcpgen
+// diff and for other tools. It holds no position and no version of the tool, so that it changes only when
+// authority or contract does. Lists that other parts of a service fill are always present.
+type manifest struct {
+	Manifest  int               `json:"manifest"`
+	Package   string            `json:"package"`
+	Server    manifestServer    `json:"server"`
+	Roles     []string          `json:"roles"` // lowest first; empty fits any hierarchy
+	Tools     []manifestTool    `json:"tools"` // by name
+	Prompts   []string          `json:"prompts"`
+	Resources []string          `json:"resources"`
+	Ignored   []manifestIgnored `json:"ignored"` // by handler
+}
+
+type manifestServer struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	App     string `json:"app"`
+}
+
+type manifestTool struct {
+	Name        string             `json:"name"`
+	Handler     string             `json:"handler"`
+	Params      []string           `json:"params"` // plain parameters in the order of the signature
+	Description string             `json:"description"`
+	Access      manifestAccess     `json:"access"`
+	Denial      string             `json:"denial"`
+	Hints       manifestHints      `json:"hints"` // those that are written
+	Limits      manifestLimits     `json:"limits"`
+	Catalogs    []string           `json:"catalogs"`
+	Input       *jsonschema.Schema `json:"input"`
+	Output      *jsonschema.Schema `json:"output"` // null where the tool promises none
+}
+
+type manifestAccess struct {
+	Public        bool     `json:"public"`
+	Authenticated bool     `json:"authenticated"`
+	MinRole       string   `json:"minRole"`
+	Permission    string   `json:"permission"`
+	Scopes        []string `json:"scopes"`
+	Allow         []string `json:"allow"`
+	// Constrained is left out where it is false: only a handler that honours object
+	// constraints is open to a constrained caller.
+	Constrained bool `json:"constrained,omitempty"`
+}
+
+type manifestHints struct {
+	ReadOnly    *bool `json:"readOnly,omitempty"`
+	Destructive *bool `json:"destructive,omitempty"`
+	Idempotent  *bool `json:"idempotent,omitempty"`
+	OpenWorld   *bool `json:"openWorld,omitempty"`
+}
+
+type manifestLimits struct {
+	Timeout string `json:"timeout"` // a Go duration
+}
+
+type manifestIgnored struct {
+	Handler string `json:"handler"`
+	Reason  string `json:"reason"`
+}
+
+// manifest writes mcp.manifest.json.
+func (p *plan) manifest() ([]byte, error) {
+	m := manifest{
+		Manifest:  manifestVersion,
+		Package:   p.Package,
+		Server:    manifestServer{Name: p.Server.Name, Version: p.Server.Version, App: p.Server.App},
+		Roles:     []string{},
+		Tools:     []manifestTool{},
+		Prompts:   []string{},
+		Resources: []string{},
+		Ignored:   []manifestIgnored{},
+	}
+	if p.Roles.Own {
+		m.Roles = listed(p.Roles.Names)
+	}
+	for _, tool := range p.Tools {
+		m.Tools = append(m.Tools, manifestOf(tool))
+	}
+	for _, i := range p.Ignored {
+		m.Ignored = append(m.Ignored, manifestIgnored{Handler: i.Handler, Reason: i.Reason})
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(m); err != nil {
+		return nil, err
+	}
+	return plainHTML(b.Bytes()), nil
+}
+
+func manifestOf(tool model.Tool) manifestTool {
+	a := tool.Access
+	m := manifestTool{
+		Name:        tool.Name,
+		Handler:     tool.Handler.String(),
+		Params:      []string{},
+		Description: tool.Description,
+		Access: manifestAccess{
+			Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Permission,
+			Scopes: listed(a.Scopes), Allow: []string{}, Constrained: a.Constrained,
+		},
+		Denial:   tool.Denial,
+		Hints:    manifestHints(tool.Hints),
+		Limits:   manifestLimits{Timeout: tool.Limits.Timeout.String()},
+		Catalogs: []string{},
+		Input:    tool.Input.Schema,
+	}
+	for _, param := range tool.Input.Params {
+		m.Params = append(m.Params, param.Name)
+	}
+	if m.Input == nil {
+		m.Input = &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema}
+	}
+	if tool.Output.Kind != model.NoOutput {
+		m.Output = tool.Output.Schema
+	}
+	return m
+}
+
+// listed is a list that JSON writes as [] where it is empty.
+func listed(values []string) []string { return append([]string{}, values...) }

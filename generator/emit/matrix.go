@@ -1,0 +1,119 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// withPermissionAware says of a permission what a server has to switch on for it to count.
+const withPermissionAware = "enforced only with PermissionAware"
+
+// matrix is the table of tools and callers, drawn in MCP.md and by mcpgen matrix alike.
+type matrix struct {
+	callers []string // columns: anonymous, a caller of no role, then the roles, lowest first
+	rows    []matrixRow
+}
+
+type matrixRow struct {
+	tool string
+	may  []bool   // by caller, as far as roles decide
+	also []string // what the caller needs besides, in words; code in backquotes
+}
+
+// The callers that stand below every role.
+const (
+	anonymous = "anonymous"
+	noRole    = "no role" // authenticated, with no role that the hierarchy knows
+)
+
+// matrixOf reads the table of a service. A service that names no role fits any hierarchy: of its
+// roles the lowest and the highest can be told apart.
+func matrixOf(s model.Service) matrix {
+	roles := s.Roles.Names
+	if !s.Roles.Own {
+		roles = []string{"lowest role", "highest role"}
+	}
+	m := matrix{callers: append([]string{anonymous, noRole}, roles...)}
+	for _, tool := range s.Tools {
+		a := tool.Access
+		row := matrixRow{tool: tool.Name, may: make([]bool, len(m.callers))}
+		from := len(m.callers) // the first column that is let in; none for a rule without anything
+		switch {
+		case a.Public:
+			from = 0
+		case a.MinRole != "":
+			from = 2 + minRole(a.MinRole, s.Roles)
+		case a.Authenticated, len(a.Scopes) > 0, a.Permission != "":
+			from = 1
+		}
+		for i := range row.may {
+			row.may[i] = i >= from
+		}
+		for _, scope := range a.Scopes {
+			row.also = append(row.also, fmt.Sprintf("scope `%s`", scope))
+		}
+		if a.Permission != "" {
+			row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission, withPermissionAware))
+		}
+		m.rows = append(m.rows, row)
+	}
+	return m
+}
+
+// minRole is the position of a role among the columns of roles. An unknown one is beyond them all: it admits nobody.
+func minRole(name string, roles model.Roles) int {
+	if !roles.Own {
+		return map[string]int{model.Lowest: 0, model.Highest: 1}[name]
+	}
+	if i := slices.Index(roles.Names, name); i >= 0 {
+		return i
+	}
+	switch name {
+	case model.Lowest:
+		return 0
+	case model.Highest:
+		return len(roles.Names) - 1
+	}
+	return len(roles.Names)
+}
+
+// Matrix draws who may use what, for a terminal: one table a package.
+func Matrix(services []model.Service) string {
+	var b strings.Builder
+	for i, s := range services {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s (%s)\n", s.Server.Name, s.Package)
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		m := matrixOf(s)
+		fmt.Fprintf(w, "tool\t%s\tand needs\n", strings.Join(m.callers, "\t"))
+		for _, row := range m.rows {
+			cells := []string{row.tool}
+			for _, may := range row.may {
+				if may {
+					cells = append(cells, "yes")
+				} else {
+					cells = append(cells, "-")
+				}
+			}
+			also := strings.ReplaceAll(strings.Join(row.also, ", "), "`", "")
+			fmt.Fprintln(w, strings.Join(append(cells, also), "\t"))
+		}
+		w.Flush() // into a strings.Builder, which does not fail
+	}
+	return trimLines(b.String())
+}
+
+// trimLines drops the blanks that a table leaves at line ends.
+func trimLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,127 @@
+package load
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// Scope is what the author's files of a package declare. Files that this build leaves out and
+// test files within the package count: a generated name must collide with none of them, on
+// any system.
+type Scope struct {
+	Names   map[string]model.Position // package-level names, and where they are declared
+	Imports []string                  // names that imports bind in any of the files, sorted
+}
+
+// Scope reads what the package declares.
+func (p *Program) Scope(pkg *Package) Scope {
+	s := Scope{Names: map[string]model.Position{}}
+	imports := map[string]bool{}
+	visit := func(file *ast.File) {
+		for _, id := range declared(file) {
+			place := p.Position(id.Pos(), id.End())
+			if old, ok := s.Names[id.Name]; !ok || place.File < old.File {
+				s.Names[id.Name] = place
+			}
+		}
+		for _, spec := range file.Imports {
+			for _, name := range p.imported(spec) {
+				imports[name] = true
+			}
+		}
+	}
+	for _, f := range pkg.Files {
+		visit(f.Syntax)
+	}
+	for _, f := range pkg.Ignored {
+		if f.Syntax.Name.Name == pkg.Name {
+			visit(f.Syntax)
+		}
+	}
+	// A directory that cannot be read stops the commit, not the look for names.
+	entries, _ := os.ReadDir(pkg.Dir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "_test.go") || e.Name() == TestFile {
+			continue
+		}
+		// A test file that does not parse is the author's affair.
+		f, _ := parser.ParseFile(p.Fset, filepath.Join(pkg.Dir, e.Name()), nil, parser.SkipObjectResolution)
+		if f != nil && f.Name != nil && f.Name.Name == pkg.Name {
+			visit(f)
+		}
+	}
+	s.Imports = slices.Sorted(maps.Keys(imports))
+	return s
+}
+
+// declared returns the package-level names of a file.
+func declared(file *ast.File) []*ast.Ident {
+	var list []*ast.Ident
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				list = append(list, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					list = append(list, spec.Name)
+				case *ast.ValueSpec:
+					list = append(list, spec.Names...)
+				}
+			}
+		}
+	}
+	// Blank names and init declare nothing that another declaration could collide with.
+	return slices.DeleteFunc(list, func(id *ast.Ident) bool { return id.Name == "_" || id.Name == "init" })
+}
+
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
+
+// imported are the names that an import binds: one, or all exported ones for a dot import. A
+// package that was not loaded, because only a test imports it, is taken to be named as its
+// path ends.
+func (p *Program) imported(spec *ast.ImportSpec) []string {
+	target, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		return nil
+	}
+	loaded := p.types[target]
+	switch {
+	case spec.Name != nil && spec.Name.Name == "_":
+		return nil
+	case spec.Name != nil && spec.Name.Name == ".":
+		if loaded == nil {
+			return nil
+		}
+		return slices.DeleteFunc(loaded.Scope().Names(), func(name string) bool { return !token.IsExported(name) })
+	case spec.Name != nil:
+		return []string{spec.Name.Name}
+	case loaded != nil:
+		return []string{loaded.Name()}
+	}
+	base := path.Base(target)
+	if majorVersion.MatchString(base) {
+		base = path.Base(path.Dir(target))
+	}
+	return []string{base}
+}
+
+// Short is a place as one message names another: file name and line.
+func Short(p model.Position) string {
+	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+}

@@ -1,0 +1,269 @@
+// Package scan reads annotated packages into the model: which handlers are served, under which
+// names and rules, with which inputs and outputs. It is the last stage that knows go/ast and
+// go/types.
+package scan
+
+import (
+	"cmp"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/guard"
+	"github.com/mcpgen/mcpgen/generator/load"
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/schema"
+)
+
+// Services returns the packages among the program's roots that have directives, by import
+// path, and everything that is wrong with what stands in them. A tool whose own directive
+// could not be read is left out, so that no later stage judges half a rule.
+//
+// A package without any directive has no service; it is told only of near misses and of
+// source that does not parse.
+func Services(prog *load.Program) ([]model.Service, diag.List) {
+	var (
+		services []model.Service
+		findings diag.List
+		scanners []*scanner
+	)
+	for _, pkg := range prog.Roots {
+		if len(pkg.Syntax) > 0 {
+			// What a half-read file seems to say is not worth telling.
+			findings = append(findings, pkg.Syntax...)
+			continue
+		}
+		s := &scanner{prog: prog, pkg: pkg, out: &findings}
+		s.collect()
+		if !s.opted {
+			continue
+		}
+		s.scan()
+		scanners = append(scanners, s)
+		services = append(services, s.service)
+	}
+	findings = append(findings, declarationErrors(prog, scanners)...)
+	findings.Sort()
+	return services, findings
+}
+
+// scanner makes the service of one package.
+type scanner struct {
+	prog    *load.Program
+	pkg     *load.Package
+	out     *diag.List
+	decls   []*decl
+	opted   bool // the package has a directive
+	service model.Service
+
+	walker *schema.Walker
+	names  names
+	// The access rules of //mcp:default, on the package and on types by name.
+	packageRule rule
+	typeRules   map[string]rule
+	handlers    []*types.Func
+	roleType    *types.TypeName
+	roleVals    []*types.Const
+}
+
+func (s *scanner) scan() {
+	s.walker = schema.New(s.pkg.Types, s.prog)
+	s.service = model.Service{
+		Package: s.pkg.Path, Name: s.pkg.Name, Dir: s.pkg.Dir, Module: s.pkg.Module,
+	}
+	for _, name := range s.pkg.Foreign {
+		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
+			"rename the file, or delete it if it was generated", "%s is not mcpgen's: it lacks the line %q", name, load.Header)
+	}
+	s.header()
+	s.hierarchy()
+	s.defaults()
+	s.tools()
+	s.receivers()
+	s.scope()
+	s.watch()
+}
+
+// header reads //mcp:server.
+func (s *scanner) header() {
+	s.service.Server.Name = s.pkg.Name
+	if s.pkg.Name == "main" {
+		s.service.Server.Name = path.Base(s.pkg.Path)
+	}
+	d := s.single("server")
+	if d == nil {
+		return
+	}
+	s.service.Server = model.Server{
+		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
+		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
+		Pos: s.at(d.Pos, d.End),
+	}
+}
+
+// single returns the package's only directive of that name, whichever file's package doc or
+// const block it stands on; further ones are reported.
+func (s *scanner) single(name string) *directive.Directive {
+	var first *directive.Directive
+	for _, d := range s.decls {
+		if d.place != directive.PackageDoc && d.place != directive.ConstBlock {
+			continue
+		}
+		for _, found := range d.directives {
+			if found.Name != name {
+				continue
+			}
+			if first != nil {
+				s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+					"the package has another //mcp:%s at %s", name, s.short(first.Pos))
+				continue
+			}
+			first = found
+		}
+	}
+	return first
+}
+
+// receivers fills the parameters of Toolset: one per type whose methods are tools.
+func (s *scanner) receivers() {
+	byType := map[string]*model.Receiver{}
+	for _, t := range s.service.Tools {
+		h := t.Handler
+		if h.Recv == "" {
+			continue
+		}
+		r := byType[h.Recv]
+		if r == nil {
+			object := s.pkg.Types.Scope().Lookup(h.Recv)
+			r = &model.Receiver{Type: h.Recv, Interface: object != nil && types.IsInterface(object.Type())}
+			byType[h.Recv] = r
+		}
+		r.Pointer = r.Pointer || h.PointerRecv
+	}
+	for _, r := range byType {
+		s.service.Receivers = append(s.service.Receivers, *r)
+	}
+	slices.SortFunc(s.service.Receivers, func(a, b model.Receiver) int { return strings.Compare(a.Type, b.Type) })
+	taken := map[string]bool{}
+	for i := range s.service.Receivers {
+		r := &s.service.Receivers[i]
+		r.Param = s.parameter(r.Type, taken)
+		taken[r.Param] = true
+	}
+}
+
+// scope lists the package-level names of the author's own files.
+func (s *scanner) scope() {
+	scope := s.prog.Scope(s.pkg)
+	s.service.Imports = scope.Imports
+	s.service.Scope = slices.Sorted(maps.Keys(scope.Names))
+	for _, name := range s.service.Scope {
+		s.service.Declared = append(s.service.Declared, scope.Names[name])
+	}
+}
+
+// watch lists what the compiler and the generated test watch over.
+func (s *scanner) watch() {
+	if s.roleType != nil {
+		s.service.Roles.Type = s.roleType.Name()
+	}
+	named := s.walker.Named()
+	s.service.Guards = guard.For(guard.Facts{
+		Package: s.pkg.Types, Handlers: s.handlers, Types: named,
+		Consts: slices.Concat(s.walker.Enums(), s.roleVals), Local: s.prog.Local,
+	})
+	decls := map[string]map[string]bool{}
+	add := func(pkg *load.Package, name string) {
+		rel, err := filepath.Rel(s.pkg.Dir, pkg.Dir)
+		if err != nil {
+			return // another volume: not the same module
+		}
+		rel = filepath.ToSlash(rel)
+		if decls[rel] == nil {
+			decls[rel] = map[string]bool{}
+		}
+		decls[rel][name] = true
+	}
+	for _, t := range s.service.Tools {
+		add(s.pkg, t.Handler.String())
+	}
+	if s.roleType != nil {
+		named = append(slices.Clone(named), s.roleType)
+	}
+	for _, c := range s.walker.Enums() {
+		if n, ok := types.Unalias(c.Type()).(*types.Named); ok {
+			named = append(named, n.Obj())
+		}
+	}
+	for _, n := range named {
+		if n.Pkg() == nil {
+			continue
+		}
+		pkg := s.prog.Package(n.Pkg().Path())
+		if pkg == nil || !pkg.Local || pkg.Module != s.pkg.Module {
+			continue
+		}
+		add(pkg, n.Name())
+		if f := pkg.FileOf(s.prog.Fset, n.Pos()); f != nil && f.Constrained {
+			s.report(diag.BuildConstraint, n.Pos(), token.NoPos, "move the type into a file that every build has",
+				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
+		}
+	}
+	s.service.Fresh.Decls = map[string][]string{}
+	for dir, set := range decls {
+		list := make([]string, 0, len(set))
+		for name := range set {
+			list = append(list, name)
+		}
+		slices.Sort(list)
+		s.service.Fresh.Decls[dir] = list
+	}
+}
+
+// declarationErrors reports type errors of packages with directives and of all packages of the
+// main module that they import. Names that generation will declare are no errors, and what
+// merely follows from a file that does not parse is not told.
+func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
+	generated := map[string]bool{"Toolset": true}
+	for _, s := range scanners {
+		for _, t := range s.service.Tools {
+			generated[t.Const] = true
+		}
+	}
+	var list diag.List
+	for _, s := range scanners {
+		for _, pkg := range prog.Imports(s.pkg) {
+			if !pkg.Local {
+				continue
+			}
+			list = append(list, pkg.Syntax...)
+			if slices.ContainsFunc(prog.Imports(pkg), func(p *load.Package) bool { return len(p.Syntax) > 0 && p.Local }) {
+				continue
+			}
+			for _, e := range pkg.TypeErrors {
+				if !generated[e.Undefined] {
+					list.Add(diag.DoesNotCheck, e.Pos, "", "%s", e.Message)
+				}
+			}
+		}
+	}
+	return list
+}
+
+func (s *scanner) report(code diag.Code, pos, end token.Pos, fix, format string, args ...any) {
+	s.out.Add(code, s.at(pos, end), fix, format, args...)
+}
+
+func (s *scanner) at(pos, end token.Pos) model.Position { return s.prog.Position(pos, end) }
+
+// short is a place as one message names another: file name and line.
+func (s *scanner) short(pos token.Pos) string {
+	p := s.at(pos, token.NoPos)
+	return load.Short(p)
+}

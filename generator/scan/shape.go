@@ -1,0 +1,210 @@
+package scan
+
+import (
+	"go/token"
+	"go/types"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+const sdkPath = "github.com/modelcontextprotocol/go-sdk/mcp"
+
+// shapes is the cure of every handler that has another one.
+const shapes = "write func(ctx context.Context, in In) (Out, error), with plain parameters instead of in, and with or without in and Out"
+
+// isHandler reports whether a func is handler-shaped: it must be served or ignored.
+func isHandler(sig *types.Signature) bool {
+	in, out := sig.Params(), sig.Results()
+	return in.Len() > 0 && out.Len() > 0 && isContext(in.At(0).Type()) && isError(out.At(out.Len()-1).Type())
+}
+
+func isContext(t types.Type) bool { return isNamed(t, "context", "Context") }
+
+func isError(t types.Type) bool {
+	return types.Identical(types.Unalias(t), types.Universe.Lookup("error").Type())
+}
+
+func isNamed(t types.Type, path, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path && n.Obj().Name() == name
+}
+
+func isPointer(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.Pointer)
+	return ok
+}
+
+// pointee is the type behind a pointer, and the type itself where it is none.
+func pointee(t types.Type) types.Type {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// isRequest recognises *mcp.CallToolRequest, which is an alias of an instance.
+func isRequest(t types.Type) bool {
+	if !isPointer(t) || !isNamed(pointee(t), sdkPath, "ServerRequest") {
+		return false
+	}
+	args := types.Unalias(pointee(t)).(*types.Named).TypeArgs()
+	return args.Len() == 1 && isNamed(pointee(args.At(0)), sdkPath, "CallToolParamsRaw")
+}
+
+func isResult(t types.Type) bool {
+	return isPointer(t) && isNamed(pointee(t), sdkPath, "CallToolResult")
+}
+
+// unnamed is the signature without receiver and parameter names.
+func unnamed(sig *types.Signature) *types.Signature {
+	strip := func(t *types.Tuple) *types.Tuple {
+		vars := make([]*types.Var, t.Len())
+		for i := range vars {
+			vars[i] = types.NewParam(token.NoPos, nil, "", t.At(i).Type())
+		}
+		return types.NewTuple(vars...)
+	}
+	return types.NewSignatureType(nil, nil, nil, strip(sig.Params()), strip(sig.Results()), sig.Variadic())
+}
+
+// signature fills the tool's input and output from the handler's signature, or reports why it
+// cannot serve.
+func (s *scanner) signature(d *decl, t *model.Tool) {
+	sig := d.fn.Signature()
+	bad := func(code diag.Code, fix, format string, args ...any) {
+		s.report(code, d.name.Pos(), d.name.End(), fix, format, args...)
+	}
+	name := handlerName(d)
+	switch {
+	case invalid(sig):
+		return // the type error is reported where it stands
+	case sig.TypeParams().Len() > 0 || sig.RecvTypeParams().Len() > 0 || d.recv != nil && generic(d.recv):
+		bad(diag.Generic, "annotate the method in an interface that the instance satisfies, and pass the instance to Toolset",
+			"%s is generic: which instance answers cannot be known", name)
+		return
+	case d.name.Name == "_":
+		bad(diag.BadShape, "give it a name", "a func without a name cannot be called")
+		return
+	case sig.Params().Len() == 0 || !isContext(sig.Params().At(0).Type()):
+		bad(diag.BadShape, shapes, "the first parameter of %s is not context.Context", name)
+		return
+	case sig.Results().Len() == 0 || !isError(sig.Results().At(sig.Results().Len()-1).Type()):
+		bad(diag.BadShape, shapes, "the last result of %s is not error", name)
+		return
+	case sig.Variadic():
+		last := sig.Params().At(sig.Params().Len() - 1)
+		s.report(diag.Variadic, last.Pos(), token.NoPos, "take a slice instead", "%s is variadic", name)
+		return
+	}
+	in, out := vars(sig.Params())[1:], vars(sig.Results())
+	out = out[:len(out)-1]
+	switch {
+	case len(in) > 0 && isRequest(in[0].Type()):
+		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
+			bad(diag.BadShape, "write func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error)",
+				"%s takes *mcp.CallToolRequest and has not go-sdk's shape", name)
+			return
+		}
+		t.Handler.SDK = true
+		s.params(d, nil)
+		s.structInput(d, t, in[1])
+		s.sdkOutput(d, t, out[1])
+		return
+	case len(out) > 1:
+		bad(diag.BadShape, "return one result and an error; a struct holds several", "%s returns %d results and an error", name, len(out))
+		return
+	case len(out) == 1 && isResult(out[0].Type()):
+		bad(diag.BadShape, "take *mcp.CallToolRequest as well: func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error)",
+			"%s returns *mcp.CallToolResult and has not go-sdk's shape", name)
+		return
+	}
+	switch {
+	case len(in) == 0:
+		t.Input.Kind = model.NoInput
+		s.params(d, nil)
+		s.noInput(t)
+	case len(in) == 1 && isObject(in[0].Type()):
+		s.params(d, nil)
+		s.structInput(d, t, in[0])
+	default:
+		s.plainInput(d, t, in)
+	}
+	if len(out) == 1 {
+		s.output(d, t, out[0])
+	}
+}
+
+func vars(t *types.Tuple) []*types.Var {
+	list := make([]*types.Var, t.Len())
+	for i := range list {
+		list[i] = t.At(i)
+	}
+	return list
+}
+
+func generic(name *types.TypeName) bool {
+	n, ok := types.Unalias(name.Type()).(*types.Named)
+	return ok && n.TypeParams().Len() > 0
+}
+
+// isObject reports whether a single parameter is an input object rather than a plain value:
+// a struct, or a pointer to one, that JSON sees field by field. time.Time and its like are values.
+func isObject(t types.Type) bool {
+	t = pointee(t)
+	if _, ok := t.Underlying().(*types.Struct); !ok {
+		return false
+	}
+	methods := types.NewMethodSet(types.NewPointer(t))
+	for i := range methods.Len() {
+		switch methods.At(i).Obj().Name() {
+		case "UnmarshalJSON", "UnmarshalText":
+			return false
+		}
+	}
+	return true
+}
+
+// invalid reports whether the type holds one that did not check.
+func invalid(t types.Type) bool {
+	seen := map[types.Type]bool{}
+	var walk func(types.Type) bool
+	list := func(n int, at func(int) types.Type) bool {
+		for i := range n {
+			if walk(at(i)) {
+				return true
+			}
+		}
+		return false
+	}
+	walk = func(t types.Type) bool {
+		if seen[t] {
+			return false
+		}
+		seen[t] = true
+		switch t := t.(type) {
+		case *types.Basic:
+			return t.Kind() == types.Invalid
+		case *types.Alias:
+			return walk(types.Unalias(t))
+		case *types.Named:
+			return list(t.TypeArgs().Len(), func(i int) types.Type { return t.TypeArgs().At(i) }) || walk(t.Underlying())
+		case *types.Pointer:
+			return walk(t.Elem())
+		case *types.Slice:
+			return walk(t.Elem())
+		case *types.Array:
+			return walk(t.Elem())
+		case *types.Map:
+			return walk(t.Key()) || walk(t.Elem())
+		case *types.Struct:
+			return list(t.NumFields(), func(i int) types.Type { return t.Field(i).Type() })
+		case *types.Signature:
+			return walk(t.Params()) || walk(t.Results())
+		case *types.Tuple:
+			return list(t.Len(), func(i int) types.Type { return t.At(i).Type() })
+		}
+		return false
+	}
+	return walk(t)
+}

@@ -1,0 +1,186 @@
+package scan
+
+import (
+	"encoding/json"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/schema"
+	"github.com/mcpgen/mcpgen/generator/spell"
+)
+
+// noInput gives a handler without input the schema of the empty object.
+func (s *scanner) noInput(t *model.Tool) {
+	t.Input.Schema, _ = s.walker.Object(nil)
+}
+
+// structInput reads a handler's only input value.
+func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
+	typ := pointee(in.Type())
+	t.Input.Kind = model.StructInput
+	t.Input.Pointer = isPointer(in.Type())
+	t.Input.Type = spell.Type(typ, s.pkg.Types)
+	var problems []schema.Problem
+	t.Input.Schema, problems = s.walker.Input(typ)
+	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
+	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
+}
+
+// plainInput makes the input object from the names of plain parameters.
+func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
+	t.Input.Kind = model.PlainInput
+	var known []string
+	for _, v := range in {
+		if v.Name() != "" && v.Name() != "_" {
+			known = append(known, v.Name())
+		}
+	}
+	described := s.params(d, known)
+	var (
+		props  []schema.Property
+		owners = map[string]*types.Var{} // by property
+	)
+	for _, v := range in {
+		switch {
+		case v.Name() == "" || v.Name() == "_":
+			pos, end := s.placeOf(d, v)
+			s.report(diag.UnnamedParameter, pos, end, "give every parameter a name: it becomes a property of the input",
+				"a plain parameter of %s has no name", handlerName(d))
+			continue
+		case isContext(v.Type()) || isRequest(v.Type()):
+			pos, end := s.placeOf(d, v)
+			s.report(diag.BadShape, pos, end, shapes, "the parameter %s of %s is no plain value", v.Name(), handlerName(d))
+			continue
+		}
+		p := model.Param{
+			Name: snake(v.Name()), Go: v.Name(), Field: exported(v.Name()),
+			Type: spell.Type(v.Type(), s.pkg.Types),
+		}
+		if other := owners[p.Name]; other != nil {
+			pos, end := s.placeOf(d, v)
+			s.report(diag.UnnamedParameter, pos, end, "rename one of the two",
+				"the parameters %s and %s of %s are one property, %s", other.Name(), v.Name(), handlerName(d), p.Name)
+			continue
+		}
+		owners[p.Name] = v
+		about := described[v.Name()]
+		p.Required = !isPointer(v.Type()) && (about == nil || !about.Has("default"))
+		t.Input.Params = append(t.Input.Params, p)
+		props = append(props, schema.Property{Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about)})
+	}
+	t.Input.Name = s.names.name("plain "+handlerName(d), lowerFirst(d.fn.Name())+"Input")
+	var problems []schema.Problem
+	t.Input.Schema, problems = s.walker.Object(props)
+	s.problems(problems, func(path string) (token.Pos, token.Pos) {
+		first := path
+		if i := strings.IndexAny(path, ".["); i >= 0 {
+			first = path[:i]
+		}
+		v := owners[first]
+		if v == nil {
+			return d.name.Pos(), d.name.End()
+		}
+		if about := described[v.Name()]; about != nil && first == path {
+			return about.Pos, about.End
+		}
+		return s.placeOf(d, v)
+	})
+}
+
+// tags turns //mcp:param into the keys of the jsonschema tag.
+func tags(d *directive.Directive) []schema.Tag {
+	if d == nil {
+		return nil
+	}
+	var list []schema.Tag
+	for _, a := range d.Args {
+		if len(a.Values) == 0 {
+			list = append(list, schema.Tag{Key: a.Key, Value: "true"})
+		}
+		for _, v := range a.Values {
+			list = append(list, schema.Tag{Key: a.Key, Value: v.Text})
+		}
+	}
+	return list
+}
+
+// output reads a handler's result.
+func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
+	sch, wrapped, problems := s.walker.Output(out.Type())
+	t.Output = model.Output{
+		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
+		Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
+	}
+	if wrapped {
+		t.Output.Kind = model.WrappedOutput
+	}
+	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, out) })
+}
+
+// sdkOutput reads the Out of a handler of go-sdk's shape. Its result is sent as the handler
+// made it, so it cannot be wrapped: it is an object, or any where the handler says all by itself.
+func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
+	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() {
+		t.Output = model.Output{Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types)}
+		return
+	}
+	s.output(d, t, out)
+	if t.Output.Kind == model.WrappedOutput {
+		pos, end := s.placeOf(d, out)
+		s.report(diag.BadShape, pos, end, "return a struct or a map, or write the handler without *mcp.CallToolRequest",
+			"the Out of %s is not a JSON object, and results of go-sdk's shape are not wrapped", handlerName(d))
+	}
+}
+
+// base names the generated identifiers of a type. Inputs and outputs of one type have
+// different schemas, and so may a type and a pointer to it: what is shared is one schema. A
+// type without a name of its own is named for the handler.
+func (s *scanner) base(direction string, d *decl, t types.Type, sch *jsonschema.Schema, suffix string) string {
+	want := word(t, s.pkg.Types)
+	if want == "" {
+		want = lowerFirst(d.fn.Name())
+	}
+	if _, named := types.Unalias(pointee(t)).(*types.Named); !named {
+		want += suffix
+	}
+	text, err := json.Marshal(sch)
+	if err != nil {
+		// Schemas are made of plain values; one that is not stays alone under its handler's name.
+		text = []byte(handlerName(d))
+	}
+	key := direction + types.TypeString(pointee(t), (*types.Package).Path) + " " + string(text)
+	if s.names.taken[want] && s.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
+		want += suffix
+	}
+	return s.names.name(key, want)
+}
+
+// placeOf is where a parameter or result stands in the source; unnamed ones stand where their
+// handler's name does.
+func (s *scanner) placeOf(d *decl, v *types.Var) (pos, end token.Pos) {
+	if v.Pos().IsValid() && v.Name() != "" {
+		return v.Pos(), v.Pos() + token.Pos(len(v.Name()))
+	}
+	return d.name.Pos(), d.name.End()
+}
+
+// problems reports what has no schema: at the field or type that is to blame when the author
+// can edit it, and otherwise where the handler meets it.
+func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, end token.Pos)) {
+	codes := map[schema.ProblemKind]diag.Code{
+		schema.UnsupportedType: diag.UnsupportedType, schema.BadTag: diag.BadTag, schema.HookedType: diag.HookedType,
+	}
+	for _, p := range list {
+		pos, end := place(p.Path)
+		if p.Obj != nil && s.prog.Local(p.Obj.Pkg()) && p.Obj.Pos().IsValid() {
+			pos, end = p.Obj.Pos(), p.Obj.Pos()+token.Pos(len(p.Obj.Name()))
+		}
+		s.report(codes[p.Kind], pos, end, p.Cure, "%s: %s", p.Path, p.Message)
+	}
+}

@@ -1,0 +1,254 @@
+package schema
+
+import (
+	"go/types"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+	"unicode"
+)
+
+// field is a property of an object and the struct field it comes from.
+type field struct {
+	name    string // property name
+	typ     types.Type
+	tag     reflect.StructTag
+	v       *types.Var
+	owner   *types.TypeName // type that declares the field, nil where no name leads to it
+	doc     []string        // path to the field within owner
+	path    string          // Go names from the struct inwards: "Base.ID"
+	depth   []int           // index sequence, as encoding/json orders fields
+	named   bool            // the name is a tag's
+	present bool            // always written: neither omitempty nor omitzero
+	quoted  bool            // the string option applies
+	hidden  bool            // tagged jsonschema:"-", itself or what it is embedded by
+	maybe   bool            // promoted through an embedded pointer
+	decl    types.Type      // the struct that declares it
+}
+
+// fields lists the properties of a struct in order.
+func (p *pass) fields(t types.Type, u *types.Struct, at place) []field {
+	outer := field{typ: t, owner: at.owner, doc: at.doc}
+	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
+		outer.owner, outer.doc = n.Obj(), nil
+	}
+	if !p.on.has(jsonFields) {
+		return p.reflectorFields(u, outer, at, 0)
+	}
+	return p.dominant(p.candidates(outer, at), at)
+}
+
+// within makes the field i of a struct that was reached as outer.
+func (outer field) within(u *types.Struct, i int) field {
+	v := u.Field(i)
+	f := field{
+		typ: v.Type(), tag: reflect.StructTag(u.Tag(i)), v: v, owner: outer.owner, decl: outer.typ,
+		doc:   append(slices.Clone(outer.doc), v.Name()),
+		path:  join(outer.path, v.Name()),
+		depth: append(slices.Clone(outer.depth), i), hidden: outer.hidden, maybe: outer.maybe,
+	}
+	f.hidden = f.hidden || elements(f.tag.Get("jsonschema"))[0].text == "-"
+	return f
+}
+
+// embed turns a field into the way to the fields of the struct it embeds.
+func (f field) embed(elem types.Type) field {
+	f.typ = types.Unalias(elem)
+	if n, ok := f.typ.(*types.Named); ok {
+		f.owner, f.doc = n.Obj(), nil
+	}
+	return f
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// jsonTag splits the json tag of a field into name and options.
+func jsonTag(tag reflect.StructTag) (whole, name string, options []string) {
+	whole = tag.Get("json")
+	parts := strings.Split(whole, ",")
+	return whole, parts[0], parts[1:]
+}
+
+func always(options []string) bool {
+	return !slices.Contains(options, "omitempty") && !slices.Contains(options, "omitzero")
+}
+
+// reflectorFields lists fields as the Reflector meets them: depth first in the order of the
+// source. Of equal names the last one stays, in the place of the first.
+func (p *pass) reflectorFields(u *types.Struct, outer field, at place, depth int) []field {
+	if depth > depthLimit {
+		at.path = join(at.path, outer.path)
+		p.problem(UnsupportedType, at, "the type embeds itself", "name the field")
+		return nil
+	}
+	var list []field
+	for i := range u.NumFields() {
+		f := outer.within(u, i)
+		_, name, options := jsonTag(f.tag)
+		if name == "-" && !(p.on.has(dashName) && len(options) > 0) || strings.Split(f.tag.Get("jsonschema"), ",")[0] == "-" {
+			continue
+		}
+		elem := f.typ
+		if ptr, ok := types.Unalias(f.typ).Underlying().(*types.Pointer); ok {
+			elem, f.maybe = ptr.Elem(), true
+		}
+		inner, isStruct := elem.Underlying().(*types.Struct)
+		if f.v.Embedded() && name == "" && isStruct || slices.Contains(options, "inline") {
+			if isStruct {
+				list = append(list, p.reflectorFields(inner, f.embed(elem), at, depth+1)...)
+			}
+			continue
+		}
+		f.maybe = outer.maybe
+		if !f.v.Embedded() && !f.v.Exported() {
+			continue
+		}
+		f.name, f.present, f.quoted = f.v.Name(), always(options), slices.Contains(options, "string")
+		if name != "" {
+			f.name = name
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// candidates lists the fields that encoding/json considers, level by level of embedding. A
+// struct embedded twice on one level contributes twice, so that its fields annul each other.
+func (p *pass) candidates(root field, at place) []field {
+	var list []field
+	level := []field{root}
+	visited := map[string]bool{}
+	for len(level) > 0 {
+		times := map[string]int{}
+		for _, outer := range level {
+			times[p.w.seen.key(outer.typ)]++
+		}
+		var next []field
+		for _, outer := range level {
+			key := p.w.seen.key(outer.typ)
+			if visited[key] {
+				continue
+			}
+			visited[key] = true
+			u := outer.typ.Underlying().(*types.Struct)
+			for i := range u.NumFields() {
+				f, inner := p.candidate(outer, u, i, at)
+				if inner != nil {
+					next = append(next, *inner)
+				}
+				if f == nil {
+					continue
+				}
+				list = append(list, *f)
+				if times[key] > 1 {
+					list = append(list, *f)
+				}
+			}
+		}
+		level = next
+	}
+	return list
+}
+
+// candidate reads one field: a property, an embedded struct to look into, or nothing.
+func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (property, embedded *field) {
+	f := outer.within(u, i)
+	elem := f.typ
+	ptr, isPointer := types.Unalias(f.typ).(*types.Pointer)
+	if isPointer {
+		elem = ptr.Elem()
+	}
+	inner, isStruct := elem.Underlying().(*types.Struct)
+	if !f.v.Exported() && !(f.v.Embedded() && isStruct) {
+		return nil, nil
+	}
+	whole, name, options := jsonTag(f.tag)
+	if whole == "-" || !p.on.has(dashName) && name == "-" {
+		return nil, nil
+	}
+	if !validName(name) {
+		name = ""
+	}
+	if name == "" && f.v.Embedded() && isStruct {
+		if n, ok := types.Unalias(elem).(*types.Named); ok {
+			p.w.meet(n)
+		}
+		if isPointer {
+			f.maybe = true
+			if !f.v.Exported() && p.dir == decoding && hasExported(inner) {
+				at.path, at.obj = at.path+"."+f.path, f.v
+				p.problem(UnsupportedType, at, "encoding/json cannot fill an embedded pointer to an unexported struct", "embed the struct itself")
+			}
+		}
+		f = f.embed(elem)
+		return nil, &f
+	}
+	f.name, f.named = f.v.Name(), name != ""
+	if f.named {
+		f.name = name
+	}
+	f.present = always(options)
+	if basic, ok := elem.Underlying().(*types.Basic); ok && slices.Contains(options, "string") {
+		f.quoted = basic.Info()&(types.IsBoolean|types.IsInteger|types.IsFloat|types.IsString) != 0
+	}
+	return &f, nil
+}
+
+func hasExported(u *types.Struct) bool {
+	for i := range u.NumFields() {
+		if u.Field(i).Exported() {
+			return true
+		}
+	}
+	return false
+}
+
+// dominant keeps the field that encoding/json keeps of each name: the one embedded least
+// deeply, among those the one with a tag, and none where that leaves more than one. Two of
+// one struct are a mistake and said to be one.
+func (p *pass) dominant(list []field, at place) []field {
+	byName := map[string][]field{}
+	for _, f := range list {
+		byName[f.name] = append(byName[f.name], f)
+	}
+	var kept []field
+	for _, same := range byName {
+		slices.SortStableFunc(same, func(a, b field) int {
+			if d := len(a.depth) - len(b.depth); d != 0 {
+				return d
+			}
+			return order(b.named) - order(a.named)
+		})
+		if len(same) == 1 || len(same[0].depth) != len(same[1].depth) || same[0].named != same[1].named {
+			kept = append(kept, same[0])
+		} else if parent := len(same[0].depth) - 1; slices.Equal(same[0].depth[:parent], same[1].depth[:parent]) && same[0].v != same[1].v {
+			at := place{path: at.path + "." + same[1].path, obj: same[1].v}
+			p.bad(at, "give one of them another name", "%s is the name of %s as well, and encoding/json leaves both out", same[1].name, same[0].v.Name())
+		}
+	}
+	sort.Slice(kept, func(i, j int) bool { return slices.Compare(kept[i].depth, kept[j].depth) < 0 })
+	return kept
+}
+
+func order(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// validName reports whether encoding/json takes a tag's name; otherwise the field's own counts.
+func validName(name string) bool {
+	for _, c := range name {
+		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			return false
+		}
+	}
+	return name != ""
+}

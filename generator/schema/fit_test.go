@@ -1,0 +1,162 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/types"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// compile validates a schema against the meta-schema of 2020-12 and compiles it.
+func compile(t *testing.T, s *jsonschema.Schema) *validator.Schema {
+	t.Helper()
+	b := []byte(compact(t, s))
+	compiled, err := compiled(b)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	return compiled
+}
+
+func compiled(b []byte) (*validator.Schema, error) {
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	c := validator.NewCompiler()
+	c.DefaultDraft(validator.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("mem:///schema.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("mem:///schema.json")
+}
+
+func valid(b []byte) error {
+	_, err := compiled(b)
+	return err
+}
+
+// fit checks what every schema for clients keeps to.
+func fit(t *testing.T, s *jsonschema.Schema) {
+	t.Helper()
+	if s.Type != "object" || s.Ref != "" || s.ID != "" || s.Version != "" || s.Properties == nil {
+		t.Errorf("the root is no plain object: %s", compact(t, s))
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(compact(t, s)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	defs := map[string]bool{}
+	for name := range s.Definitions {
+		if strings.ContainsAny(name, "/[]*{} ,\"") {
+			t.Errorf("definition %q needs escapes", name)
+		}
+		defs["#/$defs/"+name] = false
+	}
+	var visit func(v any, where string)
+	visit = func(v any, where string) {
+		switch v := v.(type) {
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok {
+				if _, known := defs[ref]; !known {
+					t.Errorf("%s dangles at %s", ref, where)
+				}
+				defs[ref] = true
+			}
+			for key, sub := range v {
+				if sub == true && strings.HasSuffix(where, "/properties") {
+					t.Errorf("the property %s%s/%s is a boolean schema", where, "", key)
+				}
+				visit(sub, where+"/"+key)
+			}
+		case []any:
+			for i, sub := range v {
+				visit(sub, fmt.Sprint(where, "/", i))
+			}
+		}
+	}
+	visit(doc, "")
+	for ref, used := range defs {
+		if !used {
+			t.Errorf("nothing refers to %s", ref)
+		}
+	}
+	compile(t, s)
+}
+
+// golden compares text with a file of testdata/golden, or writes it under -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := "testdata/golden/" + name
+	if *update {
+		if err := os.MkdirAll("testdata/golden", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; go test -update writes it anew. Got:\n%s", file, got)
+	}
+}
+
+func said(problems []Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%s: %s\n\t%s\n", p.Path, p.Message, p.Cure)
+	}
+	return b.String()
+}
+
+func TestInputsOfTheCorpus(t *testing.T) {
+	var all strings.Builder
+	cases(t, func(t *testing.T, static types.Type, _ reflect.Type) {
+		s, problems := walker(t, "types", source(t)).Input(static)
+		fmt.Fprintf(&all, "== %s\n", t.Name()[strings.LastIndexByte(t.Name(), '/')+1:])
+		if len(problems) > 0 {
+			if s != nil {
+				t.Error("a schema beside problems")
+			}
+			all.WriteString(said(problems))
+			return
+		}
+		fit(t, s)
+		all.WriteString(encode(t, s) + "\n")
+	})
+	golden(t, "inputs.txt", all.String())
+}
+
+func TestOutputsOfTheCorpus(t *testing.T) {
+	var all strings.Builder
+	cases(t, func(t *testing.T, static types.Type, _ reflect.Type) {
+		s, wrapped, problems := walker(t, "types", source(t)).Output(static)
+		fmt.Fprintf(&all, "== %s wrapped=%t\n", t.Name()[strings.LastIndexByte(t.Name(), '/')+1:], wrapped)
+		if len(problems) > 0 {
+			if s != nil {
+				t.Error("a schema beside problems")
+			}
+			all.WriteString(said(problems))
+			return
+		}
+		fit(t, s)
+		all.WriteString(encode(t, s) + "\n")
+	})
+	golden(t, "outputs.txt", all.String())
+}

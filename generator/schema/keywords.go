@@ -1,0 +1,274 @@
+package schema
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// keywords applies the tags of one field to its schema.
+type keywords struct {
+	*pass
+	parent *jsonschema.Schema // of the struct, for oneof_required and anyof_required
+	field  field
+	typ    types.Type
+	at     place
+}
+
+// shapeKeys are the keys that say what a value is rather than which values are allowed.
+var shapeKeys = []string{"title", "description", "type", "oneof_type", "anyof_type", "oneof_ref", "anyof_ref", "example", "readOnly", "writeOnly"}
+
+// apply does what the tags say. A result takes on its shape only; the rest is read to find mistakes.
+func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
+	if k.dir == encoding && k.on.has(shapeOnly) {
+		probe := *s
+		if s.Items != nil {
+			items := *s.Items
+			probe.Items = &items
+		}
+		whole := k
+		whole.parent = &jsonschema.Schema{}
+		whole.all(&probe, tag)
+		tag.elements = slices.DeleteFunc(slices.Clone(tag.elements), func(e element) bool { return !slices.Contains(shapeKeys, e.key) })
+	}
+	k.all(s, tag)
+}
+
+func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {
+	rest := k.general(s, tag.elements)
+	k.stringOption(s)
+	k.typed(s, rest)
+	k.extra(s, tag.extras)
+	if k.dir != reflecting && (tag.given || k.field.quoted) {
+		k.check(s)
+	}
+}
+
+// bad reports one element of the tag.
+func (k keywords) bad(cure, format string, args ...any) {
+	k.pass.bad(k.at, cure, format, args...)
+}
+
+// general applies the keys that every type has and returns the others.
+func (k keywords) general(s *jsonschema.Schema, list []element) []element {
+	var rest []element
+	for _, e := range list {
+		set := generalKeys[e.key]
+		if e.flag || set == nil {
+			rest = append(rest, e)
+			continue
+		}
+		set(k, s, e.value)
+	}
+	return rest
+}
+
+var generalKeys map[string]func(k keywords, s *jsonschema.Schema, value string)
+
+func init() {
+	// Assigned here because the setters walk types, which reads this table.
+	generalKeys = map[string]func(keywords, *jsonschema.Schema, string){
+		"title":       func(_ keywords, s *jsonschema.Schema, v string) { s.Title = v },
+		"description": func(_ keywords, s *jsonschema.Schema, v string) { s.Description = v },
+		"type":        keywords.declare,
+		"anchor": func(k keywords, s *jsonschema.Schema, v string) {
+			if !k.on.has(noIdentity) {
+				s.Anchor = v
+			}
+		},
+		"oneof_required": func(k keywords, _ *jsonschema.Schema, v string) { k.group(&k.parent.OneOf, v) },
+		"anyof_required": func(k keywords, _ *jsonschema.Schema, v string) { k.group(&k.parent.AnyOf, v) },
+		"oneof_type": func(k keywords, s *jsonschema.Schema, v string) {
+			s.Type = ""
+			s.OneOf = append(s.OneOf, k.typesOf(v)...)
+		},
+		"anyof_type": func(k keywords, s *jsonschema.Schema, v string) {
+			s.Type = ""
+			s.AnyOf = append(s.AnyOf, k.typesOf(v)...)
+		},
+		"oneof_ref": func(k keywords, s *jsonschema.Schema, v string) {
+			sub := k.referring(s)
+			sub.OneOf = append(sub.OneOf, k.references(v)...)
+		},
+		"anyof_ref": func(k keywords, s *jsonschema.Schema, v string) {
+			sub := k.referring(s)
+			sub.AnyOf = append(sub.AnyOf, k.references(v)...)
+		},
+	}
+}
+
+// group adds the property to the alternative of a title.
+func (k keywords) group(alternatives *[]*jsonschema.Schema, title string) {
+	for _, s := range *alternatives {
+		if s.Title == title {
+			s.Required = append(s.Required, k.field.name)
+			return
+		}
+	}
+	*alternatives = append(*alternatives, &jsonschema.Schema{Title: title, Required: []string{k.field.name}})
+}
+
+var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
+
+// declare sets the type that the tag names, which must be one that the Go type can be.
+func (k keywords) declare(s *jsonschema.Schema, name string) {
+	if k.dir != reflecting {
+		has := k.resolve(s).Type
+		switch {
+		case !slices.Contains(jsonTypes, name):
+			k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is no JSON type", name)
+			return
+		case has != "" && has != name && !(has == "number" && name == "integer"):
+			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON", name, plainly(k.typ), describe(k.resolve(s)))
+			return
+		}
+	}
+	s.Type = name
+}
+
+// typesOf makes one schema for each name of a list.
+func (k keywords) typesOf(list string) []*jsonschema.Schema {
+	var all []*jsonschema.Schema
+	for name := range strings.SplitSeq(list, ";") {
+		if k.dir != reflecting && !slices.Contains(jsonTypes, name) {
+			k.bad("use one of "+strings.Join(jsonTypes, ", "), "%s is no JSON type", name)
+			continue
+		}
+		all = append(all, &jsonschema.Schema{Type: name})
+	}
+	return all
+}
+
+// referring is the schema that references stand in: that of the items for a list. It loses
+// what it said, as alternatives replace the Go type.
+func (k keywords) referring(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Items != nil {
+		s = s.Items
+	}
+	if k.on.has(referencesResolved) && s.Type == "object" {
+		*s = jsonschema.Schema{Title: s.Title, Description: s.Description, OneOf: s.OneOf, AnyOf: s.AnyOf}
+	}
+	s.Ref = ""
+	return s
+}
+
+// references makes a schema for each reference of a list. "#/$defs/Name" is a type of the
+// package that declares the field, or one met before.
+func (k keywords) references(list string) []*jsonschema.Schema {
+	var all []*jsonschema.Schema
+	for ref := range strings.SplitSeq(list, ";") {
+		if !k.on.has(referencesResolved) {
+			all = append(all, &jsonschema.Schema{Ref: ref})
+			continue
+		}
+		name, local := strings.CutPrefix(ref, "#/$defs/")
+		t := k.lookup(name)
+		if !local || t == nil {
+			k.bad("write #/$defs/ and the name of a type of this package", "%s refers to no type", ref)
+			continue
+		}
+		all = append(all, k.schema(t, place{path: k.at.path, obj: k.at.obj}))
+	}
+	return all
+}
+
+// lookup finds a type by the name of its definition.
+func (k keywords) lookup(name string) types.Type {
+	if k.field.v != nil {
+		if obj, ok := k.field.v.Pkg().Scope().Lookup(name).(*types.TypeName); ok {
+			return obj.Type()
+		}
+	}
+	for _, obj := range k.w.Named() {
+		if obj.Name() == name {
+			return obj.Type()
+		}
+	}
+	return nil
+}
+
+// stringOption turns numbers and booleans into strings where encoding/json does.
+func (k keywords) stringOption(s *jsonschema.Schema) {
+	if !k.field.quoted {
+		return
+	}
+	was := s.Type
+	if was == "string" && k.on.has(jsonFields) {
+		if basic, ok := k.typ.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
+			k.bad("drop the string option", "the string option of the json tag puts a string into quotes twice")
+		}
+		return
+	}
+	if was != "integer" && was != "number" && was != "boolean" {
+		return
+	}
+	s.Type, s.Minimum, s.Maximum = "string", "", ""
+	if !k.on.has(stringOption) {
+		return
+	}
+	switch basic, _ := k.typ.Underlying().(*types.Basic); {
+	case was == "boolean":
+		s.Enum = []any{"true", "false"}
+	case was == "number":
+		s.Pattern = numberPattern
+	case basic != nil && basic.Info()&types.IsUnsigned != 0:
+		s.Pattern = unsignedPattern
+	default:
+		s.Pattern = signedPattern
+	}
+}
+
+// typed applies the keys that belong to a type.
+func (k keywords) typed(s *jsonschema.Schema, list []element) {
+	kind := s.Type
+	if kind == "" && s.Ref != "" && k.on.has(tagsReachNamed) {
+		kind = k.resolve(s).Type
+	}
+	if !k.on.has(tagsReachNamed) && isComposite(k.typ) {
+		kind = ""
+	}
+	v := values{keywords: k, named: s.Enum}
+	for _, e := range list {
+		if e.flag {
+			k.unknown(e)
+			continue
+		}
+		v.set(s, kind, e)
+	}
+}
+
+// isComposite reports the types that the Reflector refers to.
+func isComposite(t types.Type) bool {
+	if _, ok := types.Unalias(t).(*types.Named); !ok {
+		return false
+	}
+	switch t.Underlying().(type) {
+	case *types.Struct, *types.Slice, *types.Array, *types.Map:
+		return true
+	}
+	return false
+}
+
+// unknown reports an element that is no key of the grammar.
+func (k keywords) unknown(e element) {
+	if k.dir == reflecting {
+		return
+	}
+	switch {
+	case e.text == "":
+		k.bad(`drop the comma, or write \\, for a comma within a value`, "the jsonschema tag has an empty element")
+	case slices.Contains(flags, e.key):
+		k.bad("write "+e.key+" alone", "%s takes no value", e.key)
+	case e.flag && knownKey(e.key):
+		k.bad("write "+e.key+"=…", "%s has no value", e.key)
+	default:
+		cure := `write \\, for a comma within a value`
+		if near := nearest(strings.TrimSpace(e.key)); near != "" {
+			cure = fmt.Sprintf("did you mean %s? A comma within a value is written %s", near, `\\,`)
+		}
+		k.bad(cure, "the jsonschema tag has no key %q", e.key)
+	}
+}

@@ -1,0 +1,196 @@
+package schema
+
+import (
+	"fmt"
+	"go/types"
+
+	"github.com/invopop/jsonschema"
+)
+
+// structure fills the schema of a struct.
+func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at place) {
+	p.define(t, s, at)
+	object := p.object()
+	s.Type, s.Properties, s.AdditionalProperties = object.Type, object.Properties, object.AdditionalProperties
+	s.Description = p.typeDoc(t)
+	for _, f := range p.fields(t, u, at) {
+		p.property(s, f, at)
+	}
+}
+
+// list fills the schema of a slice, or of an array of the given length.
+func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at place) {
+	p.define(t, s, at)
+	s.Description = p.typeDoc(t)
+	if length >= 0 {
+		n := uint64(length)
+		s.MinItems, s.MaxItems = &n, &n
+	} else {
+		at.addressable = true
+		if p.isByte(elem) {
+			s.Type, s.ContentEncoding = "string", "base64"
+			return
+		}
+	}
+	s.Type = "array"
+	at.path += "[]"
+	s.Items = p.open(p.schema(elem, at))
+}
+
+// isByte reports whether a slice of elem is base64 in JSON.
+func (p *pass) isByte(elem types.Type) bool {
+	elem = types.Unalias(elem)
+	if !p.on.has(byteKinds) {
+		return types.Identical(elem, types.Typ[types.Uint8])
+	}
+	basic, ok := elem.Underlying().(*types.Basic)
+	return ok && basic.Kind() == types.Uint8 &&
+		!p.has(elem, marshalJSON, byPointer) && !p.has(elem, marshalText, byPointer) &&
+		!p.has(elem, unmarshalJSON, byPointer) && !p.has(elem, unmarshalText, byPointer)
+}
+
+// Canonical integers, as encoding/json writes them in keys.
+const (
+	signedPattern   = "^(0|-?[1-9][0-9]*)$"
+	unsignedPattern = "^(0|[1-9][0-9]*)$"
+	numberPattern   = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+)
+
+// mapping fills the schema of a map.
+func (p *pass) mapping(t types.Type, u *types.Map, s *jsonschema.Schema, at place) {
+	p.define(t, s, at)
+	s.Type = "object"
+	s.Description = p.typeDoc(t)
+	at.addressable = false
+	key, elem := types.Unalias(u.Key()), u.Elem()
+	inside := at
+	inside.path += "[…]"
+
+	pattern := p.keyPattern(key, s, at)
+	if pattern != "" {
+		s.PatternProperties = map[string]*jsonschema.Schema{pattern: p.open(p.schema(elem, inside))}
+		s.AdditionalProperties = jsonschema.FalseSchema
+		return
+	}
+	if types.IsInterface(elem) && p.dir == reflecting {
+		return
+	}
+	value := p.schema(elem, inside)
+	if !isAnything(value) || value.Description != "" {
+		s.AdditionalProperties = value
+	}
+}
+
+// keyPattern is the pattern that the keys of a map follow, or empty for any string.
+func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string {
+	basic, isBasic := key.Underlying().(*types.Basic)
+	if !p.on.has(jsonMapKeys) {
+		if isBasic && basic.Info()&types.IsInteger != 0 && basic.Info()&types.IsUnsigned == 0 {
+			return "^[0-9]+$"
+		}
+		return ""
+	}
+	if n, ok := key.(*types.Named); ok {
+		p.w.meet(n)
+	}
+	switch {
+	case p.textKey(key):
+		return ""
+	case isBasic && basic.Info()&types.IsString != 0:
+		if list := p.w.enum(key); list != nil && p.dir == decoding && p.on.has(typedEnums) {
+			s.PropertyNames = &jsonschema.Schema{Enum: constants(list)}
+		}
+		return ""
+	case isBasic && basic.Info()&types.IsUnsigned != 0:
+		return unsignedPattern
+	case isBasic && basic.Info()&types.IsInteger != 0:
+		return signedPattern
+	}
+	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON form", plainly(key)),
+		"key the map by a string, an integer or a type with text methods")
+	return ""
+}
+
+// textKey reports whether encoding/json turns keys into strings by a text method.
+func (p *pass) textKey(key types.Type) bool {
+	if p.dir == decoding {
+		return p.has(key, unmarshalText, byPointer)
+	}
+	if basic, ok := key.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
+		return false // the string itself comes before the method
+	}
+	return p.has(key, marshalText, byValue)
+}
+
+// dynamic fills the schema of an interface: anything.
+func (p *pass) dynamic(u *types.Interface, s *jsonschema.Schema, at place) {
+	if p.dir == decoding && u.NumMethods() > 0 {
+		p.problem(UnsupportedType, at, "an interface with methods cannot be filled from JSON", "use a concrete type, or any")
+	}
+}
+
+// basic fills the schema of a bool, number or string.
+func (p *pass) basic(t types.Type, u *types.Basic, s *jsonschema.Schema, at place) {
+	switch info := u.Info(); {
+	case info&types.IsBoolean != 0:
+		s.Type = "boolean"
+	case info&types.IsInteger != 0 && u.Kind() != types.Uintptr:
+		s.Type = "integer"
+		if p.on.has(integerRange) {
+			s.Minimum, s.Maximum = integerBounds(u.Kind())
+		}
+	case info&types.IsFloat != 0:
+		s.Type = "number"
+	case info&types.IsString != 0:
+		s.Type = "string"
+		if list := p.w.enum(t); list != nil && p.on.has(typedEnums) {
+			if p.dir == decoding {
+				s.Enum = constants(list)
+			} else {
+				s.Examples = constants(list)
+			}
+		}
+	default:
+		p.unsupported(t, at)
+	}
+}
+
+// unsupported reports a type that JSON does not know.
+func (p *pass) unsupported(t types.Type, at place) {
+	if _, ok := t.(*types.TypeParam); ok {
+		p.problem(UnsupportedType, at, "a type parameter has no schema", "name an instance of the generic type")
+		return
+	}
+	if t == types.Typ[types.Invalid] {
+		p.problem(UnsupportedType, at, "the type does not compile", "mend it, then generate again")
+		return
+	}
+	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", plainly(t)), `use another type, or leave the field out with json:"-"`)
+}
+
+// plainly spells a type for a message, packages by their names.
+func plainly(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+}
+
+// open makes a schema that accepts everything an object instead of the boolean true.
+func (p *pass) open(s *jsonschema.Schema) *jsonschema.Schema {
+	if p.on.has(openAny) && s.Extras == nil && isAnything(s) {
+		s.Extras = map[string]any{} // not nil: jsonschema writes true for its zero value only
+	}
+	return s
+}
+
+// constants lists the values of an enum, each once.
+func constants(list []*types.Const) []any {
+	var values []any
+	met := map[string]bool{}
+	for _, c := range list {
+		v := constantString(c)
+		if !met[v] {
+			met[v] = true
+			values = append(values, v)
+		}
+	}
+	return values
+}

@@ -1,0 +1,277 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/types"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/invopop/jsonschema"
+)
+
+// literal is the grammar of JSON numbers.
+var literal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE]([+-]?[0-9]+))?$`)
+
+// rational is the value of a JSON number, or nil for what is none or has an exponent that
+// no Go number holds, whose expansion would take memory without end.
+func rational(s string) *big.Rat {
+	m := literal.FindStringSubmatch(s)
+	if m == nil || len(s) > 400 {
+		return nil
+	}
+	if m[4] != "" {
+		if e, err := strconv.Atoi(m[4]); err != nil || e > 308 || e < -400 {
+			return nil
+		}
+	}
+	r, _ := new(big.Rat).SetString(s)
+	return r
+}
+
+// check reports limits that contradict each other, the Go type or the given values.
+func (k keywords) check(s *jsonschema.Schema) {
+	k.trimBounds(s)
+	k.numbers(s)
+	k.lengths(s)
+	k.pattern(s.Pattern)
+	for _, list := range []struct {
+		key    string
+		values []any
+	}{{"default", one(s.Default)}, {"example", s.Examples}, {"enum", s.Enum}} {
+		for _, value := range list.values {
+			if reason := refuses(s, value, list.key); reason != "" {
+				k.bad("change one of the two", "%s=%s %s", list.key, shown(value), reason)
+			}
+		}
+	}
+	if s.Items != nil {
+		k.check(s.Items)
+	}
+}
+
+func one(value any) []any {
+	if value == nil {
+		return nil
+	}
+	return []any{value}
+}
+
+// trimBounds drops the bounds of the Go type beside a tag's own, after checking that the
+// type holds what the tag allows.
+func (k keywords) trimBounds(s *jsonschema.Schema) {
+	if s.Type != "integer" || !k.on.has(integerRange) {
+		return
+	}
+	basic, ok := element0(k.typ).Underlying().(*types.Basic)
+	if !ok || basic.Info()&types.IsInteger == 0 {
+		return
+	}
+	least, most := integerBounds(basic.Kind())
+	for _, bound := range []struct {
+		key   string
+		value json.Number
+	}{{"minimum", s.Minimum}, {"maximum", s.Maximum}, {"exclusiveMinimum", s.ExclusiveMinimum}, {"exclusiveMaximum", s.ExclusiveMaximum}} {
+		r := rational(bound.value.String())
+		if r == nil {
+			continue
+		}
+		if r.Cmp(rational(least.String())) < 0 || r.Cmp(rational(most.String())) > 0 {
+			k.bad(fmt.Sprintf("stay within %s and %s", least, most), "%s=%s is beyond the Go type %s", bound.key, bound.value, plainly(k.typ))
+		}
+	}
+	if (s.ExclusiveMinimum != "" || len(s.Enum) > 0) && s.Minimum == least {
+		s.Minimum = ""
+	}
+	if (s.ExclusiveMaximum != "" || len(s.Enum) > 0) && s.Maximum == most {
+		s.Maximum = ""
+	}
+}
+
+// element0 is the type whose limits a tag sets: that of the items for a list.
+func element0(t types.Type) types.Type {
+	for {
+		switch u := t.Underlying().(type) {
+		case *types.Slice:
+			t = u.Elem()
+		case *types.Array:
+			t = u.Elem()
+		case *types.Pointer:
+			t = u.Elem()
+		default:
+			return t
+		}
+	}
+}
+
+func (k keywords) numbers(s *jsonschema.Schema) {
+	for _, n := range []struct {
+		key   string
+		value json.Number
+	}{{"minimum", s.Minimum}, {"maximum", s.Maximum}, {"exclusiveMinimum", s.ExclusiveMinimum}, {"exclusiveMaximum", s.ExclusiveMaximum}, {"multipleOf", s.MultipleOf}} {
+		if n.value == "" {
+			continue
+		}
+		r := rational(n.value.String())
+		if r == nil {
+			k.bad("write it as JSON does", "%s=%s is no JSON number", n.key, n.value)
+			return
+		}
+		if n.key == "multipleOf" && r.Sign() <= 0 {
+			k.bad("write a number above 0", "multipleOf=%s is not above 0", n.value)
+			return
+		}
+	}
+	for _, lower := range []struct {
+		key    string
+		value  json.Number
+		strict bool
+	}{{"minimum", s.Minimum, false}, {"exclusiveMinimum", s.ExclusiveMinimum, true}} {
+		for _, upper := range []struct {
+			key    string
+			value  json.Number
+			strict bool
+		}{{"maximum", s.Maximum, false}, {"exclusiveMaximum", s.ExclusiveMaximum, true}} {
+			if lower.value == "" || upper.value == "" {
+				continue
+			}
+			c := rational(lower.value.String()).Cmp(rational(upper.value.String()))
+			if c > 0 || c == 0 && (lower.strict || upper.strict) {
+				k.bad("change one of the two", "%s=%s and %s=%s leave no value", lower.key, lower.value, upper.key, upper.value)
+			}
+		}
+	}
+}
+
+func (k keywords) lengths(s *jsonschema.Schema) {
+	for _, pair := range []struct {
+		least, most string
+		from, to    *uint64
+	}{{"minLength", "maxLength", s.MinLength, s.MaxLength}, {"minItems", "maxItems", s.MinItems, s.MaxItems}} {
+		if pair.from != nil && pair.to != nil && *pair.from > *pair.to {
+			k.bad("change one of the two", "%s=%d and %s=%d leave no value", pair.least, *pair.from, pair.most, *pair.to)
+		}
+	}
+	if a, ok := k.typ.Underlying().(*types.Array); ok && s.Type == "array" {
+		n := uint64(a.Len())
+		if s.MinItems != nil && *s.MinItems > n || s.MaxItems != nil && *s.MaxItems > n {
+			k.bad("drop the limit, or use a slice", "the array holds %d items and the tag asks for others", n)
+		}
+	}
+}
+
+// re2Only is syntax of Go's regular expressions that ECMA-262, which clients use, lacks or reads differently.
+var re2Only = regexp.MustCompile(`\(\?[imsU-]|\(\?P<|\[\[:|\\[AzQEaC]|\\x\{`)
+
+func (k keywords) pattern(pattern string) {
+	if pattern == "" {
+		return
+	}
+	if _, err := regexp.Compile(pattern); err != nil {
+		k.bad(`write a regular expression that Go and JavaScript share; a comma is written \\,`, "the pattern %s cannot be read: %s", pattern,
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return
+	}
+	if m := re2Only.FindString(pattern); m != "" {
+		k.bad("write a regular expression that Go and JavaScript share", "the pattern %s uses %s, which JavaScript does not know", pattern, m)
+	}
+}
+
+// refuses says why a schema does not accept a value that its tag gives, or nothing. Enums are
+// measured by the limits, not by themselves.
+func refuses(s *jsonschema.Schema, value any, key string) string {
+	if key != "enum" && len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return equal(e, value) }) {
+		return "is not in its enum"
+	}
+	switch value := value.(type) {
+	case string:
+		return refusesText(s, value)
+	case json.Number:
+		return refusesNumber(s, value)
+	case []any:
+		n := uint64(len(value))
+		if s.MinItems != nil && n < *s.MinItems || s.MaxItems != nil && n > *s.MaxItems {
+			return fmt.Sprintf("has %d items, against its own limits", n)
+		}
+		for i, item := range value {
+			if s.UniqueItems && slices.ContainsFunc(value[:i], func(e any) bool { return equal(e, item) }) {
+				return "repeats an item, against uniqueItems"
+			}
+			if s.Items == nil {
+				continue
+			}
+			if reason := refuses(s.Items, item, key); reason != "" {
+				return reason
+			}
+		}
+	}
+	return ""
+}
+
+func refusesText(s *jsonschema.Schema, value string) string {
+	n := uint64(utf8.RuneCountInString(value))
+	switch {
+	case s.MinLength != nil && n < *s.MinLength:
+		return fmt.Sprintf("is shorter than minLength=%d", *s.MinLength)
+	case s.MaxLength != nil && n > *s.MaxLength:
+		return fmt.Sprintf("is longer than maxLength=%d", *s.MaxLength)
+	}
+	if s.Pattern != "" {
+		if re, err := regexp.Compile(s.Pattern); err == nil && !re.MatchString(value) {
+			return "does not match its pattern"
+		}
+	}
+	return ""
+}
+
+func refusesNumber(s *jsonschema.Schema, value json.Number) string {
+	r := rational(value.String())
+	if r == nil {
+		return "is no JSON number"
+	}
+	for _, bound := range []struct {
+		key     string
+		value   json.Number
+		refused func(c int) bool
+	}{
+		{"minimum", s.Minimum, func(c int) bool { return c < 0 }},
+		{"maximum", s.Maximum, func(c int) bool { return c > 0 }},
+		{"exclusiveMinimum", s.ExclusiveMinimum, func(c int) bool { return c <= 0 }},
+		{"exclusiveMaximum", s.ExclusiveMaximum, func(c int) bool { return c >= 0 }},
+	} {
+		if limit := rational(bound.value.String()); limit != nil && bound.refused(r.Cmp(limit)) {
+			return fmt.Sprintf("is beyond %s=%s", bound.key, bound.value)
+		}
+	}
+	if m := rational(s.MultipleOf.String()); m != nil && m.Sign() > 0 && !new(big.Rat).Quo(r, m).IsInt() {
+		return "is no multiple of " + s.MultipleOf.String()
+	}
+	return ""
+}
+
+// equal compares values as JSON does: numbers by value.
+func equal(a, b any) bool {
+	x, isNumber := a.(json.Number)
+	y, both := b.(json.Number)
+	if isNumber && both {
+		p, q := rational(x.String()), rational(y.String())
+		return p != nil && q != nil && p.Cmp(q) == 0
+	}
+	return a == b
+}
+
+// shown writes a value as the tag does.
+func shown(value any) string {
+	if list, ok := value.([]any); ok {
+		parts := make([]string, len(list))
+		for i, item := range list {
+			parts[i] = shown(item)
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,259 @@
+package schema
+
+import (
+	"go/types"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// direction is which way values travel that a schema describes.
+type direction int
+
+const (
+	reflecting direction = iota // neither: what the Reflector says
+	decoding                    // arguments: JSON to Go
+	encoding                    // results: Go to JSON
+)
+
+// inlineLimit bounds the schemas of one document that has everything acyclic inlined, about
+// 150 KB of JSON. What grows beyond keeps definitions, since inlining is exponential in the worst case.
+const inlineLimit = 2000
+
+// depthLimit ends a walk through types that never reach a struct, slice or map, as in type P *P.
+const depthLimit = 200
+
+// pass is one walk from one root.
+type pass struct {
+	w        *Walker
+	on       ruleSet
+	dir      direction
+	defs     map[string]*definition
+	size     int // schemas made so far
+	depth    int // nesting of build
+	problems []Problem
+}
+
+// definition is a named type that references may point to.
+type definition struct {
+	key    string
+	typ    types.Type
+	schema *jsonschema.Schema
+	refs   []*jsonschema.Schema // every reference made, to be named at the end
+	// addressable says in which places the definition was read; see reread.
+	addressable bool
+}
+
+// place is where in the types a walk stands.
+type place struct {
+	path string       // as in Problem.Path
+	obj  types.Object // innermost field or type with a position
+	// owner and doc lead Source.FieldDoc to fields of anonymous structs met here.
+	owner *types.TypeName
+	doc   []string
+	// addressable says that encoding/json finds methods of pointer receivers when it marshals.
+	addressable bool
+}
+
+func rootPlace(t types.Type) place {
+	at := place{path: types.TypeString(t, func(p *types.Package) string { return "" })}
+	if n, ok := types.Unalias(t).(*types.Named); ok {
+		at.path, at.obj = n.Obj().Name(), n.Obj()
+	}
+	return at
+}
+
+func (w *Walker) pass(on ruleSet, d direction) *pass {
+	return &pass{w: w, on: on, dir: d, defs: map[string]*definition{}}
+}
+
+// problem adds a finding once: a type that is met twice has its problems once a path.
+func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
+	for _, q := range p.problems {
+		if q.Path == at.path && q.Message == message {
+			return
+		}
+	}
+	p.problems = append(p.problems, Problem{Kind: kind, Path: at.path, Obj: at.obj, Message: message, Cure: cure})
+}
+
+// key identifies a type among the definitions; types without a name have none.
+func (p *pass) key(t types.Type) string {
+	if !p.on.has(uniqueNames) {
+		return reflectName(t)
+	}
+	if n, ok := t.(*types.Named); ok {
+		return p.w.seen.key(n)
+	}
+	return ""
+}
+
+// define opens the definition of a named type; its schema is filled afterwards.
+func (p *pass) define(t types.Type, s *jsonschema.Schema, at place) {
+	if key := p.key(t); key != "" {
+		p.defs[key] = &definition{key: key, typ: t, schema: s, addressable: at.addressable}
+	}
+}
+
+// refTo is a new reference to the definition of t, or nil without one.
+func (p *pass) refTo(t types.Type) *jsonschema.Schema {
+	d := p.defs[p.key(types.Unalias(t))]
+	if d == nil {
+		return nil
+	}
+	s := &jsonschema.Schema{Ref: "#/$defs/" + d.key}
+	d.refs = append(d.refs, s)
+	return s
+}
+
+// schema is the schema of a type in its place: a reference where there is a definition.
+func (p *pass) schema(t types.Type, at place) *jsonschema.Schema {
+	if ref := p.refTo(t); ref != nil {
+		p.reread(t, at)
+		return ref
+	}
+	return p.build(t, at)
+}
+
+// reread looks for the problems of a definition that was read where values are addressable
+// and is now referred to from where they are not, as in the elements of a map.
+func (p *pass) reread(t types.Type, at place) {
+	d := p.defs[p.key(types.Unalias(t))]
+	if p.dir != encoding || at.addressable || !d.addressable {
+		return
+	}
+	d.addressable = false
+	q := p.w.pass(p.on, p.dir)
+	q.build(t, at)
+	for _, found := range q.problems {
+		p.problem(found.Kind, place{path: found.Path, obj: found.Obj}, found.Message, found.Cure)
+	}
+}
+
+// build makes the schema of a type that has no definition yet.
+func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
+	t = types.Unalias(t)
+	p.size++
+	if p.size > inlineLimit && p.on.has(inlined) {
+		return &jsonschema.Schema{} // attempt walks again, with definitions
+	}
+	if p.depth >= depthLimit {
+		p.problem(UnsupportedType, at, "the type refers to itself and never ends", "break the cycle with a struct, a slice or a map")
+		return &jsonschema.Schema{}
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+
+	if elem := p.pointee(t); elem != nil {
+		at.addressable = true
+		s := p.schema(elem, at)
+		if p.on.has(nullResults) {
+			s = p.orNull(s)
+		}
+		return s
+	}
+	if p.hooked(t, at) {
+		return &jsonschema.Schema{}
+	}
+	n, isNamed := t.(*types.Named)
+	if isNamed && n.Obj().Pkg() != nil {
+		at.obj, at.owner, at.doc = innermost(at.obj, n.Obj()), n.Obj(), nil
+	}
+	s, done := p.special(t, at)
+	if !done {
+		if isNamed && p.dir != reflecting {
+			p.w.meet(n)
+		}
+		s = p.kind(t, at)
+	}
+	if p.on.has(everyDoc) && s.Description == "" && (!done || s.Ref == "") && isNamed && !wellKnown(n) {
+		s.Description = p.typeDoc(t)
+	}
+	return p.close(t, s)
+}
+
+// innermost prefers the field over the type of another package that it holds, since that is
+// where the reader can change something.
+func innermost(field types.Object, name *types.TypeName) types.Object {
+	if field != nil {
+		return field
+	}
+	return name
+}
+
+// close ends the walk of a type: a definition that nothing refers to is inlined.
+func (p *pass) close(t types.Type, s *jsonschema.Schema) *jsonschema.Schema {
+	if d := p.defs[p.key(t)]; d != nil && d.schema == s && p.on.has(inlined) && len(d.refs) == 0 {
+		delete(p.defs, d.key)
+		return s
+	}
+	if ref := p.refTo(t); ref != nil {
+		return ref
+	}
+	return s
+}
+
+// kind makes the schema by the kind of the type.
+func (p *pass) kind(t types.Type, at place) *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	if _, ok := t.(*types.TypeParam); ok {
+		p.unsupported(t, at) // its underlying type is the constraint
+		return s
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		p.structure(t, u, s, at)
+	case *types.Slice:
+		p.list(t, u.Elem(), -1, s, at)
+	case *types.Array:
+		p.list(t, u.Elem(), u.Len(), s, at)
+	case *types.Map:
+		p.mapping(t, u, s, at)
+	case *types.Interface:
+		p.dynamic(u, s, at)
+	case *types.Basic:
+		p.basic(t, u, s, at)
+	default:
+		p.unsupported(t, at)
+	}
+	return s
+}
+
+// pointee is what a pointer points to, or nil.
+func (p *pass) pointee(t types.Type) types.Type {
+	if ptr, ok := types.Unalias(t).Underlying().(*types.Pointer); ok {
+		return ptr.Elem()
+	}
+	return nil
+}
+
+// resolve follows a reference to its definition.
+func (p *pass) resolve(s *jsonschema.Schema) *jsonschema.Schema {
+	if key, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok && p.defs[key] != nil {
+		return p.defs[key].schema
+	}
+	return s
+}
+
+func (p *pass) isObject(s *jsonschema.Schema) bool { return p.resolve(s).Type == "object" }
+
+// isAnything reports a schema that accepts every value.
+func isAnything(s *jsonschema.Schema) bool {
+	return s.Ref == "" && s.Type == "" && len(s.AnyOf)+len(s.OneOf)+len(s.AllOf)+len(s.Enum) == 0
+}
+
+// orNull admits null next to what the schema says. Descriptions and defaults move to the outside.
+func (p *pass) orNull(s *jsonschema.Schema) *jsonschema.Schema {
+	if isAnything(s) || len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null" {
+		return s
+	}
+	outer := &jsonschema.Schema{Title: s.Title, Description: s.Description, Default: s.Default}
+	s.Title, s.Description, s.Default = "", "", nil
+	outer.AnyOf = []*jsonschema.Schema{s, {Type: "null"}}
+	return outer
+}
+
+// object is an object without properties, closed.
+func (p *pass) object() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+}

@@ -1,0 +1,256 @@
+package schema
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+	"testing"
+)
+
+// problemsOf walks type Root of a source file.
+func problemsOf(t *testing.T, src string, output bool) ([]Problem, string) {
+	t.Helper()
+	pkg := check(t, "example.com/p", "package p\n"+src)
+	w := New(pkg, nil)
+	root := pkg.Scope().Lookup("Root").Type()
+	if output {
+		s, _, problems := w.Output(root)
+		if s != nil {
+			return problems, compact(t, s)
+		}
+		return problems, ""
+	}
+	s, problems := w.Input(root)
+	if s != nil {
+		return problems, compact(t, s)
+	}
+	return problems, ""
+}
+
+func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
+	tests := []struct {
+		name, src string
+		output    bool
+		want      string // kind path: part of the message
+	}{
+		{"func", "type Root struct { In struct { F func() } }", false, "0 Root.In.F: func() has no JSON form"},
+		{"chan in a list", "type Root struct { C []chan int }", false, "0 Root.C[]: chan int has no JSON form"},
+		{"complex", "type Root struct { C map[string]complex128 }", false, "0 Root.C[…]: complex128 has no JSON form"},
+		{"unsafe pointer", "import \"unsafe\"\ntype Root struct { P unsafe.Pointer }", false, "0 Root.P: unsafe.Pointer has no JSON form"},
+		{"uintptr", "type Root struct { P uintptr }", false, "0 Root.P: uintptr has no JSON form"},
+		{"map key", "type Root struct { M map[bool]string }", false, "0 Root.M: a map with keys of type bool"},
+		{"map key of a struct", "type K struct{}\ntype Root struct { M map[K]string }", true, "0 Root.M: a map with keys of type p.K"},
+		{"interface", "type Root struct { I interface{ M() } }", false, "0 Root.I: an interface with methods cannot be filled"},
+		{"pointer to itself", "type P *P\ntype Root struct { P P }", true, "0 Root.P: the type refers to itself"},
+		{"own UnmarshalJSON", "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A []*T }", false, "0 Root.A[]: p.T has its own UnmarshalJSON"},
+		{"own MarshalJSON", "type T int\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has its own MarshalJSON"},
+		{"promoted method", "import \"time\"\ntype Root struct { A struct { time.Time } }", false, "0 Root.A: struct{time.Time} has its own UnmarshalJSON"},
+		{"text on the pointer", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has MarshalText on its pointer"},
+		{"text on the pointer, in a map of a cycle", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype N struct { V T; Kids []N; M map[string]N }\ntype Root struct { P *N }", true, "0 Root.P.M[…].V: p.T has MarshalText on its pointer"},
+		{"big.Int by value", "import \"math/big\"\ntype Root struct { A big.Int }", true, "0 Root.A: big.Int has MarshalJSON on its pointer"},
+		{"embedded pointer to unexported", "type in struct { X int }\ntype Root struct { *in }", false, "0 Root.in: encoding/json cannot fill"},
+		{"no object", "type Root []string", false, "0 Root: the arguments of a tool are an object, and an array is not"},
+		{"no object either", "import \"time\"\ntype Root = time.Time", false, "0 Time: the arguments of a tool are an object, and a string is not"},
+		{"no object, recursive", "type Root []Root", false, "0 Root: the arguments of a tool are an object, and an array is not"},
+		{"GetFieldDocString", "type T struct{}\nfunc (T) GetFieldDocString(string) string { return \"\" }\ntype Root struct { A T }", true, "2 Root.A: p.T has a method GetFieldDocString"},
+		{"JSONSchemaProperty", "type Root struct{ A int }\nfunc (Root) JSONSchemaProperty(string) any { return nil }", false, "2 Root: p.Root has a method JSONSchemaProperty"},
+		{"JSONSchemaAlias", "type T int\nfunc (T) JSONSchemaAlias() any { return nil }\ntype Root struct { A *T }", false, "2 Root.A: p.T has a method JSONSchemaAlias"},
+		{"two of one name", "type Root struct { A int `json:\"x\"`; B int `json:\"x\"` }", false, "1 Root.B: x is the name of A as well"},
+		{"string option on a string", "type Root struct { A string `json:\",string\"` }", false, "1 Root.A: the string option of the json tag"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			problems, _ := problemsOf(t, test.src, test.output)
+			if len(problems) != 1 {
+				t.Fatalf("want one problem, have %v", problems)
+			}
+			p := problems[0]
+			if got := fmt.Sprintf("%d %s: %s", p.Kind, p.Path, p.Message); !strings.HasPrefix(got, test.want) {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if p.Cure == "" || strings.ContainsAny(p.Message+p.Cure, "\n") || strings.HasSuffix(p.Message, ".") {
+				t.Errorf("not fit to print: %q, %q", p.Message, p.Cure)
+			}
+			if test.want[0] != '1' && p.Obj == nil && !strings.Contains(test.src, "= time.Time") {
+				t.Error("no object has the position")
+			}
+		})
+	}
+}
+
+func TestTypesThatLookOddHaveASchema(t *testing.T) {
+	tests := []struct {
+		name, src string
+		output    bool
+		want      string
+	}{
+		{"unexported and ignored fields", "type Root struct { f func(); G chan int `json:\"-\"`; A int }", true, `{"properties":{"A":{"type":"integer"}},`},
+		{"hook on the pointer", "type T struct{ A bool }\nfunc (*T) JSONSchemaAlias() any { return nil }\ntype Root struct { T T }", true, `"T":{"properties":{"A":{"type":"boolean"}}`},
+		{"method of another signature", "type T int8\nfunc (T) MarshalJSON() string { return \"\" }\ntype Root struct { T T }", true, `"T":{"type":"integer"}`},
+		{"MarshalJSON of an argument", "type T int8\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root struct { T T }", false, `"T":{"type":"integer","maximum":127,"minimum":-128}`},
+		{"interface of a result", "type Root struct { E error }", true, `"E":{}`},
+		{"text behind a pointer", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A []T; B *T }", true, `"A":{"items":{"type":"string"},"type":"array"},"B":{"anyOf":[{"type":"string"},{"type":"null"}]}`},
+		{"text keys", "type T struct{}\nfunc (T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { M map[T]bool }", true, `"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
+		{"open argument", "type Root any", false, `{"properties":{},"type":"object"}`},
+		{"raw argument", "import \"encoding/json\"\ntype Root = json.RawMessage", false, `{"properties":{},"type":"object"}`},
+		{"bytes with methods", "type B byte\nfunc (B) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { L []B }", true, `"L":{"items":{"type":"string"},"type":"array"}`},
+		{"list of pointers", "type Root struct { L []*bool; M map[string]*bool; O *bool `json:\",omitempty\"` }", true,
+			`{"properties":{"L":{"items":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"array"},"M":{"additionalProperties":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"object"},"O":{"type":"boolean"}}`},
+		{"pointer result", "type Root *bool", true, `{"properties":{"result":{"anyOf":[{"type":"boolean"},{"type":"null"}]}},`},
+		{"enum keys without a source", "type S string\ntype Root struct { M map[S]bool }", false, `"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
+		{"unsigned option", "type Root struct { A uint `json:\",string\" jsonschema:\"default=7\"` }", false, `"A":{"type":"string","pattern":"^(0|[1-9][0-9]*)$","default":"7"}`},
+		{"embeds itself", "type Root struct { *Root; A bool }", false, `{"properties":{"A":{"type":"boolean"}}`},
+		{"embedded twice", "type E struct { X int }\ntype A struct { E }\ntype B struct { E }\ntype Root struct { A; B; Y bool }", false, `{"properties":{"Y":{"type":"boolean"}}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			problems, got := problemsOf(t, test.src, test.output)
+			if len(problems) > 0 {
+				t.Fatal(said(problems))
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
+	tests := []struct{ field, want, cure string }{
+		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 leave no value", ""},
+		{"A int `jsonschema:\"exclusiveMinimum=4,maximum=4\"`", "exclusiveMinimum=4 and maximum=4 leave no value", ""},
+		{"A float64 `jsonschema:\"minimum=0.3,exclusiveMaximum=0.30\"`", "minimum=0.3 and exclusiveMaximum=0.30 leave no value", ""},
+		{"A string `jsonschema:\"minLength=5,maxLength=4\"`", "minLength=5 and maxLength=4 leave no value", ""},
+		{"A []int `jsonschema:\"minItems=5,maxItems=4\"`", "minItems=5 and maxItems=4 leave no value", ""},
+		{"A [2]int `jsonschema:\"minItems=3\"`", "minItems=3 and maxItems=2 leave no value", ""},
+		{"A [2]int `jsonschema:\"maxItems=5\"`", "the array holds 2 items", ""},
+		{"A int8 `jsonschema:\"maximum=200\"`", "maximum=200 is beyond the Go type int8", "stay within -128 and 127"},
+		{"A []uint `jsonschema:\"minimum=-1\"`", "minimum=-1 is beyond the Go type []uint", ""},
+		{"A int `jsonschema:\"default=11,maximum=10\"`", "default=11 is beyond maximum=10", ""},
+		{"A int `jsonschema:\"default=0,exclusiveMinimum=0\"`", "default=0 is beyond exclusiveMinimum=0", ""},
+		{"A uint8 `jsonschema:\"default=256\"`", "default=256 is beyond maximum=255", ""},
+		{"A int `jsonschema:\"default=1.5\"`", "default=1.5 is not an integer", ""},
+		{"A int `jsonschema:\"default=1,enum=2,enum=3\"`", "default=1 is not in its enum", ""},
+		{"A string `jsonschema:\"default=a,enum=b\"`", "default=a is not in its enum", ""},
+		{"A string `jsonschema:\"default=abc,maxLength=2\"`", "default=abc is longer than maxLength=2", ""},
+		{"A string `jsonschema:\"example=a,minLength=2\"`", "example=a is shorter than minLength=2", ""},
+		{"A string `jsonschema:\"enum=A,pattern=^[a-z]$\"`", "enum=A does not match its pattern", ""},
+		{"A []int `jsonschema:\"default=1,default=9,maximum=5\"`", "default=[1 9] is beyond maximum=5", ""},
+		{"A []int `jsonschema:\"default=1,minItems=2\"`", "default=[1] has 1 items", ""},
+		{"A []int `jsonschema:\"default=1,default=1.0,uniqueItems=true\"`", "default=[1 1.0] repeats an item", ""},
+		{"A float64 `jsonschema:\"example=0.35,multipleOf=0.1\"`", "example=0.35 is no multiple of 0.1", ""},
+		{"A float64 `jsonschema:\"multipleOf=0\"`", "multipleOf=0 is not above 0", ""},
+		{"A float64 `jsonschema:\"minimum=+5\"`", "minimum=+5 is no JSON number", ""},
+		{"A float64 `jsonschema:\"minimum=1e-999999999\"`", "minimum=1e-999999999 is no JSON number", ""},
+		{"A float64 `jsonschema:\"maximum=1e999\"`", "maximum=1e999 is not a number", ""},
+		{"A float64 `jsonschema:\"default=NaN\"`", "default=NaN is not a number", ""},
+		{"A string `jsonschema:\"pattern=^a{3,12}$\"`", "the jsonschema tag has no key \"12}$\"", `write \\, for a comma within a value`},
+		{"A string `jsonschema:\"pattern=(\"`", "the pattern ( cannot be read", ""},
+		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x uses (?i", ""},
+		{"A string `jsonschema:\"minlength=3\"`", "the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
+		{"A string `jsonschema:\"minLength=3, maxLength=5\"`", "the jsonschema tag has no key \" maxLength\"", "did you mean maxLength?"},
+		{"A string `jsonschema:\"required=true\"`", "required takes no value", "write required alone"},
+		{"A string `jsonschema:\"required,minLength\"`", "minLength has no value", "write minLength=…"},
+		{"A string `jsonschema:\"required,,minLength=1\"`", "the jsonschema tag has an empty element", ""},
+		{"A string `jsonschema:\"minLength=-1\"`", "minLength=-1 is not a whole number from 0 on", ""},
+		{"A string `jsonschema:\"readOnly=yes\"`", "readOnly=yes is not true or false", ""},
+		{"A bool `jsonschema:\"default=1\"`", "default=1 is not true or false", ""},
+		{"A []string `jsonschema:\"uniqueItems=yes\"`", "uniqueItems=yes is not true or false", ""},
+		{"A []string `jsonschema:\"readOnly=yes\"`", "readOnly=yes is not true or false", ""},
+		{"A [][]string `jsonschema:\"minLength=1\"`", "minLength does not reach into a list of lists", ""},
+		{"A []any `jsonschema:\"default=1\"`", "default does not apply to a value of any type", ""},
+		{"A struct{} `jsonschema:\"default=1\"`", "default does not apply to an object", ""},
+		{"A bool `jsonschema:\"minimum=1\"`", "minimum does not apply to a boolean", ""},
+		{"A any `jsonschema:\"type=array,minItems=1\"`", "minItems needs items of a known type", ""},
+		{"A any `jsonschema:\"type=text\"`", "type=text is no JSON type", ""},
+		{"A any `jsonschema:\"oneof_type=string;text\"`", "text is no JSON type", ""},
+		{"A int `jsonschema:\"type=string\"`", "type=string contradicts the Go type int, which is an integer in JSON", ""},
+		{"A any `jsonschema:\"oneof_ref=#/$defs/Nobody\"`", "#/$defs/Nobody refers to no type", ""},
+		{"A any `jsonschema:\"anyof_ref=https://example.com/x\"`", "https://example.com/x refers to no type", ""},
+		{"A int `json:\",string\" jsonschema:\"minimum=3\"`", "minimum does not apply to a string", ""},
+		{"A int `json:\",string\" jsonschema:\"default=x\"`", "default=x does not match its pattern", ""},
+		{"A int `jsonschema_extras:\"minimum=3\"`", "jsonschema_extras sets minimum, a keyword of JSON Schema", ""},
+		{"A int `jsonschema_extras:\"deprecated=very\"`", "deprecated=very is not true or false", ""},
+		{"A int `jsonschema_extras:\"alone\"`", "the jsonschema_extras tag has no value for \"alone\"", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.field, func(t *testing.T) {
+			for _, output := range []bool{false, true} {
+				if output && (strings.Contains(test.field, ",string") || strings.HasPrefix(test.want, "default=256") || strings.Contains(test.want, "beyond the Go type")) {
+					continue // results have neither patterns nor ranges
+				}
+				problems, _ := problemsOf(t, "type Root struct { In []struct { "+test.field+" } }", output)
+				if len(problems) == 0 {
+					t.Fatalf("no problem, output=%t", output)
+				}
+				p := problems[0]
+				if p.Kind != BadTag || p.Path != "Root.In[].A" || p.Obj == nil || p.Obj.Name() != "A" {
+					t.Errorf("kind %d, path %s, object %v", p.Kind, p.Path, p.Obj)
+				}
+				if !strings.HasPrefix(p.Message, test.want) || !strings.HasPrefix(p.Cure, test.cure) || p.Cure == "" {
+					t.Errorf("got  %s (%s)\nwant %s (%s)", p.Message, p.Cure, test.want, test.cure)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryProblemOfATypeIsReported(t *testing.T) {
+	problems, _ := problemsOf(t, "type T struct { F func() }\ntype Root struct { A T; B chan int; C int `jsonschema:\"mininum=1\"`; D T }", false)
+	var paths []string
+	for _, p := range problems {
+		paths = append(paths, p.Path)
+	}
+	if got := strings.Join(paths, " "); got != "Root.A.F Root.B Root.C Root.D.F" {
+		t.Error(got)
+	}
+}
+
+func TestReflectRefusesWhatTheReflectorPanicsOn(t *testing.T) {
+	for _, src := range []string{
+		"type Root struct { F func() }", "type Root struct { C complex64 }", "type Root struct { P uintptr }",
+		"type Root struct { *Root }", "type Root struct{}\nfunc (Root) JSONSchemaAlias() any { return nil }", "type P *P\ntype Root struct { P P }",
+	} {
+		pkg := check(t, "example.com/p", "package p\n"+src)
+		if _, problems := New(pkg, nil).Reflect(pkg.Scope().Lookup("Root").Type()); len(problems) == 0 {
+			t.Errorf("no problem: %s", src)
+		}
+	}
+}
+
+func TestTypeParametersAndBrokenTypesAreProblems(t *testing.T) {
+	pkg := check(t, "example.com/p", "package p\ntype Root[T any] struct { V T }")
+	if _, problems := New(pkg, nil).Input(pkg.Scope().Lookup("Root").Type()); len(problems) != 1 || !strings.Contains(problems[0].Message, "type parameter") {
+		t.Error(problems)
+	}
+	if _, _, problems := New(pkg, nil).Output(types.Typ[types.Invalid]); len(problems) != 1 || !strings.Contains(problems[0].Message, "does not compile") {
+		t.Error(problems)
+	}
+}
+
+func TestATagNarrowsTheConstantsOfAnEnumAndAddsNone(t *testing.T) {
+	_, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "RuleNarrow"))
+	if got, want := said(problems), "RuleNarrow.S: enum=broken is none of the constants of types.Status\n\tuse the values of its constants\n"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
+	const opaque = "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\n"
+	for src, want := range map[string]string{
+		"type Root struct { A T }":            "declare the form in the field's tag",
+		"type Root struct { A *T }":           "declare the form in the field's tag",
+		"type Root struct { A []T }":          "use a type without the method",
+		"type Root struct { A map[string]T }": "use a type without the method",
+		"type Root struct { T }":              "use a type without the method",
+	} {
+		problems, _ := problemsOf(t, opaque+src, false)
+		if len(problems) != 1 || !strings.HasPrefix(problems[0].Cure, want) {
+			t.Errorf("%s: %s", src, said(problems))
+		}
+	}
+	problems, schema := problemsOf(t, opaque+"type Root struct { A *T `jsonschema:\"type=string,format=date\"` }", false)
+	if len(problems) > 0 || !strings.Contains(schema, `"A":{"type":"string","format":"date"}`) {
+		t.Errorf("%s%s", said(problems), schema)
+	}
+}

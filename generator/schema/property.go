@@ -1,0 +1,136 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"go/types"
+	"slices"
+
+	"github.com/invopop/jsonschema"
+)
+
+// property adds a field to the schema of its struct.
+func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
+	at = place{path: at.path + "." + f.path, obj: f.v, owner: f.owner, doc: f.doc, addressable: at.addressable}
+	if f.hidden && p.dir != reflecting {
+		if p.on.has(hiddenFields) {
+			parent.AdditionalProperties = nil
+		}
+		return
+	}
+	tag := p.readTag(f.tag)
+	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
+	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))
+	if null && p.on.has(nullableAnyOf) {
+		s = p.orNull(s)
+	} else if null {
+		s = &jsonschema.Schema{OneOf: []*jsonschema.Schema{s, {Type: "null"}}}
+	}
+	parent.Properties.Set(f.name, p.open(s))
+	if p.required(f, tag, s) && !slices.Contains(parent.Required, f.name) {
+		parent.Required = append(parent.Required, f.name)
+	}
+}
+
+// parameter adds a plain parameter to the object of a handler's arguments.
+func (p *pass) parameter(parent *jsonschema.Schema, prop Property, at place) {
+	f := field{name: prop.Name, typ: prop.Type, path: prop.Name, present: prop.Required}
+	tag := fieldTag{given: len(prop.Tags) > 0}
+	var list []element
+	for _, t := range prop.Tags {
+		e := element{text: t.Key + "=" + t.Value, key: t.Key, value: t.Value}
+		if t.Value == "" && slices.Contains(flags, t.Key) {
+			e = element{text: t.Key, key: t.Key, flag: true}
+		}
+		list = append(list, e)
+	}
+	tag.add(list, true)
+	s := p.describe(parent, f, tag, prop.Doc, at)
+	if tag.nullable {
+		s = p.orNull(s)
+	}
+	parent.Properties.Set(f.name, p.open(s))
+	if p.required(f, tag, s) {
+		parent.Required = append(parent.Required, f.name)
+	}
+}
+
+// describe makes the schema of a field's type and applies its tags. What a tag says describes
+// it best, then the field's own comment, then that of its type.
+func (p *pass) describe(parent *jsonschema.Schema, f field, tag fieldTag, doc string, at place) *jsonschema.Schema {
+	t := f.typ
+	for depth := 0; p.dir != reflecting && depth < depthLimit; depth++ {
+		elem := p.pointee(t)
+		if elem == nil {
+			break
+		}
+		t, at.addressable = elem, true
+	}
+	var s *jsonschema.Schema
+	if p.on.has(declaredType) && tag.declaredTypes() && p.needsDeclaring(t) {
+		s = &jsonschema.Schema{}
+	} else {
+		s = p.schema(t, at)
+	}
+	typeDoc := s.Description
+	s.Description = tag.description
+	k := keywords{pass: p, parent: parent, field: f, typ: t, at: at}
+	k.apply(s, tag)
+	s.Description = cmp.Or(s.Description, doc, typeDoc)
+	return s
+}
+
+// needsDeclaring reports a type whose JSON form only a tag can tell.
+func (p *pass) needsDeclaring(t types.Type) bool {
+	if _, ok := p.opaque(t); ok {
+		return true
+	}
+	probe := p.w.pass(p.on, p.dir)
+	return probe.hooked(types.Unalias(t), place{})
+}
+
+// required reports whether a property must be there.
+func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
+	if p.dir == encoding && p.on.has(shapeOnly) {
+		return f.present && !(f.maybe && p.on.has(embeddedPointer))
+	}
+	switch {
+	case tag.required:
+		return true
+	case f.maybe && p.on.has(embeddedPointer), s.Default != nil && p.on.has(defaultOptional):
+		return false
+	}
+	return f.present
+}
+
+// typeDoc is the description that a named type has from its comment. The Reflector's comments
+// know exported types that are no instances.
+func (p *pass) typeDoc(t types.Type) string {
+	n, ok := t.(*types.Named)
+	if !ok || p.w.src == nil || n.Obj().Pkg() == nil {
+		return ""
+	}
+	if !p.on.has(everyDoc) && (!n.Obj().Exported() || n.TypeArgs().Len() > 0) {
+		return ""
+	}
+	return p.w.src.TypeDoc(n.Obj())
+}
+
+// fieldDoc is the description that a field has from its comment.
+func (p *pass) fieldDoc(f field) string {
+	if p.w.src == nil || f.owner == nil {
+		return ""
+	}
+	if !p.on.has(everyDoc) {
+		n, ok := f.decl.(*types.Named)
+		if !ok || !n.Obj().Exported() || n.TypeArgs().Len() > 0 || f.v.Embedded() {
+			return ""
+		}
+	}
+	return p.w.src.FieldDoc(f.owner, f.doc...)
+}
+
+// bad reports a tag that cannot be meant.
+func (p *pass) bad(at place, cure, format string, args ...any) {
+	p.problem(BadTag, at, fmt.Sprintf(format, args...), cure)
+}

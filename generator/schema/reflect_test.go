@@ -1,0 +1,41 @@
+package schema
+
+import (
+	"go/types"
+	"path"
+	"reflect"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+)
+
+func TestReflectEqualsTheReflectorWithoutComments(t *testing.T) {
+	cases(t, func(t *testing.T, static types.Type, dynamic reflect.Type) {
+		got, problems := walker(t, "types", nil).Reflect(static)
+		if len(problems) > 0 {
+			t.Fatalf("problems: %v", problems)
+		}
+		if got, want := encode(t, got), encode(t, Settings().ReflectFromType(dynamic)); got != want {
+			t.Errorf("walker:\n%s\nReflector:\n%s", got, want)
+		}
+	})
+}
+
+func TestReflectEqualsTheReflectorWithComments(t *testing.T) {
+	reflector := Settings()
+	if err := reflector.AddGoComments(path.Clean(base), "./testdata/types", jsonschema.WithFullComment()); err != nil {
+		t.Fatal(err)
+	}
+	if reflector.CommentMap[base+"testdata/types.Person"] == "" {
+		t.Fatal("the Reflector found no comments")
+	}
+	cases(t, func(t *testing.T, static types.Type, dynamic reflect.Type) {
+		got, problems := walker(t, "types", source(t)).Reflect(static)
+		if len(problems) > 0 {
+			t.Fatalf("problems: %v", problems)
+		}
+		if got, want := encode(t, got), encode(t, reflector.ReflectFromType(dynamic)); got != want {
+			t.Errorf("walker:\n%s\nReflector:\n%s", got, want)
+		}
+	})
+}

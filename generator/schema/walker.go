@@ -1,0 +1,251 @@
+package schema
+
+import (
+	"fmt"
+	"go/types"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// Settings are the Reflector's settings that Reflect equals. Anonymous leaves the $id out,
+// which a tool's schema never has; everything else is the Reflector's default. Comments are
+// those of AddGoComments with WithFullComment.
+func Settings() *jsonschema.Reflector { return &jsonschema.Reflector{Anonymous: true} }
+
+// Walker makes the schemas of one package's tools. It remembers the named types and enums
+// it met, and is not safe for concurrent use.
+type Walker struct {
+	in    string // path of the package that the tools belong to
+	src   Source
+	seen  typeIndex
+	named map[string]*types.TypeName // by path and name
+	inst  map[string]*types.Named    // by spelling
+	enums map[*types.TypeName][]*types.Const
+	// methods keeps method sets, which take half the time of a walk to compute.
+	methods typeutil.MethodSetCache
+}
+
+// New returns a walker for the tools of package in. Without a source there are no
+// descriptions from comments and no enums.
+func New(in *types.Package, src Source) *Walker {
+	return &Walker{
+		in: in.Path(), src: src,
+		named: map[string]*types.TypeName{},
+		inst:  map[string]*types.Named{},
+		enums: map[*types.TypeName][]*types.Const{},
+	}
+}
+
+// Property is one plain parameter of a handler.
+type Property struct {
+	Name string // as in JSON
+	Type types.Type
+	// Required holds unless a tag gives a default.
+	Required bool
+	Doc      string
+	Tags     []Tag // the keys of //mcp:param, by the grammar of the jsonschema tag
+}
+
+// Tag is one key of the jsonschema grammar. A flag has an empty Value.
+type Tag struct{ Key, Value string }
+
+// Reflect is the schema as a Reflector with Settings makes it, $defs and $refs included. It
+// is there for comparison: no rule holds, and tags are not checked.
+func (w *Walker) Reflect(t types.Type) (*jsonschema.Schema, []Problem) {
+	p := w.pass(0, reflecting)
+	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	s := p.build(t, rootPlace(t))
+	s.Version = jsonschema.Version
+	s.Definitions = p.definitions()
+	return s, p.problems
+}
+
+// Input is the schema of a tool's arguments: an object root, fit for clients. A type that is
+// no object, or has a part that no schema describes, is a problem; the schema is then nil.
+func (w *Walker) Input(t types.Type) (*jsonschema.Schema, []Problem) {
+	return w.input(t, inputRules)
+}
+
+func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem) {
+	s, p := w.root(t, on, decoding)
+	if len(p.problems) == 0 && !p.isObject(s) {
+		if isAnything(s) {
+			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
+		} else {
+			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", describe(p.resolve(s))),
+				"take a struct, or plain parameters, whose names become the properties")
+		}
+	}
+	if len(p.problems) > 0 {
+		return nil, p.problems
+	}
+	return p.finish(s), nil
+}
+
+// Output is the schema of a tool's result and whether it has to be wrapped as {"result": …},
+// which the schema then includes. It says shape only: limits of inputs do not bind results.
+func (w *Walker) Output(t types.Type) (s *jsonschema.Schema, wrapped bool, problems []Problem) {
+	return w.output(t, outputRules)
+}
+
+func (w *Walker) output(t types.Type, on ruleSet) (*jsonschema.Schema, bool, []Problem) {
+	s, p := w.root(t, on, encoding)
+	if len(p.problems) > 0 {
+		return nil, false, p.problems
+	}
+	wrapped := !p.isObject(s)
+	if wrapped && on.has(wrappedResult) {
+		if ptr := p.pointee(t); ptr != nil {
+			s = p.orNull(s)
+		}
+		object := p.object()
+		object.Properties.Set("result", p.open(s))
+		object.Required = []string{"result"}
+		s = object
+	}
+	return p.finish(s), wrapped, nil
+}
+
+// Object is the input schema of a handler with plain parameters, one property each in the
+// given order.
+func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
+	var p *pass
+	var s *jsonschema.Schema
+	p = w.attempt(inputRules, decoding, func(q *pass) {
+		s = q.object()
+		met := map[string]bool{}
+		for _, prop := range props {
+			at := place{path: prop.Name}
+			if met[prop.Name] {
+				q.problem(UnsupportedType, at, fmt.Sprintf("two parameters are both the property %q", prop.Name), "rename one of them")
+				continue
+			}
+			met[prop.Name] = true
+			q.parameter(s, prop, at)
+		}
+	})
+	if len(p.problems) > 0 {
+		return nil, p.problems
+	}
+	return p.finish(s), nil
+}
+
+// root walks one root type, references at the root resolved.
+func (w *Walker) root(t types.Type, on ruleSet, d direction) (*jsonschema.Schema, *pass) {
+	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = ptr.Elem()
+	}
+	var s *jsonschema.Schema
+	p := w.attempt(on, d, func(q *pass) { s = q.build(t, rootPlace(t)) })
+	return s, p
+}
+
+// attempt walks with everything acyclic inlined, and once more with definitions where that
+// outgrows the limit.
+func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
+	p := w.pass(on, d)
+	walk(p)
+	if p.size > inlineLimit && on.has(inlined) {
+		p = w.pass(on&^(1<<inlined), d)
+		walk(p)
+	}
+	return p
+}
+
+// Named is every named type that JSON can see in what the walker has walked, each once,
+// sorted by package path and name. Types whose JSON form is fixed by the standard library
+// (time.Time, json.RawMessage) are not among them: their schema does not depend on their declaration.
+func (w *Walker) Named() []*types.TypeName {
+	list := make([]*types.TypeName, 0, len(w.named))
+	for _, name := range w.named {
+		list = append(list, name)
+	}
+	sort.Slice(list, func(i, j int) bool { return before(list[i], list[j]) })
+	return list
+}
+
+// Instances is every instance of a generic type that JSON can see in what the walker has
+// walked, sorted by its spelling. Named has their generic types.
+func (w *Walker) Instances() []*types.Named {
+	keys := make([]string, 0, len(w.inst))
+	for key := range w.inst {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	list := make([]*types.Named, len(keys))
+	for i, key := range keys {
+		list[i] = w.inst[key]
+	}
+	return list
+}
+
+// Enums is the constants of every enum met: by package path and type name, within a type in
+// the order of the source.
+func (w *Walker) Enums() []*types.Const {
+	names := make([]*types.TypeName, 0, len(w.enums))
+	for name := range w.enums {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool { return before(names[i], names[j]) })
+	var list []*types.Const
+	for _, name := range names {
+		list = append(list, w.enums[name]...)
+	}
+	return list
+}
+
+func before(a, b *types.TypeName) bool {
+	if a.Pkg().Path() != b.Pkg().Path() {
+		return a.Pkg().Path() < b.Pkg().Path()
+	}
+	return a.Name() < b.Name()
+}
+
+// meet records a named type that JSON can see.
+func (w *Walker) meet(n *types.Named) {
+	name := n.Obj()
+	if name.Pkg() == nil {
+		return // error and comparable belong to no package
+	}
+	w.named[name.Pkg().Path()+"."+name.Name()] = name
+	if n.TypeArgs().Len() > 0 {
+		w.inst[types.TypeString(n, nil)] = n
+	}
+}
+
+// enum is the constants of a string type, or nil.
+func (w *Walker) enum(t types.Type) []*types.Const {
+	n, ok := t.(*types.Named)
+	if !ok || w.src == nil || n.Obj().Pkg() == nil {
+		return nil
+	}
+	if basic, ok := n.Underlying().(*types.Basic); !ok || basic.Kind() != types.String {
+		return nil
+	}
+	if list, ok := w.enums[n.Obj()]; ok {
+		return list
+	}
+	list := w.src.Enum(n.Obj())
+	if len(list) > 0 {
+		w.enums[n.Obj()] = list
+	}
+	return list
+}
+
+// describe names the JSON type of a schema for a message.
+func describe(s *jsonschema.Schema) string {
+	switch t := strings.TrimSpace(s.Type); t {
+	case "":
+		return "a choice of types"
+	case "array", "integer":
+		return "an " + t
+	default:
+		return "a " + t
+	}
+}
