@@ -121,7 +121,8 @@ func (s *Server) settle(ctx context.Context, t *tool, a answer) (*mcp.CallToolRe
 // error panics when it is asked for its words, and results when they are marshalled.
 func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) answer {
 	arguments := req.Params.Arguments
-	if len(arguments) == 0 {
+	if len(arguments) == 0 || string(arguments) == "null" {
+		// Some clients spell "no arguments" as null.
 		arguments = []byte("{}")
 	}
 	result, err := t.Call(ctx, Call{Arguments: arguments, Request: withoutToken(req, rec)})

@@ -3,7 +3,6 @@
 package check
 
 import (
-	"cmp"
 	"go/types"
 	"path/filepath"
 	"slices"
@@ -116,18 +115,23 @@ func names(s model.Service, list *diag.List) {
 	}
 }
 
-// servers groups the services by server name, in the order of import paths.
+// servers groups the services that make up one server: those that write the same name=. A
+// package that writes none is a server of its own, whatever its default name.
 func servers(services []model.Service) [][]model.Service {
 	sorted := slices.Clone(services)
-	slices.SortStableFunc(sorted, func(a, b model.Service) int {
-		return cmp.Or(strings.Compare(a.Server.Name, b.Server.Name), strings.Compare(a.Package, b.Package))
-	})
+	slices.SortStableFunc(sorted, func(a, b model.Service) int { return strings.Compare(a.Package, b.Package) })
 	var groups [][]model.Service
-	for i, s := range sorted {
-		if i == 0 || sorted[i-1].Server.Name != s.Server.Name {
+	byName := map[string]int{}
+	for _, s := range sorted {
+		i, known := byName[s.Server.Name]
+		if !s.Server.Named || !known {
+			i = len(groups)
 			groups = append(groups, nil)
 		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], s)
+		if s.Server.Named {
+			byName[s.Server.Name] = i
+		}
+		groups[i] = append(groups[i], s)
 	}
 	return groups
 }
@@ -177,17 +181,13 @@ func hierarchies(server []model.Service, list *diag.List) {
 	}
 }
 
-// placeOf is where the reader mends a service's hierarchy: its own, or what names the server.
+// placeOf is where the reader mends a service's hierarchy: where it is declared, or where the
+// server is named when it is the default one.
 func placeOf(s model.Service) model.Position {
-	for _, p := range []model.Position{s.Roles.Pos, s.Server.Pos} {
-		if p.File != "" {
-			return p
-		}
+	if s.Roles.Pos.File != "" {
+		return s.Roles.Pos
 	}
-	for _, t := range s.Tools {
-		return t.Pos
-	}
-	return model.Position{}
+	return s.Server.Pos
 }
 
 func short(p model.Position) string {

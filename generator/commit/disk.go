@@ -40,12 +40,12 @@ func beside(path, what string) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.%s", filepath.Base(path), os.Getpid(), what))
 }
 
-func (s system) WriteBeside(path string, content []byte, old fs.FileInfo) (name string, err error) {
+func (s system) WriteBeside(path string, content []byte, old fs.FileInfo) (staged string, err error) {
 	mode := fs.FileMode(0o644)
 	if old != nil {
 		mode = old.Mode().Perm()
 	}
-	name = beside(path, "new")
+	name := beside(path, "new")
 	// A leftover of a killed process that had this one's number: nobody else has this name.
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err

@@ -191,7 +191,7 @@ func TestNearMisses(t *testing.T) {
 		"/* mcp:tool */":                 "tool",
 		"/*\n * //mcp:roles A < B\n */":  "roles",
 		"//\tmcp:server name=x":          "server",
-		"// //mcp:tool":                  "tool",
+		"// //mcp:tool":                  "",
 		"//mcp:tool public":              "",
 		"// mcp:nothing of ours":         "",
 		"// The directive mcp:tool is …": "",

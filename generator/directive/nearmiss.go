@@ -7,8 +7,9 @@ import (
 )
 
 // near matches what a person may have meant as a directive, at the start of a comment line
-// without its markers. The name has to be known: prose that begins with "mcp:" is no mistake.
-var near = regexp.MustCompile(`^[\s*]*(?:/[/*]+\s*)?(?i:mcp)\s*:\s*([A-Za-z]+)`)
+// without its markers. The name has to be known: prose that begins with "mcp:" is no mistake,
+// and neither is a line of prose or of commented-out code that quotes a directive, slashes and all.
+var near = regexp.MustCompile(`^(?:/{1,2}|[\s*]*)(?i:mcp)\s*:\s*([A-Za-z]+)`)
 
 // NearMiss reports whether a comment, markers included, is nearly a directive: a space within
 // it, an upper-case letter, a block comment. It returns the directive's name as it should be
@@ -20,6 +21,9 @@ func NearMiss(comment string) (name string, ok bool) {
 	}
 	body, block := strings.CutPrefix(comment, "/*")
 	lines := []string{strings.TrimPrefix(comment, "//")}
+	if !block && strings.HasPrefix(strings.TrimLeft(lines[0], " \t"), "//") {
+		return "", false // a directive commented out, or prose that quotes one with its slashes
+	}
 	if block {
 		lines = strings.Split(strings.TrimSuffix(body, "*/"), "\n")
 	}

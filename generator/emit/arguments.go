@@ -25,13 +25,12 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		if pair.Value.Default != nil {
 			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(pair.Value.Default)))
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |%s |\n", pair.Key, cell(typeWords(pair.Value, s)), required, pad(cell(prose(description))))
+		fmt.Fprintf(b, "| `%s` | %s | %s |%s |\n", pair.Key, cell(typeWords(pair.Value)), required, pad(cell(prose(description))))
 	}
 }
 
-// typeWords says in a few words what a schema accepts. References are looked up in root, once:
-// a definition is named by its name, not spelled out.
-func typeWords(s, root *jsonschema.Schema) string {
+// typeWords says in a few words what a schema accepts. A reference is named, not followed.
+func typeWords(s *jsonschema.Schema) string {
 	switch {
 	case s == nil:
 		return "any value"
@@ -46,9 +45,9 @@ func typeWords(s, root *jsonschema.Schema) string {
 	case s.Const != nil:
 		return "always " + value(s.Const)
 	case len(s.OneOf) > 0:
-		return alternatives(s.OneOf, root)
+		return alternatives(s.OneOf)
 	case len(s.AnyOf) > 0:
-		return alternatives(s.AnyOf, root)
+		return alternatives(s.AnyOf)
 	}
 	switch s.Type {
 	case "":
@@ -57,10 +56,10 @@ func typeWords(s, root *jsonschema.Schema) string {
 		if s.Items == nil {
 			return "array"
 		}
-		return "array of " + typeWords(s.Items, root)
+		return "array of " + typeWords(s.Items)
 	case "object":
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Type != "" {
-			return "object of " + typeWords(s.AdditionalProperties, root)
+			return "object of " + typeWords(s.AdditionalProperties)
 		}
 		return "object"
 	case "integer", "number":
@@ -73,14 +72,19 @@ func typeWords(s, root *jsonschema.Schema) string {
 	return s.Type
 }
 
-func alternatives(of []*jsonschema.Schema, root *jsonschema.Schema) string {
+func alternatives(of []*jsonschema.Schema) string {
 	var words []string
 	for _, s := range of {
-		if w := typeWords(s, root); !slices.Contains(words, w) {
+		if w := typeWords(s); !slices.Contains(words, w) {
 			words = append(words, w)
 		}
 	}
 	return strings.Join(words, " or ")
+}
+
+// widest are the ends of Go's 64-bit integers. As limits they tell a reader nothing.
+var widest = map[json.Number]bool{
+	"-9223372036854775808": true, "9223372036854775807": true, "18446744073709551615": true,
 }
 
 // bounds writes the limits of a number.
@@ -92,7 +96,7 @@ func bounds(s *jsonschema.Schema) string {
 	}{
 		{"from", s.Minimum}, {"above", s.ExclusiveMinimum}, {"to", s.Maximum}, {"below", s.ExclusiveMaximum},
 	} {
-		if limit.value != "" {
+		if limit.value != "" && !widest[limit.value] {
 			limits = append(limits, limit.words+" "+limit.value.String())
 		}
 	}

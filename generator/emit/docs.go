@@ -140,12 +140,15 @@ func resultWords(out model.Output) string {
 	case out.Schema == nil:
 		return "The result may be anything."
 	case out.Kind == model.WrappedOutput:
-		result, _ := out.Schema.Properties.Get("result")
-		return fmt.Sprintf("The result is an object whose `result` is %s.", article(typeWords(result, out.Schema)))
+		words := typeWords(nil)
+		if out.Schema.Properties != nil {
+			words = typeWords(out.Schema.Properties.Value("result"))
+		}
+		return fmt.Sprintf("The result is an object whose `result` is %s.", article(words))
 	}
 	var fields []string
 	for pair := out.Schema.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		fields = append(fields, fmt.Sprintf("`%s` (%s)", pair.Key, typeWords(pair.Value, out.Schema)))
+		fields = append(fields, fmt.Sprintf("`%s` (%s)", pair.Key, typeWords(pair.Value)))
 	}
 	if len(fields) == 0 {
 		return "The result is an object."
@@ -180,7 +183,6 @@ func prose(text string) string {
 		line = strings.TrimRight(line, " \t")
 		switch {
 		case strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "    "):
-			line = strings.ReplaceAll(line, "<!--", "<! --")
 		case strings.HasPrefix(line, "#"):
 			line = `\` + strings.ReplaceAll(line, "<", `\<`)
 		default:

@@ -3,6 +3,7 @@ package emit
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"strings"
 )
 
@@ -17,27 +18,23 @@ const (
 var ErrMarkers = errors.New("the markers of mcpgen do not match: keep one \"" + "<!-- mcpgen:begin" + " …\" line with one \"" +
 	endMarker + "\" line after it, or remove both")
 
+// Markers count at the start of a line only, where neither a description nor a cell of a table begins.
+var (
+	beginLine = regexp.MustCompile(`(?m)^<!-- mcpgen:begin`)
+	endLine   = regexp.MustCompile(`(?m)^` + endMarker + `\r?\n?`)
+)
+
 // markers finds our part of a document: from the begin marker's line to the end marker's, both included.
 // Both are equal where there is none.
 func markers(doc []byte) (start, end int, err error) {
-	const begin = "<!-- mcpgen:begin"
-	begins, ends := bytes.Count(doc, []byte(begin)), bytes.Count(doc, []byte(endMarker))
-	if begins == 0 && ends == 0 {
+	begins, ends := beginLine.FindAllIndex(doc, 2), endLine.FindAllIndex(doc, 2)
+	switch {
+	case len(begins) == 0 && len(ends) == 0:
 		return len(doc), len(doc), nil
-	}
-	start = bytes.Index(doc, []byte(begin))
-	end = bytes.Index(doc, []byte(endMarker))
-	if begins != 1 || ends != 1 || end < start {
+	case len(begins) != 1 || len(ends) != 1 || ends[0][0] < begins[0][0]:
 		return 0, 0, ErrMarkers
 	}
-	end += len(endMarker)
-	if end < len(doc) && doc[end] == '\r' {
-		end++
-	}
-	if end < len(doc) && doc[end] == '\n' {
-		end++
-	}
-	return start, end, nil
+	return begins[0][0], ends[0][1], nil
 }
 
 // merge puts our part into a document, at its old place or at the end.

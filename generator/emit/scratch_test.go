@@ -77,6 +77,17 @@ func write(t *testing.T, path string, content []byte) {
 // copySources copies what the author wrote.
 func copySources(t *testing.T, from, to string) {
 	t.Helper()
+	copyFiles(t, from, to, func(name string) bool { return name != Code && name != Test })
+}
+
+// copyAll copies what is generated as well.
+func copyAll(t *testing.T, from, to string) {
+	t.Helper()
+	copyFiles(t, from, to, func(string) bool { return true })
+}
+
+func copyFiles(t *testing.T, from, to string, want func(name string) bool) {
+	t.Helper()
 	sources, err := filepath.Glob(filepath.Join(from, "*.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +101,7 @@ func copySources(t *testing.T, from, to string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rel == Code || rel == Test {
+		if !want(rel) {
 			continue
 		}
 		content, err := os.ReadFile(source)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -23,10 +24,11 @@ import (
 // they do not compile. Both kinds share one map and are visited imports first, so that a type
 // is one object however it is reached.
 type checker struct {
-	ctx   context.Context
-	o     Options
-	prog  *Program
-	order []*Package // sources, as they were met
+	ctx    context.Context
+	o      Options
+	prog   *Program
+	order  []*Package // sources, as they were met
+	parsed int        // how many of them have been parsed
 	// walked are the packages whose imports have been looked at.
 	walked map[*packages.Package]bool
 }
@@ -66,17 +68,6 @@ func (c *checker) run() error {
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(c.ctx)
-	group.SetLimit(8)
-	for _, pkg := range c.order {
-		group.Go(func() error {
-			c.prog.parse(pkg)
-			return ctx.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return &Error{err}
-	}
 	visited := map[string]bool{}
 	var visit func(*packages.Package) error
 	visit = func(meta *packages.Package) error {
@@ -108,41 +99,66 @@ func (c *checker) run() error {
 	return nil
 }
 
-// exports asks the go command for the export data of every package that a source imports, and
-// adds to the sources what has none, until nothing is left to ask for. Source packages are
-// never asked for: the go command would compile them.
+// parse reads the files of sources that were met since it last ran.
+func (c *checker) parse() error {
+	group, ctx := errgroup.WithContext(c.ctx)
+	group.SetLimit(8)
+	for _, pkg := range c.order[c.parsed:] {
+		group.Go(func() error {
+			c.prog.parse(pkg)
+			return ctx.Err()
+		})
+	}
+	c.parsed = len(c.order)
+	if err := group.Wait(); err != nil {
+		return &Error{err}
+	}
+	return nil
+}
+
+// exports asks the go command for the export data of every package that the author's files
+// import, and adds to the sources what has none, until nothing is left to ask for. Source
+// packages are never asked for, and what only a generated file imports is not either: the go
+// command would compile them.
 func (c *checker) exports() (map[string]string, error) {
 	files := map[string]string{}
-	metas := map[string]*packages.Package{}
 	for {
-		var ask []string
+		if err := c.parse(); err != nil {
+			return nil, err
+		}
+		ask := map[string]*packages.Package{}
 		for _, pkg := range c.order {
-			for _, imported := range pkg.meta.Imports {
-				path := imported.PkgPath
-				if _, known := files[path]; known || path == "unsafe" || c.prog.sources[path] != nil {
-					continue
-				}
-				files[path] = ""
-				metas[path] = imported
-				if len(imported.GoFiles) > 0 {
-					ask = append(ask, path)
+			for _, file := range pkg.Files {
+				for _, spec := range file.Syntax.Imports {
+					name, err := strconv.Unquote(spec.Path.Value)
+					imported := pkg.meta.Imports[name]
+					if err != nil || imported == nil || name == "unsafe" {
+						continue
+					}
+					path := imported.PkgPath
+					if _, known := files[path]; !known && c.prog.sources[path] == nil && len(imported.GoFiles) > 0 {
+						ask[path] = imported
+					}
 				}
 			}
 		}
 		if len(ask) == 0 {
 			return files, nil
 		}
-		slices.Sort(ask)
-		pkgs, err := list(c.ctx, c.o, packages.NeedName|packages.NeedExportFile, ask)
+		paths := slices.Sorted(maps.Keys(ask))
+		pkgs, err := list(c.ctx, c.o, packages.NeedName|packages.NeedExportFile, paths)
 		if err != nil {
 			return nil, err
+		}
+		for _, path := range paths {
+			files[path] = ""
 		}
 		for _, p := range pkgs {
 			files[p.PkgPath] = p.ExportFile
 		}
-		for _, path := range ask {
+		for _, path := range paths {
 			if files[path] == "" {
-				c.source(metas[path])
+				c.source(ask[path])
 			}
 		}
 	}

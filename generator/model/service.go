@@ -29,6 +29,7 @@ type Server struct {
 	Version string
 	App     string // the app label of permission strings
 	Prefix  string // stands before every tool name
+	Named   bool   // name= is written: packages of one run with the same one are one server
 	Pos     Position
 }
 

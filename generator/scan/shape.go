@@ -83,6 +83,9 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		bad(diag.Generic, "annotate the method in an interface that the instance satisfies, and pass the instance to Toolset",
 			"%s is generic: which instance answers cannot be known", name)
 		return
+	case d.recv != nil && constraint(d.recv):
+		bad(diag.BadShape, "declare an interface of methods alone", "%s is a type constraint, which no value can be passed as", d.recv.Name())
+		return
 	case d.name.Name == "_":
 		bad(diag.BadShape, "give it a name", "a func without a name cannot be called")
 		return
@@ -146,6 +149,12 @@ func vars(t *types.Tuple) []*types.Var {
 func generic(name *types.TypeName) bool {
 	n, ok := types.Unalias(name.Type()).(*types.Named)
 	return ok && n.TypeParams().Len() > 0
+}
+
+// constraint reports whether the type is an interface that only constrains type parameters.
+func constraint(name *types.TypeName) bool {
+	i, ok := name.Type().Underlying().(*types.Interface)
+	return ok && !i.IsMethodSet()
 }
 
 // isObject reports whether a single parameter is an input object rather than a plain value:

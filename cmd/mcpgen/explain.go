@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+)
+
+func newExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [CODE|DIRECTIVE]",
+		Short: "Say what a diagnostic or a directive means",
+		Long: `explain prints cause, example and cure of a diagnostic, or the grammar of a directive.
+Without an argument it lists both.`,
+		Example: `  mcpgen explain
+  mcpgen explain MCP001
+  mcpgen explain //mcp:tool`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			if len(args) == 0 {
+				fmt.Fprint(out, contents())
+				return nil
+			}
+			if text, ok := diag.Explain(args[0]); ok {
+				fmt.Fprint(out, text)
+				return nil
+			}
+			if text, ok := directive.Explain(args[0]); ok {
+				fmt.Fprint(out, text)
+				return nil
+			}
+			return fmt.Errorf("nothing is called %q; `mcpgen explain` lists the codes and directives", args[0])
+		},
+	}
+}
+
+// contents lists everything that can be explained.
+func contents() string {
+	var b strings.Builder
+	b.WriteString("Directives\n\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range directive.Specs() {
+		fmt.Fprintf(w, "  //mcp:%s\t%s\n", s.Name, s.Says)
+	}
+	w.Flush() // a Builder takes everything
+	b.WriteString("\nDiagnostics\n\n")
+	for _, e := range diag.Codes() {
+		fmt.Fprintf(w, "  %s\t%s\n", e.Code, e.Title)
+	}
+	w.Flush()
+	return b.String()
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/generator"
+)
+
+// generate writes what should stand and names the files it changed.
+func generate(cmd *cobra.Command, patterns []string) error {
+	if err := misspelt(cmd, patterns); err != nil {
+		return err
+	}
+	result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
+	if err != nil {
+		return err
+	}
+	changed, err := result.Commit()
+	if err != nil {
+		return err
+	}
+	for _, path := range changed {
+		fmt.Fprintln(cmd.OutOrStdout(), relative(path))
+	}
+	return report(cmd, result)
+}
+
+// misspelt refuses a word that is no path and nearly a subcommand: it was hardly meant as a package.
+func misspelt(cmd *cobra.Command, patterns []string) error {
+	if len(patterns) == 0 || strings.ContainsAny(patterns[0], "./") {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(patterns[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %q? (a package in this directory is ./%s)", patterns[0], near[0], patterns[0])
+	}
+	return nil
+}

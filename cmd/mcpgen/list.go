@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+func newList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [packages]",
+		Short: "Print every tool: name, access, handler, place",
+		Long: `list prints a row a tool, and the handlers that are deliberately not served. It reads the
+source, not the generated files, and writes nothing.`,
+		Example: `  mcpgen list ./...`,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
+			if err != nil {
+				return err
+			}
+			if err := report(cmd, result); err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, s := range result.Services {
+				for _, t := range s.Tools {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d\n", t.Name, rule(t.Access), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
+				}
+				for _, i := range s.Ignored {
+					fmt.Fprintf(w, "(ignored)\t%s\t%s\t%s:%d\n", cmp.Or(i.Reason, "no reason"), i.Handler, relative(i.Pos.File), i.Pos.Line)
+				}
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// rule is the effective access rule in the words of the directive.
+func rule(a model.Access) string {
+	var words []string
+	if a.Public {
+		words = append(words, "public")
+	}
+	if a.Authenticated {
+		words = append(words, "authenticated")
+	}
+	if a.MinRole != "" {
+		words = append(words, "minrole="+a.MinRole)
+	}
+	if len(a.Scopes) > 0 {
+		words = append(words, "scopes="+strings.Join(a.Scopes, ","))
+	}
+	if a.Permission != "" {
+		words = append(words, "permission="+a.Permission)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,77 @@
+// Command mcpgen generates MCP servers from annotated Go handlers.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of the command.
+const (
+	exitOK       = 0
+	exitFindings = 1 // diagnostics, stale files, unparsable source
+	exitFailure  = 2 // usage, or the command could not do its work
+)
+
+// errFindings ends a command whose findings are already printed.
+var errFindings = errors.New("findings")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFindings):
+		return exitFindings
+	}
+	fmt.Fprintln(stderr, "mcpgen:", err)
+	return exitFailure
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpgen [packages]",
+		Short: "Generate MCP servers whose authority is compiled",
+		Long: `mcpgen reads //mcp: directives on ordinary Go handlers and writes, beside the source,
+typed registration code, JSON schemas, a static permission table, a manifest for
+review and the role matrix as a document.
+
+Packages are patterns as the go command takes them; without one, the package in the
+working directory. Where an annotation is missing or wrong nothing is overwritten:
+the findings are printed, and a file aa_mcp_error.go keeps the package from building
+until they are mended.
+
+Exit codes: 0 done; 1 findings in the source; 2 usage, or the work could not be done.`,
+		Example: `  mcpgen                    generate for the package in this directory
+  mcpgen ./...              generate for every package below
+  mcpgen check ./...        fail where something is stale or unannotated, write nothing
+  mcpgen matrix ./...       print who may use what
+  mcpgen explain MCP001     what a diagnostic means and how to mend it
+  mcpgen explain //mcp:tool what a directive says`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          generate,
+
+		SuggestionsMinimumDistance: 2,
+	}
+	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newVersion())
+	return root
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what the scripts print into their wanted files")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mcpgen": main})
+}
+
+// TestScripts runs the built command as a user does, in scratch modules outside the tree, and
+// compares its exact output. The scripts are testdata/script/*.txtar.
+func TestScripts(t *testing.T) {
+	root := repository(t)
+	proxy := newProxy(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join(root, "testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB", "GOPRIVATE", "GOTOOLCHAIN"} {
+				env.Setenv(name, goEnv(t, name))
+			}
+			env.Setenv("REPOSITORY", root)
+			env.Setenv("UNPUBLISHED", proxy)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"module":  module,
+			"replace": replace,
+		},
+	})
+}
+
+// module writes a go.mod and a go.sum for a scratch module that uses this checkout:
+//
+//	module example.com/inventory [dir]
+func module(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: module path [dir]")
+	}
+	dir := ts.MkAbs(".")
+	if len(args) == 2 {
+		dir = ts.MkAbs(args[1])
+	}
+	ts.Check(writeModule(ts.Getenv("REPOSITORY"), args[0], dir))
+}
+
+// replace edits a file as an author would:
+//
+//	replace file old new
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace file old new")
+	}
+	unquote := strings.NewReplacer(`\n`, "\n", `\t`, "\t")
+	old, with := unquote.Replace(args[1]), unquote.Replace(args[2])
+	text := ts.ReadFile(args[0])
+	if strings.Count(text, old) != 1 {
+		ts.Fatalf("%s holds %q %d times, not once", args[0], old, strings.Count(text, old))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, old, with, 1)), 0o666))
+}

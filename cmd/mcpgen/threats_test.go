@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	threatLine = regexp.MustCompile(`^(\d+)\. `)
+	testName   = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`")
+)
+
+// TestThreatsNameTheirTests holds SECURITY.md to its word: every numbered line names tests, and
+// every named test is there.
+func TestThreatsNameTheirTests(t *testing.T) {
+	root := repository(t)
+	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := testsOf(t, root)
+	owned := 0
+	for _, line := range items(string(text)) {
+		number := threatLine.FindStringSubmatch(line)[1]
+		named := testName.FindAllStringSubmatch(line, -1)
+		if len(named) == 0 && !strings.Contains(line, "Not served yet") {
+			t.Errorf("line %s names no test", number)
+		}
+		for _, n := range named {
+			if !tests[n[1]] {
+				t.Errorf("line %s names %s, which does not exist", number, n[1])
+			}
+		}
+		if len(named) > 0 {
+			owned++
+		}
+	}
+	const mainJob = 21 // lines 1 to 4, 6 to 20, 23 and 29 of the threat list
+	if owned < mainJob {
+		t.Errorf("%d lines name tests, want at least %d", owned, mainJob)
+	}
+}
+
+// items are the numbered items of a Markdown text, each on one line.
+func items(text string) []string {
+	var all []string
+	open := false
+	for _, line := range strings.Split(text, "\n") {
+		switch {
+		case threatLine.MatchString(line):
+			all, open = append(all, line), true
+		case open && strings.HasPrefix(line, "   "):
+			all[len(all)-1] += " " + strings.TrimSpace(line)
+		default:
+			open = false
+		}
+	}
+	return all
+}
+
+func testsOf(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	cmd := exec.Command("git", "grep", "-hoE", `^func (Test|Fuzz)[A-Za-z0-9_]+`, "--", "*_test.go")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	tests := map[string]bool{}
+	for _, line := range strings.Fields(string(out)) {
+		tests[line] = true
+	}
+	return tests
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/mcpgen/mcpgen"
+
+// mayImport are the imports within this module, by package, tests left aside. "…/..." allows a
+// package and all below it. A package that is not here fails: a new room needs its walls.
+var mayImport = map[string][]string{
+	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/emit", "generator/model"},
+
+	"generator":               {"generator/..."},
+	"generator/model":         {},
+	"generator/diag":          {"generator/model"},
+	"generator/directive":     {"generator/diag", "generator/model"},
+	"generator/load":          {"generator/diag", "generator/directive", "generator/model", "generator/schema"},
+	"generator/load/loadtest": {"generator/load"},
+	"generator/schema":        {},
+	"generator/spell":         {"generator/model"},
+	"generator/guard":         {"generator/model", "generator/spell"},
+	"generator/fresh":         {"generator/model"},
+	"generator/scan":          {"generator/diag", "generator/directive", "generator/guard", "generator/load", "generator/model", "generator/schema", "generator/spell"},
+	"generator/check":         {"generator/diag", "generator/model"},
+	"generator/emit":          {"generator/diag", "generator/fresh", "generator/model"},
+	"generator/commit":        {"generator/emit"},
+
+	"runtime":                  {"runtime/access", "runtime/audit", "runtime/decode", "runtime/identity"},
+	"runtime/access":           {},
+	"runtime/audit":            {"runtime/access"},
+	"runtime/decode":           {},
+	"runtime/decode/validator": {"runtime/decode"},
+	"runtime/identity":         {"runtime/access"},
+}
+
+// outside are the modules a package may link besides the standard library and go-sdk with its
+// own dependencies. What is not here may link neither.
+var outside = map[string]struct {
+	sdk     bool
+	modules []string
+}{
+	"runtime":                  {sdk: true},
+	"runtime/audit":            {},
+	"runtime/access":           {},
+	"runtime/decode":           {},
+	"runtime/identity":         {},
+	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
+}
+
+func TestWallsBetweenPackages(t *testing.T) {
+	for _, p := range packagesOf(t, "-e", "./cmd/...", "./generator/...", "./runtime/...") {
+		name := strings.TrimPrefix(p.ImportPath, modulePath+"/")
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("package %s has no walls: say in mayImport what it may import", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			own, inside := strings.CutPrefix(imported, modulePath+"/")
+			if inside && !slices.ContainsFunc(allowed, func(a string) bool { return within(own, a) }) {
+				t.Errorf("%s imports %s", name, own)
+			}
+		}
+		if strings.HasPrefix(name, "generator") || strings.HasPrefix(name, "runtime") {
+			other := "runtime"
+			if strings.HasPrefix(name, "runtime") {
+				other = "generator"
+			}
+			for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+				if own, inside := strings.CutPrefix(imported, modulePath+"/"); inside && within(own, other+"/...") {
+					t.Errorf("a test of %s imports %s", name, own)
+				}
+			}
+		}
+	}
+}
+
+func TestWallsToTheOutside(t *testing.T) {
+	sdk := map[string]bool{}
+	for _, p := range packagesOf(t, "-deps", "github.com/modelcontextprotocol/go-sdk/...") {
+		if p.Module != nil {
+			sdk[p.Module.Path] = true
+		}
+	}
+	for name, may := range outside {
+		for _, p := range packagesOf(t, "-deps", "./"+name) {
+			if p.Standard || p.Module.Path == modulePath || may.sdk && sdk[p.Module.Path] || slices.Contains(may.modules, p.Module.Path) {
+				continue
+			}
+			t.Errorf("%s links %s", name, p.ImportPath)
+		}
+	}
+}
+
+// within reports whether a package is the allowed one, or below an allowed "x/...".
+func within(name, allowed string) bool {
+	prefix, below := strings.CutSuffix(allowed, "/...")
+	return name == prefix || below && strings.HasPrefix(name, prefix+"/")
+}
+
+type listed struct {
+	ImportPath                         string
+	Standard                           bool
+	Imports, TestImports, XTestImports []string
+	Module                             *struct{ Path string }
+}
+
+func packagesOf(t *testing.T, args ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports,Module"}, args...)...)
+	cmd.Dir = repository(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	var all []listed
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}

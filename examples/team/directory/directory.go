@@ -1,0 +1,121 @@
+// Package directory is a team directory kept in a SQLite file, served as MCP tools.
+//
+//mcp:server name=team version=1.0.0 title="Team directory"
+//mcp:roles Viewer < Member < Manager < Admin
+package directory
+
+//go:generate go tool mcpgen
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Directory answers the calls. Its methods are safe for concurrent use.
+type Directory struct {
+	team string
+	db   *sql.DB
+}
+
+// ErrUnknownPerson says that no entry has the number asked for.
+var ErrUnknownPerson = errors.New("no such person")
+
+// GetByID returns one person.
+//
+//mcp:tool authenticated readonly
+//mcp:param id description="The number of the entry." minimum=1
+func (d *Directory) GetByID(ctx context.Context, id int64) (Person, error) {
+	row := d.db.QueryRowContext(ctx, selectPeople+" WHERE id = ?", id)
+	return scanPerson(row)
+}
+
+// GetAll returns everybody, in the order of names.
+//
+//mcp:tool authenticated readonly
+func (d *Directory) GetAll(ctx context.Context) ([]Person, error) {
+	rows, err := d.db.QueryContext(ctx, selectPeople+" ORDER BY name, id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var people []Person
+	for rows.Next() {
+		p, err := scanPerson(rows)
+		if err != nil {
+			return nil, err
+		}
+		people = append(people, p)
+	}
+	return people, rows.Err()
+}
+
+// Create adds a person.
+//
+//mcp:tool minrole=Member destructive=false
+//mcp:limit timeout=5s
+func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
+	p := Person{Name: in.Name, Email: in.Email, Rank: RankMember, Joined: time.Now().UTC().Truncate(time.Second)}
+	res, err := d.db.ExecContext(ctx,
+		"INSERT INTO people (name, email, rank, joined) VALUES (?, ?, ?, ?)",
+		p.Name, p.Email, p.Rank, p.Joined.Format(time.RFC3339))
+	if err != nil {
+		return Person{}, err
+	}
+	p.ID, err = res.LastInsertId()
+	return p, err
+}
+
+// Update changes the name or the address of a person.
+//
+//mcp:tool minrole=Manager idempotent
+//mcp:limit timeout=5s
+func (d *Directory) Update(ctx context.Context, in Change) (Person, error) {
+	row := d.db.QueryRowContext(ctx,
+		"UPDATE people SET name = coalesce(?, name), email = coalesce(?, email) WHERE id = ? RETURNING "+columns,
+		in.Name, in.Email, in.ID)
+	return scanPerson(row)
+}
+
+// PromoteToManager makes a member a manager.
+//
+//mcp:tool minrole=Admin idempotent
+//mcp:param id description="The number of the entry." minimum=1
+func (d *Directory) PromoteToManager(ctx context.Context, id int64) (Person, error) {
+	row := d.db.QueryRowContext(ctx,
+		"UPDATE people SET rank = ? WHERE id = ? RETURNING "+columns, RankManager, id)
+	return scanPerson(row)
+}
+
+// GetPublicInfo tells what anybody may know about the team.
+//
+//mcp:tool public readonly
+func (d *Directory) GetPublicInfo(ctx context.Context) (PublicInfo, error) {
+	info := PublicInfo{Team: d.team}
+	err := d.db.QueryRowContext(ctx, "SELECT count(*) FROM people").Scan(&info.People)
+	return info, err
+}
+
+const (
+	columns      = "id, name, email, rank, joined"
+	selectPeople = "SELECT " + columns + " FROM people"
+)
+
+// scanPerson reads one row of columns.
+func scanPerson(row interface{ Scan(...any) error }) (Person, error) {
+	var p Person
+	var joined string
+	if err := row.Scan(&p.ID, &p.Name, &p.Email, &p.Rank, &joined); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrUnknownPerson
+		}
+		return Person{}, err
+	}
+	var err error
+	if p.Joined, err = time.Parse(time.RFC3339, joined); err != nil {
+		return Person{}, fmt.Errorf("person %d: %w", p.ID, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,103 @@
+// Command team serves a team directory: over HTTP to users with tokens, or over stdio.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/mcpgen/mcpgen/examples/team/directory"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "team:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("team", flag.ContinueOnError)
+	addr := flags.String("addr", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
+	file := flags.String("db", "team.db", "SQLite `file` of the directory")
+	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
+	anonymous := flags.Bool("anonymous", false, "admit callers without a token to the public tools")
+	stdio := flags.String("stdio", "", "serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
+	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+
+	level := slog.LevelInfo
+	if *verbose {
+		level = slog.LevelDebug
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+
+	dir, err := directory.Open(ctx, "Orange", *file)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+
+	options := runtime.Options{
+		Identity:  identity.Static(tokens()),
+		Audit:     audit.Slog(logger),
+		Anonymous: *anonymous,
+		Logger:    logger,
+	}
+	switch *denial {
+	case "conceal":
+		options.Denial = access.Conceal
+	case "forbid":
+		options.Denial = access.Forbid
+	default:
+		return fmt.Errorf("-denial %s: want conceal or forbid", *denial)
+	}
+	server, err := runtime.New(options, directory.Toolset(dir))
+	if err != nil {
+		return err
+	}
+	if *stdio != "" {
+		user, ok := users[*stdio]
+		if !ok && *stdio != "nobody" {
+			return fmt.Errorf("-stdio %s: no such user", *stdio)
+		}
+		return server.RunStdio(ctx, user)
+	}
+	return serve(ctx, server, *addr)
+}
+
+// serve answers HTTP until ctx ends, and then lets running calls finish.
+func serve(ctx context.Context, server *runtime.Server, addr string) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("serving http://%s/mcp\n", listener.Addr())
+	web := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- web.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(server.Shutdown(grace), web.Shutdown(grace))
+}

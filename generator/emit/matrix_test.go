@@ -1,0 +1,151 @@
+package emit
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// everyRule is a service with each kind of rule.
+func everyRule(own bool) model.Service {
+	tool := func(name string, a model.Access) model.Tool { return model.Tool{Name: name, Access: a} }
+	s := model.Service{
+		Package: "m/p", Name: "p", Server: model.Server{Name: "desk"},
+		Roles: model.Roles{Names: []string{"Guest", "Clerk"}, Own: own},
+		Tools: []model.Tool{
+			tool("a_public", model.Access{Public: true}),
+			tool("b_authenticated", model.Access{Authenticated: true}),
+			tool("c_scope", model.Access{Scopes: []string{"x:r", "x:w"}}),
+			tool("d_permission", model.Access{Permission: "app.view_x", Action: "view"}),
+			tool("e_lowest", model.Access{MinRole: model.Lowest}),
+			tool("f_highest", model.Access{MinRole: model.Highest}),
+			tool("g_nothing", model.Access{}),
+		},
+	}
+	if own {
+		s.Tools = append(s.Tools, tool("h_guest", model.Access{MinRole: "Guest"}),
+			tool("i_clerk", model.Access{MinRole: "Clerk", Scopes: []string{"x:r"}, Permission: "app.view_x"}),
+			tool("j_unknown", model.Access{MinRole: "Boss"}))
+	}
+	return s
+}
+
+func TestMatrixShowsWhoMayUseWhat(t *testing.T) {
+	got := Matrix([]model.Service{everyRule(true), everyRule(false)})
+	want := `desk (m/p)
+tool             anonymous  no role  Guest  Clerk  and needs
+a_public         yes        yes      yes    yes
+b_authenticated  -          yes      yes    yes
+c_scope          -          yes      yes    yes    scope x:r, scope x:w
+d_permission     -          yes      yes    yes    permission app.view_x (enforced only with PermissionAware)
+e_lowest         -          -        yes    yes
+f_highest        -          -        -      yes
+g_nothing        -          -        -      -
+h_guest          -          -        yes    yes
+i_clerk          -          -        -      yes    scope x:r, permission app.view_x (enforced only with PermissionAware)
+j_unknown        -          -        -      -
+
+desk (m/p)
+tool             anonymous  no role  lowest role  highest role  and needs
+a_public         yes        yes      yes          yes
+b_authenticated  -          yes      yes          yes
+c_scope          -          yes      yes          yes           scope x:r, scope x:w
+d_permission     -          yes      yes          yes           permission app.view_x (enforced only with PermissionAware)
+e_lowest         -          -        yes          yes
+f_highest        -          -        -            yes
+g_nothing        -          -        -            -
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if Matrix(nil) != "" {
+		t.Error("no services have a matrix")
+	}
+}
+
+func TestAccessIsSaidInWords(t *testing.T) {
+	for _, tc := range []struct {
+		tool model.Tool
+		want string
+	}{
+		{model.Tool{Access: model.Access{Public: true}}, "public; everybody may call it, anonymous callers included."},
+		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"}, "needs an authenticated caller. Others are told what they lack."},
+		{model.Tool{Access: model.Access{MinRole: "Clerk"}, Denial: "conceal"}, "needs role Clerk or higher. To others it does not exist."},
+		{model.Tool{Access: model.Access{MinRole: "lowest"}}, "needs the server's lowest role or more."},
+		{model.Tool{Access: model.Access{Scopes: []string{"a", "b"}}}, "needs scope `a` and scope `b`."},
+		{model.Tool{Access: model.Access{MinRole: "Clerk", Scopes: []string{"a"}, Permission: "x.y", Constrained: true}},
+			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with PermissionAware), object constraints honoured."},
+		{model.Tool{}, "nobody may call it."},
+	} {
+		if got := accessWords(tc.tool); got != tc.want {
+			t.Errorf("%+v: %s", tc.tool.Access, got)
+		}
+	}
+}
+
+func TestHintsAreSaidInWords(t *testing.T) {
+	all := model.Hints{ReadOnly: no(), Destructive: yes(), Idempotent: no(), OpenWorld: yes()}
+	if got, want := hintWords(all), "changes something, may destroy, has a further effect when repeated, reaches out to the world"; got != want {
+		t.Errorf("got %s", got)
+	}
+	all = model.Hints{ReadOnly: yes(), Destructive: no(), Idempotent: yes(), OpenWorld: no()}
+	if got, want := hintWords(all), "changes nothing, destroys nothing, may be repeated without further effect, stays within this system"; got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTypesAreSaidInWords(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"string"}`:                                                  "string",
+		`{"type":"string","format":"uri"}`:                                   "string (uri)",
+		`{"type":"integer","minimum":1,"maximum":9}`:                         "integer from 1 to 9",
+		`{"type":"number","exclusiveMinimum":0}`:                             "number above 0",
+		`{"type":"number","exclusiveMaximum":1.5}`:                           "number below 1.5",
+		`{"type":"number"}`:                                                  "number",
+		`{"type":"boolean"}`:                                                 "boolean",
+		`{"type":"array"}`:                                                   "array",
+		`{"type":"array","items":{"type":"integer"}}`:                        "array of integer",
+		`{"type":"object"}`:                                                  "object",
+		`{"type":"object","additionalProperties":{"type":"string"}}`:         "object of string",
+		`{"$ref":"#/$defs/Node"}`:                                            "`Node`",
+		`{"enum":["a","<",1,null]}`:                                          "one of `\"a\"`, `\"<\"`, `1`, `null`",
+		`{"const":"x"}`:                                                      "always `\"x\"`",
+		`{"oneOf":[{"type":"string"},{"type":"integer"},{"type":"string"}]}`: "string or integer",
+		`{"anyOf":[{"type":"string"},{"type":"null"}]}`:                      "string or null",
+		`{}`:                       "any value",
+		`{"enum":["` + "`" + `"]}`: "one of `` \"`\" ``",
+	} {
+		if got := typeWords(schemaOf(schema)); got != want {
+			t.Errorf("%s: %s, want %s", schema, got, want)
+		}
+	}
+	if got := typeWords(nil); got != "any value" {
+		t.Errorf("no schema: %s", got)
+	}
+	if got := value(func() {}); !strings.HasPrefix(got, "0x") {
+		t.Errorf("what is no JSON: %s", got)
+	}
+}
+
+func TestResultsAreSaidInWords(t *testing.T) {
+	for _, tc := range []struct {
+		out  model.Output
+		want string
+	}{
+		{model.Output{}, "The result is empty."},
+		{model.Output{Kind: model.ObjectOutput}, "The result may be anything."},
+		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object"}`)}, "The result is an object."},
+		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"string"}}}`)}, "The result is an object with `a` (string)."},
+		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array"}}}`)}, "The result is an object whose `result` is an array."},
+		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"string"}}}`)}, "The result is an object whose `result` is a string."},
+		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"enum":[1,2]}}}`)}, "The result is an object whose `result` is one of `1`, `2`."},
+		{model.Output{Kind: model.WrappedOutput, Schema: &jsonschema.Schema{Type: "object"}}, "The result is an object whose `result` is any value."},
+	} {
+		if got := resultWords(tc.out); got != tc.want {
+			t.Errorf("got %s, want %s", got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package emit
+
+import (
+	"bytes"
+	"errors"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+func TestNamesClashWithNothing(t *testing.T) {
+	n := newNames([]string{"viewer", "mcpViewer", "Table"})
+	for _, tc := range []struct{ want, got string }{
+		{"table", "table"},
+		{"table", "mcpTable"},
+		{"table", "mcpTable2"},
+		{"table", "mcpTable3"},
+		{"viewer", "mcpViewer2"},
+		{"default", "mcpDefault"},
+		{"string", "mcpString"},
+		{"any", "mcpAny"},
+		{"init", "mcpInit"},
+		{"read-only", "readOnly"},
+		{"-x.y z", "xYZ"},
+		{"2fa", "_2fa"},
+		{"größe", "größe"},
+		{"--", "mcp_"},
+	} {
+		if got := n.pick(tc.want); got != tc.got {
+			t.Errorf("for %q: %s, want %s", tc.want, got, tc.got)
+		}
+	}
+	if got := n.pickTest("Table"); got != "Table2" {
+		t.Errorf("a test is called %s", got)
+	}
+}
+
+func TestLowerFirstLowersTheFirstWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"Viewer": "viewer", "DBAdmin": "dbAdmin", "SRE": "sre", "A": "a", "DepotManager": "depotManager", "x": "x", "ÄB": "äb", "HTTP2Admin": "http2Admin", "": "",
+	} {
+		if got := lowerFirst(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestStringsSurvive(t *testing.T) {
+	for _, s := range []string{"", "plain", "with `one`", "``", "`", "line\nline\n", "\n", "\r\n", "\x00", "\ufeff", "\xff", `back\slash`, "tab\t", "é✓"} {
+		for name, source := range map[string]string{"raw": raw(s).GoString(), "quoted": quoted(s).GoString()} {
+			var got strings.Builder
+			for _, part := range pieces(t, source) {
+				text, err := strconv.Unquote(part)
+				if err != nil {
+					t.Fatalf("%s of %q: %v in %s", name, s, err, source)
+				}
+				got.WriteString(text)
+			}
+			if got.String() != s {
+				t.Errorf("%s of %q is %s", name, s, source)
+			}
+		}
+	}
+}
+
+// pieces are the literals of a sum of strings.
+func pieces(t *testing.T, source string) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	e, err := parser.ParseExprFrom(files, "", source, 0)
+	if err != nil {
+		t.Fatalf("%v in %s", err, source)
+	}
+	return literals(e)
+}
+
+func TestDurationsAreInTheLargestUnit(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		time.Second: "time.Second", 30 * time.Second: "30 * time.Second", 90 * time.Second: "90 * time.Second",
+		2 * time.Minute: "2 * time.Minute", time.Hour: "time.Hour", 1500 * time.Millisecond: "1500 * time.Millisecond",
+		7 * time.Microsecond: "7 * time.Microsecond", 1001: "1001 * time.Nanosecond", 0: "0 * time.Nanosecond",
+	} {
+		if got := duration(d).GoString(); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestPlainHTMLUndoesWhatEncodingJSONEscapes(t *testing.T) {
+	for in, want := range map[string]string{
+		`"\u003cb\u003e \u0026"`: `"<b> &"`,
+		`"\\u003c"`:              `"\\u003c"`,
+		`"\\\u003c"`:             `"\\<"`,
+		`"\u2028 \n \u00e9"`:     `"\u2028 \n \u00e9"`,
+		`"\""`:                   `"\""`,
+	} {
+		if got := string(plainHTML([]byte(in))); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestOneTypeHasOneSchemaAndOneDecoder(t *testing.T) {
+	tool := func(name string, in model.Input, out model.Output) model.Tool {
+		return model.Tool{Name: name, Const: "Tool" + name, Handler: model.Handler{Name: "H" + name}, Input: in, Output: out}
+	}
+	word := schemaOf(`{"type":"object","properties":{"w":{"type":"string","minLength":1}}}`)
+	shape := schemaOf(`{"type":"object","properties":{"w":{"type":"string"}}}`)
+	in := model.Input{Kind: model.StructInput, Type: here("Word"), Name: "word", Schema: word}
+	out := model.Output{Kind: model.ObjectOutput, Type: here("Word"), Name: "word", Schema: shape}
+	nameless := model.Input{Kind: model.StructInput, Type: here("map[string]int"), Schema: word}
+	p, err := newPlan(model.Service{Name: "p", Tools: []model.Tool{
+		tool("A", in, out), tool("B", in, out), tool("C", model.Input{}, model.Output{Kind: model.ObjectOutput, Type: here("Word"), Name: "word", Schema: word}),
+		tool("D", model.Input{}, model.Output{}),
+		tool("E", nameless, model.Output{Kind: model.ObjectOutput, Schema: shape}),
+		tool("F", model.Input{Kind: model.StructInput, Type: here("Other"), Name: "word", Schema: word}, model.Output{Kind: model.ObjectOutput, Name: "any"}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type names struct{ in, out, decoder string }
+	for tool, want := range map[string]names{
+		"A": {"wordSchema", "wordResultSchema", "decodeWord"},
+		"B": {"wordSchema", "wordResultSchema", "decodeWord"},
+		"C": {"noInputSchema", "wordSchema", "decodeNoInput"},
+		"D": {"noInputSchema", "", "decodeNoInput"},
+		"E": {"heInputSchema", "heOutputSchema", "decodeHeInput"},
+		"F": {"wordSchema", "", "mcpDecodeWord"},
+	} {
+		if got := (names{p.schemas.inputs[tool], p.schemas.outputs[tool], p.decoders.of[tool]}); got != want {
+			t.Errorf("%s has %+v, want %+v", tool, got, want)
+		}
+	}
+}
+
+func TestASchemaThatCannotBeMarshalledIsAnError(t *testing.T) {
+	bad := &jsonschema.Schema{Default: func() {}}
+	for _, tool := range []model.Tool{
+		{Name: "t", Input: model.Input{Kind: model.StructInput, Schema: bad}},
+		{Name: "t", Output: model.Output{Kind: model.ObjectOutput, Schema: bad}},
+	} {
+		_, err := Files(model.Service{Package: "m/p", Name: "p", Tools: []model.Tool{tool}}, Present{})
+		if err == nil || !strings.Contains(err.Error(), "package m/p: ") || !strings.Contains(err.Error(), "put schema of tool t: ") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestCodeThatDoesNotParseIsAnError(t *testing.T) {
+	s := model.Service{Package: "m/p", Name: "p", Guards: []model.Guard{{Kind: model.TypeGuard, Subject: here("}{"), Want: here("int")}}}
+	if _, err := Files(s, Present{}); err == nil || !strings.Contains(err.Error(), "package m/p: mcp_gen.go: ") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAPackageThatServesNothingStillCompiles(t *testing.T) {
+	files, err := Files(model.Service{Package: "m/p", Name: "p", Server: model.Server{Name: "p"}}, Present{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file.Path, ".go") {
+			if _, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Content, 0); err != nil {
+				t.Errorf("%v\n%s", err, file.Content)
+			}
+		}
+	}
+}
+
+func TestOutputIsTheSameEveryTime(t *testing.T) {
+	for _, tc := range testCases() {
+		first, err := Files(tc.service, Present{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			again, err := Files(tc.service, Present{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range first {
+				if first[i].Path != again[i].Path || !bytes.Equal(first[i].Content, again[i].Content) {
+					t.Fatalf("%s of %s differs from run to run", first[i].Path, tc.name)
+				}
+			}
+		}
+	}
+}
+
+func TestPoisonCarriesEveryDiagnostic(t *testing.T) {
+	file := Poison("/src/inventory", "inventory", diag.List{
+		{Code: "MCP001", Pos: model.Position{File: "/src/inventory/devices.go", Line: 42, Col: 1}, Message: "handler X has no //mcp:tool directive", Suggestion: "write //mcp:tool or //mcp:ignore"},
+		{Pos: model.Position{File: "/src/types/t.go"}, Message: "say \"no\" to `this`\nor that"},
+		{Pos: model.Position{File: "relative.go", Line: 3}, Message: "odd"},
+		{Message: "somewhere"},
+	})
+	if file.Path != "/src/inventory/aa_mcp_error.go" {
+		t.Errorf("it stands at %s", file.Path)
+	}
+	want := `// Code generated by mcpgen; DO NOT EDIT.
+// It goes away when mcpgen has run without an error.
+
+package inventory
+
+var _ int = "mcpgen: devices.go:42: handler X has no //mcp:tool directive (MCP001); write //mcp:tool or //mcp:ignore"
+var _ int = "mcpgen: ../types/t.go: say \"no\" to ` + "`this`" + `\nor that"
+var _ int = "mcpgen: relative.go:3: odd"
+var _ int = "mcpgen: somewhere"
+`
+	if string(file.Content) != want {
+		t.Errorf("got\n%s", file.Content)
+	}
+	if formatted, err := format.Source(file.Content); err != nil || !bytes.Equal(formatted, file.Content) {
+		t.Errorf("gofmt changes it: %v", err)
+	}
+}
+
+func TestGoBuildPrintsThePoison(t *testing.T) {
+	scratch := newScratch(t)
+	dir := scratch + "/lent"
+	copyAll(t, "testdata/lent", dir)
+	long := strings.Repeat("long ", 100)
+	poison := Poison(dir, "lent", diag.List{{Code: "MCP007", Pos: model.Position{File: dir + "/lent.go", Line: 9}, Message: long + "end"}})
+	write(t, poison.Path, poison.Content)
+	for _, command := range []string{"build", "vet", "test"} {
+		out, err := goCommand(t, scratch, command, "./lent")
+		if err == nil || !strings.Contains(out, "mcpgen: lent.go:9: "+long+"end (MCP007)") {
+			t.Errorf("go %s: %v\n%s", command, err, out)
+		}
+	}
+}
+
+func TestDocsStandBetweenMarkers(t *testing.T) {
+	part := func(text string) string { return beginMarker + "\n\n" + text + "\n\n" + endMarker + "\n" }
+	for _, tc := range []struct{ name, doc, want, without string }{
+		{"no file", "", part("new"), ""},
+		{"a file of ours", part("old"), part("new"), ""},
+		{"other text around", "# Mine\n\n" + part("old") + "\nAfter.\n", "# Mine\n\n" + part("new") + "\nAfter.\n", "# Mine\n\nAfter.\n"},
+		{"other text before", "# Mine\n\n" + part("old"), "# Mine\n\n" + part("new"), "# Mine\n"},
+		{"other text after", part("old") + "\nAfter.\n", part("new") + "\nAfter.\n", "After.\n"},
+		{"other text alone", "# Mine\n", "# Mine\n\n" + part("new"), "# Mine\n"},
+		{"other text without a line end", "# Mine", "# Mine\n\n" + part("new"), "# Mine\n"},
+		{"carriage returns", "# Mine\r\n\r\n" + strings.ReplaceAll(part("old"), "\n", "\r\n") + "After.\r\n", "# Mine\r\n\r\n" + part("new") + "After.\r\n", "# Mine\n\nAfter.\r\n"},
+		{"markers spoken of", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n\n" + part("new"), "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n"},
+		{"a begin marker of another wording", "<!-- mcpgen:begin -->\nold\n<!-- mcpgen:end -->", part("new"), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := merge([]byte(tc.doc), "new\n\n")
+			if err != nil || string(got) != tc.want {
+				t.Errorf("merged: %q, %v", got, err)
+			}
+			again, err := merge(got, "new")
+			if err != nil || !bytes.Equal(again, got) {
+				t.Errorf("merged again: %q, %v", again, err)
+			}
+			rest, err := WithoutDocs(got)
+			if err != nil || string(rest) != tc.without || (rest == nil) != (tc.without == "") {
+				t.Errorf("taken out: %q, %v", rest, err)
+			}
+			if kept, err := WithoutDocs(rest); err != nil || !bytes.Equal(kept, rest) {
+				t.Errorf("taken out of what is without: %q, %v", kept, err)
+			}
+		})
+	}
+}
+
+func TestMarkersThatDoNotMatchAreLeftAlone(t *testing.T) {
+	for _, doc := range []string{
+		"<!-- mcpgen:begin -->\ntext", "text\n<!-- mcpgen:end -->", "<!-- mcpgen:end -->\n<!-- mcpgen:begin -->",
+		"<!-- mcpgen:begin -->\n<!-- mcpgen:begin -->\n<!-- mcpgen:end -->", "<!-- mcpgen:begin -->\n<!-- mcpgen:end -->\n<!-- mcpgen:end -->",
+	} {
+		if _, err := WithoutDocs([]byte(doc)); !errors.Is(err, ErrMarkers) {
+			t.Errorf("%q: %v", doc, err)
+		}
+		_, err := Files(model.Service{Package: "m/p", Name: "p"}, Present{Docs: []byte(doc)})
+		if !errors.Is(err, ErrMarkers) || !strings.HasPrefix(err.Error(), "package m/p: MCP.md: ") {
+			t.Errorf("%q: %v", doc, err)
+		}
+	}
+}
+
+func TestAnAuthorsTextIsNoMarkup(t *testing.T) {
+	in := "# no heading\n<b> and <!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code <!-- x -->   \nplain\n"
+	want := "\\# no heading\n\\<b> and \\<!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code <!-- x -->\nplain"
+	if got := prose(in); got != want {
+		t.Errorf("got %q", got)
+	}
+	tool := model.Tool{Name: "t", Const: "ToolT", Description: in, Handler: model.Handler{Name: "T"}}
+	files, err := Files(model.Service{Package: "m/p", Name: "p", Tools: []model.Tool{tool}}, Present{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if merged, err := merge(files[0].Content, "new"); err != nil || string(merged) != beginMarker+"\n\nnew\n\n"+endMarker+"\n" {
+		t.Errorf("the next run makes %q, %v", merged, err)
+	}
+}
+
+// literals are the string literals of an expression, in order.
+func literals(e ast.Expr) []string {
+	var found []string
+	ast.Inspect(e, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok {
+			found = append(found, literal.Value)
+		}
+		return true
+	})
+	return found
+}

@@ -1,0 +1,61 @@
+package generator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/load"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// leftover returns what a run without findings takes away: mended poison, and all that was
+// generated for a package whose last directive is gone. Of a document that holds other text
+// as well, the rest stays.
+func leftover(program *load.Program, services []model.Service) (rest []emit.File, remove []string, err error) {
+	for _, p := range program.Roots {
+		serves := slices.ContainsFunc(services, func(s model.Service) bool { return s.Dir == p.Dir })
+		for _, name := range p.Owned {
+			if !serves || name == load.PoisonFile {
+				remove = append(remove, filepath.Join(p.Dir, name))
+			}
+		}
+		if serves || !slices.Contains(p.Owned, load.GeneratedFile) {
+			continue
+		}
+		manifest := filepath.Join(p.Dir, emit.Manifest)
+		if text, err := present(manifest); err != nil {
+			return nil, nil, err
+		} else if bytes.HasPrefix(text, []byte("{\n  \"manifest\": ")) {
+			remove = append(remove, manifest)
+		}
+		docs := filepath.Join(p.Dir, emit.Docs)
+		text, err := present(docs)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch others, err := emit.WithoutDocs(text); {
+		case err != nil:
+			return nil, nil, fmt.Errorf("%s: %w", docs, err)
+		case text != nil && others == nil:
+			remove = append(remove, docs)
+		case !bytes.Equal(text, others):
+			rest = append(rest, emit.File{Path: docs, Content: others})
+		}
+	}
+	return rest, remove, nil
+}
+
+// present is the content of a file, nil where there is none.
+func present(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
