@@ -3,6 +3,7 @@ package commit
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -43,4 +44,31 @@ func TestNoWritePermission(t *testing.T) {
 	if held := tree(t, dir); len(held) != 0 {
 		t.Errorf("left behind: %q", held)
 	}
+}
+
+// TestAFileThatCannotBeWrittenWholeIsNotLeft lets the system cut a write short, as a full disk does: by
+// the limit on the size of files, which needs no disk of its own.
+func TestAFileThatCannotBeWrittenWholeIsNotLeft(t *testing.T) {
+	dir, files, remove := scene(t)
+	before := tree(t, dir)
+	signal.Ignore(syscall.SIGXFSZ) // the write then fails with EFBIG
+	defer signal.Reset(syscall.SIGXFSZ)
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	const enough = 7 // for two of the files, not for the third
+	files[2].Content = []byte("longer than that")
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: enough, Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Write(files, remove)
+	if restored := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); restored != nil {
+		t.Fatal(restored)
+	}
+	var where *Error
+	if !errors.Is(err, syscall.EFBIG) || !errors.As(err, &where) || where.Path != files[2].Path {
+		t.Errorf("the error is %v", err)
+	}
+	expect(t, "tree", tree(t, dir), before)
 }
