@@ -114,6 +114,9 @@ func (s *nameSet) add(name []byte) bool {
 			return false
 		}
 	}
+	if s.few == nil {
+		s.few = make([][]byte, 0, 8)
+	}
 	s.few = append(s.few, name)
 	if len(s.few) > manyNames {
 		s.many = make(map[string]struct{}, 4*manyNames)
