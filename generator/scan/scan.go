@@ -85,6 +85,7 @@ func (s *scanner) scan() {
 	s.hierarchy()
 	s.defaults()
 	s.tools()
+	s.service.Objects = s.walker.Objects()
 	s.receivers()
 	s.scope()
 	s.watch()
