@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -18,6 +19,8 @@ type bounded struct {
 	values   context.Context
 	record   *record // nil for none
 	deadline time.Time
+
+	abandoned atomic.Bool // nobody waits for the handler any more
 
 	mu    sync.Mutex
 	done  chan struct{} // made when somebody asks for it

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -72,7 +71,6 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 	}
 	defer call.end(context.Canceled)
 
-	var abandoned atomic.Bool
 	done := make(chan answer, 1)
 	go func() {
 		var a answer
@@ -86,7 +84,7 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 			if !returned {
 				a = crashed()
 			}
-			if abandoned.Load() {
+			if call.abandoned.Load() {
 				s.log.WarnContext(ctx, "a handler returned after its call was answered", "tool", t.Name,
 					"request_id", rec.requestID, "after", time.Since(rec.started))
 			}
@@ -112,7 +110,7 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 		return s.settle(call, t, a)
 	case <-wait.C:
 	}
-	abandoned.Store(true)
+	call.abandoned.Store(true)
 	s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
 		slog.String("tool", t.Name), slog.String("request_id", rec.requestID), slog.Duration("timeout", t.Timeout))
 	return s.settle(call, t, answer{failure: call.Err(), outcome: audit.Failed})

@@ -244,7 +244,10 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 			return nil, audit.Invalid, &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: err.Error()}
 		}
 	}
-	res, err := g.inner(ctx, "tools/call", &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra})
+	if params != req.Params {
+		req = &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra}
+	}
+	res, err := g.inner(ctx, "tools/call", req)
 	status := rec.outcome
 	if !rec.reached {
 		// Middleware answered, or a tool of an adopted server.

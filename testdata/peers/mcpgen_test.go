@@ -87,7 +87,7 @@ func guardedChain(t testing.TB, toolset runtime.Toolset) func(string, json.RawMe
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(res)
+		return bytesOf(res)
 	}
 }
 

@@ -41,6 +41,15 @@ var callParams = json.RawMessage(`{"name":"` + toolName + `","arguments":` + str
 // wrong are arguments that break every one of the five limits.
 var wrongParams = json.RawMessage(`{"name":"` + toolName + `","arguments":{"parcel":"x","depot":5000,"weight":-1,"speed":"idle","labels":["a","a"]}}`)
 
+// bytesOf is a result's bytes as it makes them itself. What json.Marshal adds to that, a second
+// reading of the bytes, is left to the wire, for all peers alike.
+func bytesOf(res any) ([]byte, error) {
+	if m, ok := res.(json.Marshaler); ok {
+		return m.MarshalJSON()
+	}
+	return json.Marshal(res)
+}
+
 // checkAnswer fails where bytes are not the answer of a call that went well.
 func checkAnswer(t testing.TB, body []byte) {
 	t.Helper()

@@ -186,6 +186,6 @@ func bareChain(t testing.TB, server *mcp.Server) func(string, json.RawMessage) (
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(res)
+		return bytesOf(res)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/decode/validator"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 const _ = runtime.Contract1_RunGoGenerate
@@ -49,7 +49,7 @@ func Toolset() runtime.Toolset {
 				Output:      receiptSchema,
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decodeBooking(call.Arguments)
+					in, err := decode.Arguments(call.Arguments, decodeBooking)
 					if err != nil {
 						return runtime.Result{}, err
 					}
@@ -60,9 +60,31 @@ func Toolset() runtime.Toolset {
 	})
 }
 
-// The decoders take what the schemas accept and nothing else.
+func decodeBooking(r *decode.Reader, v *Booking) {
+	o := r.Object(&bookingProperties)
+	for o.Next() {
+		switch o.Name {
+		case "parcel":
+			decode.String(r, &v.Parcel).MinLength(3).MaxLength(32).Match(&pattern1)
+		case "depot":
+			decode.Int(r, &v.Depot, 1, 4094)
+		case "weight":
+			decode.Float(r, &v.Weight).Minimum("0").Maximum("1000")
+		case "speed":
+			decode.String(r, &v.Speed).OneOf("slow", "fast", "express")
+		case "labels":
+			decode.Slice(r, &v.Labels, func(r *decode.Reader, v *string) {
+				decode.String(r, v)
+			}).MinItems(1).MaxItems(8).Unique()
+		}
+	}
+}
+
+var bookingProperties = decode.Properties{Required: []string{"parcel", "depot", "weight", "speed", "labels"}}
+
+// The patterns of the schemas.
 var (
-	decodeBooking = validator.Decoder[Booking](bookingSchema)
+	pattern1 = decode.Pattern{Expr: `^[A-Z]+-[0-9]+$`}
 )
 
 // The schemas of what tools take and return.
