@@ -5,7 +5,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race examples fuzz cover
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race peers bench examples fuzz cover
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -21,7 +21,7 @@ test: ## run all tests
 	$(GO) test ./...
 
 ci: ## everything that must hold before a change lands
-	@for step in fmt vet staticcheck walls check examples demo race fuzz; do \
+	@for step in fmt vet staticcheck walls check examples peers demo race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step || { echo "== $$step failed"; exit 1; }; \
@@ -55,6 +55,12 @@ check: ## fail where generated files are stale or a handler is unannotated
 
 race: ## run all tests under the race detector
 	$(GO) test -race -timeout 12m ./...
+
+peers: ## vet and test the module that compares with other servers, without measuring
+	cd testdata/peers && $(GO) vet ./... && $(GO) test ./...
+
+bench: ## measure against other servers, in one run, and print the table of ratios
+	cd testdata/peers && $(GO) run ./table -o peers.out $(BENCHFLAGS)
 
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...

@@ -26,7 +26,8 @@ type record struct {
 	// What the dispatch closure found, for the audit. One message is one call, and its
 	// closure runs at most once at a time.
 	outcome audit.Status
-	reached bool // the dispatch closure of this server answered
+	reached bool   // the dispatch closure of this server answered
+	body    []byte // the structured content that it answered with; nil where that is not all of the answer
 }
 
 const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"
@@ -72,22 +73,4 @@ func Caller(ctx context.Context) (access.Principal, bool) {
 		return access.Principal{}, false
 	}
 	return r.principal, true
-}
-
-// handlerContext is what handlers get: the call's record, and no TokenInfo, since the one in
-// a session's context is its creator's.
-type handlerContext struct {
-	context.Context
-	record *record
-}
-
-func (c handlerContext) Value(key any) any {
-	if _, ok := key.(recordKey); ok {
-		return c.record
-	}
-	v := c.Context.Value(key)
-	if _, ok := v.(*auth.TokenInfo); ok {
-		return nil
-	}
-	return v
 }

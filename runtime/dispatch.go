@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -33,7 +32,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			s.log.ErrorContext(ctx, "a call reached a handler without a caller; refused", "tool", t.Name)
 			return nil, unknownTool(t.Name)
 		}
-		rec.reached = true
+		rec.reached, rec.body = true, nil
 		d := s.table.Decide(rec.principal, t.Name)
 		if rec.expired() {
 			d = access.Decision{}
@@ -56,62 +55,81 @@ type answer struct {
 	res     *mcp.CallToolResult
 	err     error // a JSON-RPC error that the handler chose to answer with
 	outcome audit.Status
-	failure error // what the handler returned, where it is not an answer
+	failure error  // what the handler returned, where it is not an answer
+	body    []byte // the structured content, where that is all of the answer
 }
+
+// crashed is the answer of a handler that did not return.
+func crashed() answer { return answer{outcome: audit.Crashed, res: errorResult("internal error")} }
 
 // run calls the handler in a goroutine of its own, so that the call is answered at its time
 // limit whether the handler heeds its context or not.
 func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) (*mcp.CallToolResult, audit.Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
-	defer cancel()
-	defer context.AfterFunc(s.closing, cancel)()
+	call := &bounded{values: ctx, record: rec, deadline: time.Now().Add(t.Timeout)}
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(call.deadline) {
+		call.deadline = earlier
+	}
+	defer call.end(context.Canceled)
 
-	var abandoned atomic.Bool
 	done := make(chan answer, 1)
 	go func() {
-		a := answer{outcome: audit.Crashed, res: errorResult("internal error")}
+		var a answer
+		returned := false
 		defer func() {
 			// Also reached by runtime.Goexit, which recover does not see.
 			if p := recover(); p != nil {
 				s.log.ErrorContext(ctx, "a handler panicked", "tool", t.Name, "request_id", rec.requestID,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				a = answer{outcome: audit.Crashed, res: errorResult("internal error")}
 			}
-			if abandoned.Load() {
+			if !returned {
+				a = crashed()
+			}
+			if call.abandoned.Load() {
 				s.log.WarnContext(ctx, "a handler returned after its call was answered", "tool", t.Name,
 					"request_id", rec.requestID, "after", time.Since(rec.started))
 			}
 			done <- a
 		}()
-		a = s.invoke(handlerContext{ctx, rec}, t, rec, req)
+		a = s.invoke(call, t, rec, req)
+		returned = true
 	}()
 
 	select {
 	case a := <-done:
-		return s.settle(ctx, t, a)
+		return s.settle(call, t, a)
+	case <-call.Done():
 	case <-ctx.Done():
+		call.end(ctx.Err())
+	case <-s.closing.Done():
+		call.end(context.Canceled)
 	}
 	wait := time.NewTimer(grace)
 	defer wait.Stop()
 	select {
 	case a := <-done:
-		return s.settle(ctx, t, a)
+		return s.settle(call, t, a)
 	case <-wait.C:
 	}
-	abandoned.Store(true)
+	call.abandoned.Store(true)
 	s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
 		slog.String("tool", t.Name), slog.String("request_id", rec.requestID), slog.Duration("timeout", t.Timeout))
-	return s.settle(ctx, t, answer{failure: ctx.Err(), outcome: audit.Failed})
+	return s.settle(call, t, answer{failure: call.Err(), outcome: audit.Failed})
 }
 
 // settle turns what came of a run into what the caller is told.
-func (s *Server) settle(ctx context.Context, t *tool, a answer) (*mcp.CallToolResult, audit.Status, error) {
-	switch {
-	case a.failure == nil:
+func (s *Server) settle(call *bounded, t *tool, a answer) (*mcp.CallToolResult, audit.Status, error) {
+	if a.failure == nil {
+		call.record.body = a.body
 		return a.res, a.outcome, a.err
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	}
+	// The handler may have kept an eye on the clock itself and be ahead of the context.
+	if !time.Now().Before(call.deadline) {
+		call.end(context.DeadlineExceeded)
+	}
+	switch ended := call.Err(); {
+	case errors.Is(ended, context.DeadlineExceeded):
 		return errorResult(fmt.Sprintf("timed out after %s", t.Timeout)), audit.Timeout, nil
-	case ctx.Err() != nil && errors.Is(a.failure, context.Canceled):
+	case ended != nil && errors.Is(a.failure, context.Canceled):
 		return errorResult("the call was cancelled"), audit.Failed, nil
 	}
 	return errorResult(a.failure.Error()), audit.Failed, nil
@@ -135,7 +153,7 @@ func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.Call
 		text := err.Error()
 		return answer{failure: handlerError{text, err}, outcome: audit.Failed}
 	}
-	res, err := t.result(result)
+	res, body, err := t.result(result)
 	if err != nil {
 		s.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", t.Name,
 			"request_id", rec.requestID, "error", err)
@@ -145,7 +163,7 @@ func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.Call
 	if res.IsError {
 		outcome = audit.Failed
 	}
-	return answer{res: res, outcome: outcome}
+	return answer{res: res, outcome: outcome, body: body}
 }
 
 // handlerError is an error whose words are known already.
@@ -160,9 +178,14 @@ func (e handlerError) Unwrap() error { return e.err }
 // withoutToken is the request as a handler of go-sdk's own shape gets it: a copy without
 // TokenInfo, and with the headers that hold no credential.
 func withoutToken(req *mcp.CallToolRequest, rec *record) *mcp.CallToolRequest {
-	extra := &mcp.RequestExtra{Header: rec.header}
-	if req.Extra != nil {
-		extra.CloseSSEStream = req.Extra.CloseSSEStream
+	var own struct {
+		mcp.CallToolRequest
+		extra mcp.RequestExtra
 	}
-	return &mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: extra}
+	own.extra.Header = rec.header
+	if req.Extra != nil {
+		own.extra.CloseSSEStream = req.Extra.CloseSSEStream
+	}
+	own.CallToolRequest = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &own.extra}
+	return &own.CallToolRequest
 }

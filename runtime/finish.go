@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -176,13 +177,33 @@ func withoutMeta(body []byte) ([]byte, error) {
 	return marshal(object)
 }
 
+// encoder is a JSON encoder with the buffer that it writes to.
+type encoder struct {
+	buffer bytes.Buffer
+	json   *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.buffer)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// maxKeptBuffer bounds what an idle encoder holds on to.
+const maxKeptBuffer = 64 << 10
+
 // marshal is json.Marshal without the escaping that HTML needs and JSON does not.
 func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	// An encoder that panics or errs is not used again.
+	e := encoders.Get().(*encoder)
+	if err := e.json.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+	body := bytes.Clone(bytes.TrimSuffix(e.buffer.Bytes(), []byte{'\n'}))
+	if e.buffer.Cap() <= maxKeptBuffer {
+		e.buffer.Reset()
+		encoders.Put(e)
+	}
+	return body, nil
 }

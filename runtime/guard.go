@@ -198,12 +198,17 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	event.Arguments = g.arguments(req.Params.Arguments)
 	event.Status = audit.Denied
 
-	res, err := mcp.Result(nil), unknownTool(name)
+	var (
+		res mcp.Result
+		err error
+	)
 	switch {
 	case d.Allowed:
 		res, event.Status, err = g.allowed(ctx, req, rec)
 	case d.Axis != access.AxisUnknown && g.denial(d) == access.Forbid:
 		res, err = g.forbid(ctx, req, d)
+	default:
+		err = unknownTool(name)
 	}
 	if event.Status == audit.Denied {
 		g.log.LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("tool", event.Tool),
@@ -239,7 +244,10 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 			return nil, audit.Invalid, &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: err.Error()}
 		}
 	}
-	res, err := g.inner(ctx, "tools/call", &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra})
+	if params != req.Params {
+		req = &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra}
+	}
+	res, err := g.inner(ctx, "tools/call", req)
 	status := rec.outcome
 	if !rec.reached {
 		// Middleware answered, or a tool of an adopted server.
@@ -254,7 +262,11 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 	if err != nil {
 		return nil, status, err
 	}
-	done, err := finish(g.sealer.sealed(rec, params, res))
+	res = g.sealer.sealed(rec, params, res)
+	if quick := g.quick(rec, res); quick != nil {
+		return quick, status, nil
+	}
+	done, err := finish(res)
 	if err != nil {
 		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
 	}

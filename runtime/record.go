@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // What is recorded of what a client made up is bounded.
@@ -34,26 +36,41 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 	if s.opts.Audit == nil || len(raw) == 0 {
 		return nil
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil {
-		return []audit.Argument{argument("", raw)} // not an object: one nameless value
+	if string(raw) == "null" {
+		return nil
 	}
-	list := make([]audit.Argument, 0, min(len(object), maxRecordedArguments))
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
+	type member struct{ name, value []byte }
+	var few [16]member
+	members := few[:0]
+	err := decode.Members(raw, messageLimits, func(name, value []byte) {
+		members = append(members, member{name, value})
+	})
+	if err != nil {
+		members = append(members[:0], member{nil, raw}) // not an object: one nameless value
 	}
-	slices.Sort(names)
-	for _, name := range names[:min(len(names), maxRecordedArguments)] {
-		list = append(list, argument(name, object[name]))
+	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
+	members = members[:min(len(members), maxRecordedArguments)]
+
+	// Names and digests are parts of one string.
+	var room [1024]byte
+	text := room[:0]
+	for _, m := range members {
+		sum := sha256.Sum256(m.value)
+		text = append(text, shortened(m.name, maxRecordedName)...)
+		text = hex.AppendEncode(append(text, digestPrefix...), sum[:])
+	}
+	rest := string(text)
+	list := make([]audit.Argument, len(members))
+	for i, m := range members {
+		n := len(shortened(m.name, maxRecordedName))
+		d := n + len(digestPrefix) + hex.EncodedLen(sha256.Size)
+		list[i] = audit.Argument{Name: rest[:n], Bytes: len(m.value), Digest: rest[n:d]}
+		rest = rest[d:]
 	}
 	return list
 }
 
-func argument(name string, value json.RawMessage) audit.Argument {
-	sum := sha256.Sum256(value)
-	return audit.Argument{Name: shortened(name, maxRecordedName), Bytes: len(value), Digest: "sha256:" + hex.EncodeToString(sum[:])}
-}
+const digestPrefix = "sha256:"
 
 // recorded writes an event and reports whether it stands. Where it does not, what the event
 // is about must not be answered.
@@ -70,9 +87,9 @@ func (s *Server) recorded(ctx context.Context, event audit.Event, rec *record) (
 	event.Time = rec.started
 	event.Milliseconds = float64(time.Since(rec.started)) / float64(time.Millisecond)
 	// The record is written even where the caller has gone away.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
-	defer cancel()
-	if err := s.opts.Audit.Record(ctx, event); err != nil {
+	bound := &bounded{values: ctx, deadline: time.Now().Add(auditTimeout)}
+	defer bound.end(context.Canceled)
+	if err := s.opts.Audit.Record(bound, event); err != nil {
 		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", "request_id", rec.requestID, "error", err)
 		return false
 	}
@@ -80,7 +97,7 @@ func (s *Server) recorded(ctx context.Context, event audit.Event, rec *record) (
 }
 
 // shortened cuts text from a client to at most n bytes, at a character's edge.
-func shortened(text string, n int) string {
+func shortened[T string | []byte](text T, n int) T {
 	if len(text) <= n {
 		return text
 	}

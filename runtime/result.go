@@ -12,8 +12,31 @@ import (
 // by the output schema, as structured content and as the same text. The handler's values are
 // not written to, and a *mcp.CallToolResult that it returned may be shared between calls.
 //
+// Where the structured content is all that the answer holds, it is returned as well.
+//
 // It must run under recover: values marshal themselves.
-func (t *tool) result(r Result) (*mcp.CallToolResult, error) {
+func (t *tool) result(r Result) (*mcp.CallToolResult, []byte, error) {
+	if !r.sdk && r.hasOut {
+		body, err := t.structured(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		var whole struct {
+			res     mcp.CallToolResult
+			content [1]mcp.Content
+			text    mcp.TextContent
+		}
+		whole.text.Text = string(body)
+		whole.content[0] = &whole.text
+		whole.res.Content, whole.res.StructuredContent = whole.content[:], json.RawMessage(body)
+		return &whole.res, body, nil
+	}
+	res, err := t.foreign(r)
+	return res, nil, err
+}
+
+// foreign is the answer of a handler that made it itself, or that answers with an error alone.
+func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 	res := &mcp.CallToolResult{}
 	if r.native != nil {
 		c := *r.native
@@ -46,9 +69,22 @@ func (t *tool) result(r Result) (*mcp.CallToolResult, error) {
 
 // structure fills in the structured content.
 func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
+	body, err := t.structured(r)
+	if err != nil || string(body) == "null" {
+		return err
+	}
+	res.StructuredContent = json.RawMessage(body)
+	if res.Content == nil {
+		res.Content = []mcp.Content{&mcp.TextContent{Text: string(body)}}
+	}
+	return nil
+}
+
+// structured is what the handler returned, as its schema says. It is null for a handler of go-sdk's own shape only.
+func (t *tool) structured(r Result) ([]byte, error) {
 	body, err := marshal(r.out)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.wrapped {
 		body = slices.Concat([]byte(`{"result":`), body, []byte{'}'})
@@ -56,15 +92,8 @@ func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
 	if t.output != nil {
 		body = t.output.Mend(body)
 	}
-	if r.sdk && string(body) == "null" {
-		return nil
-	}
 	if !r.wrapped && !r.sdk && body[0] != '{' {
-		return errors.New("structured content that is not an object: return a value, not a nil pointer")
+		return nil, errors.New("structured content that is not an object: return a value, not a nil pointer")
 	}
-	res.StructuredContent = json.RawMessage(body)
-	if res.Content == nil {
-		res.Content = []mcp.Content{&mcp.TextContent{Text: string(body)}}
-	}
-	return nil
+	return body, nil
 }

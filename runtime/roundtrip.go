@@ -94,10 +94,10 @@ func canonical(arguments json.RawMessage) []byte {
 // unsealed returns the params that a call may go on with: without the answers and the state
 // that a client made up.
 func (s sealer) unsealed(rec *record, req *mcp.CallToolRequest) (*mcp.CallToolParamsRaw, error) {
-	params := *req.Params
-	if params.InputResponses == nil && params.RequestState == "" {
-		return &params, nil
+	if req.Params.InputResponses == nil && req.Params.RequestState == "" {
+		return req.Params, nil
 	}
+	params := *req.Params
 	if legacy(req.Session) {
 		// Older clients answer on the session; what they send along with a call is made up.
 		params.InputResponses, params.RequestState = nil, ""

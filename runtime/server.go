@@ -25,6 +25,7 @@ type Server struct {
 	log       *slog.Logger
 	mcp       *mcp.Server // behind the guard, and never handed out
 	admin     access.Role
+	adopted   bool // others had, and may have, their hands on mcp
 
 	closing context.Context // ends when calls that still run are told to stop
 	close   context.CancelFunc
@@ -90,7 +91,7 @@ func capabilities() *mcp.ServerCapabilities {
 func assemble(opts Options, c composed, server *mcp.Server, adopted map[string]*mcp.Tool) (*Server, error) {
 	s := &Server{
 		opts: opts, info: c.info, table: c.table, tools: c.tools, log: opts.Logger,
-		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}),
+		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}), adopted: adopted != nil,
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.checkKnown(); err != nil {

@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"generator/directive":     {"generator/diag", "generator/model"},
 	"generator/load":          {"generator/diag", "generator/directive", "generator/model", "generator/schema"},
 	"generator/load/loadtest": {"generator/load"},
-	"generator/schema":        {},
+	"generator/schema":        {"generator/model", "generator/spell"},
 	"generator/spell":         {"generator/model"},
 	"generator/guard":         {"generator/model", "generator/spell"},
 	"generator/fresh":         {"generator/model"},

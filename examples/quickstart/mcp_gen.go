@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/decode/validator"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -53,7 +53,7 @@ func Toolset() runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decodeCountWordsInput(call.Arguments)
+					in, err := decode.Arguments(call.Arguments, decodeCountWordsInput)
 					if err != nil {
 						return runtime.Result{}, err
 					}
@@ -68,7 +68,7 @@ func Toolset() runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decodeNowInput(call.Arguments)
+					in, err := decode.Arguments(call.Arguments, decodeNowInput)
 					if err != nil {
 						return runtime.Result{}, err
 					}
@@ -84,11 +84,30 @@ type countWordsInput struct {
 	Text string `json:"text"`
 }
 
-// The decoders take what the schemas accept and nothing else.
-var (
-	decodeCountWordsInput = validator.Decoder[countWordsInput](countWordsInputSchema)
-	decodeNowInput        = validator.Decoder[NowInput](nowInputSchema)
-)
+func decodeCountWordsInput(r *decode.Reader, v *countWordsInput) {
+	o := r.Object(&countWordsInputProperties)
+	for o.Next() {
+		switch o.Name {
+		case "text":
+			decode.String(r, &v.Text).MaxLength(100000)
+		}
+	}
+}
+
+var countWordsInputProperties = decode.Properties{Required: []string{"text"}}
+
+func decodeNowInput(r *decode.Reader, v *NowInput) {
+	v.Zone = "UTC"
+	o := r.Object(&nowInputProperties)
+	for o.Next() {
+		switch o.Name {
+		case "zone":
+			decode.String(r, &v.Zone)
+		}
+	}
+}
+
+var nowInputProperties = decode.Properties{Optional: []string{"zone"}}
 
 // The schemas of what tools take and return.
 const (

@@ -144,13 +144,14 @@ func (p *plan) closure(tool model.Tool) *jen.Statement {
 	fails := jen.If(jen.Id(p.err).Op("!=").Nil()).Block(
 		jen.Return(jen.Qual(runtimePath, "Result").Values(), jen.Id(p.err)),
 	)
-	decoded := jen.Id(p.decoders.of[tool.Name]).Call(jen.Id(p.call).Dot("Arguments"))
+	arguments := jen.Id(p.call).Dot("Arguments")
 	var body []jen.Code
 	if tool.Input.Kind == model.NoInput {
-		body = append(body, jen.If(jen.List(jen.Id("_"), jen.Id(p.err)).Op(":=").Add(decoded), jen.Id(p.err).Op("!=").Nil()).Block(
+		body = append(body, jen.If(jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), jen.Id(p.err).Op("!=").Nil()).Block(
 			jen.Return(jen.Qual(runtimePath, "Result").Values(), jen.Id(p.err)),
 		))
 	} else {
+		decoded := p.decoders.call(tool, arguments)
 		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(decoded), fails)
 	}
 	answer := jen.Id(tool.Handler.Name)

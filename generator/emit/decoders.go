@@ -3,18 +3,25 @@ package emit
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// decoders are the funcs that turn a call's arguments into a handler's input, one a type.
-// This file is the one place that knows how they are made.
+// decoders are the funcs that turn a call's arguments into a handler's input, one a type. What
+// has a codec is decoded by code of its own, the rest by the schema validator.
 type decoders struct {
-	names *names
-	made  []decoder
-	of    map[string]string // decoder by tool name
+	names    *names
+	objects  map[string]model.Object // of the service, by name
+	made     []decoder
+	of       map[string]string // decoder by tool name; "" is that of no arguments
+	funcs    map[string]string // of objects
+	order    []string          // of objects, as their funcs are written
+	locals   locals
+	patterns []jen.Code
+	pattern  map[string]string // variable by expression
 }
 
 type decoder struct {
@@ -23,18 +30,24 @@ type decoder struct {
 	typ    model.Expr
 	fields []model.Param // of a generated input struct
 	answer string        // the handler whose parameters they are
+	codec  *model.Codec  // nil for the schema validator
 }
 
-func newDecoders(n *names) *decoders {
-	return &decoders{names: n, of: map[string]string{}}
+func newDecoders(n *names, objects []model.Object) *decoders {
+	d := &decoders{names: n, of: map[string]string{}, objects: map[string]model.Object{}, funcs: map[string]string{}, pattern: map[string]string{}}
+	for _, o := range objects {
+		d.objects[o.Name] = o
+	}
+	d.locals = locals{r: n.pick("r"), v: n.pick("v"), o: n.pick("o"), k: n.pick("k"), name: n.pick("name")}
+	return d
 }
 
 // add gives a tool its decoder: that of its input type where another tool has the same.
 func (d *decoders) add(tool model.Tool, schema string) {
-	next := decoder{schema: schema}
+	next := decoder{schema: schema, codec: tool.Input.Codec}
 	switch tool.Input.Kind {
 	case model.NoInput:
-		next.typ = model.Expr{{Text: "struct{}"}}
+		return
 	case model.StructInput:
 		next.typ = tool.Input.Type
 	case model.PlainInput:
@@ -47,9 +60,72 @@ func (d *decoders) add(tool model.Tool, schema string) {
 			return
 		}
 	}
-	next.name = d.names.pick("decode" + upperFirst(inputBase(tool)))
+	want := "decode" + upperFirst(inputBase(tool))
+	switch {
+	case next.codec != nil && next.codec.Kind == model.ObjectCodec:
+		next.name = d.function(next.codec.Name, want)
+	default:
+		next.name = d.names.pick(want)
+	}
 	d.made = append(d.made, next)
 	d.of[tool.Name] = next.name
+}
+
+// call decodes a tool's arguments.
+func (d *decoders) call(tool model.Tool, arguments jen.Code) *jen.Statement {
+	for _, made := range d.made {
+		if made.name == d.of[tool.Name] && made.codec != nil {
+			return jen.Qual(decodePath, "Arguments").Call(arguments, jen.Id(made.name))
+		}
+	}
+	return jen.Id(d.of[tool.Name]).Call(arguments)
+}
+
+// function names the func of an object.
+func (d *decoders) function(object, want string) string {
+	if name, known := d.funcs[object]; known {
+		return name
+	}
+	d.funcs[object] = d.names.pick(want)
+	d.order = append(d.order, object)
+	return d.funcs[object]
+}
+
+// nameObjects names the funcs of everything that the decoders reach.
+func (d *decoders) nameObjects() {
+	for i := 0; i < len(d.order); i++ {
+		for _, f := range d.objects[d.order[i]].Fields {
+			d.nameWithin(f.Codec, d.funcs[d.order[i]]+upperFirst(f.Path[len(f.Path)-1].Name))
+		}
+	}
+	for _, made := range d.made {
+		if made.codec != nil && made.codec.Kind != model.ObjectCodec {
+			d.nameWithin(*made.codec, made.name)
+		}
+	}
+}
+
+// nameWithin names the func of the object in a codec. anonymous is for a type without a name.
+func (d *decoders) nameWithin(c model.Codec, anonymous string) {
+	for ; c.Elem != nil; c = *c.Elem {
+	}
+	if c.Kind != model.ObjectCodec {
+		return
+	}
+	want := anonymous
+	if text := typeText(d.objects[c.Name].Type); !strings.HasPrefix(text, "struct") {
+		want = "decode" + upperFirst(identifier(text))
+	}
+	d.function(c.Name, want)
+}
+
+// typeText is a type's spelling without the packages of its names.
+func typeText(e model.Expr) string {
+	var b strings.Builder
+	for _, t := range e {
+		b.WriteString(t.Text)
+	}
+	return b.String()
 }
 
 func (d *decoders) write(f file) {
@@ -58,15 +134,29 @@ func (d *decoders) write(f file) {
 		if made.answer != "" {
 			writeInput(f, made)
 		}
-		defs = append(defs, jen.Id(made.name).Op("=").Qual(validatorPath, "Decoder").
-			Index(expr(made.typ)).Call(jen.Id(made.schema)))
+		if made.codec == nil {
+			defs = append(defs, jen.Id(made.name).Op("=").Qual(validatorPath, "Decoder").
+				Index(expr(made.typ)).Call(jen.Id(made.schema)))
+		}
 	}
-	if len(defs) == 0 {
-		return
+	if len(defs) > 0 {
+		f.Comment("These take what their schemas accept and nothing else, by reading the schemas.")
+		f.Var().Defs(defs...)
+		f.Line()
 	}
-	f.Comment("The decoders take what the schemas accept and nothing else.")
-	f.Var().Defs(defs...)
-	f.Line()
+	for _, name := range d.order {
+		d.writeObject(f, d.objects[name])
+	}
+	for _, made := range d.made {
+		if made.codec != nil && made.codec.Kind != model.ObjectCodec {
+			d.writeRoot(f, made)
+		}
+	}
+	if len(d.patterns) > 0 {
+		f.Comment("The patterns of the schemas.")
+		f.Var().Defs(d.patterns...)
+		f.Line()
+	}
 }
 
 // writeInput writes the struct that holds plain parameters.

@@ -44,7 +44,7 @@ func newPlan(s model.Service) (*plan, error) {
 	p.table = n.pick("table")
 	p.stale = n.pick("runGoGenerate")
 	p.schemas = newSchemas(n)
-	p.decoders = newDecoders(n)
+	p.decoders = newDecoders(n, s.Objects)
 	return p, p.nameTypes()
 }
 
@@ -69,6 +69,7 @@ func (p *plan) nameTypes() error {
 		}
 		p.decoders.add(tool, schema)
 	}
+	p.decoders.nameObjects()
 	for _, tool := range p.Tools {
 		if err := p.schemas.output(tool); err != nil {
 			return err
@@ -86,10 +87,25 @@ func (p *plan) exprs() []model.Expr {
 			exprs = append(exprs, param.Type)
 		}
 	}
+	for _, o := range p.Objects {
+		exprs = append(exprs, o.Type)
+		for _, f := range o.Fields {
+			exprs = append(exprs, codecExprs(f.Codec)...)
+		}
+	}
 	for _, g := range p.Guards {
 		if !g.InTest {
 			exprs = append(exprs, g.Subject, g.Want)
 		}
+	}
+	return exprs
+}
+
+// codecExprs are the types that a codec spells.
+func codecExprs(c model.Codec) []model.Expr {
+	exprs := []model.Expr{c.Type}
+	if c.Elem != nil {
+		exprs = append(exprs, codecExprs(*c.Elem)...)
 	}
 	return exprs
 }

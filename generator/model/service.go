@@ -14,6 +14,7 @@ type Service struct {
 	Roles     Roles      //
 	Tools     []Tool     // by tool name
 	Ignored   []Ignored  // by handler
+	Objects   []Object   // by name: the structs that inputs hold, for codecs
 	Receivers []Receiver // by type name: the parameters of Toolset
 	Scope     []string   // package-level names that the author's own files declare, tests of the package included, sorted
 	Imports   []string   // names that imports bind in those files, sorted: no package-level name may equal one

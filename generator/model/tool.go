@@ -88,6 +88,10 @@ type Input struct {
 	Name    string  // unexported base of generated identifiers, one per type: "getByIDInput"
 	Params  []Param // PlainInput: in the order of the signature
 	Schema  *jsonschema.Schema
+	// Codec is what the decoder is generated from; nil where Uncoded says why it cannot be, and
+	// the schema validator decodes instead.
+	Codec   *Codec
+	Uncoded string
 }
 
 // Param is one plain parameter.

@@ -59,6 +59,7 @@ type scanner struct {
 	prog    *load.Program
 	pkg     *load.Package
 	out     *diag.List
+	unread  []*decl // tools whose signature holds a type that could not be read
 	decls   []*decl
 	opted   bool // the package has a directive
 	service model.Service
@@ -92,6 +93,7 @@ func (s *scanner) scan() {
 	s.defaults()
 	s.tools()
 	s.unused()
+	s.service.Objects = s.walker.Objects()
 	s.receivers()
 	s.scope()
 	s.watch()
@@ -245,6 +247,7 @@ func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
 	}
 	var list diag.List
 	for _, s := range scanners {
+		told := len(list)
 		for _, pkg := range prog.Imports(s.pkg) {
 			if !pkg.Local {
 				continue
@@ -259,8 +262,29 @@ func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
 				}
 			}
 		}
+		if len(list) == told {
+			s.reportUnread()
+		}
 	}
 	return list
+}
+
+// reportUnread reports tools whose types could not be read although nothing of the main module
+// is in error: they must not be lost in silence. Either a package of another module does not
+// compile, or the type is C's, which the go command alone could tell.
+func (s *scanner) reportUnread() {
+	why, fix := "uses a C type, whose size and fields differ from system to system", "use a Go type, and convert it in the handler"
+	for _, pkg := range s.prog.Imports(s.pkg) {
+		if len(pkg.TypeErrors) > 0 && !pkg.Local {
+			e := pkg.TypeErrors[0]
+			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s", pkg.Path, load.Short(e.Pos), e.Message)
+			fix = "use another version of its module"
+			break
+		}
+	}
+	for _, d := range s.unread {
+		s.report(diag.UnsupportedType, d.name.Pos(), d.name.End(), fix, "%s %s", handlerName(d), why)
+	}
 }
 
 func (s *scanner) report(code diag.Code, pos, end token.Pos, fix, format string, args ...any) {

@@ -78,7 +78,12 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 	name := handlerName(d)
 	switch {
 	case invalid(sig):
-		return // the type error is reported where it stands
+		s.unread = append(s.unread, d) // most often a type error, which is reported where it stands
+		return
+	case d.recv == nil && sig.TypeParams().Len() > 0:
+		bad(diag.Generic, "annotate a plain func that calls the instance to serve",
+			"%s is generic: which instance answers cannot be known", name)
+		return
 	case sig.TypeParams().Len() > 0 || sig.RecvTypeParams().Len() > 0 || d.recv != nil && generic(d.recv):
 		bad(diag.Generic, "annotate the method in an interface that the instance satisfies, and pass the instance to Toolset",
 			"%s is generic: which instance answers cannot be known", name)

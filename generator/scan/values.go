@@ -30,6 +30,10 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	t.Input.Schema, problems = s.walker.Input(typ)
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
+	if t.Input.Schema != nil {
+		codec, err := s.walker.Codec(typ, t.Input.Schema)
+		t.Input.Codec, t.Input.Uncoded = coded(codec, err)
+	}
 }
 
 // plainInput makes the input object from the names of plain parameters.
@@ -77,6 +81,14 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 	t.Input.Name = s.names.name("plain "+handlerName(d), lowerFirst(d.fn.Name())+"Input")
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Object(props)
+	if t.Input.Schema != nil && len(problems) == 0 {
+		fields := make([]string, len(t.Input.Params))
+		for i, p := range t.Input.Params {
+			fields[i] = p.Field
+		}
+		codec, err := s.walker.ObjectCodec(t.Input.Name, props, fields, t.Input.Schema)
+		t.Input.Codec, t.Input.Uncoded = coded(codec, err)
+	}
 	s.problems(problems, func(path string) (token.Pos, token.Pos) {
 		first := path
 		if i := strings.IndexAny(path, ".["); i >= 0 {
@@ -91,6 +103,14 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		}
 		return s.placeOf(d, v)
 	})
+}
+
+// coded is a codec, or the reason that there is none.
+func coded(codec *model.Codec, err error) (*model.Codec, string) {
+	if err != nil {
+		return nil, err.Error()
+	}
+	return codec, ""
 }
 
 // tags turns //mcp:param into the keys of the jsonschema tag.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/mcpgen/mcpgen/generator/model"
 )
 
 // Settings are the Reflector's settings that Reflect equals. Anonymous leaves the $id out,
@@ -20,6 +22,7 @@ func Settings() *jsonschema.Reflector { return &jsonschema.Reflector{Anonymous: 
 // it met, and is not safe for concurrent use.
 type Walker struct {
 	in    string // path of the package that the tools belong to
+	pkg   *types.Package
 	src   Source
 	seen  typeIndex
 	named map[string]*types.TypeName // by path and name
@@ -27,16 +30,19 @@ type Walker struct {
 	enums map[*types.TypeName][]*types.Const
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
+	objects map[string]*model.Object // of the codecs made so far
 }
 
 // New returns a walker for the tools of package in. Without a source there are no
 // descriptions from comments and no enums.
 func New(in *types.Package, src Source) *Walker {
 	return &Walker{
-		in: in.Path(), src: src,
+		in: in.Path(), pkg: in, src: src,
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{},
+
+		objects: map[string]*model.Object{},
 	}
 }
 

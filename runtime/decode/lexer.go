@@ -31,10 +31,18 @@ const (
 // newLexer returns a lexer at the start of doc, or the fault of a document that is too large.
 func newLexer(doc []byte, limits Limits) (*lexer, *fault) {
 	limits = limits.orDefaults()
-	if len(doc) > limits.Bytes {
-		return nil, &fault{rule: tooLarge, says: fmt.Sprintf("is %d bytes long, more than the maximum %d", len(doc), limits.Bytes)}
+	if f := tooLong(doc, limits); f != nil {
+		return nil, f
 	}
 	return &lexer{doc: doc, limits: limits}, nil
+}
+
+// tooLong is the fault of a document that is too large, or nil.
+func tooLong(doc []byte, limits Limits) *fault {
+	if len(doc) <= limits.Bytes {
+		return nil
+	}
+	return &fault{rule: tooLarge, says: fmt.Sprintf("is %d bytes long, more than the maximum %d", len(doc), limits.Bytes)}
 }
 
 // kind skips white space and says what kind of value begins.
@@ -126,8 +134,8 @@ func (l *lexer) name() ([]byte, *fault) {
 	return raw, nil
 }
 
-// literal reads null, true or false.
-func (l *lexer) literal() *fault {
+// word reads null, true or false.
+func (l *lexer) word() *fault {
 	word := "null"
 	switch l.doc[l.pos] {
 	case 't':

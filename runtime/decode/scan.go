@@ -35,6 +35,11 @@ func skip(l *lexer) *fault {
 	if f != nil {
 		return f
 	}
+	return skipKind(l, kind)
+}
+
+// skipKind reads the rest of a value whose kind is known.
+func skipKind(l *lexer, kind kind) (f *fault) {
 	switch kind {
 	case stringKind:
 		_, _, f = l.text()
@@ -45,7 +50,7 @@ func skip(l *lexer) *fault {
 	case arrayKind:
 		return skipArray(l)
 	default:
-		f = l.literal()
+		f = l.word()
 	}
 	return f
 }
@@ -113,6 +118,9 @@ func (s *nameSet) add(name []byte) bool {
 		if string(known) == string(name) {
 			return false
 		}
+	}
+	if s.few == nil {
+		s.few = make([][]byte, 0, 8)
 	}
 	s.few = append(s.few, name)
 	if len(s.few) > manyNames {

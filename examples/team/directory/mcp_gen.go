@@ -6,11 +6,12 @@ import (
 	"context"
 	"encoding"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/decode/validator"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -62,7 +63,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     5 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decodeNewPerson(call.Arguments)
+					in, err := decode.Arguments(call.Arguments, decodeNewPerson)
 					if err != nil {
 						return runtime.Result{}, err
 					}
@@ -77,7 +78,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					if _, err := decodeNoInput(call.Arguments); err != nil {
+					if err := decode.Nothing(call.Arguments); err != nil {
 						return runtime.Result{}, err
 					}
 					return runtime.Wrapped(directory.GetAll(ctx))
@@ -91,7 +92,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decodeGetByIDInput(call.Arguments)
+					in, err := decode.Arguments(call.Arguments, decodeGetByIDInput)
 					if err != nil {
 						return runtime.Result{}, err
 					}
@@ -106,7 +107,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					if _, err := decodeNoInput(call.Arguments); err != nil {
+					if err := decode.Nothing(call.Arguments); err != nil {
 						return runtime.Result{}, err
 					}
 					return runtime.Structured(directory.GetPublicInfo(ctx))
@@ -120,7 +121,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decodePromoteToManagerInput(call.Arguments)
+					in, err := decode.Arguments(call.Arguments, decodePromoteToManagerInput)
 					if err != nil {
 						return runtime.Result{}, err
 					}
@@ -135,7 +136,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     5 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decodeChange(call.Arguments)
+					in, err := decode.Arguments(call.Arguments, decodeChange)
 					if err != nil {
 						return runtime.Result{}, err
 					}
@@ -156,14 +157,59 @@ type promoteToManagerInput struct {
 	ID int64 `json:"id"`
 }
 
-// The decoders take what the schemas accept and nothing else.
-var (
-	decodeNewPerson             = validator.Decoder[NewPerson](newPersonSchema)
-	decodeNoInput               = validator.Decoder[struct{}](noInputSchema)
-	decodeGetByIDInput          = validator.Decoder[getByIDInput](getByIDInputSchema)
-	decodePromoteToManagerInput = validator.Decoder[promoteToManagerInput](promoteToManagerInputSchema)
-	decodeChange                = validator.Decoder[Change](changeSchema)
-)
+func decodeNewPerson(r *decode.Reader, v *NewPerson) {
+	o := r.Object(&newPersonProperties)
+	for o.Next() {
+		switch o.Name {
+		case "name":
+			decode.String(r, &v.Name).MinLength(1).MaxLength(100)
+		case "email":
+			decode.String(r, &v.Email).Format("email").MaxLength(254)
+		}
+	}
+}
+
+var newPersonProperties = decode.Properties{Required: []string{"name", "email"}}
+
+func decodeGetByIDInput(r *decode.Reader, v *getByIDInput) {
+	o := r.Object(&getByIDInputProperties)
+	for o.Next() {
+		switch o.Name {
+		case "id":
+			decode.Int(r, &v.ID, 1, math.MaxInt64)
+		}
+	}
+}
+
+var getByIDInputProperties = decode.Properties{Required: []string{"id"}}
+
+func decodePromoteToManagerInput(r *decode.Reader, v *promoteToManagerInput) {
+	o := r.Object(&promoteToManagerInputProperties)
+	for o.Next() {
+		switch o.Name {
+		case "id":
+			decode.Int(r, &v.ID, 1, math.MaxInt64)
+		}
+	}
+}
+
+var promoteToManagerInputProperties = decode.Properties{Required: []string{"id"}}
+
+func decodeChange(r *decode.Reader, v *Change) {
+	o := r.Object(&changeProperties)
+	for o.Next() {
+		switch o.Name {
+		case "id":
+			decode.Int(r, &v.ID, 1, math.MaxInt64)
+		case "name":
+			decode.String(r, decode.New(&v.Name)).MinLength(1).MaxLength(100)
+		case "email":
+			decode.String(r, decode.New(&v.Email)).Format("email").MaxLength(254)
+		}
+	}
+}
+
+var changeProperties = decode.Properties{Required: []string{"id"}, Optional: []string{"name", "email"}}
 
 // The schemas of what tools take and return.
 const (

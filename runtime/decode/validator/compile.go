@@ -32,7 +32,7 @@ func compile(schema string) (*contract, error) {
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
 	compiler.UseLoader(noLoader{})
-	for _, format := range stricterFormats {
+	for _, format := range formats {
 		compiler.RegisterFormat(&format)
 	}
 	if err := compiler.AddResource(location, doc); err != nil {

@@ -2,7 +2,6 @@ package validator
 
 import (
 	"encoding"
-	"encoding/base64"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -213,7 +212,7 @@ func (f *fitter) key(t reflect.Type, name string, numbers map[string]string) {
 
 func (f *fitter) fitList(t reflect.Type, v any) any {
 	if s, ok := v.(string); ok && isBytes(t) {
-		if _, err := base64.StdEncoding.DecodeString(s); err != nil {
+		if _, ok := decode.Base64(s); !ok {
 			f.report(v, "is not base64 (RFC 4648, standard alphabet, with padding)")
 		}
 		return v

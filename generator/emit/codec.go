@@ -1,0 +1,296 @@
+package emit
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+// locals are the names of parameters and variables in decoders.
+type locals struct{ r, v, o, k, name string }
+
+// writeObject writes the func that reads one struct, and the names of its properties.
+func (d *decoders) writeObject(f file, o model.Object) {
+	name := d.funcs[o.Name]
+	typ := o.Type
+	for _, made := range d.made {
+		if made.codec != nil && made.name == name {
+			typ = made.typ
+		}
+	}
+	properties := d.names.pick(strings.TrimPrefix(lowerFirst(strings.TrimPrefix(name, "decode")), "mcpDecode") + "Properties")
+	f.Func().Id(name).Params(d.reader(), jen.Id(d.locals.v).Op("*").Add(expr(typ))).BlockFunc(func(g *jen.Group) {
+		for _, field := range o.Fields {
+			if field.Default != "" {
+				g.Add(d.place(field)).Op("=").Add(defaultValue(field.Codec, field.Default))
+			}
+		}
+		object := jen.Id(d.locals.r).Dot("Object").Call(jen.Op("&").Id(properties))
+		if len(o.Fields) == 0 {
+			g.For(jen.Id(d.locals.o).Op(":=").Add(object), jen.Id(d.locals.o).Dot("Next").Call(), jen.Empty()).Block()
+			return
+		}
+		g.Id(d.locals.o).Op(":=").Add(object)
+		g.For(jen.Id(d.locals.o).Dot("Next").Call()).Block(
+			jen.Switch(jen.Id(d.locals.o).Dot("Name")).BlockFunc(func(g *jen.Group) {
+				for _, field := range o.Fields {
+					g.Case(jen.Lit(field.Name)).Block(d.field(field))
+				}
+			}),
+		)
+	})
+	f.Line()
+	f.Var().Id(properties).Op("=").Qual(decodePath, "Properties").Add(inline(propertyRows(o)...))
+	f.Line()
+}
+
+// writeRoot writes the func that reads arguments which are no struct.
+func (d *decoders) writeRoot(f file, made decoder) {
+	f.Func().Id(made.name).Params(d.reader(), jen.Id(d.locals.v).Op("*").Add(expr(made.typ))).Block(
+		d.value(*made.codec, jen.Id(d.locals.v)),
+	)
+	f.Line()
+}
+
+func (d *decoders) reader() *jen.Statement {
+	return jen.Id(d.locals.r).Op("*").Qual(decodePath, "Reader")
+}
+
+func propertyRows(o model.Object) []jen.Code {
+	var required, optional []string
+	for _, f := range o.Fields {
+		if f.Required {
+			required = append(required, f.Name)
+		} else {
+			optional = append(optional, f.Name)
+		}
+	}
+	var fields []jen.Code
+	if len(required) > 0 {
+		fields = append(fields, row("Required", strs(required)))
+	}
+	if len(optional) > 0 {
+		fields = append(fields, row("Optional", strs(optional)))
+	}
+	return fields
+}
+
+// place is the field itself: v.Base.ID, with what is embedded by pointer made first.
+func (d *decoders) place(f model.ObjectField) *jen.Statement {
+	at := jen.Id(d.locals.v)
+	for i, step := range f.Path {
+		at = at.Dot(step.Name)
+		if step.Pointer && i < len(f.Path)-1 {
+			at = jen.Qual(decodePath, "Within").Call(jen.Op("&").Add(at))
+		}
+	}
+	return at
+}
+
+// field reads the value of a property into its field.
+func (d *decoders) field(f model.ObjectField) jen.Code {
+	read := d.value(f.Codec, jen.Op("&").Add(d.place(f)))
+	if !f.Codec.Nullable || f.Default == "" {
+		return read
+	}
+	// Null is not absent: the default gives way to it.
+	c := f.Codec
+	c.Nullable = false
+	zero := jen.Nil()
+	if c.Pointers == 0 {
+		zero = jen.Op("*").New(expr(c.Type))
+	}
+	return jen.If(jen.Id(d.locals.r).Dot("Null").Call()).Block(d.place(f).Op("=").Add(zero)).
+		Else().Block(d.value(c, jen.Op("&").Add(d.place(f))))
+}
+
+// value reads a value to where to points.
+func (d *decoders) value(c model.Codec, to *jen.Statement) jen.Code {
+	if c.Nullable {
+		c.Nullable = false
+		return jen.If(jen.Op("!").Id(d.locals.r).Dot("Null").Call()).Block(d.value(c, to))
+	}
+	for range c.Pointers {
+		to = jen.Qual(decodePath, "New").Call(to)
+	}
+	r := jen.Id(d.locals.r)
+	call := func(name string, args ...jen.Code) *jen.Statement {
+		return jen.Qual(decodePath, name).Call(append([]jen.Code{r, to}, args...)...)
+	}
+	var read *jen.Statement
+	switch c.Kind {
+	case model.ObjectCodec:
+		return jen.Id(d.funcs[c.Name]).Call(r, to)
+	case model.ListCodec:
+		read = call("Slice", d.element(*c.Elem))
+	case model.ArrayCodec:
+		read = jen.Qual(decodePath, "Array").Call(r, slice(to), d.element(*c.Elem))
+	case model.MapCodec:
+		return call("Map", d.key(c), d.element(*c.Elem))
+	case model.StringCodec:
+		read = call("String")
+	case model.BoolCodec:
+		read = call("Bool")
+	case model.IntCodec:
+		read = call("Int", integer(c.Least), integer(c.Most))
+	case model.UintCodec:
+		read = call("Uint", integer(c.Least), integer(c.Most))
+	case model.FloatCodec:
+		read = call("Float")
+	case model.BytesCodec:
+		read = call("Bytes")
+	case model.TimeCodec:
+		read = r.Clone().Dot("Time").Call(to)
+	case model.TextCodec:
+		read = r.Clone().Dot("Unmarshal").Call(to)
+	case model.NumeralCodec:
+		read = r.Clone().Dot("Numeral").Call(to)
+	case model.BigIntCodec:
+		read = r.Clone().Dot("BigInt").Call(to)
+	case model.AnyCodec:
+		if text := c.Type.String(); text != "any" && text != "interface{}" {
+			to = jen.Parens(jen.Op("*").Any()).Parens(to)
+		}
+		return r.Clone().Dot("Any").Call(to)
+	default:
+		return r.Clone().Dot("Raw").Call(to)
+	}
+	return d.checks(c, read)
+}
+
+// slice is all of an array that is pointed to: v.Sides[:] where the pointer is &v.Sides.
+func slice(to *jen.Statement) *jen.Statement {
+	return jen.Parens(to).Index(jen.Empty(), jen.Empty())
+}
+
+// element is the func that reads an element of a list or a map.
+func (d *decoders) element(c model.Codec) jen.Code {
+	if c.Kind == model.ObjectCodec && c.Pointers == 0 && !c.Nullable {
+		return jen.Id(d.funcs[c.Name])
+	}
+	pointers := strings.Repeat("*", c.Pointers+1)
+	return jen.Func().Params(d.reader(), jen.Id(d.locals.v).Op(pointers).Add(expr(c.Type))).Block(
+		d.value(c, jen.Id(d.locals.v)),
+	)
+}
+
+// key is the func that reads the keys of a map.
+func (d *decoders) key(c model.Codec) jen.Code {
+	switch c.Key {
+	case "int":
+		return jen.Qual(decodePath, "IntKey")
+	case "uint":
+		return jen.Qual(decodePath, "UintKey")
+	case "enum":
+		args := []jen.Code{jen.Id(d.locals.r), jen.Id(d.locals.name), jen.Id(d.locals.k)}
+		return jen.Func().Params(
+			d.reader(), jen.Id(d.locals.name).Index().Byte(), jen.Id(d.locals.k).Op("*").Add(expr(c.KeyType)),
+		).Bool().Block(jen.Return(jen.Qual(decodePath, "EnumKey").Call(append(args, quotes(c.Keys)...)...)))
+	}
+	return jen.Qual(decodePath, "StringKey")
+}
+
+func quotes(values []string) []jen.Code {
+	list := make([]jen.Code, len(values))
+	for i, v := range values {
+		list[i] = jen.Lit(v)
+	}
+	return list
+}
+
+// integers are the limits that have a name.
+var integers = map[string]string{
+	"-128": "MinInt8", "127": "MaxInt8", "-32768": "MinInt16", "32767": "MaxInt16",
+	strconv.FormatInt(math.MinInt32, 10): "MinInt32", strconv.FormatInt(math.MaxInt32, 10): "MaxInt32",
+	strconv.FormatInt(math.MinInt64, 10): "MinInt64", strconv.FormatInt(math.MaxInt64, 10): "MaxInt64",
+	"255": "MaxUint8", "65535": "MaxUint16", strconv.FormatUint(math.MaxUint32, 10): "MaxUint32", strconv.FormatUint(math.MaxUint64, 10): "MaxUint64",
+}
+
+// integer writes a limit.
+func integer(text string) jen.Code {
+	if name := integers[text]; name != "" {
+		return jen.Qual("math", name)
+	}
+	return jen.Op(text)
+}
+
+// methods are the methods of decode's Text, Number and List by keyword.
+var methods = map[string]string{
+	"enum": "OneOf", "format": "Format", "minLength": "MinLength", "maxLength": "MaxLength", "pattern": "Match",
+	"minimum": "Minimum", "maximum": "Maximum", "exclusiveMinimum": "Above", "exclusiveMaximum": "Below", "multipleOf": "MultipleOf",
+	"minItems": "MinItems", "maxItems": "MaxItems", "uniqueItems": "Unique",
+}
+
+// checks asks for the limits of what has been read.
+func (d *decoders) checks(c model.Codec, read *jen.Statement) jen.Code {
+	for _, check := range c.Checks {
+		var args []jen.Code
+		switch check.Keyword {
+		case "minLength", "maxLength", "minItems", "maxItems":
+			args = append(args, count(check.Values[0]))
+		case "pattern":
+			args = append(args, jen.Op("&").Id(d.patternOf(check.Values[0])))
+		default:
+			args = quotes(check.Values)
+		}
+		read = read.Dot(methods[check.Keyword]).Call(args...)
+	}
+	return read
+}
+
+// count writes a limit on a length. Beyond what any machine's int holds it is as good as that.
+func count(text string) jen.Code {
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return jen.Lit(int(n))
+	}
+	return jen.Qual("math", "MaxInt32")
+}
+
+// patternOf names the variable of a pattern.
+func (d *decoders) patternOf(pattern string) string {
+	if name, known := d.pattern[pattern]; known {
+		return name
+	}
+	name := d.names.pick("pattern" + strconv.Itoa(len(d.pattern)+1))
+	d.pattern[pattern] = name
+	d.patterns = append(d.patterns, jen.Id(name).Op("=").Qual(decodePath, "Pattern").Add(inline(row("Expr", raw(pattern)))))
+	return name
+}
+
+// defaultValue writes what stands for an absent property.
+func defaultValue(c model.Codec, text string) *jen.Statement {
+	value := plainDefault(c, text)
+	if c.Pointers == 0 {
+		return value
+	}
+	value = expr(c.Type).Call(value)
+	for range c.Pointers {
+		value = jen.New(value)
+	}
+	return value
+}
+
+func plainDefault(c model.Codec, text string) *jen.Statement {
+	switch c.Kind {
+	case model.StringCodec:
+		var s string
+		if json.Unmarshal([]byte(text), &s) == nil {
+			return jen.Lit(s)
+		}
+	case model.ListCodec, model.ArrayCodec:
+		var items []json.RawMessage
+		if json.Unmarshal([]byte(text), &items) == nil {
+			var list []jen.Code
+			for _, item := range items {
+				list = append(list, defaultValue(*c.Elem, string(item)))
+			}
+			return expr(c.Type).Add(inline(list...))
+		}
+	}
+	return jen.Op(text)
+}

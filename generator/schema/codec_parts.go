@@ -1,0 +1,264 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/spell"
+)
+
+// object reads a struct. Each type is one object, whatever holds it.
+func (c *coder) object(codec *model.Codec, t types.Type, u *types.Struct, rest *jsonschema.Schema) error {
+	codec.Kind, codec.Name = model.ObjectCodec, types.TypeString(t, nil)
+	s := *rest
+	if rest.AdditionalProperties != jsonschema.FalseSchema {
+		return fmt.Errorf("%s takes properties that it does not name", plainly(t))
+	}
+	if err := typed(rest, "object"); err != nil {
+		return err
+	}
+	rest.Properties, rest.Required, rest.AdditionalProperties = nil, nil, nil
+	if c.objects[codec.Name] != nil || c.w.objects[codec.Name] != nil {
+		return nil
+	}
+	object := &model.Object{Name: codec.Name, Type: codec.Type}
+	c.objects[codec.Name] = object // before its fields, which may hold it
+	for _, f := range c.fields(t, u, place{}) {
+		if f.hidden {
+			continue
+		}
+		path, err := c.selectors(u, f)
+		if err != nil {
+			return err
+		}
+		if err := c.field(object, model.ObjectField{Name: f.name, Path: path}, f.typ, &s); err != nil {
+			return fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// field adds a property of parent to an object.
+func (c *coder) field(object *model.Object, f model.ObjectField, t types.Type, parent *jsonschema.Schema) error {
+	s, ok := parent.Properties.Get(f.Name)
+	if !ok {
+		return errors.New("the schema has no such property")
+	}
+	f.Required = slices.Contains(parent.Required, f.Name)
+	if s.Default != nil {
+		text, err := json.Marshal(s.Default)
+		if err != nil {
+			return fmt.Errorf("the default: %w", err)
+		}
+		f.Default = string(text)
+	}
+	var err error
+	if f.Codec, err = c.value(t, s); err != nil {
+		return err
+	}
+	if f.Default != "" && !hasLiteral(f.Codec) {
+		return fmt.Errorf("the default of a %s", plainly(t))
+	}
+	object.Fields = append(object.Fields, f)
+	return nil
+}
+
+// hasLiteral reports whether Go writes values of a codec as literals, which defaults become.
+func hasLiteral(codec model.Codec) bool {
+	switch codec.Kind {
+	case model.StringCodec, model.BoolCodec, model.IntCodec, model.UintCodec, model.FloatCodec:
+		return true
+	case model.ListCodec:
+		return codec.Pointers == 0 && hasLiteral(*codec.Elem)
+	}
+	return false
+}
+
+// selectors is the way to a field through what the struct embeds.
+func (c *coder) selectors(u *types.Struct, f field) ([]model.Selector, error) {
+	var path []model.Selector
+	for i, index := range f.depth {
+		v := u.Field(index)
+		if !v.Exported() && v.Pkg().Path() != c.w.in {
+			return nil, fmt.Errorf("%s is not exported by package %s", v.Name(), v.Pkg().Name())
+		}
+		step := model.Selector{Name: v.Name()}
+		if i < len(f.depth)-1 {
+			t := types.Unalias(v.Type())
+			if ptr, ok := t.(*types.Pointer); ok {
+				step.Pointer, t = true, ptr.Elem()
+			}
+			u = t.Underlying().(*types.Struct)
+		}
+		path = append(path, step)
+	}
+	return path, nil
+}
+
+// elements reads a slice or an array.
+func (c *coder) elements(codec *model.Codec, elem types.Type, rest *jsonschema.Schema) error {
+	if err := typed(rest, "array"); err != nil {
+		return err
+	}
+	limit(codec, "minItems", &rest.MinItems)
+	limit(codec, "maxItems", &rest.MaxItems)
+	if rest.UniqueItems {
+		ask(codec, "uniqueItems")
+		rest.UniqueItems = false
+	}
+	items := rest.Items
+	if items == nil {
+		items = &jsonschema.Schema{}
+	}
+	rest.Items = nil
+	return c.inner(codec, elem, items)
+}
+
+func (c *coder) inner(codec *model.Codec, elem types.Type, s *jsonschema.Schema) error {
+	if c.depth >= depthLimit {
+		return errors.New("a type that holds itself without a struct between")
+	}
+	c.depth++
+	defer func() { c.depth-- }()
+	inner, err := c.value(elem, s)
+	codec.Elem = &inner
+	return err
+}
+
+// mapped reads a map.
+func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema) error {
+	if err := typed(rest, "object"); err != nil {
+		return err
+	}
+	codec.Kind = model.MapCodec
+	key := types.Unalias(u.Key())
+	if c.textKey(key) {
+		return fmt.Errorf("the keys of type %s have a text form of their own", plainly(key))
+	}
+	basic, ok := key.Underlying().(*types.Basic)
+	if !ok {
+		return fmt.Errorf("the keys of type %s have no generated form", plainly(key))
+	}
+	if !spell.Can(key, c.w.pkg) {
+		return fmt.Errorf("the type %s cannot be named in generated code", plainly(key))
+	}
+	codec.KeyType = spell.Type(key, c.w.pkg)
+	s := rest.AdditionalProperties
+	if basic.Info()&types.IsString != 0 {
+		codec.Key = "string"
+		if names := rest.PropertyNames; names != nil {
+			codec.Key, codec.Keys = "enum", choices(names.Enum)
+			rest.PropertyNames = nil
+		}
+	} else {
+		pattern := signedPattern
+		codec.Key = "int"
+		if basic.Info()&types.IsUnsigned != 0 {
+			codec.Key, pattern = "uint", unsignedPattern
+		}
+		s = rest.PatternProperties[pattern]
+		if len(rest.PatternProperties) != 1 || s == nil || basic.Kind() == types.Uintptr {
+			return fmt.Errorf("the keys of type %s have no generated form", plainly(key))
+		}
+		rest.PatternProperties = nil
+	}
+	rest.AdditionalProperties, rest.Properties = nil, nil
+	if s == nil {
+		s = &jsonschema.Schema{}
+	}
+	return c.inner(codec, u.Elem(), s)
+}
+
+func choices(values []any) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = fmt.Sprint(v)
+	}
+	return list
+}
+
+// scalar reads a bool, a number or a string.
+func (c *coder) scalar(codec *model.Codec, u *types.Basic, rest *jsonschema.Schema) error {
+	switch info := u.Info(); {
+	case info&types.IsString != 0:
+		codec.Kind = model.StringCodec
+		return c.text(codec, rest)
+	case info&types.IsBoolean != 0:
+		codec.Kind = model.BoolCodec
+		if err := typed(rest, "boolean"); err != nil {
+			return err
+		}
+		return enum(codec, rest)
+	case info&types.IsFloat != 0:
+		codec.Kind = model.FloatCodec
+		return c.number(codec, rest)
+	case info&types.IsInteger != 0 && u.Kind() != types.Uintptr:
+		codec.Kind = model.IntCodec
+		if info&types.IsUnsigned != 0 {
+			codec.Kind = model.UintCodec
+		}
+		if err := typed(rest, "integer"); err != nil {
+			return err
+		}
+		least, most := integerBounds(u.Kind())
+		codec.Least = bound(&rest.Minimum, least)
+		codec.Most = bound(&rest.Maximum, most)
+		rest.Type = "number"
+		return c.number(codec, rest)
+	}
+	return errors.New("no generated form")
+}
+
+// bound takes over an integer limit, and is that of the Go type where there is none.
+func bound(limit *json.Number, own json.Number) string {
+	r := rational(limit.String())
+	if r == nil || !r.IsInt() {
+		return own.String()
+	}
+	*limit = ""
+	return r.Num().String()
+}
+
+// number reads the keywords of numbers.
+func (c *coder) number(codec *model.Codec, rest *jsonschema.Schema) error {
+	if err := typed(rest, "number"); err != nil {
+		return err
+	}
+	if err := enum(codec, rest); err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		keyword string
+		value   *json.Number
+	}{
+		{"minimum", &rest.Minimum}, {"maximum", &rest.Maximum}, {"exclusiveMinimum", &rest.ExclusiveMinimum},
+		{"exclusiveMaximum", &rest.ExclusiveMaximum}, {"multipleOf", &rest.MultipleOf},
+	} {
+		if *n.value == "" {
+			continue
+		}
+		r := rational(n.value.String())
+		if r == nil {
+			return fmt.Errorf("%s=%s is no JSON number", n.keyword, *n.value)
+		}
+		text := n.value.String()
+		if r.IsInt() {
+			text = r.Num().String() // as messages show it
+		} else if f, _ := r.Float64(); strings.ContainsAny(text, "eE") {
+			if short := strconv.FormatFloat(f, 'g', -1, 64); rational(short) != nil && rational(short).Cmp(r) == 0 {
+				text = short
+			}
+		}
+		ask(codec, n.keyword, text)
+		*n.value = ""
+	}
+	return nil
+}

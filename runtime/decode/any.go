@@ -1,0 +1,113 @@
+package decode
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Any reads any value into what encoding/json would make of it: map[string]any, []any,
+// string, float64, bool or nil.
+func (r *Reader) Any(v *any) {
+	if r.fault != nil {
+		return
+	}
+	k, f := r.kind()
+	if f != nil {
+		r.fail(f)
+		return
+	}
+	r.orNull = false
+	r.any(k, v)
+}
+
+func (r *Reader) any(k kind, v *any) {
+	switch k {
+	case stringKind:
+		raw, escaped, f := r.lexer.text()
+		if f != nil {
+			r.fail(f)
+			return
+		}
+		if escaped {
+			raw = unescape(raw)
+		}
+		*v = string(raw)
+	case numberKind:
+		number, f := r.lexer.number()
+		if f != nil {
+			r.fail(f)
+			return
+		}
+		n, err := strconv.ParseFloat(string(number), 64)
+		if err != nil {
+			r.report(number, "is beyond the range of a 64-bit number")
+		}
+		*v = n
+	case arrayKind:
+		r.anyList(v)
+	case objectKind:
+		r.anyObject(v)
+	default:
+		start := r.pos
+		if f := r.lexer.word(); f != nil {
+			r.fail(f)
+			return
+		}
+		if c := r.doc[start]; c != 'n' {
+			*v = c == 't'
+		}
+	}
+}
+
+func (r *Reader) anyList(v *any) {
+	if f := r.open(); f != nil {
+		r.fail(f)
+		return
+	}
+	list := []any{}
+	r.at = append(r.at, step{})
+	for items := (elements{r: r}); items.next(); {
+		list = append(list, nil)
+		r.Any(&list[len(list)-1])
+	}
+	*v = list
+}
+
+func (r *Reader) anyObject(v *any) {
+	if f := r.open(); f != nil {
+		r.fail(f)
+		return
+	}
+	object := map[string]any{}
+	var names nameSet
+	depth := len(r.at)
+	for first := true; ; first = false {
+		r.at = r.at[:depth]
+		name, more := r.member(first, &names)
+		if !more {
+			break
+		}
+		var value any
+		r.Any(&value)
+		object[string(name)] = value
+	}
+	*v = object
+}
+
+// Raw reads any value as its JSON text, which is copied.
+func (r *Reader) Raw(v *json.RawMessage) {
+	if r.fault != nil {
+		return
+	}
+	k, f := r.kind()
+	if f == nil {
+		start := r.pos
+		if f = skipKind(&r.lexer, k); f == nil {
+			*v = append(json.RawMessage(nil), r.doc[start:r.pos]...)
+		}
+	}
+	if f != nil {
+		r.fail(f)
+	}
+	r.orNull = false
+}

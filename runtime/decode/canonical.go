@@ -1,0 +1,78 @@
+package decode
+
+import (
+	"slices"
+	"strconv"
+)
+
+// equalItems finds two equal items in an array of n that has been read and found sound.
+func equalItems(array []byte, n int) (i, j int, equal bool) {
+	l := &lexer{doc: array, limits: unlimited}
+	met := make(map[string]int, n)
+	l.pos++
+	for j := 0; ; j++ {
+		if more, f := l.more(']', j == 0); f != nil || !more {
+			return 0, 0, false
+		}
+		text := string(canonical(l, nil))
+		if i, ok := met[text]; ok {
+			return i, j, true
+		}
+		met[text] = j
+	}
+}
+
+// unlimited is for text that has been read within limits before.
+var unlimited = Limits{Bytes: maxInt, Depth: maxInt, Values: maxInt, Levels: maxInt, Digits: maxInt, Exponent: maxInt / 2}
+
+const maxInt = int(^uint(0) >> 1)
+
+// canonical appends a form of the next value that equal values have in common. The text has
+// been found sound before: no fault can occur.
+func canonical(l *lexer, to []byte) []byte {
+	kind, _ := l.kind()
+	start := l.pos
+	switch kind {
+	case stringKind:
+		raw, escaped, _ := l.text()
+		if escaped {
+			raw = unescape(raw)
+		}
+		return append(append(strconv.AppendInt(append(to, 's'), int64(len(raw)), 10), ':'), raw...)
+	case numberKind:
+		number, _ := l.number()
+		return parseDecimal(number).append(append(to, 'n'))
+	case arrayKind:
+		_ = l.open()
+		to = append(to, '[')
+		for first := true; ; first = false {
+			if more, f := l.more(']', first); f != nil || !more {
+				return append(to, ']')
+			}
+			to = append(canonical(l, to), ',')
+		}
+	case objectKind:
+		return canonicalObject(l, to)
+	}
+	_ = l.word()
+	return append(to, l.doc[start:l.pos]...)
+}
+
+func canonicalObject(l *lexer, to []byte) []byte {
+	_ = l.open()
+	var members []string
+	for first := true; ; first = false {
+		if more, f := l.more('}', first); f != nil || !more {
+			break
+		}
+		name, _ := l.name()
+		member := append(strconv.AppendInt(nil, int64(len(name)), 10), ':')
+		members = append(members, string(canonical(l, append(member, name...))))
+	}
+	slices.Sort(members)
+	to = append(to, '{')
+	for _, m := range members {
+		to = append(append(to, m...), ',')
+	}
+	return append(to, '}')
+}

@@ -1,0 +1,114 @@
+package decode
+
+import (
+	"bytes"
+	"math/big"
+	"strconv"
+)
+
+// decimal is the exact value of a JSON number: 0.digits × 10^point. Zero has no digits and is not negative.
+// Comparing decimals takes no arithmetic, however large the exponent is.
+type decimal struct {
+	negative bool
+	digits   []byte // without zeros at either end
+	point    int
+}
+
+// parseDecimal reads a number that the lexer has found sound. Exponents beyond the limits are
+// as good as infinite.
+func parseDecimal(number []byte) decimal {
+	var d decimal
+	if number[0] == '-' {
+		d.negative = true
+		number = number[1:]
+	}
+	d.digits = make([]byte, 0, 24)
+	mantissa := number
+	if i := bytes.IndexAny(number, "eE"); i >= 0 {
+		d.point, _ = strconv.Atoi(string(number[i+1:]))
+		mantissa = number[:i]
+	}
+	whole := true
+	for _, c := range mantissa {
+		switch {
+		case c == '.':
+			whole = false
+			continue
+		case c != '0' || len(d.digits) > 0:
+			d.digits = append(d.digits, c)
+			if whole {
+				d.point++
+			}
+		case !whole:
+			d.point--
+		}
+	}
+	d.digits = bytes.TrimRight(d.digits, "0")
+	if len(d.digits) == 0 {
+		return decimal{}
+	}
+	return d
+}
+
+// compare is negative, zero or positive as d is below, equal to or above e.
+func (d decimal) compare(e decimal) int {
+	switch {
+	case d.negative != e.negative:
+		if d.negative {
+			return -1
+		}
+		return 1
+	case d.negative:
+		return e.magnitude(d)
+	}
+	return d.magnitude(e)
+}
+
+// magnitude compares without regard to the sign.
+func (d decimal) magnitude(e decimal) int {
+	switch {
+	case len(d.digits) == 0 || len(e.digits) == 0:
+		return len(d.digits) - len(e.digits)
+	case d.point != e.point:
+		return d.point - e.point
+	}
+	return bytes.Compare(d.digits, e.digits)
+}
+
+// isInteger reports whether there is no fraction, however the number is written.
+func (d decimal) isInteger() bool { return d.point >= len(d.digits) }
+
+// integer writes the digits of an integer.
+func (d decimal) integer() []byte {
+	if len(d.digits) == 0 {
+		return []byte{'0'}
+	}
+	text := make([]byte, 0, d.point+1)
+	if d.negative {
+		text = append(text, '-')
+	}
+	text = append(text, d.digits...)
+	for range d.point - len(d.digits) {
+		text = append(text, '0')
+	}
+	return text
+}
+
+// append writes a form that equal numbers have in common.
+func (d decimal) append(to []byte) []byte {
+	if d.negative {
+		to = append(to, '-')
+	}
+	return strconv.AppendInt(append(append(to, d.digits...), 'e'), int64(d.point), 10)
+}
+
+// multiple reports whether a number is of the form n × of.
+func multiple(number []byte, of string) bool {
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	if m, errOf := strconv.ParseInt(of, 10, 64); err == nil && errOf == nil && m > 0 {
+		return n%m == 0
+	}
+	x, ok := new(big.Rat).SetString(string(number))
+	y, okOf := new(big.Rat).SetString(of)
+	return ok && okOf && y.Sign() != 0 && x.Quo(x, y).IsInt()
+}

@@ -1,0 +1,128 @@
+package decode
+
+import "fmt"
+
+// elements walks the items of an array.
+type elements struct {
+	r     *Reader
+	start int
+	n     int
+	began bool
+}
+
+func (r *Reader) array() (elements, bool) {
+	if !r.begin(arrayKind, "an array") {
+		return elements{}, false
+	}
+	start := r.pos
+	if f := r.open(); f != nil {
+		r.fail(f)
+		return elements{}, false
+	}
+	r.at = append(r.at, step{})
+	return elements{r: r, start: start}, true
+}
+
+// next steps to the next item. At the end it keeps the array's text for the limits.
+func (e *elements) next() bool {
+	r := e.r
+	if r.fault != nil {
+		return false
+	}
+	if e.began {
+		e.n++
+	}
+	top := len(r.at) - 1
+	r.at[top].index = e.n
+	more, f := r.more(']', !e.began)
+	e.began = true
+	if f != nil {
+		r.fail(f)
+		return false
+	}
+	if !more {
+		r.at = r.at[:top]
+		r.list, r.items = r.doc[e.start:r.pos], e.n
+	}
+	return more
+}
+
+// firstItems is the room that a slice begins with: most lists are short, and a hostile one
+// of many empty lists should not cost much more than its text.
+const firstItems = 4
+
+// Slice reads an array, each item by read. An empty array is an empty slice, not nil.
+func Slice[S ~[]E, E any](r *Reader, v *S, read func(*Reader, *E)) *List {
+	items, ok := r.array()
+	if !ok {
+		return nil
+	}
+	s := S{}
+	for items.next() {
+		if s == nil || cap(s) == 0 {
+			s = make(S, 0, firstItems)
+		}
+		var item E
+		s = append(s, item)
+		read(r, &s[len(s)-1])
+	}
+	*v = s
+	return r.asList()
+}
+
+// Array reads an array into one of Go's, given as a slice of all of it. Items beyond its end
+// are read and dropped: the limits on the length report them.
+func Array[E any](r *Reader, v []E, read func(*Reader, *E)) *List {
+	items, ok := r.array()
+	if !ok {
+		return nil
+	}
+	for items.next() {
+		if items.n < len(v) {
+			read(r, &v[items.n])
+			continue
+		}
+		var beyond E
+		read(r, &beyond)
+	}
+	return r.asList()
+}
+
+// List is an array that has just been read. Its methods note what a schema refuses in it. They do nothing on
+// nil, which stands for a value that was no array, and return it, so that limits read as one line.
+type List Reader
+
+func (r *Reader) asList() *List {
+	if r.fault != nil {
+		return nil
+	}
+	return (*List)(r)
+}
+
+// MinItems asks for at least n items.
+func (l *List) MinItems(n int) *List {
+	if l != nil && l.items < n {
+		(*Reader)(l).report(nil, saysCount(l.items, "item", "fewer", "minimum", n))
+	}
+	return l
+}
+
+// MaxItems asks for at most n items.
+func (l *List) MaxItems(n int) *List {
+	if l != nil && l.items > n {
+		(*Reader)(l).report(nil, saysCount(l.items, "item", "more", "maximum", n))
+	}
+	return l
+}
+
+// Unique asks for items that all differ. Equal is what JSON Schema calls so: numbers by
+// value, strings without regard to escapes, objects without regard to the order of their names.
+func (l *List) Unique() *List {
+	if l == nil || l.items < 2 {
+		return l
+	}
+	if i, j, equal := equalItems(l.list, l.items); equal {
+		(*Reader)(l).report(nil, fmt.Sprintf("has equal items at %d and %d, which must differ", i, j))
+	}
+	return l
+}

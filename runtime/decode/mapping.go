@@ -1,0 +1,118 @@
+package decode
+
+import "strconv"
+
+// Map reads an object whose names are the author's business into a map: key turns each name into
+// a key and reports whether it is one, read reads the value.
+func Map[M ~map[K]V, K comparable, V any](r *Reader, v *M, key func(*Reader, []byte, *K) bool, read func(*Reader, *V)) {
+	if !r.begin(objectKind, "an object") {
+		return
+	}
+	if f := r.open(); f != nil {
+		r.fail(f)
+		return
+	}
+	m := M{}
+	var names nameSet
+	depth := len(r.at)
+	for first := true; ; first = false {
+		r.at = r.at[:depth]
+		name, more := r.member(first, &names)
+		if !more {
+			break
+		}
+		var k K
+		var value V
+		known := key(r, name, &k)
+		if read(r, &value); known {
+			m[k] = value
+		}
+	}
+	*v = m
+}
+
+// member steps to the next property of an object of any names, whose value is to be read then.
+func (r *Reader) member(first bool, names *nameSet) ([]byte, bool) {
+	if r.fault != nil {
+		return nil, false
+	}
+	more, f := r.more('}', first)
+	if f != nil {
+		r.fail(f)
+		return nil, false
+	}
+	if !more {
+		return nil, false
+	}
+	name, f := r.name()
+	if f == nil && !names.add(name) {
+		f = twice(name)
+	}
+	if f != nil {
+		r.fail(f)
+		return nil, false
+	}
+	r.at = append(r.at, step{name: name})
+	return name, true
+}
+
+// StringKey takes every name.
+func StringKey[K ~string](_ *Reader, name []byte, k *K) bool {
+	*k = K(name)
+	return true
+}
+
+// EnumKey takes the names that are constants of the key's type.
+func EnumKey[K ~string](r *Reader, name []byte, k *K, choices ...string) bool {
+	*k = K(name)
+	for _, choice := range choices {
+		if choice == string(name) {
+			return true
+		}
+	}
+	r.report(nil, "is not a possible name: it "+saysEnum(quoteAll(choices)))
+	return false
+}
+
+// IntKey takes names that are integers as encoding/json writes them, without needless signs and zeros.
+func IntKey[K Signed](r *Reader, name []byte, k *K) bool {
+	if n, err := strconv.ParseInt(string(name), 10, 64); err == nil {
+		*k = K(n)
+		if int64(*k) == n && strconv.FormatInt(n, 10) == string(name) {
+			return true
+		}
+	}
+	r.badKey(name)
+	return false
+}
+
+// UintKey is IntKey for types without a sign.
+func UintKey[K Unsigned](r *Reader, name []byte, k *K) bool {
+	if n, err := strconv.ParseUint(string(name), 10, 64); err == nil {
+		*k = K(n)
+		if uint64(*k) == n && strconv.FormatUint(n, 10) == string(name) {
+			return true
+		}
+	}
+	r.badKey(name)
+	return false
+}
+
+// badKey tells a name that is no number from a number that the key's type cannot hold.
+func (r *Reader) badKey(name []byte) {
+	digits := name
+	if len(digits) > 1 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	for i, c := range digits {
+		if !isDigit(c) || i == 0 && c == '0' {
+			r.report(nil, "unknown property")
+			return
+		}
+	}
+	if len(digits) == 0 {
+		r.report(nil, "unknown property")
+		return
+	}
+	r.report(nil, "has a name that is not an integer in range")
+}

@@ -1,0 +1,35 @@
+package decode_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+func TestMembersAreThoseOfEncodingJSON(t *testing.T) {
+	for _, doc := range []string{
+		`{}`, ` { } `, `{"a":1}`, "\n{ \"a\" : [1, {\"b\":2}] ,\t\"\\u0062\":\"x\\ny\"\r}", `{"":null,"é":{"":""}}`,
+	} {
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(doc), &want); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]json.RawMessage{}
+		if err := decode.Members([]byte(doc), decode.Limits{}, func(name, value []byte) { got[string(name)] = value }); err != nil {
+			t.Errorf("%s: %v", doc, err)
+		}
+		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+			t.Errorf("%s\ngot  %q\nwant %q", doc, got, want)
+		}
+	}
+}
+
+func TestMembersRefusesWhatIsNoObject(t *testing.T) {
+	for _, doc := range []string{``, `null`, `[]`, `"x"`, `{`, `{"a"}`, `{"a":}`, `{"a":1,"a":2}`, `{"a":1}x`, `{"a":1,}`, "{\"a\":\"\xff\"}"} {
+		if err := decode.Members([]byte(doc), decode.Limits{}, func(_, _ []byte) {}); err == nil {
+			t.Errorf("%s is taken for an object", doc)
+		}
+	}
+}

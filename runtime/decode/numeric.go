@@ -1,0 +1,242 @@
+package decode
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strconv"
+)
+
+// Signed and Unsigned are the kinds of Go's integers, Real those of its floating-point numbers.
+type (
+	Signed interface {
+		~int | ~int8 | ~int16 | ~int32 | ~int64
+	}
+	Unsigned interface {
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+	}
+	Real interface{ ~float32 | ~float64 }
+)
+
+// numeral reads a number's text.
+func (r *Reader) numeral(expected string) bool {
+	if !r.begin(numberKind, expected) {
+		return false
+	}
+	literal, f := r.lexer.number()
+	if f != nil {
+		r.fail(f)
+		return false
+	}
+	r.literal = literal
+	return true
+}
+
+// whole reads an integer, which JSON Schema takes in any writing: 1.0, 1e2 and -0 are integers. simple
+// is its text as Go writes integers.
+func (r *Reader) whole() (simple []byte, ok bool) {
+	if !r.numeral("an integer") {
+		return nil, false
+	}
+	for i, c := range r.literal {
+		if c == '.' || c == 'e' || c == 'E' || c == '-' && len(r.literal) == 2 && r.literal[i+1] == '0' {
+			d := parseDecimal(r.literal)
+			if !d.isInteger() {
+				r.report(r.literal, "is not an integer")
+				return nil, false
+			}
+			return d.integer(), true
+		}
+	}
+	return r.literal, true
+}
+
+// Int reads an integer between least and most, which are the schema's limits or those of the
+// Go type. int is 32 bits on some machines: what it cannot hold there is a problem.
+func Int[T Signed](r *Reader, v *T, least, most int64) *Number {
+	n, ok := r.signed(least, most)
+	if !ok {
+		return nil
+	}
+	if *v = T(n); int64(*v) != n {
+		r.report(r.literal, fmt.Sprintf("is beyond the range %d to %d", int64(-1)<<31, int64(1)<<31-1))
+		return nil
+	}
+	return (*Number)(r)
+}
+
+func (r *Reader) signed(least, most int64) (int64, bool) {
+	text, ok := r.whole()
+	if !ok {
+		return 0, false
+	}
+	n, ok := shortInt(text)
+	if !ok {
+		var err error
+		if n, err = strconv.ParseInt(string(text), 10, 64); err != nil {
+			// n is the nearest that an int64 holds, which is beyond the limit unless that is the type's own.
+			if text[0] == '-' {
+				return 0, r.tooSmall(strconv.FormatInt(least, 10))
+			}
+			return 0, r.tooLarge(strconv.FormatInt(most, 10))
+		}
+	}
+	if n < least {
+		return 0, r.tooSmall(strconv.FormatInt(least, 10))
+	}
+	if n > most {
+		return 0, r.tooLarge(strconv.FormatInt(most, 10))
+	}
+	return n, true
+}
+
+// shortInt reads up to 18 digits, which cannot overflow.
+func shortInt(text []byte) (n int64, ok bool) {
+	digits := text
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		n = n*10 + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		n = -n
+	}
+	return n, true
+}
+
+// Uint reads an integer from least to most, as Int does.
+func Uint[T Unsigned](r *Reader, v *T, least, most uint64) *Number {
+	n, ok := r.unsigned(least, most)
+	if !ok {
+		return nil
+	}
+	if *v = T(n); uint64(*v) != n {
+		r.report(r.literal, fmt.Sprintf("is beyond the range 0 to %d", int64(1)<<32-1))
+		return nil
+	}
+	return (*Number)(r)
+}
+
+func (r *Reader) unsigned(least, most uint64) (uint64, bool) {
+	text, ok := r.whole()
+	switch {
+	case !ok:
+		return 0, false
+	case text[0] == '-':
+		return 0, r.tooSmall(strconv.FormatUint(least, 10))
+	}
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil || n > most {
+		return 0, r.tooLarge(strconv.FormatUint(most, 10))
+	}
+	if n < least {
+		return 0, r.tooSmall(strconv.FormatUint(least, 10))
+	}
+	return n, true
+}
+
+func (r *Reader) tooSmall(least string) bool {
+	r.report(r.literal, "is less than the minimum "+least)
+	return false
+}
+
+func (r *Reader) tooLarge(most string) bool {
+	r.report(r.literal, "is more than the maximum "+most)
+	return false
+}
+
+// Float reads a number.
+func Float[T Real](r *Reader, v *T) *Number {
+	if !r.numeral("a number") {
+		return nil
+	}
+	bits := 64
+	if odd := float64(1<<24 + 1); float64(T(odd)) != odd {
+		bits = 32
+	}
+	f, err := strconv.ParseFloat(string(r.literal), bits)
+	if err != nil {
+		r.report(r.literal, fmt.Sprintf("is beyond the range of a %d-bit number", bits))
+	} else {
+		*v = T(f)
+	}
+	return (*Number)(r)
+}
+
+// Numeral reads a number as the text it is written as.
+func (r *Reader) Numeral(v *json.Number) *Number {
+	if !r.numeral("a number") {
+		return nil
+	}
+	*v = json.Number(r.literal)
+	return (*Number)(r)
+}
+
+// BigInt reads an integer of any size that a document may hold.
+func (r *Reader) BigInt(v *big.Int) *Number {
+	text, ok := r.whole()
+	if !ok {
+		return nil
+	}
+	v.SetString(string(text), 10)
+	return (*Number)(r)
+}
+
+// Number is a number that has just been read. Its methods note what a schema refuses in it,
+// by the number's text: no limit is missed because a float64 rounds. Limits are given as JSON writes them.
+// They do nothing on nil, which stands for a value that was no such number, and return it.
+type Number Reader
+
+func (n *Number) check(limit string, refused func(c int) bool, says string) *Number {
+	if n != nil && refused(parseDecimal(n.literal).compare(parseDecimal([]byte(limit)))) {
+		(*Reader)(n).report(n.literal, says+limit)
+	}
+	return n
+}
+
+// Minimum asks for limit or more.
+func (n *Number) Minimum(limit string) *Number {
+	return n.check(limit, func(c int) bool { return c < 0 }, "is less than the minimum ")
+}
+
+// Maximum asks for limit or less.
+func (n *Number) Maximum(limit string) *Number {
+	return n.check(limit, func(c int) bool { return c > 0 }, "is more than the maximum ")
+}
+
+// Above asks for more than limit.
+func (n *Number) Above(limit string) *Number {
+	return n.check(limit, func(c int) bool { return c <= 0 }, "is not more than ")
+}
+
+// Below asks for less than limit.
+func (n *Number) Below(limit string) *Number {
+	return n.check(limit, func(c int) bool { return c >= 0 }, "is not less than ")
+}
+
+// MultipleOf asks for a multiple of limit.
+func (n *Number) MultipleOf(limit string) *Number {
+	if n != nil && !multiple(n.literal, limit) {
+		(*Reader)(n).report(n.literal, "is not a multiple of "+limit)
+	}
+	return n
+}
+
+// OneOf asks for one of the values of an enum, in whatever writing.
+func (n *Number) OneOf(choices ...string) *Number {
+	if n == nil {
+		return nil
+	}
+	d := parseDecimal(n.literal)
+	for _, choice := range choices {
+		if d.compare(parseDecimal([]byte(choice))) == 0 {
+			return n
+		}
+	}
+	(*Reader)(n).report(n.literal, saysEnum(choices))
+	return n
+}

@@ -1,0 +1,244 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+)
+
+// Arguments reads one JSON object into a T by a generated func, which says with the calls of
+// this package what each part must be. No arguments at all, nil or empty, are the empty object; null is not.
+//
+// What Scan refuses is refused alone, since nothing after it can be read; any other problem
+// is told with all the others. The error is an *Error and the value then the zero T. The value shares no
+// memory with the text. Arguments is safe for concurrent use.
+func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
+	var value, zero T
+	r := readers.Get().(*Reader)
+	r.start(arguments)
+	if r.fault == nil {
+		read(r, &value)
+	}
+	if err := r.finish(); err != nil {
+		return zero, err
+	}
+	return value, nil
+}
+
+// Nothing is Arguments for a tool that takes none: an object without properties.
+func Nothing(arguments []byte) error {
+	_, err := Arguments(arguments, readNothing)
+	return err
+}
+
+func readNothing(r *Reader, _ *struct{}) {
+	for o := r.Object(&Properties{}); o.Next(); {
+	}
+}
+
+// Reader reads one document in the order of its text. Generated decoders call it for one value
+// after another; what is wrong with a value is noted with its place, and reading goes on.
+//
+// After a fault, that is text that no reader may take, nothing more is read. A Reader is for one goroutine.
+type Reader struct {
+	lexer
+	at       []step // where the value being read stands
+	fault    *fault
+	problems []Problem
+	orNull   bool // the next value may be null as well, which messages say
+
+	// What was read last, for the limits that are asked afterwards.
+	literal []byte // a string's or number's JSON text
+	str     string
+	list    []byte // an array's JSON text
+	items   int
+}
+
+// step is a property's name, or an index where the name is nil.
+type step struct {
+	name  []byte
+	index int
+}
+
+var readers = sync.Pool{New: func() any { return &Reader{at: make([]step, 0, 16)} }}
+
+// emptyObject is what absent arguments stand for.
+var emptyObject = []byte("{}")
+
+var defaultLimits = Limits{}.orDefaults()
+
+// start makes the Reader ready for a document.
+func (r *Reader) start(doc []byte) {
+	if len(doc) == 0 {
+		doc = emptyObject
+	}
+	r.lexer = lexer{doc: doc, limits: defaultLimits}
+	r.fault = tooLong(doc, defaultLimits)
+}
+
+// finish returns what is wrong with the document and gives the Reader back.
+func (r *Reader) finish() error {
+	if r.fault == nil {
+		if f := r.end(); f != nil {
+			r.fail(f)
+		}
+	}
+	problems := r.problems
+	if r.fault != nil {
+		problems = []Problem{r.fault.problem()}
+	}
+	clear(r.at[:cap(r.at)])
+	*r = Reader{at: r.at[:0]}
+	readers.Put(r)
+	return NewError(problems)
+}
+
+// fail notes what ends the reading: f, whose place is told from here.
+func (r *Reader) fail(f *fault) {
+	if r.fault != nil {
+		return
+	}
+	for i := len(r.at) - 1; i >= 0; i-- {
+		f = f.within(r.at[i].String())
+	}
+	r.fault = f
+}
+
+func (s step) String() string {
+	if s.name == nil {
+		return strconv.Itoa(s.index)
+	}
+	return string(s.name)
+}
+
+// enough is how many problems are collected before NewError chooses those it tells: every
+// pointer takes memory, and a hostile document has as many problems as values.
+const enough = 20 * MaxProblems
+
+// report notes a problem with the value at the current place. literal is its JSON text.
+func (r *Reader) report(literal []byte, says string) {
+	if r.fault == nil && len(r.problems) <= enough {
+		r.problems = append(r.problems, NewProblem(r.pointer(), uniform(literal), says))
+	}
+}
+
+// reportMember notes a problem with a property of the value at the current place.
+func (r *Reader) reportMember(name []byte, message string) {
+	if r.fault == nil && len(r.problems) <= enough {
+		r.problems = append(r.problems, Problem{Pointer: Pointer(r.pointer(), string(name)), Message: message})
+	}
+}
+
+func (r *Reader) pointer() string {
+	pointer := ""
+	for _, s := range r.at {
+		pointer = Pointer(pointer, s.String())
+	}
+	return pointer
+}
+
+// uniform is a string's JSON text as this module writes it, whatever its escapes were.
+func uniform(literal []byte) string {
+	if len(literal) == 0 || literal[0] != '"' {
+		return string(literal)
+	}
+	return quote(string(unescape(literal[1 : len(literal)-1])))
+}
+
+// quote writes a string as JSON, without the escapes that HTML would need.
+func quote(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return strconv.Quote(s) // a string can always be encoded
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// begin steps to the next value and reports whether it is of the wanted kind. A value of
+// another kind is a problem and is skipped.
+func (r *Reader) begin(want kind, expected string) bool {
+	if r.fault != nil {
+		return false
+	}
+	k, f := r.kind()
+	if f != nil {
+		r.fail(f)
+		return false
+	}
+	if k == want {
+		r.orNull = false
+		return true
+	}
+	r.mismatch(k, expected)
+	return false
+}
+
+// mismatch skips a value that should have been another.
+func (r *Reader) mismatch(k kind, expected string) {
+	if r.orNull {
+		expected += " or null"
+		r.orNull = false
+	}
+	start, is := r.pos, ""
+	switch k {
+	case stringKind:
+		is = "a string"
+	case numberKind:
+		is = "a number"
+	case arrayKind:
+		is = "an array"
+	case objectKind:
+		is = "an object"
+	default:
+		if is = "a boolean"; r.doc[start] == 'n' {
+			is = "null"
+		}
+	}
+	if f := skipKind(&r.lexer, k); f != nil {
+		r.fail(f)
+		return
+	}
+	literal := r.doc[start:r.pos]
+	if k == arrayKind || k == objectKind || is == "null" {
+		literal = nil // messages do not repeat these
+	}
+	r.report(literal, fmt.Sprintf("is %s, expected %s", is, expected))
+}
+
+// Null reads null where a value may be null, and reports whether it did.
+func (r *Reader) Null() bool {
+	if r.fault != nil {
+		return true
+	}
+	r.space()
+	if r.pos == len(r.doc) || r.doc[r.pos] != 'n' {
+		r.orNull = true
+		return false
+	}
+	_, f := r.kind()
+	if f == nil {
+		f = r.word()
+	}
+	if f != nil {
+		r.fail(f)
+	}
+	return true
+}
+
+// New makes room for what a pointer points to.
+func New[T any](v **T) *T {
+	*v = new(T)
+	return *v
+}
+
+// Within is the struct that a pointer embeds, made at the first of its properties.
+func Within[T any](v **T) *T {
+	if *v == nil {
+		*v = new(T)
+	}
+	return *v
+}

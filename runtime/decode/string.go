@@ -1,0 +1,217 @@
+package decode
+
+import (
+	"encoding"
+	"encoding/base64"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// string reads a string into r.str.
+func (r *Reader) string() bool {
+	if !r.begin(stringKind, "a string") {
+		return false
+	}
+	start := r.pos
+	raw, escaped, f := r.lexer.text()
+	if f != nil {
+		r.fail(f)
+		return false
+	}
+	if escaped {
+		raw = unescape(raw)
+	}
+	r.literal, r.str = r.doc[start:r.pos], string(raw)
+	return true
+}
+
+// String reads a string.
+func String[T ~string](r *Reader, v *T) *Text {
+	if !r.string() {
+		return nil
+	}
+	*v = T(r.str)
+	return (*Text)(r)
+}
+
+// Bool reads true or false.
+func Bool[T ~bool](r *Reader, v *T) *Truth {
+	if r.fault != nil {
+		return nil
+	}
+	k, f := r.kind()
+	if f == nil && (k != literalKind || r.doc[r.pos] == 'n') {
+		r.mismatch(k, "a boolean")
+		return nil
+	}
+	start := r.pos
+	if f == nil {
+		f = r.lexer.word()
+	}
+	if f != nil {
+		r.fail(f)
+		return nil
+	}
+	r.orNull = false
+	r.literal = r.doc[start:r.pos]
+	*v = r.literal[0] == 't'
+	return (*Truth)(r)
+}
+
+// Truth is a boolean that has just been read; nil stands for a value that was none.
+type Truth Reader
+
+// OneOf asks for one of the values of an enum.
+func (t *Truth) OneOf(choices ...string) *Truth {
+	if t == nil {
+		return nil
+	}
+	for _, choice := range choices {
+		if choice == string(t.literal) {
+			return t
+		}
+	}
+	(*Reader)(t).report(t.literal, saysEnum(choices))
+	return nil
+}
+
+// Bytes reads base64 as RFC 4648 section 4 has it, with padding. Bits that stand for nothing
+// must be zero, so that every value has one text.
+func Bytes[S ~[]byte](r *Reader, v *S) *Text {
+	if !r.string() {
+		return nil
+	}
+	b, ok := Base64(r.str)
+	if !ok {
+		r.report(r.literal, "is not base64 (RFC 4648, standard alphabet, with padding)")
+	}
+	*v = b
+	return (*Text)(r)
+}
+
+// Base64 decodes the text that a schema's contentEncoding base64 means.
+func Base64(text string) ([]byte, bool) {
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, false // encoding/base64 passes over them
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(text)
+	return b, err == nil
+}
+
+// Time reads a moment as RFC 3339 section 5.6 writes it, leap seconds left out.
+func (r *Reader) Time(v *time.Time) *Text {
+	if !r.string() {
+		return nil
+	}
+	text := (*Text)(r)
+	if !isDateTime(r.str) {
+		return text.Format("date-time")
+	}
+	// time.Time knows neither t nor z.
+	if err := v.UnmarshalText([]byte(strings.ToUpper(r.str))); err != nil {
+		r.refused(err)
+	}
+	return text
+}
+
+// Unmarshal reads a string into a type that has a text form of its own.
+func (r *Reader) Unmarshal(v encoding.TextUnmarshaler) *Text {
+	if !r.string() {
+		return nil
+	}
+	if err := v.UnmarshalText([]byte(r.str)); err != nil {
+		r.refused(err)
+	}
+	return (*Text)(r)
+}
+
+// refused notes the error of a type's own method, unless it could repeat a secret.
+func (r *Reader) refused(err error) {
+	says := "cannot be decoded"
+	if !SecretPointer(r.pointer()) {
+		says += ": " + Show(err.Error())
+	}
+	r.report(r.literal, says)
+}
+
+// Text is a string that has just been read. Its methods note what a schema refuses in it. They do nothing
+// on nil, which stands for a value that was no string, and return it, so that limits read as one line.
+type Text Reader
+
+// MinLength asks for at least n characters, that is code points.
+func (t *Text) MinLength(n int) *Text {
+	if t != nil && len(t.str) < n*utf8.UTFMax {
+		if got := utf8.RuneCountInString(t.str); got < n {
+			t.says(saysCount(got, "character", "fewer", "minimum", n))
+		}
+	}
+	return t
+}
+
+// MaxLength asks for at most n characters.
+func (t *Text) MaxLength(n int) *Text {
+	if t != nil && len(t.str) > n {
+		if got := utf8.RuneCountInString(t.str); got > n {
+			t.says(saysCount(got, "character", "more", "maximum", n))
+		}
+	}
+	return t
+}
+
+// Match asks for a match of a regular expression anywhere in the text.
+func (t *Text) Match(p *Pattern) *Text {
+	if t != nil && !p.match(t.str) {
+		t.says("does not match the pattern " + p.Expr)
+	}
+	return t
+}
+
+// Format asks for a format of JSON Schema, one that Formats knows.
+func (t *Text) Format(name string) *Text {
+	if t != nil && !formats[name].is(t.str) {
+		t.says(saysFormat(name))
+	}
+	return t
+}
+
+// OneOf asks for one of the values of an enum. Where it is none of them the other limits are
+// of no interest.
+func (t *Text) OneOf(choices ...string) *Text {
+	if t == nil {
+		return nil
+	}
+	for _, choice := range choices {
+		if choice == t.str {
+			return t
+		}
+	}
+	t.says(saysEnum(quoteAll(choices)))
+	return nil
+}
+
+func (t *Text) says(says string) { (*Reader)(t).report(t.literal, says) }
+
+func quoteAll(texts []string) []string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = quote(text)
+	}
+	return quoted
+}
+
+// Pattern is a regular expression of a schema, compiled when it is first needed. It must be
+// one that regexp.Compile takes. It is safe for concurrent use.
+type Pattern struct {
+	Expr string
+
+	once     sync.Once
+	compiled *regexp.Regexp
+}
+
+func (p *Pattern) match(text string) bool {
+	p.once.Do(func() { p.compiled, _ = regexp.Compile(p.Expr) })
+	return p.compiled != nil && p.compiled.MatchString(text)
+}

@@ -1,0 +1,67 @@
+package runtime
+
+import (
+	"encoding/json"
+	"reflect"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Most results are what [tool.result] made of a handler's value: structured content, and the same
+// as text. It is JSON already, so its bytes are put together here; anything else, and
+// anything that somebody may have changed on the way, is marshalled by [finish].
+
+// resultTypeField is where go-sdk keeps what it says of a finished call under protocol
+// 2026-07-28. It is set by dispatch and by nothing else, and shown by no method.
+var resultTypeField, hasResultType = reflect.TypeFor[mcp.CallToolResult]().FieldByName("resultType")
+
+// quick finishes the result of a call whose dispatch closure answered with rec.body and
+// nothing more. It returns nil for any other.
+func (s *Server) quick(rec *record, res mcp.Result) mcp.Result {
+	r, ok := res.(*mcp.CallToolResult)
+	if !ok || r == nil || len(rec.body) == 0 || len(s.opts.Middleware) > 0 || !hasResultType || resultTypeField.Type.Kind() != reflect.String {
+		return nil
+	}
+	if r.Meta != nil || r.IsError || r.InputRequests != nil || r.RequestState != "" || len(r.Content) != 1 {
+		return nil
+	}
+	body, ok := r.StructuredContent.(json.RawMessage)
+	if !ok || len(body) != len(rec.body) || &body[0] != &rec.body[0] || !utf8.Valid(body) || s.adopted && !json.Valid(body) {
+		return nil
+	}
+	text, ok := r.Content[0].(*mcp.TextContent)
+	if !ok || text == nil || text.Meta != nil || text.Annotations != nil || text.Text != string(body) {
+		return nil
+	}
+	kind := reflect.ValueOf(r).Elem().FieldByIndex(resultTypeField.Index).String()
+	out := make([]byte, 0, 2*len(body)+len(body)/4+len(kind)+96)
+	out = append(out, `{"content":[{"type":"text","text":`...)
+	out = appendText(out, body)
+	out = append(append(out, `}],"structuredContent":`...), body...)
+	if kind != "" {
+		out = appendText(append(out, `,"resultType":`...), []byte(kind))
+	}
+	return &finished{body: append(out, '}')}
+}
+
+// appendText writes valid UTF-8 as a JSON string (RFC 8259, section 7).
+func appendText(out, text []byte) []byte {
+	const digits = "0123456789abcdef"
+	out = append(out, '"')
+	from := 0
+	for i, c := range text {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		out = append(out, text[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			out = append(out, '\\', c)
+		default:
+			out = append(out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		}
+	}
+	return append(append(out, text[from:]...), '"')
+}

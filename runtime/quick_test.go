@@ -1,0 +1,108 @@
+package runtime
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"pgregory.net/rapid"
+)
+
+// answered is what dispatch makes of a value, and the record beside it.
+func answered(t rapid.TB, out any) (*mcp.CallToolResult, *record) {
+	t.Helper()
+	res, body, err := (&tool{}).result(Result{out: out, hasOut: true, wrapped: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, &record{body: body}
+}
+
+func sameJSON(t rapid.TB, a, b []byte) bool {
+	t.Helper()
+	var x, y any
+	if err := json.Unmarshal(a, &x); err != nil {
+		t.Fatalf("%s: %v", a, err)
+	}
+	if err := json.Unmarshal(b, &y); err != nil {
+		t.Fatalf("%s: %v", b, err)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+func TestQuickResultsAreThoseOfFinish(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		res, rec := answered(t, rapid.OneOf(
+			rapid.Map(rapid.String(), func(s string) any { return s }),
+			rapid.Map(rapid.SliceOf(rapid.String()), func(s []string) any { return s }),
+			rapid.Just[any](json.RawMessage("{\"a\\u0000\\u2028<>&\" : \"\u2028\x7f\\\"\\\\\"}")),
+		).Draw(t, "out"))
+		// What dispatch of go-sdk sets under protocol 2026-07-28 comes in by its own door.
+		if rapid.Bool().Draw(t, "stateless") {
+			var typed mcp.CallToolResult
+			if err := json.Unmarshal([]byte(`{"content":[],"resultType":"complete"}`), &typed); err != nil {
+				t.Fatal(err)
+			}
+			typed.Content, typed.StructuredContent = res.Content, res.StructuredContent
+			res = &typed
+		}
+		slow, err := finish(res)
+		if err != nil {
+			t.Fatal(err)
+		}
+		quick := (&Server{adopted: rapid.Bool().Draw(t, "adopted")}).quick(rec, res)
+		if quick == nil {
+			t.Fatal("not finished quickly")
+		}
+		if got, want := quick.(*finished).body, slow.(*finished).body; !sameJSON(t, got, want) {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+func TestWhatSomebodyChangedIsNotFinishedQuickly(t *testing.T) {
+	guarded := &Server{}
+	for name, change := range map[string]func(*mcp.CallToolResult, *record){
+		"meta":           func(r *mcp.CallToolResult, _ *record) { r.Meta = mcp.Meta{"a": 1} },
+		"an error":       func(r *mcp.CallToolResult, _ *record) { r.IsError = true },
+		"input requests": func(r *mcp.CallToolResult, _ *record) { r.InputRequests = mcp.InputRequestMap{} },
+		"state":          func(r *mcp.CallToolResult, _ *record) { r.RequestState = "s" },
+		"more content":   func(r *mcp.CallToolResult, _ *record) { r.Content = append(r.Content, r.Content[0]) },
+		"other text":     func(r *mcp.CallToolResult, _ *record) { r.Content[0].(*mcp.TextContent).Text = "x" },
+		"annotations": func(r *mcp.CallToolResult, _ *record) {
+			r.Content[0].(*mcp.TextContent).Annotations = &mcp.Annotations{}
+		},
+		"meta of content": func(r *mcp.CallToolResult, _ *record) { r.Content[0].(*mcp.TextContent).Meta = mcp.Meta{} },
+		"nil content":     func(r *mcp.CallToolResult, _ *record) { r.Content[0] = (*mcp.TextContent)(nil) },
+		"another value":   func(r *mcp.CallToolResult, _ *record) { r.StructuredContent = map[string]any{"result": "a"} },
+		"equal bytes": func(r *mcp.CallToolResult, rec *record) {
+			r.StructuredContent = json.RawMessage(slices.Clone(rec.body))
+		},
+		"no record of bytes": func(_ *mcp.CallToolResult, rec *record) { rec.body = nil },
+		"invalid UTF-8": func(r *mcp.CallToolResult, rec *record) {
+			rec.body[len(rec.body)-3] = 0xff
+			r.Content[0].(*mcp.TextContent).Text = string(rec.body)
+		},
+	} {
+		res, rec := answered(t, "abc")
+		if guarded.quick(rec, res) == nil {
+			t.Fatal("not finished quickly when nothing was changed")
+		}
+		change(res, rec)
+		if quick := guarded.quick(rec, res); quick != nil {
+			t.Errorf("%s: %s", name, quick.(*finished).body)
+		}
+	}
+	res, rec := answered(t, "abc")
+	rec.body[0] = 'x'
+	res.Content[0].(*mcp.TextContent).Text = string(rec.body)
+	if (&Server{adopted: true}).quick(rec, res) != nil {
+		t.Error("what is no JSON any more leaves an adopted server")
+	}
+	res, rec = answered(t, "abc")
+	if (&Server{opts: Options{Middleware: []mcp.Middleware{nil}}}).quick(rec, res) != nil {
+		t.Error("middleware's results are not marshalled under recover")
+	}
+}

@@ -1,0 +1,109 @@
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/testdata/peers/freight"
+)
+
+var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
+
+// nothing is an audit that keeps nothing.
+type nothing struct{}
+
+func (nothing) Record(context.Context, audit.Event) error { return nil }
+
+func options() runtime.Options {
+	return runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
+		Audit:    nothing{},
+		Logger:   slog.New(slog.DiscardHandler),
+	}
+}
+
+var mcpgenPeer = peer{
+	name: "mcpgen",
+	chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) {
+		return guardedChain(t, freight.Toolset())
+	},
+	serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+		server, err := runtime.New(options(), freight.Toolset())
+		if err != nil {
+			return err
+		}
+		return server.RunIO(ctx, in, out, member)
+	},
+	web: func(t testing.TB) http.Handler {
+		server, err := runtime.New(options(), freight.Toolset())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server.Handler()
+	},
+}
+
+// guardedChain takes hold of the whole chain, guard included, by a middleware outside of it,
+// which is possible in an adopted server only, and of the session and the carrier of a real
+// call, without which the guard serves nothing.
+func guardedChain(t testing.TB, toolset runtime.Toolset) func(string, json.RawMessage) ([]byte, error) {
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "freight"}, nil)
+	server, err := runtime.Adopt(sdk, options(), nil, toolset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		once    sync.Once
+		handler mcp.MethodHandler
+		session *mcp.ServerSession
+		extra   *mcp.RequestExtra
+	)
+	sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if r, ok := req.(*mcp.CallToolRequest); ok {
+				once.Do(func() { handler, session, extra = next, r.Session, r.Extra })
+			}
+			return next(ctx, method, req)
+		}
+	})
+	w := dial(t, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+		return server.RunIO(ctx, in, out, member)
+	})
+	w.call(t, "tools/call", callParams)
+	return func(method string, params json.RawMessage) ([]byte, error) {
+		res, err := handler(context.Background(), method, request(method, params, session, extra))
+		if err != nil {
+			return nil, err
+		}
+		return bytesOf(res)
+	}
+}
+
+// request is what go-sdk makes of a message before its middleware sees it.
+func request(method string, params json.RawMessage, session *mcp.ServerSession, extra *mcp.RequestExtra) mcp.Request {
+	if method == "tools/list" {
+		return &mcp.ListToolsRequest{Session: session, Params: &mcp.ListToolsParams{}, Extra: extra}
+	}
+	p := mcp.CallToolParamsRaw{Name: toolName, Arguments: arguments}
+	if string(params) != string(callParams) {
+		p.Arguments = nil
+		if err := json.Unmarshal(params, &p); err != nil {
+			panic(err)
+		}
+	}
+	return &mcp.CallToolRequest{Session: session, Params: &p, Extra: extra}
+}
+
+var errRefused = errors.New("refused")

@@ -1,0 +1,158 @@
+// Command table runs the benchmarks of the peers and prints how many times mcpgen's cost each
+// of the others has: medians over several runs, so that one busy moment does not count. The
+// raw lines are kept for benchstat.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	pattern := flag.String("bench", ".", "benchmarks to run, as go test takes it")
+	count := flag.Int("count", 5, "runs of each")
+	duration := flag.String("benchtime", "300ms", "time or times of each run, as go test takes it")
+	keep := flag.String("o", "peers.out", "file for the raw lines, which benchstat reads")
+	flag.Parse()
+	if err := run(*pattern, *count, *duration, *keep, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "table:", err)
+		os.Exit(1)
+	}
+}
+
+func run(pattern string, count int, duration, keep string, out io.Writer) (err error) {
+	file, err := os.Create(keep)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", pattern, "-benchtime", duration, "-count", strconv.Itoa(count), "-timeout", "30m", ".")
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	found := results{}
+	cpu := ""
+	lines := bufio.NewScanner(io.TeeReader(pipe, file))
+	for lines.Scan() {
+		if name, ok := strings.CutPrefix(lines.Text(), "cpu: "); ok {
+			cpu = name
+		}
+		found.add(lines.Text())
+	}
+	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
+		return fmt.Errorf("go test: %w; its output is in %s", err, keep)
+	}
+	fmt.Fprintf(out, "%s, %d cores, %s/%s, %s, %s\n\n", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), time.Now().Format(time.DateOnly))
+	return found.print(out)
+}
+
+// results are the values of every measurement: by benchmark without its peer, by peer, by unit.
+type results map[string]map[string]map[string][]float64
+
+var (
+	benchmark = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+	ofPeer    = regexp.MustCompile(`/peer=([^/]+)`)
+)
+
+// add reads one line of go test's output; other lines are passed over.
+func (r results) add(line string) {
+	m := benchmark.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	peer := ofPeer.FindStringSubmatch(m[1])
+	if peer == nil {
+		return
+	}
+	name := strings.ReplaceAll(ofPeer.ReplaceAllString(m[1], ""), "through=", "")
+	if r[name] == nil {
+		r[name] = map[string]map[string][]float64{}
+	}
+	units := r[name][peer[1]]
+	if units == nil {
+		units = map[string][]float64{}
+		r[name][peer[1]] = units
+	}
+	fields := strings.Fields(m[2])
+	for i := 0; i+1 < len(fields); i += 2 {
+		if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+			units[fields[i+1]] = append(units[fields[i+1]], v)
+		}
+	}
+}
+
+// print writes a row for each measurement and peer; the ratio is the peer's time to mcpgen's.
+func (r results) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "benchmark\tpeer\ttime\tallocations\tbytes\tpeak\ttimes mcpgen\t")
+	for _, name := range sortedKeys(r) {
+		peers := r[name]
+		own := median(peers["mcpgen"]["ns/op"])
+		names := sortedKeys(peers)
+		slices.SortStableFunc(names, func(a, b string) int {
+			return cmp.Compare(median(peers[a]["ns/op"]), median(peers[b]["ns/op"]))
+		})
+		for _, peer := range names {
+			units := peers[peer]
+			ns := median(units["ns/op"])
+			ratio := "-"
+			if own > 0 {
+				ratio = fmt.Sprintf("%.2f", ns/own)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%s\t%s\t\n", name, peer, rounded(time.Duration(ns)),
+				whole(units["allocs/op"]), whole(units["B/op"]), whole(units["peak-MB"]), ratio)
+		}
+	}
+	return w.Flush()
+}
+
+// rounded keeps three digits, which is more than a busy machine means.
+func rounded(d time.Duration) time.Duration {
+	for unit := time.Nanosecond; ; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
+		}
+	}
+}
+
+func whole(values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(median(values), 'f', 0, 64)
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
