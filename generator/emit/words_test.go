@@ -132,8 +132,8 @@ func TestOneTypeHasOneSchemaAndOneDecoder(t *testing.T) {
 	for tool, want := range map[string]names{
 		"A": {"wordSchema", "wordResultSchema", "decodeWord"},
 		"B": {"wordSchema", "wordResultSchema", "decodeWord"},
-		"C": {"noInputSchema", "wordSchema", "decodeNoInput"},
-		"D": {"noInputSchema", "", "decodeNoInput"},
+		"C": {"noInputSchema", "wordSchema", ""},
+		"D": {"noInputSchema", "", ""},
 		"E": {"heInputSchema", "heOutputSchema", "decodeHeInput"},
 		"F": {"wordSchema", "", "mcpDecodeWord"},
 	} {
