@@ -5,7 +5,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race examples fuzz cover
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus examples fuzz cover
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -21,7 +21,7 @@ test: ## run all tests
 	$(GO) test ./...
 
 ci: ## everything that must hold before a change lands
-	@for step in fmt vet staticcheck walls check race fuzz examples demo; do \
+	@for step in fmt vet staticcheck walls check race corpus fuzz examples demo; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step || { echo "== $$step failed"; exit 1; }; \
@@ -55,6 +55,9 @@ check: ## fail where generated files are stale or a handler is unannotated
 
 race: ## run all tests under the race detector
 	$(GO) test -race -timeout 12m ./...
+
+corpus: ## hold the schema walker against jsonschema.Reflector on the types of testdata/corpus
+	cd testdata/corpus && $(GO) vet ./... && $(GO) test -count=1 -v . | grep -v '^=== '
 
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...
