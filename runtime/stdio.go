@@ -41,13 +41,12 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, princip
 	if err := s.checkPrincipal(principal); err != nil {
 		return err
 	}
-	if !s.begin() {
+	if !s.ready() {
 		return errors.New("the server is shutting down")
 	}
-	defer s.end()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Shutdown does not wait for a client that may never close its end.
+	// The client may never close its end; Shutdown waits for its calls alone.
 	defer context.AfterFunc(s.closing, func() { cancel(errShutdown) })()
 	err := s.mcp.Run(ctx, &lineTransport{
 		in: in, out: out, limit: int(s.opts.MaxBodyBytes),
