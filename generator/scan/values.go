@@ -16,8 +16,10 @@ import (
 )
 
 // noInput gives a handler without input the schema of the empty object.
-func (s *scanner) noInput(t *model.Tool) {
-	t.Input.Schema, _ = s.walker.Object(nil)
+func (s *scanner) noInput(d *decl, t *model.Tool) {
+	if !s.handInput(d, t) {
+		t.Input.Schema, _ = s.walker.Object(nil)
+	}
 }
 
 // structInput reads a handler's only input value.
@@ -27,7 +29,9 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	t.Input.Pointer = isPointer(in.Type())
 	t.Input.Type = spell.Type(typ, s.pkg.Types)
 	var problems []schema.Problem
-	t.Input.Schema, problems = s.walker.Input(typ)
+	if !s.handInput(d, t) {
+		t.Input.Schema, problems = s.walker.Input(typ)
+	}
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
 }
@@ -75,6 +79,9 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		props = append(props, schema.Property{Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about)})
 	}
 	t.Input.Name = s.names.name("plain "+handlerName(d), lowerFirst(d.fn.Name())+"Input")
+	if s.handInput(d, t) {
+		return
+	}
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Object(props)
 	s.problems(problems, func(path string) (token.Pos, token.Pos) {
@@ -112,6 +119,9 @@ func tags(d *directive.Directive) []schema.Tag {
 
 // output reads a handler's result.
 func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
+	if s.handOutput(d, t, out) {
+		return
+	}
 	sch, wrapped, problems := s.walker.Output(out.Type())
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
