@@ -16,6 +16,9 @@ import (
 // 2020-12, and says how many there are.
 func validSchemas(dir string) (count int, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".tools") {
+			return fs.SkipDir
+		}
 		if err != nil || entry.Name() != "mcp.manifest.json" {
 			return err
 		}
