@@ -29,8 +29,9 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	t.Input.Pointer = isPointer(in.Type())
 	t.Input.Type = spell.Type(typ, s.pkg.Types)
 	var problems []schema.Problem
-	if !s.handInput(d, t) {
-		t.Input.Schema, problems = s.walker.Input(typ)
+	t.Input.Schema, problems = s.walker.Input(typ)
+	if s.handInput(d, t) {
+		problems = nil // the walk was for the guards on what it met
 	}
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
@@ -79,11 +80,11 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		props = append(props, schema.Property{Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about)})
 	}
 	t.Input.Name = s.names.name("plain "+handlerName(d), lowerFirst(d.fn.Name())+"Input")
+	var problems []schema.Problem
+	t.Input.Schema, problems = s.walker.Object(props)
 	if s.handInput(d, t) {
 		return
 	}
-	var problems []schema.Problem
-	t.Input.Schema, problems = s.walker.Object(props)
 	s.problems(problems, func(path string) (token.Pos, token.Pos) {
 		first := path
 		if i := strings.IndexAny(path, ".["); i >= 0 {
@@ -119,10 +120,10 @@ func tags(d *directive.Directive) []schema.Tag {
 
 // output reads a handler's result.
 func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
+	sch, wrapped, problems := s.walker.Output(out.Type())
 	if s.handOutput(d, t, out) {
 		return
 	}
-	sch, wrapped, problems := s.walker.Output(out.Type())
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
 		Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
@@ -136,7 +137,7 @@ func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
 // sdkOutput reads the Out of a handler of go-sdk's shape. Its result is sent as the handler
 // made it, so it cannot be wrapped: it is an object, or any where the handler says all by itself.
 func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
-	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() {
+	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() && s.hand.output == nil {
 		t.Output = model.Output{Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types)}
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -124,15 +125,16 @@ func usable(doc []byte) error {
 		return &FileError{0, plain(err), "mend the schema"}
 	}
 	if _, err := compiler.Compile(location); err != nil {
-		return &FileError{0, "the schema is not valid under JSON Schema 2020-12: " + plain(err), "mend the schema"}
+		return &FileError{offsetOf(doc, where(err)), "the schema is not valid under JSON Schema 2020-12: " + plain(err), "mend the schema"}
 	}
-	for _, pointer := range defaults(tree, "") {
+	for _, path := range defaults(tree, nil) {
+		pointer := pointerTo(path)
 		s, err := compiler.Compile(location + "#" + pointer)
 		if err == nil && s.Default != nil {
 			err = s.Validate(*s.Default)
 		}
 		if err != nil {
-			return &FileError{0, fmt.Sprintf("the default at %s breaks the schema it stands in", pointer), "change the default or the schema"}
+			return &FileError{offsetOf(doc, append(path, "default")), fmt.Sprintf("the default at %s breaks the schema it stands in", pointer), "change the default or the schema"}
 		}
 	}
 	return nil
@@ -157,38 +159,58 @@ var (
 	mapped = []string{"properties", "$defs", "patternProperties", "dependentSchemas"}
 )
 
-// defaults are the JSON Pointers of the schemas that have a default.
-func defaults(s any, at string) []string {
+// defaults are the paths of the schemas that have a default, in the order of their pointers.
+func defaults(s any, at []string) [][]string {
 	object, ok := s.(map[string]any)
 	if !ok {
 		return nil
 	}
-	var found []string
+	var found [][]string
 	if _, has := object["default"]; has {
 		found = append(found, at)
 	}
+	below := func(s any, steps ...string) { found = append(found, defaults(s, slices.Concat(at, steps))...) }
 	for key, value := range object {
 		switch {
 		case slices.Contains(single, key):
-			found = append(found, defaults(value, at+"/"+key)...)
+			below(value, key)
 		case slices.Contains(listed, key):
 			list, _ := value.([]any)
 			for i, sub := range list {
-				found = append(found, defaults(sub, fmt.Sprintf("%s/%s/%d", at, key, i))...)
+				below(sub, key, strconv.Itoa(i))
 			}
 		case slices.Contains(mapped, key):
 			named, _ := value.(map[string]any)
 			for name, sub := range named {
-				found = append(found, defaults(sub, at+"/"+key+"/"+pointerToken.Replace(name))...)
+				below(sub, key, name)
 			}
 		}
 	}
-	slices.Sort(found)
+	slices.SortFunc(found, slices.Compare)
 	return found
 }
 
-// pointerToken escapes a name for a JSON Pointer within the fragment of a URL.
-var pointerToken = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", " ", "%20", "#", "%23", "?", "%3F")
+// where is the path of the innermost cause in an error of the validator, the one that plain tells.
+func where(err error) []string {
+	var invalid *validator.SchemaValidationError
+	var found *validator.ValidationError
+	if !errors.As(err, &invalid) || !errors.As(invalid.Err, &found) {
+		return nil
+	}
+	deepest := -1
+	var path []string
+	var walk func(e *validator.ValidationError, depth int)
+	walk = func(e *validator.ValidationError, depth int) {
+		if depth > deepest {
+			path, deepest = e.InstanceLocation, depth
+		}
+		for _, cause := range e.Causes {
+			walk(cause, depth+1)
+		}
+	}
+	walk(found, 0)
+	return path
+}
 
 // foreignRef finds a $ref, $dynamicRef or anchor that a move of the root would break.
 func foreignRef(doc []byte) string {
@@ -208,71 +230,4 @@ func foreignRef(doc []byte) string {
 			key = text
 		}
 	}
-}
-
-// oneDocument reports text that is not one JSON document, at the byte where it goes wrong.
-func oneDocument(doc []byte) error {
-	var v any
-	err := json.Unmarshal(doc, &v)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return &FileError{max(0, int(syntax.Offset)-1), "the file is not JSON: " + syntax.Error(), "mend the JSON"}
-	}
-	if err != nil {
-		return &FileError{0, "the file is not JSON: " + err.Error(), "mend the JSON"}
-	}
-	return nil
-}
-
-// member is one name of a JSON object with its value, compact, and where the name stands.
-type member struct {
-	name  string
-	value json.RawMessage
-	at    int
-}
-
-// membersOf are the members of an object in the order of the text; of a name that stands twice, the
-// last counts, as it does for encoding/json.
-func membersOf(doc []byte) ([]member, error) {
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.New("no JSON object")
-	}
-	var list []member
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.(string), at: int(decoder.InputOffset()) - 1}
-		m.at = max(0, bytes.LastIndexByte(doc[:m.at], '"'))
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return nil, err
-		}
-		var b bytes.Buffer
-		if err := json.Compact(&b, raw); err != nil {
-			return nil, err
-		}
-		m.value = b.Bytes()
-		list = slices.DeleteFunc(list, func(o member) bool { return o.name == m.name })
-		list = append(list, m)
-	}
-	return list, nil
-}
-
-// objectOf writes members as an object, without one of them.
-func objectOf(members []member, without string) string {
-	var parts []string
-	for _, m := range members {
-		if m.name == without {
-			continue
-		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			continue // a string always marshals
-		}
-		parts = append(parts, string(name)+":"+string(m.value))
-	}
-	return "{" + strings.Join(parts, ",") + "}"
 }
