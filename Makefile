@@ -1,11 +1,15 @@
-# Every target does its own set-up: a fresh machine needs Go and network access to modules.
+# Every target does its own set-up: a fresh machine needs Go and network access to modules, and for
+# `make ci` npm.
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
+# The MCP Inspector needs a newer node than most systems have; npm has one for each.
+INSPECTOR = @modelcontextprotocol/inspector@2.12.0
+NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race peers bench examples fuzz cover
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench examples fuzz cover
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -20,8 +24,9 @@ demo: ## serve the team directory and visit it as each of its users
 test: ## run all tests
 	$(GO) test ./...
 
+ci: export CI = true
 ci: ## everything that must hold before a change lands
-	@for step in fmt vet staticcheck walls check examples peers demo race fuzz; do \
+	@for step in setup fmt vet staticcheck walls check examples demo corpus peers race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step || { echo "== $$step failed"; exit 1; }; \
@@ -30,7 +35,9 @@ ci: ## everything that must hold before a change lands
 
 setup: ## download what later targets need
 	$(GO) mod download
+	cd testdata/corpus && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
+	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error $(INSPECTOR) $(NODE)
 
 generate: ## regenerate what mcpgen writes in this repository
 	$(GO) generate ./...
@@ -55,6 +62,9 @@ check: ## fail where generated files are stale or a handler is unannotated
 
 race: ## run all tests under the race detector
 	$(GO) test -race -timeout 12m ./...
+
+corpus: ## hold the schema walker against jsonschema.Reflector on the types of testdata/corpus
+	cd testdata/corpus && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 peers: ## vet and test the module that compares with other servers, without measuring
 	cd testdata/peers && $(GO) vet ./... && $(GO) test ./...

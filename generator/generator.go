@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 
 // emitted are the files of one service, made with what emission needs to know of its directory.
 func emitted(s model.Service) ([]emit.File, error) {
-	hash, err := fresh.Hash(s.Dir, s.Fresh.Decls)
+	hash, err := fresh.Hash(s.Dir, s.Fresh.Decls, s.Fresh.Files...)
 	if err != nil {
 		return nil, err
 	}

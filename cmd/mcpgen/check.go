@@ -9,14 +9,20 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	return &cobra.Command{
+	var reflect bool
+	command := &cobra.Command{
 		Use:   "check [packages]",
 		Short: "Fail where something is stale or unannotated; write nothing",
 		Long: `check does all that generation does, but for writing: it prints the findings, and how
 what stands on disk differs from what should. It is meant for CI.
 
+With --reflect it also builds and runs a throw-away test of the packages, in which
+invopop's jsonschema.Reflector makes the schema of every input and output type, and prints where
+that differs from what mcpgen reads from the source. Nothing is left in the module.
+
 Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could not be done.`,
-		Example: `  mcpgen check ./...`,
+		Example: `  mcpgen check ./...
+  mcpgen check --reflect ./...`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
 			if err != nil {
@@ -32,10 +38,35 @@ Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could
 			for _, d := range differences {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run go generate, or mcpgen, and commit the result\n%s", relative(d.Path), d.State, d.Diff)
 			}
-			if len(differences) > 0 {
+			agree := true
+			if reflect {
+				if agree, err = reflected(cmd, patterns); err != nil {
+					return err
+				}
+			}
+			if len(differences) > 0 || !agree {
 				return errFindings
 			}
 			return nil
 		},
 	}
+	command.Flags().BoolVar(&reflect, "reflect", false, "compare every schema with that of jsonschema.Reflector, which runs")
+	return command
+}
+
+// reflected prints where the schemas that are read differ from the Reflector's, and whether they agree.
+func reflected(cmd *cobra.Command, patterns []string) (agree bool, err error) {
+	result, err := generator.Reflect(cmd.Context(), generator.Options{Patterns: patterns})
+	if err != nil {
+		return false, err
+	}
+	for _, d := range result.Differences {
+		at := d.Type
+		if d.Pointer != "" {
+			at += " at " + d.Pointer
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d:%d: %s: %s\n", relative(d.Pos.File), d.Pos.Line, d.Pos.Col, at, d.Message)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d types compared with the Reflector, %d differences\n", result.Compared, len(result.Differences))
+	return len(result.Differences) == 0, nil
 }

@@ -32,6 +32,11 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("REPOSITORY", root)
 			env.Setenv("UNPUBLISHED", proxy)
+			env.Defer(func() {
+				if _, err := validSchemas(env.WorkDir); err != nil {
+					t.Error(err)
+				}
+			})
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"generator/check":         {"generator/diag", "generator/model"},
 	"generator/emit":          {"generator/diag", "generator/fresh", "generator/model"},
 	"generator/commit":        {"generator/emit"},
+	"generator/reflection":    {"generator/emit", "generator/model", "generator/scan"},
 
 	"runtime":                  {"runtime/access", "runtime/audit", "runtime/decode", "runtime/identity"},
 	"runtime/access":           {},

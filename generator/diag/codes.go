@@ -43,6 +43,7 @@ const (
 	BadHierarchy       Code = "MCP032"
 	OutOfRange         Code = "MCP033"
 	HookedType         Code = "MCP034"
+	BadSchemaFile      Code = "MCP035"
 )
 
 // Explanation is what there is to know about one code.

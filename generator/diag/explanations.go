@@ -128,7 +128,7 @@ func Find(in FindInput) (Device, error)`,
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,
-		Cure: "Change the part that the field path names, or hide it from JSON with the tag json:\"-\".",
+		Cure: "Change the part that the field path names, or hide it from JSON with the tag json:\"-\". Where the type has to stay, write its schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool.",
 	},
 	{
 		Code:  BadTag,
@@ -291,6 +291,15 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Title:   "type writes its schema at run time",
 		Cause:   "The type has a method that invopop/jsonschema calls to make or change its schema (JSONSchema, JSONSchemaExtend, JSONSchemaProperty, JSONSchemaAlias). What it returns cannot be read from source.",
 		Example: `func (Level) JSONSchema() *jsonschema.Schema`,
-		Cure:    "Use a type without the method: describe it by tags, doc comments and constants.",
+		Cure:    "Write the schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool, or use a type without the method: describe it by tags, doc comments and constants.",
+	},
+	{
+		Code:  BadSchemaFile,
+		Title: "schema by hand that cannot be used",
+		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, has a default that it refuses, or does not fit the handler: arguments are an object with a property for each plain parameter.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:schema input=query.json
+func Find(ctx context.Context, in Query) (Device, error)`,
+		Cure: "Mend the file at the place that is named, or the name on the directive. Paths are relative to the package's directory.",
 	},
 }

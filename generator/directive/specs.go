@@ -181,6 +181,15 @@ var specs = []Spec{
 		Example: `//mcp:limit timeout=10s`,
 	},
 	{
+		Name: "schema", Says: "gives the tool schemas by hand, for types that cannot be read statically: JSON Schema 2020-12, in files of the module",
+		Places: []Place{Func, InterfaceMethod}, Below: true,
+		Keys: []Key{
+			{Name: "input", Kind: Text, Says: "the file, relative to the package, of the schema of the arguments: an object"},
+			{Name: "output", Kind: Text, Says: "the file of the schema of the result; one that is no object is sent as {\"result\": …}"},
+		},
+		Example: `//mcp:schema input=schemas/query.json output=schemas/device.json`,
+	},
+	{
 		Name: "ignore", Says: "says that the handler is deliberately not served, and why",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: []Key{
@@ -192,7 +201,6 @@ var specs = []Spec{
 	{Name: "resource", Later: true},
 	{Name: "complete", Later: true},
 	{Name: "allow", Later: true},
-	{Name: "schema", Later: true},
 	{Name: "worker", Later: true},
 }
 

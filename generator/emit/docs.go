@@ -71,7 +71,12 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 		fmt.Fprintf(b, "- Hints: %s.\n", words)
 	}
 	fmt.Fprintf(b, "- Time: at most %s a call.\n", tool.Limits.Timeout)
-	writeArguments(b, tool.Input.Schema)
+	if tool.Input.File != "" {
+		fmt.Fprintf(b, "\nThe schema of its arguments is written by hand, in %s.\n", code(tool.Input.File))
+	}
+	if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
+		writeArguments(b, tool.Input.Schema)
+	}
 	fmt.Fprintf(b, "\n%s\n", resultWords(tool.Output))
 }
 
@@ -139,6 +144,8 @@ func resultWords(out model.Output) string {
 	switch {
 	case out.Kind == model.NoOutput:
 		return "The result is empty."
+	case out.File != "":
+		return fmt.Sprintf("The schema of the result is written by hand, in %s.", code(out.File))
 	case out.Schema == nil:
 		return "The result may be anything."
 	case out.Kind == model.WrappedOutput:

@@ -29,7 +29,7 @@ type File struct {
 
 // Present is what emission needs to know of the package's directory as it is.
 type Present struct {
-	// Hash is fresh.Hash over the directory and the model's Fresh.Decls.
+	// Hash is fresh.Hash over the directory, the model's Fresh.Decls and Fresh.Files.
 	Hash string
 	// Docs is the content of MCP.md, or nil where there is none.
 	Docs []byte

@@ -38,7 +38,7 @@ func (p *plan) test(hash string) ([]byte, error) {
 	f.Comment(fmt.Sprintf("%s fails where a directive, a comment, a parameter's name or a constant has changed", name))
 	f.Comment("since mcpgen read it: the compiler sees none of these.")
 	f.Func().Id(name).Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
-		jen.List(jen.Id("got"), jen.Err()).Op(":=").Id(hasher).Call(jen.Lit("."), p.declarations()),
+		jen.List(jen.Id("got"), jen.Err()).Op(":=").Id(hasher).Call(p.hashed()...),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err())),
 		jen.If(jen.Id("want").Op(":=").Lit(hash), jen.Id("got").Op("!=").Id("want")).Block(
 			jen.Id("t").Dot("Error").Call(quoted(fmt.Sprintf("package %s is not what %s was made from:\n", p.Name, Code)+
@@ -51,6 +51,15 @@ func (p *plan) test(hash string) ([]byte, error) {
 	f.Line()
 	p.writeGuards(f, guards)
 	return f.source()
+}
+
+// hashed are the arguments of the generated test's Hash.
+func (p *plan) hashed() []jen.Code {
+	args := []jen.Code{jen.Lit("."), p.declarations()}
+	for _, file := range p.Fresh.Files {
+		args = append(args, jen.Lit(file))
+	}
+	return args
 }
 
 // declarations writes what the generated test hands to its Hash.

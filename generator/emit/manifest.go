@@ -33,17 +33,17 @@ type manifestServer struct {
 }
 
 type manifestTool struct {
-	Name        string             `json:"name"`
-	Handler     string             `json:"handler"`
-	Params      []string           `json:"params"` // plain parameters in the order of the signature
-	Description string             `json:"description"`
-	Access      manifestAccess     `json:"access"`
-	Denial      string             `json:"denial"`
-	Hints       manifestHints      `json:"hints"` // those that are written
-	Limits      manifestLimits     `json:"limits"`
-	Catalogs    []string           `json:"catalogs"`
-	Input       *jsonschema.Schema `json:"input"`
-	Output      *jsonschema.Schema `json:"output"` // null where the tool promises none
+	Name        string         `json:"name"`
+	Handler     string         `json:"handler"`
+	Params      []string       `json:"params"` // plain parameters in the order of the signature
+	Description string         `json:"description"`
+	Access      manifestAccess `json:"access"`
+	Denial      string         `json:"denial"`
+	Hints       manifestHints  `json:"hints"` // those that are written
+	Limits      manifestLimits `json:"limits"`
+	Catalogs    []string       `json:"catalogs"`
+	Input       any            `json:"input"`  // a JSON Schema
+	Output      any            `json:"output"` // null where the tool promises none
 }
 
 type manifestAccess struct {
@@ -125,10 +125,16 @@ func manifestOf(tool model.Tool) manifestTool {
 	for _, param := range tool.Input.Params {
 		m.Params = append(m.Params, param.Name)
 	}
-	if m.Input == nil {
+	switch {
+	case tool.Input.Written != "":
+		m.Input = json.RawMessage(tool.Input.Written)
+	case tool.Input.Schema == nil:
 		m.Input = &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema}
 	}
-	if tool.Output.Kind != model.NoOutput {
+	switch {
+	case tool.Output.Written != "":
+		m.Output = json.RawMessage(tool.Output.Written)
+	case tool.Output.Kind != model.NoOutput && tool.Output.Schema != nil:
 		m.Output = tool.Output.Schema
 	}
 	return m

@@ -35,7 +35,9 @@ func newSchemas(n *names) *schemas {
 // input names the schema of a tool's arguments.
 func (s *schemas) input(tool model.Tool) (string, error) {
 	base, text := inputBase(tool), noInputSchema
-	if tool.Input.Schema != nil {
+	if tool.Input.Written != "" {
+		text = tool.Input.Written
+	} else if tool.Input.Schema != nil {
 		var err error
 		if text, err = compact(tool.Input.Schema); err != nil {
 			return "", fmt.Errorf("input schema of tool %s: %w", tool.Name, err)
@@ -58,12 +60,15 @@ func inputBase(tool model.Tool) string {
 
 // output names the schema of a tool's structured content, if it has one.
 func (s *schemas) output(tool model.Tool) error {
-	if tool.Output.Kind == model.NoOutput || tool.Output.Schema == nil {
+	if tool.Output.Kind == model.NoOutput || tool.Output.Schema == nil && tool.Output.Written == "" {
 		return nil
 	}
-	text, err := compact(tool.Output.Schema)
-	if err != nil {
-		return fmt.Errorf("output schema of tool %s: %w", tool.Name, err)
+	text := tool.Output.Written
+	if text == "" {
+		var err error
+		if text, err = compact(tool.Output.Schema); err != nil {
+			return fmt.Errorf("output schema of tool %s: %w", tool.Name, err)
+		}
 	}
 	base := tool.Output.Name
 	if base == "" {

@@ -29,4 +29,6 @@ type Fresh struct {
 	// Decls are the declarations by directory relative to the package ("." for its own):
 	// "Service.GetByID", "GetByIDInput", "Status".
 	Decls map[string][]string
+	// Files are the schemas by hand, relative to the package with slashes, sorted: their content counts.
+	Files []string
 }

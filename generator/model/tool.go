@@ -92,6 +92,10 @@ type Input struct {
 	// the schema validator decodes instead.
 	Codec   *Codec
 	Uncoded string
+	// Written is the schema by hand as compact JSON, empty where Schema was read from the type. Beside
+	// it Schema is for documentation alone, and nil where jsonschema.Schema cannot hold it.
+	Written string
+	File    string // that of Written, relative to the package with slashes
 }
 
 // Param is one plain parameter.
@@ -118,4 +122,6 @@ type Output struct {
 	Type   Expr
 	Name   string             // unexported base of generated identifiers, one per type
 	Schema *jsonschema.Schema // of what is sent, the wrapping included; nil for any
+	// Written and File are as in Input; the text includes the wrapping.
+	Written, File string
 }

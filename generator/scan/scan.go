@@ -71,6 +71,8 @@ type scanner struct {
 	typeRules   map[string]rule
 	inherits    map[string]bool // types of which a tool has looked at the default
 	handlers    []*types.Func
+	hand        *byHand  // of the tool at hand
+	files       []string // schemas by hand, relative to the package
 	roleType    *types.TypeName
 	roleVals    []*types.Const
 }
@@ -224,6 +226,8 @@ func (s *scanner) watch() {
 				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
 		}
 	}
+	slices.Sort(s.files)
+	s.service.Fresh.Files = slices.Compact(s.files)
 	s.service.Fresh.Decls = map[string][]string{}
 	for dir, set := range decls {
 		list := make([]string, 0, len(set))

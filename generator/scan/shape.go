@@ -131,7 +131,7 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 	case len(in) == 0:
 		t.Input.Kind = model.NoInput
 		s.params(d, nil)
-		s.noInput(t)
+		s.noInput(d, t)
 	case len(in) == 1 && isObject(in[0].Type()):
 		s.params(d, nil)
 		s.structInput(d, t, in[0])
@@ -140,6 +140,8 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 	}
 	if len(out) == 1 {
 		s.output(d, t, out[0])
+	} else {
+		s.handNothing(d)
 	}
 }
 

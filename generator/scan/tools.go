@@ -106,6 +106,7 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 		t.Handler.PointerRecv = isPointer(d.fn.Signature().Recv().Type())
 	}
 	t.Handler.Signature = spell.Type(unnamed(d.fn.Signature()), s.pkg.Types)
+	s.hand = s.byHand(d)
 	s.signature(d, &t)
 	if written.Broken {
 		return

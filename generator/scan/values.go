@@ -16,8 +16,10 @@ import (
 )
 
 // noInput gives a handler without input the schema of the empty object.
-func (s *scanner) noInput(t *model.Tool) {
-	t.Input.Schema, _ = s.walker.Object(nil)
+func (s *scanner) noInput(d *decl, t *model.Tool) {
+	if !s.handInput(d, t) {
+		t.Input.Schema, _ = s.walker.Object(nil)
+	}
 }
 
 // structInput reads a handler's only input value.
@@ -28,9 +30,12 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	t.Input.Type = spell.Type(typ, s.pkg.Types)
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Input(typ)
+	if s.handInput(d, t) {
+		problems = nil // the walk was for the guards on what it met
+	}
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
-	if t.Input.Schema != nil {
+	if t.Input.Schema != nil && t.Input.Written == "" {
 		codec, err := s.walker.Codec(typ, t.Input.Schema)
 		t.Input.Codec, t.Input.Uncoded = coded(codec, err)
 	}
@@ -81,6 +86,9 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 	t.Input.Name = s.names.name("plain "+handlerName(d), lowerFirst(d.fn.Name())+"Input")
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Object(props)
+	if s.handInput(d, t) {
+		return
+	}
 	if t.Input.Schema != nil && len(problems) == 0 {
 		fields := make([]string, len(t.Input.Params))
 		for i, p := range t.Input.Params {
@@ -133,6 +141,9 @@ func tags(d *directive.Directive) []schema.Tag {
 // output reads a handler's result.
 func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
 	sch, wrapped, problems := s.walker.Output(out.Type())
+	if s.handOutput(d, t, out) {
+		return
+	}
 	t.Output = model.Output{
 		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
 		Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
@@ -146,7 +157,7 @@ func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
 // sdkOutput reads the Out of a handler of go-sdk's shape. Its result is sent as the handler
 // made it, so it cannot be wrapped: it is an object, or any where the handler says all by itself.
 func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
-	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() {
+	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() && s.hand.output == nil {
 		t.Output = model.Output{Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types)}
 		return
 	}

@@ -227,8 +227,8 @@ func (k keywords) typed(s *jsonschema.Schema, list []element) {
 	if kind == "" && s.Ref != "" && k.on.has(tagsReachNamed) {
 		kind = k.resolve(s).Type
 	}
-	if !k.on.has(tagsReachNamed) && isComposite(k.typ) {
-		kind = ""
+	if !k.on.has(tagsReachNamed) && k.dir != reflecting && isComposite(k.typ) {
+		kind = "" // what was inlined is a reference to the Reflector; what it knows, as time.Time, is none
 	}
 	v := values{keywords: k, named: s.Enum}
 	for _, e := range list {

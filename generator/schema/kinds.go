@@ -76,7 +76,7 @@ func (p *pass) mapping(t types.Type, u *types.Map, s *jsonschema.Schema, at plac
 		return
 	}
 	value := p.schema(elem, inside)
-	if !isAnything(value) || value.Description != "" {
+	if p.dir == reflecting || !isAnything(value) || value.Description != "" {
 		s.AdditionalProperties = value
 	}
 }

@@ -94,7 +94,7 @@ func (p *pass) hooked(t types.Type, at place) bool {
 	for _, m := range list {
 		if p.has(t, m, byValue) {
 			p.problem(HookedType, at, fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs", plainly(t), m.name),
-				"say the same with jsonschema tags, or use a type without the method in handlers")
+				"say the same with jsonschema tags, or write the schema by hand: //mcp:schema input=FILE or output=FILE")
 			return true
 		}
 	}
@@ -156,9 +156,9 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 // type itself, another type elsewhere.
 func declaring(at place) string {
 	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
-		return `declare the form in the field's tag, as in jsonschema:"type=string", or use a type without the method`
+		return `declare the form in the field's tag, as in jsonschema:"type=string", or write the schema by hand: //mcp:schema`
 	}
-	return "use a type without the method"
+	return "use a type without the method, or write the schema by hand: //mcp:schema"
 }
 
 // reachable reports results that encoding/json marshals past their method, because it is

@@ -62,9 +62,11 @@ func TestMcpgenFresh(t *testing.T) {
 // declarations, line ends and the order of declarations do not count; neither do tests and
 // files that mcpgen writes.
 //
+// Of files, relative to dir with slashes, the whole content counts, line ends aside.
+//
 // A file that does not parse counts as far as it does: what the compiler builds parses. A directory
-// that cannot be read is an error.
-func mcpgenHash(dir string, decls map[string][]string) (string, error) {
+// or a file that cannot be read is an error.
+func mcpgenHash(dir string, decls map[string][]string, files ...string) (string, error) {
 	listed := map[string][]string{".": nil}
 	var dirs []string
 	for rel, names := range decls {
@@ -82,6 +84,13 @@ func mcpgenHash(dir string, decls map[string][]string) (string, error) {
 		}
 		slices.Sort(facts)
 		fmt.Fprintf(digest, "%q %q\n", rel, facts)
+	}
+	for _, rel := range files {
+		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(rel)))
+		if err != nil {
+			return "", fmt.Errorf("reading what generated code was made from: %w", err)
+		}
+		fmt.Fprintf(digest, "%q %q\n", rel, bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:16]), nil
 }

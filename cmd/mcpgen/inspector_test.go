@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of each example over stdio with
+// the official MCP Inspector, which judges in strict mode whether their schemas suit all clients. `make setup`
+// installs it, with a node that is new enough; without it the test is skipped, and in CI it fails.
+func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
+	inspect := newInspector(t)
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", bin, "./examples/quickstart", "./examples/team")
+	build.Dir = repository(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	tests := []struct {
+		name    string
+		command []string
+		lists   string // a tool that only the highest role sees
+	}{
+		{"quickstart", []string{"env", "QUICKSTART_ROLE=Admin", filepath.Join(bin, "quickstart")}, `"count_words"`},
+		{"team", []string{filepath.Join(bin, "team"), "-stdio", "ada", "-db", filepath.Join(t.TempDir(), "team.db")}, `"promote_to_manager"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			listed, findings := inspect(t, test.command...)
+			if !strings.Contains(listed, test.lists) {
+				t.Errorf("the Inspector does not list %s:\n%s", test.lists, listed)
+			}
+			if findings != "" {
+				t.Errorf("the Inspector warns:\n%s", findings)
+			}
+		})
+	}
+	t.Run("a tool that does not suit all clients", func(t *testing.T) {
+		server := filepath.Join(t.TempDir(), "server.mjs")
+		if err := os.WriteFile(server, []byte(questionable), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, findings := inspect(t, inspectorNode(t), server); !strings.Contains(findings, "inputSchema.properties.either") {
+			t.Errorf("the Inspector does not warn: %q", findings)
+		}
+	})
+}
+
+// questionable is a server whose only tool draws a warning: a test that cannot fail would prove nothing.
+const questionable = `
+let text = '';
+process.stdin.on('data', data => {
+	text += data;
+	for (let end; (end = text.indexOf('\n')) >= 0; text = text.slice(end + 1)) {
+		const message = JSON.parse(text.slice(0, end));
+		if (message.id === undefined) continue;
+		let result = {};
+		if (message.method === 'initialize') {
+			result = {protocolVersion: message.params.protocolVersion, capabilities: {tools: {}}, serverInfo: {name: 'questionable', version: '1'}};
+		} else if (message.method === 'tools/list') {
+			result = {tools: [{name: 'ask', inputSchema: {type: 'object', properties: {either: {type: ['string', 'null']}}}}]};
+		}
+		process.stdout.write(JSON.stringify({jsonrpc: '2.0', id: message.id, result}) + '\n');
+	}
+});
+`
+
+// newInspector returns a func that lists a server's tools, and what strict mode has to say of them.
+func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, findings string) {
+	t.Helper()
+	launcher := filepath.Join(repository(t), ".tools", "node_modules", ".bin", "mcp-inspector")
+	if _, err := os.Stat(launcher); err != nil {
+		const how = "the MCP Inspector is not installed: run make setup, which needs npm"
+		if os.Getenv("CI") == "true" {
+			t.Fatal(how)
+		}
+		t.Skip(how)
+	}
+	node, home := inspectorNode(t), t.TempDir()
+	return func(t *testing.T, command ...string) (listed, findings string) {
+		t.Helper()
+		args := append([]string{launcher, "--cli", "--strict", "--method", "tools/list", "--"}, command...)
+		cmd := exec.CommandContext(t.Context(), node, args...)
+		cmd.Env = append(os.Environ(), "HOME="+home) // it keeps a catalog there
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil {
+			t.Errorf("%v: %v\n%s", cmd, err, stderr.String())
+		}
+		for line := range strings.Lines(stderr.String()) {
+			if strings.HasPrefix(line, "time=") {
+				continue // the log of a server of ours, which the Inspector passes on
+			}
+			findings += line
+		}
+		return stdout.String(), strings.TrimSpace(findings)
+	}
+}
+
+// inspectorNode is the node that make setup has installed, or else the machine's own.
+func inspectorNode(t *testing.T) string {
+	t.Helper()
+	own, err := filepath.Glob(filepath.Join(repository(t), ".tools", "node_modules", "node-*", "bin", "node"))
+	if err == nil && len(own) > 0 {
+		return own[0]
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("there is no node: run make setup, which needs npm")
+	}
+	return node
+}

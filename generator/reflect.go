@@ -1,0 +1,39 @@
+package generator
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/check"
+	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/load"
+	"github.com/mcpgen/mcpgen/generator/reflection"
+	"github.com/mcpgen/mcpgen/generator/scan"
+)
+
+// Reflect compares the schemas that are read from source with those that jsonschema.Reflector makes at run
+// time of the same types. It is for packages without diagnostics: of others it compares nothing. It
+// builds and runs a program of the packages' own, and leaves nothing behind.
+func Reflect(ctx context.Context, o Options) (reflection.Result, error) {
+	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
+	if err != nil {
+		return reflection.Result{}, err
+	}
+	services, found := scan.Services(program)
+	if len(found)+len(check.Services(services)) > 0 {
+		return reflection.Result{}, nil
+	}
+	var packages []reflection.Package
+	for _, s := range services {
+		files, err := emitted(s)
+		if err != nil {
+			return reflection.Result{}, err
+		}
+		files = slices.DeleteFunc(files, func(f emit.File) bool { return filepath.Base(f.Path) != emit.Code })
+		packages = append(packages, reflection.Package{
+			Path: s.Package, Name: s.Name, Dir: s.Dir, Types: scan.ReflectedTypes(program, s), Files: files,
+		})
+	}
+	return reflection.Compare(ctx, o.Dir, packages)
+}

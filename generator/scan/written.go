@@ -1,0 +1,182 @@
+package scan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/schema"
+	"github.com/mcpgen/mcpgen/generator/spell"
+)
+
+// byHand is the schemas of one tool that //mcp:schema names. A nil *byHand has none.
+type byHand struct {
+	input, output *written
+}
+
+// written is one schema by hand. A file that cannot be used is reported, and an empty schema stands
+// for it, so that the type, which the author says cannot be read, is not judged.
+type written struct {
+	schema.Written
+	file string // relative to the package, with slashes
+	arg  directive.Arg
+}
+
+// byHand reads what //mcp:schema names.
+func (s *scanner) byHand(d *decl) *byHand {
+	found := d.find("schema")
+	if found == nil {
+		return &byHand{}
+	}
+	if !found.Has("input") && !found.Has("output") && !found.Broken {
+		s.report(diag.MissingKey, found.Pos, found.End, "write input=, output= or both, as in "+found.Spec.Example,
+			"//mcp:schema names no file")
+	}
+	return &byHand{input: s.written(found, "input"), output: s.written(found, "output")}
+}
+
+func (s *scanner) written(d *directive.Directive, key string) *written {
+	arg, ok := d.Arg(key)
+	if !ok {
+		return nil
+	}
+	w := &written{file: filepath.ToSlash(filepath.Clean(filepath.FromSlash(d.Text(key)))), arg: arg}
+	path, err := s.withinModule(w.file)
+	if err != nil {
+		s.report(diag.BadSchemaFile, arg.Pos, arg.End, "name a file of this module, relative to the package's directory", "%s=%s: %s", key, d.Text(key), err)
+		return w
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		var pathErr *os.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		s.report(diag.BadSchemaFile, arg.Pos, arg.End, "write the file, or its name relative to the package's directory", "%s=%s cannot be read: %s", key, w.file, err)
+		return w
+	}
+	s.files = append(s.files, w.file)
+	w.Written, err = schema.ReadWritten(text)
+	if err == nil && key == "output" {
+		// The author describes the value; a value that is no object is sent as {"result": …}.
+		object := w.Object
+		w.Written, err = w.Wrapped()
+		w.Object = object
+	}
+	if err != nil {
+		s.inFile(path, text, err)
+		w.Written = schema.Written{Object: true}
+	}
+	return w
+}
+
+// withinModule is the path of a file that the package names, which must be of its own module: the
+// generated test reads it wherever the module is built.
+func (s *scanner) withinModule(file string) (string, error) {
+	if filepath.IsAbs(file) || strings.Contains(file, `\`) {
+		return "", errors.New("the path is not relative, with slashes")
+	}
+	root := s.pkg.Dir
+	if below := strings.Trim(strings.TrimPrefix(s.pkg.Path, s.pkg.Module), "/"); below != "" {
+		root = filepath.Join(root, strings.Repeat("../", strings.Count(below, "/")+1))
+	}
+	path := filepath.Join(s.pkg.Dir, filepath.FromSlash(file))
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		if base, err := filepath.EvalSymlinks(root); err == nil && !inside(base, real) {
+			return "", fmt.Errorf("the file is outside the module %s", s.pkg.Module)
+		}
+	}
+	if !inside(root, path) {
+		return "", fmt.Errorf("the file is outside the module %s", s.pkg.Module)
+	}
+	return path, nil
+}
+
+func inside(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// inFile reports what is wrong with a schema where it is wrong.
+func (s *scanner) inFile(path string, text []byte, err error) {
+	place, cure := model.Position{File: path, Line: 1, Col: 1}, ""
+	var bad *schema.FileError
+	if errors.As(err, &bad) {
+		before := text[:min(bad.Offset, len(text))]
+		place.Line += bytes.Count(before, []byte("\n"))
+		place.Col += len(before) - 1 - bytes.LastIndexByte(before, '\n')
+		cure = bad.Cure
+	}
+	for _, d := range *s.out {
+		if d.Code == diag.BadSchemaFile && d.Pos == place {
+			return // two tools may name one file
+		}
+	}
+	s.out.Add(diag.BadSchemaFile, place, cure, "%s", err)
+}
+
+// handInput gives a tool the arguments that its schema by hand describes. It is false where the
+// arguments' type says them.
+func (s *scanner) handInput(d *decl, t *model.Tool) bool {
+	w := s.hand.input
+	if w == nil {
+		return false
+	}
+	if t.Input.Kind == model.NoInput {
+		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove input=", "%s takes no arguments that a schema could describe", handlerName(d))
+		return true
+	}
+	if w.Text != "" && !w.Object {
+		s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End, `write "type": "object" at the root of the schema`,
+			"input=%s: the arguments of a tool are an object, and the schema does not say so", w.file)
+	}
+	t.Input.Schema, t.Input.Written, t.Input.File = w.Known, w.Text, w.file
+	t.Input.Uncoded = "its schema is written by hand"
+	if t.Input.Kind != model.PlainInput {
+		return true
+	}
+	for _, p := range t.Input.Params {
+		if w.Text != "" && !slices.Contains(w.Properties, p.Name) {
+			s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End, "add the property, named as the parameter in snake_case",
+				"input=%s: the schema has no property %s for the parameter %s of %s", w.file, p.Name, p.Go, handlerName(d))
+		}
+	}
+	for _, found := range d.directives {
+		if found.Name == "param" {
+			s.report(diag.Contradiction, found.Pos, found.End, "say it in "+w.file,
+				"//mcp:param describes a parameter that the schema by hand describes")
+		}
+	}
+	return true
+}
+
+// handOutput gives a tool the result that its schema by hand describes.
+func (s *scanner) handOutput(d *decl, t *model.Tool, out *types.Var) bool {
+	w := s.hand.output
+	if w == nil {
+		return false
+	}
+	t.Output = model.Output{
+		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
+		Name: s.base("out ", d, out.Type(), w.Known, "Result"), Schema: w.Known, Written: w.Text, File: w.file,
+	}
+	if !w.Object {
+		t.Output.Kind = model.WrappedOutput
+	}
+	return true
+}
+
+// handNothing reports an output= for a handler that returns none.
+func (s *scanner) handNothing(d *decl) {
+	if w := s.hand.output; w != nil {
+		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove output=", "%s returns nothing that a schema could describe", handlerName(d))
+	}
+}

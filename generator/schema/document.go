@@ -1,0 +1,122 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// oneDocument reports text that is not one JSON document, at the byte where it goes wrong.
+func oneDocument(doc []byte) error {
+	var v any
+	err := json.Unmarshal(doc, &v)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return &FileError{max(0, int(syntax.Offset)-1), "the file is not JSON: " + syntax.Error(), "mend the JSON"}
+	}
+	if err != nil {
+		return &FileError{0, "the file is not JSON: " + err.Error(), "mend the JSON"}
+	}
+	return nil
+}
+
+// member is one name of a JSON object with its value, compact, and where the name stands.
+type member struct {
+	name  string
+	value json.RawMessage
+	at    int
+}
+
+// membersOf are the members of an object in the order of the text; of a name that stands twice, the
+// last counts, as it does for encoding/json.
+func membersOf(doc []byte) ([]member, error) {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("no JSON object")
+	}
+	var list []member
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: name.(string), at: int(decoder.InputOffset()) - 1}
+		m.at = max(0, bytes.LastIndexByte(doc[:m.at], '"'))
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		if err := json.Compact(&b, raw); err != nil {
+			return nil, err
+		}
+		m.value = b.Bytes()
+		list = slices.DeleteFunc(list, func(o member) bool { return o.name == m.name })
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// objectOf writes members as an object, without one of them.
+func objectOf(members []member, without string) string {
+	var parts []string
+	for _, m := range members {
+		if m.name == without {
+			continue
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			continue // a string always marshals
+		}
+		parts = append(parts, string(name)+":"+string(m.value))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+// offsetOf is the byte at which the value of a path begins, or 0 where the document has none.
+func offsetOf(doc []byte, path []string) int {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	var skipped json.RawMessage
+	for _, step := range path {
+		open, err := decoder.Token()
+		if err != nil {
+			return 0
+		}
+		found := false
+		for i := 0; decoder.More() && !found; i++ {
+			name := strconv.Itoa(i)
+			if open == json.Delim('{') {
+				key, err := decoder.Token()
+				if err != nil {
+					return 0
+				}
+				name, _ = key.(string)
+			}
+			if found = name == step; !found && decoder.Decode(&skipped) != nil {
+				return 0
+			}
+		}
+		if !found {
+			return 0
+		}
+	}
+	at := int(decoder.InputOffset())
+	for at < len(doc) && strings.IndexByte(" \t\r\n:,", doc[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// pointerTo is the JSON Pointer of a path, as the fragment of a URL has it.
+func pointerTo(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteString("/" + fragment.Replace(step))
+	}
+	return b.String()
+}
+
+var fragment = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", " ", "%20", "#", "%23", "?", "%3F")

@@ -1,0 +1,95 @@
+package corpus
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/schema"
+)
+
+// TestEverySchemaForClientsIsFitForThem makes the schemas of arguments and results of the whole corpus.
+// A type has one, valid under the meta-schema of draft 2020-12 and with an object at its root, or
+// problems that say where and how to mend it.
+func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
+	src := read(t)
+	counts := map[string]int{}
+	for _, p := range src.pairs() {
+		walker := schema.New(src.packages[commented[0]].Types, src)
+		in, problems := walker.Input(p.static)
+		judge(t, p.name+" as arguments", in, problems, counts)
+		out, _, problems := walker.Output(p.static)
+		judge(t, p.name+" as a result", out, problems, counts)
+	}
+	t.Logf("%v", counts)
+	if counts["schemas"] < 2*least {
+		t.Errorf("%d schemas, want %d", counts["schemas"], 2*least)
+	}
+}
+
+func judge(t *testing.T, name string, s *jsonschema.Schema, problems []schema.Problem, counts map[string]int) {
+	t.Helper()
+	if len(problems) > 0 {
+		counts["diagnosed as "+kinds[problems[0].Kind]]++
+		for _, p := range problems {
+			if p.Path == "" || p.Message == "" || p.Cure == "" {
+				t.Errorf("%s: the problem does not say all: %+v", name, p)
+			}
+		}
+		return
+	}
+	counts["schemas"]++
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	doc, err := validator.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	compiler := validator.NewCompiler()
+	compiler.DefaultDraft(validator.Draft2020)
+	if err := compiler.AddResource("mcpgen:///schema", doc); err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	if _, err := compiler.Compile("mcpgen:///schema"); err != nil {
+		t.Errorf("%s: %v\n%s", name, err, text)
+	}
+	root, _ := doc.(map[string]any)
+	if root["type"] != "object" || root["$ref"] != nil {
+		t.Errorf("%s: the root is no object: %s", name, text)
+	}
+	if at := identified(doc); at != "" {
+		t.Errorf("%s: %s", name, at)
+	}
+}
+
+// identified finds a keyword that says nothing to a client. In a map of properties it is a name.
+func identified(doc any) string {
+	object, _ := doc.(map[string]any)
+	for key, value := range object {
+		if slices.Contains([]string{"$id", "$schema", "$anchor"}, key) {
+			return "the schema has " + key
+		}
+		if key == "properties" || key == "$defs" || key == "patternProperties" {
+			for _, sub := range value.(map[string]any) {
+				if found := identified(sub); found != "" {
+					return found
+				}
+			}
+			continue
+		}
+		if found := identified(value); found != "" {
+			return found
+		}
+	}
+	return ""
+}
