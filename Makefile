@@ -3,9 +3,11 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
+DOCUMENTS ?= 10000000
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race examples fuzz cover
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race examples fuzz cover agree
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -19,9 +21,10 @@ demo: ## serve the team directory and visit it as each of its users
 
 test: ## run all tests
 	$(GO) test ./...
+	@$(MAKE) --no-print-directory agree DOCUMENTS=20000
 
 ci: ## everything that must hold before a change lands
-	@for step in fmt vet staticcheck walls check race fuzz examples demo; do \
+	@for step in fmt vet staticcheck walls check examples demo race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step || { echo "== $$step failed"; exit 1; }; \
@@ -67,8 +70,12 @@ fuzz: ## run every fuzz target for FUZZTIME
 		done || exit 1; \
 	done
 
+agree: ## hold generated decoders against an independent validator on DOCUMENTS documents
+	cd testdata/agree && $(GO) run ./make && $(GO) tool mcpgen .
+	$(GO) test ./testdata/agree -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
+
 cover: ## print the coverage of code that is not generated
 	@mkdir -p bin
 	$(GO) test -coverprofile=bin/cover.all -coverpkg=./generator/...,./runtime/...,./cmd/... ./... >/dev/null
-	@grep -v '_gen.go:' bin/cover.all > bin/cover.out
+	@grep -v -e '_gen.go:' -e '/testdata/' bin/cover.all > bin/cover.out
 	@$(GO) tool cover -func=bin/cover.out | tail -n 1

@@ -18,9 +18,9 @@ import (
 // Adopt puts the guard around a go-sdk server that exists already, and adds toolsets to it.
 //
 // rules says who may use each of its own tools, by name; a rule's Tool may stay empty, and its
-// MinRole is a position in the toolsets' hierarchy, or in access.DefaultRoles where they have none. Tools
-// without a rule are refused, whether they are there now or are added later, as are its
-// prompts, resources, completions and custom methods.
+// MinRole is a position in the toolsets' hierarchy, or in access.DefaultRoles where they have
+// none. Tools without a rule are refused, whether they are there now or are added later, as are
+// its prompts, resources, completions and custom methods.
 //
 // What it cannot promise, because the server stays in other hands: middleware that is added
 // after Adopt stands outside of the guard and can answer first. A tool that is replaced later
@@ -28,8 +28,9 @@ import (
 // tools are decided once, by the guard, and not again when go-sdk invokes them anew for a
 // multi-round-trip request; they run without a time limit, and a schema of theirs with
 // x-mcp-header is checked before the guard, which tells such a tool from an unknown one. So
-// does a custom method that is refused from one that does not exist. Instructions are sent to everybody as they are.
-// The server must not be connected to any transport but through what Adopt returns.
+// does a custom method that is refused from one that does not exist. Instructions are sent to
+// everybody as they are. The server must not be connected to any transport but through what
+// Adopt returns.
 func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule, toolsets ...Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	if server == nil {
@@ -91,7 +92,8 @@ func adoptedRules(own map[string]*mcp.Tool, rules map[string]access.Rule) (acces
 	return part, errors.Join(errs...)
 }
 
-// hierarchy is what the MinRole of an adopted tool's rule counts in: the toolsets' own, or the default one.
+// hierarchy is what the MinRole of an adopted tool's rule counts in: the toolsets' own, or the
+// default one.
 func hierarchy(toolsets []Toolset) []string {
 	for _, set := range toolsets {
 		if roles := set.generated.Table.Roles; roles != nil {

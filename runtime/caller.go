@@ -64,8 +64,8 @@ type recordKey struct{}
 // Caller returns who is calling, from the context that a handler was given. It reports false
 // outside of a call. An anonymous caller is the zero Principal.
 //
-// The context holds no credential. Contexts that go-sdk's own auth package reads are empty for handlers: what
-// it would say there is the session's creator, not the caller.
+// The context holds no credential. What go-sdk's own auth.TokenInfoFromContext finds in a
+// session's context is the session's creator and not the caller, so handlers find nothing there.
 func Caller(ctx context.Context) (access.Principal, bool) {
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok {

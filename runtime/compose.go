@@ -128,16 +128,18 @@ func checkTool(t Tool) error {
 	return errors.Join(errs...)
 }
 
+var errNotAName = errors.New("not a tool name: use 1 to 128 of the letters A to Z, digits, dot, underscore and hyphen")
+
 // checkName holds a name against the rule of the protocol for tool names (specification
 // 2025-11-25, server/tools: 1 to 128 of A-Z a-z 0-9 _ - and the dot).
 func checkName(name string) error {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 	if name == "" || len(name) > 128 {
-		return errors.New("not a tool name: use 1 to 128 letters, digits, _, - and .")
+		return errNotAName
 	}
 	for _, r := range name {
 		if !strings.ContainsRune(letters, r) {
-			return errors.New("not a tool name: use 1 to 128 letters, digits, _, - and .")
+			return errNotAName
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
 // The roles of the directory, as generated code declares them.
@@ -125,11 +125,14 @@ func principalOf(user string) access.Principal {
 }
 
 func users() identity.Source {
-	known := map[string]access.Principal{}
-	for user, token := range tokens {
-		known[identity.HashToken(token)] = principalOf(user)
-	}
-	return identity.Static(known)
+	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		for user, known := range tokens {
+			if token == known {
+				return identity.Identity{Principal: principalOf(user)}, nil
+			}
+		}
+		return identity.Identity{}, identity.ErrInvalidToken
+	})
 }
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
@@ -153,32 +156,11 @@ func newServer(t testing.TB, options runtime.Options, sets ...runtime.Toolset) *
 // serve serves on loopback and returns the endpoint.
 func serve(t testing.TB, s *runtime.Server) string {
 	t.Helper()
-	ts := httptest.NewServer(s.Handler())
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-		ts.CloseClientConnections()
-		ts.Close()
-	})
-	return ts.URL + runtime.PathMCP
-}
-
-// withToken sends a bearer token along with every request.
-type withToken struct{ token string }
-
-func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.token != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+w.token)
-	}
-	return http.DefaultTransport.RoundTrip(r)
+	return mcptest.Serve(t, s)
 }
 
 // clientOf is an HTTP client of one of the users.
-func clientOf(user string) *http.Client { return &http.Client{Transport: withToken{tokens[user]}} }
+func clientOf(user string) *http.Client { return mcptest.HTTPClient(tokens[user]) }
 
 // eras are the protocol versions that the tests speak.
 var eras = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
@@ -186,51 +168,11 @@ var eras = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
 // connectHTTP is a real client over real HTTP.
 func connectHTTP(t testing.TB, url, token, version string) *mcp.ClientSession {
 	t.Helper()
-	session, err := tryHTTP(t, url, token, version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
-}
-
-func tryHTTP(t testing.TB, url, token, version string) (*mcp.ClientSession, error) {
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(),
-		&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken{token}}, MaxRetries: -1},
-		&mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		return nil, err
-	}
-	t.Cleanup(func() { session.Close() })
-	if got := session.InitializeResult().ProtocolVersion; got != version {
-		t.Fatalf("asked for protocol %s, negotiated %s", version, got)
-	}
-	return session, nil
+	return mcptest.Connect(t, url, token, version)
 }
 
 // connectIO is a real client over a pair of pipes.
 func connectIO(t testing.TB, s *runtime.Server, principal access.Principal, version string) *mcp.ClientSession {
 	t.Helper()
-	serverIn, clientOut := io.Pipe()
-	clientIn, serverOut := io.Pipe()
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		err := s.RunIO(ctx, serverIn, serverOut, principal)
-		serverOut.Close()
-		ended <- err
-	}()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(),
-		&mcp.IOTransport{Reader: clientIn, Writer: clientOut}, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		cancel()
-		t.Fatalf("connecting: %v; the server: %v", err, <-ended)
-	}
-	t.Cleanup(func() {
-		session.Close()
-		cancel()
-		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("RunIO: %v", err)
-		}
-	})
-	return session
+	return mcptest.Pipe(t, s, principal, version)
 }

@@ -92,7 +92,8 @@ func (v *view) cursor(offset int) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// offset reads a cursor. It refuses what is malformed, made for another visible set, or beyond the end.
+// offset reads a cursor. It refuses what is malformed, made for another visible set, or beyond
+// the end.
 func (v *view) offset(cursor string) (int, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) <= digestLen || [digestLen]byte(raw[:digestLen]) != v.digest {

@@ -1,6 +1,31 @@
 package runtime
 
-import "github.com/mcpgen/mcpgen/runtime/access"
+import (
+	"context"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// CarrierKey is where a record travels, and NilRecord a record that is none.
+const CarrierKey = carrierKey
+
+var NilRecord = (*record)(nil)
+
+// MCP is the go-sdk server behind the guard.
+func MCP(s *Server) *mcp.Server { return s.mcp }
+
+// Guarded is the guard around a go-sdk that answers nothing.
+func Guarded(s *Server) mcp.MethodHandler {
+	return s.receiving(func(context.Context, string, mcp.Request) (mcp.Result, error) { return nil, nil })
+}
+
+// Carrier is what the front sends along with a message.
+func Carrier(p access.Principal) *mcp.RequestExtra {
+	return &mcp.RequestExtra{TokenInfo: newRecord(p, time.Time{}, nil).tokenInfo()}
+}
 
 // Visible is what a principal is shown, by way of the views that are kept.
 func (s *Server) Visible(p access.Principal) []string {

@@ -14,8 +14,8 @@ import (
 // leaves the caller waiting; so the guard marshals them itself and hands the bytes over.
 //
 // Two things are still added to it under protocol 2026-07-28: the server's name in _meta, for
-// which each finished result has a map of its own (go-sdk writes into it), and resultType, which go-sdk
-// sets on the results it knows by an unexported method.
+// which each finished result has a map of its own (go-sdk writes into it), and resultType,
+// which go-sdk sets on the results it knows by an unexported method.
 type finished struct {
 	mcp.ResultBase
 	body []byte // a JSON object without _meta

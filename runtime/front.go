@@ -51,8 +51,8 @@ type front struct {
 // Without Options.Identity and Options.Anonymous nobody could be admitted: the handler then
 // answers 503 and the log says what to set.
 //
-// Serve it by an http.Server with a ReadHeaderTimeout and without a WriteTimeout, which
-// would cut streams off.
+// Each handler has sessions of its own, so one is made for all listeners. Serve it by an
+// http.Server with a ReadHeaderTimeout and without a WriteTimeout, which would cut streams off.
 func (s *Server) Handler() http.Handler {
 	server := func(*http.Request) *mcp.Server { return s.mcp }
 	options := mcp.StreamableHTTPOptions{
@@ -302,8 +302,9 @@ func withoutCredentials(h http.Header) http.Header {
 	return clean
 }
 
-// foreignAsUnknown answers for a session of somebody else what is answered for one that does not exist. go-sdk
-// says 403 for the first and 404 for the second, and says 403 for nothing else.
+// foreignAsUnknown answers for a session of somebody else what is answered for one that does
+// not exist. go-sdk says 403 for the first and 404 for the second, and says 403 for nothing
+// else.
 type foreignAsUnknown struct {
 	http.ResponseWriter
 	foreign bool

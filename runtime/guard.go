@@ -189,6 +189,8 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	if req.Params == nil {
 		return nil, invalidParams("missing params")
 	}
+	g.enter()
+	defer g.end()
 	name := req.Params.Name
 	d := g.table.Decide(rec.principal, name)
 	event := g.event(rec, audit.ToolCall)

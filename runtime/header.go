@@ -78,7 +78,8 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// checkHeaders compares the headers of an allowed call with its arguments. The error is for the caller.
+// checkHeaders compares the headers of an allowed call with its arguments. The error is for the
+// caller.
 func checkHeaders(bindings []headerBinding, header http.Header, arguments json.RawMessage) error {
 	for _, b := range bindings {
 		name := paramHeaderPrefix + b.header

@@ -12,9 +12,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lineConn is a connection of one message a line. Unlike go-sdk's own it puts the carrier
-// into each request, holds messages to the same spelling as the HTTP front does, and answers a line that is
-// no message instead of ending the session.
+// lineConn is a connection of one message a line. Unlike go-sdk's own it puts the carrier into
+// each request, holds messages to the same spelling as the HTTP front does, and answers a line
+// that is no message instead of ending the session.
 type lineConn struct {
 	record func() *record
 	limit  int // bytes in a line

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
 // expected says by hand who may use what: one letter for each of anonymous, a caller without
@@ -86,13 +87,7 @@ func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial ac
 		}
 	}
 	slices.Sort(want)
-	var listed []string
-	for tool, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		listed = append(listed, tool.Name)
-	}
+	listed := mcptest.Tools(t, session)
 	if !slices.Equal(listed, want) {
 		t.Errorf("listed %v, want %v", listed, want)
 	}
@@ -120,14 +115,5 @@ func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial ac
 	}
 }
 
-// text is the text of a result's only content.
-func text(res *mcp.CallToolResult) string {
-	if res == nil || len(res.Content) != 1 {
-		return ""
-	}
-	c, _ := res.Content[0].(*mcp.TextContent)
-	if c == nil {
-		return ""
-	}
-	return c.Text
-}
+// text is the text of a result.
+func text(res *mcp.CallToolResult) string { return mcptest.Text(res) }

@@ -33,7 +33,8 @@ type Options struct {
 	// Identity tells who is calling over HTTP. Without it, and without Anonymous, the server
 	// answers no HTTP request; stdio has its own principal.
 	Identity identity.Source
-	// IdentityTimeout is how long Identity may take; longer is answered with 503. Zero is DefaultIdentityTimeout.
+	// IdentityTimeout is how long Identity may take; longer is answered with 503. Zero is
+	// DefaultIdentityTimeout.
 	IdentityTimeout time.Duration
 	// Anonymous admits callers without credentials, who see and use the public tools only.
 	// A credential that does not hold is refused all the same.
@@ -61,9 +62,9 @@ type Options struct {
 	// PageSize is the largest number of tools in one page of a list. Zero is DefaultPageSize.
 	PageSize int
 
-	// Middleware runs inside the guard, the first one outermost: it sees only requests that were allowed, and
-	// what it answers is finished by the guard. An error of it that is not a *jsonrpc.Error
-	// reaches the caller as an internal error.
+	// Middleware runs inside the guard, the first one outermost: it sees only requests that
+	// were allowed, and what it answers is finished by the guard. An error of it that is not a
+	// *jsonrpc.Error reaches the caller as an internal error.
 	Middleware []mcp.Middleware
 
 	// AllowedOrigins are the browser origins, besides the server's own, whose pages may
@@ -75,11 +76,13 @@ type Options struct {
 	AllowedHosts []string
 	// MaxBodyBytes bounds a request's body, on stdio a line. Zero is DefaultMaxBodyBytes.
 	MaxBodyBytes int64
-	// SessionTimeout ends sessions that have sent nothing for so long. Zero is DefaultSessionTimeout.
+	// SessionTimeout ends sessions that have sent nothing for so long. Zero is
+	// DefaultSessionTimeout.
 	SessionTimeout time.Duration
 
 	// StateKey signs the requestState of multi-round-trip requests. Replicas that answer one
-	// client in turn need the same one, of at least 32 random bytes. Empty is a key of this process's own.
+	// client in turn need the same one, of at least 32 random bytes. Empty is a key of this
+	// process's own.
 	StateKey []byte
 }
 

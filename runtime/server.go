@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // Server serves toolsets. It is made by [New] or [Adopt] and safe for concurrent use.
@@ -30,8 +31,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	draining bool
-	active   int           // HTTP requests and stdio runs under way that are not streams
-	idle     chan struct{} // closed when draining and active is 0
+	active   int           // HTTP requests that are no streams, and calls, under way
+	idle     chan struct{} // closed once, when draining and active is 0
 }
 
 // New makes a server of toolsets. The first one names it. Everything that is wrong is
@@ -55,8 +56,33 @@ func New(options Options, toolsets ...Toolset) (*Server, error) {
 
 func startError(err error) error { return fmt.Errorf("mcp server: %w", err) }
 
+// checkKnown looks at the roles of principals that are written down: a misspelt one counts as
+// no role, which would be noticed by whoever misses it only.
+func (s *Server) checkKnown() error {
+	known, ok := s.opts.Identity.(identity.Known)
+	if !ok {
+		return nil
+	}
+	var errs []error
+	for _, p := range known.Principals() {
+		if err := s.checkRole(p); err != nil {
+			errs = append(errs, fmt.Errorf("Options.Identity: principal %q: %w", p.Subject, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkRole refuses a role that the hierarchy does not know.
+func (s *Server) checkRole(p access.Principal) error {
+	if p.Role == "" || s.table.Rank(p.Role) != 0 {
+		return nil
+	}
+	return fmt.Errorf("the principal's role is %q, which is not a role of %s: use one of them", p.Role, strings.Join(s.table.Hierarchy(), " < "))
+}
+
 // capabilities are the same for everybody and for every server.
 func capabilities() *mcp.ServerCapabilities {
+	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
 	return &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Logging: &mcp.LoggingCapabilities{}}
 }
 
@@ -67,6 +93,9 @@ func assemble(opts Options, c composed, server *mcp.Server, adopted map[string]*
 		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
+	if err := s.checkKnown(); err != nil {
+		return nil, err
+	}
 	roles := s.table.Hierarchy()
 	s.admin = access.Role(len(roles))
 	if opts.AdminRole != "" {
@@ -113,28 +142,42 @@ func (s *Server) begin() bool {
 	return true
 }
 
+// enter counts in a call that was let in already.
+func (s *Server) enter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.active++
+}
+
 func (s *Server) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active--
-	if s.draining && s.active == 0 {
+	s.settled()
+}
+
+// settled closes idle where nothing is under way any more. s.mu is held.
+func (s *Server) settled() {
+	if !s.draining || s.active > 0 {
+		return
+	}
+	select {
+	case <-s.idle:
+	default:
 		close(s.idle)
 	}
 }
 
 // Shutdown ends the server gracefully: new requests are refused with 503, /readyz says so,
-// calls under way are waited for, and then all sessions and their streams are closed. Where
-// ctx ends first, calls that still run have their contexts cancelled, and Shutdown returns ctx's error.
+// calls under way are waited for, and then all sessions and their streams are closed, stdio
+// included. Where ctx ends first, calls that still run have their contexts cancelled, and
+// Shutdown returns ctx's error.
 //
 // Call it before http.Server.Shutdown, which waits for open streams and does not close them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	if !s.draining {
-		s.draining = true
-		if s.active == 0 {
-			close(s.idle)
-		}
-	}
+	s.draining = true
+	s.settled()
 	s.mu.Unlock()
 	var err error
 	select {

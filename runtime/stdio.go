@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,13 +40,12 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, princip
 	if err := s.checkPrincipal(principal); err != nil {
 		return err
 	}
-	if !s.begin() {
+	if !s.ready() {
 		return errors.New("the server is shutting down")
 	}
-	defer s.end()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Shutdown does not wait for a client that may never close its end.
+	// The client may never close its end; Shutdown waits for its calls alone.
 	defer context.AfterFunc(s.closing, func() { cancel(errShutdown) })()
 	err := s.mcp.Run(ctx, &lineTransport{
 		in: in, out: out, limit: int(s.opts.MaxBodyBytes),
@@ -71,10 +69,8 @@ func (s *Server) checkPrincipal(p access.Principal) error {
 		return errors.New("no principal: pass the one that the client acts for, or set Options.Anonymous to serve the public tools alone")
 	case p.Anonymous() && !p.IsZero():
 		return errors.New("the principal has no Subject: name it, or pass the zero Principal for an anonymous caller")
-	case p.Role != "" && s.table.Rank(p.Role) == 0:
-		return fmt.Errorf("the principal's role is %q, which is not a role of %s: use one of them", p.Role, strings.Join(s.table.Hierarchy(), " < "))
 	}
-	return nil
+	return s.checkRole(p)
 }
 
 // lineTransport is go-sdk's view of a pair of streams.

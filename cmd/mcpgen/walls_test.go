@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/identity":         {"runtime/access"},
+	"runtime/mcptest":          {"runtime", "runtime/access"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its
@@ -51,6 +52,7 @@ var outside = map[string]struct {
 	"runtime/access":           {},
 	"runtime/decode":           {},
 	"runtime/identity":         {},
+	"runtime/mcptest":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 }
 

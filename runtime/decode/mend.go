@@ -68,7 +68,8 @@ func (n *schemaNode) refersOnly() bool {
 		len(n.Additional)+len(n.Items)+len(n.Prefix)+len(n.AnyOf)+len(n.OneOf)+len(n.AllOf) == 0
 }
 
-// fill adds to shape what a schema says. A schema that says nothing, true or false leaves it as it is.
+// fill adds to shape what a schema says. A schema that says nothing, true or false leaves it as
+// it is.
 func (p *shapeParser) fill(shape *Shape, raw json.RawMessage) error {
 	trimmed := bytes.TrimSpace(raw)
 	if len(trimmed) == 0 || string(trimmed) == "true" || string(trimmed) == "false" {

@@ -3,6 +3,7 @@ package validator
 import (
 	"encoding"
 	"encoding/json"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	timeType        = reflect.TypeFor[time.Time]()
+	bigIntType      = reflect.TypeFor[big.Int]()
 	numberType      = reflect.TypeFor[json.Number]()
 )
 
@@ -70,6 +72,13 @@ func (f *fitter) fitOpaque(t reflect.Type, v any) any {
 		if upper := strings.ToUpper(s); upper != s {
 			f.changed = true
 			v = upper
+		}
+	}
+	if number, ok := v.(json.Number); ok && t == bigIntType {
+		// 1.0 and 1e2 are integers, but not to big.Int.
+		if canonical, ok := canonicalInteger(number.String()); ok && canonical != number.String() {
+			f.changed = true
+			v = json.Number(canonical)
 		}
 	}
 	if f.probe {
