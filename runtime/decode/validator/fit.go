@@ -68,11 +68,9 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 // fitOpaque fits a type that reads JSON or text by a method of its own.
 func (f *fitter) fitOpaque(t reflect.Type, v any) any {
 	if s, ok := v.(string); ok && t == timeType {
-		// RFC 3339 section 5.6 allows t and z, time.Time does not.
-		if upper := strings.ToUpper(s); upper != s {
-			f.changed = true
-			v = upper
-		}
+		// RFC 3339 section 5.6 allows t and z, time.Time does not, and it does not read escapes.
+		f.changed = true
+		v = strings.ToUpper(s)
 	}
 	if number, ok := v.(json.Number); ok && t == bigIntType {
 		// 1.0 and 1e2 are integers, but not to big.Int.
