@@ -4,12 +4,14 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
+DOCUMENTS ?= 10000000
+SEED ?= 1
 # The MCP Inspector needs a newer node than most systems have; npm has one for each.
 INSPECTOR = @modelcontextprotocol/inspector@2.12.0
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench examples fuzz cover
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench examples fuzz cover agree
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,6 +25,7 @@ demo: ## serve the team directory and visit it as each of its users
 
 test: ## run all tests
 	$(GO) test ./...
+	@$(MAKE) --no-print-directory agree DOCUMENTS=20000
 
 ci: export CI = true
 ci: ## everything that must hold before a change lands
@@ -82,6 +85,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")" || exit 1; \
 		done || exit 1; \
 	done
+
+agree: ## hold generated decoders against an independent validator on DOCUMENTS documents
+	cd testdata/agree && $(GO) run ./make && $(GO) tool mcpgen .
+	$(GO) test ./testdata/agree -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
 cover: ## print the coverage of code that is not generated
 	@mkdir -p bin

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -154,11 +153,11 @@ func agree(t *testing.T, c test, stream uint64, n int, total *count) {
 
 // opinion compares with the independent validator.
 func opinion(schema *jsonschema.Schema, doc []byte, value any, err error, total *count) string {
-	tree, parsed := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	read, parsed := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
 	if parsed != nil {
 		return fmt.Sprintf("encoding/json says %v", parsed)
 	}
-	switch refused := schema.Validate(tree); {
+	switch refused := schema.Validate(read); {
 	case refused != nil && err == nil:
 		return fmt.Sprintf("the schema says %v", refused)
 	case refused != nil:
@@ -177,7 +176,7 @@ func opinion(schema *jsonschema.Schema, doc []byte, value any, err error, total 
 	if err != nil {
 		return err.Error()
 	}
-	if why := differ("", tree, back); why != "" {
+	if why := differ("", read, back); why != "" {
 		return fmt.Sprintf("it encodes to another document, %s: %s", why, again)
 	}
 	return ""
@@ -207,7 +206,7 @@ func sameWords(c test, doc []byte, value any, err error) string {
 	if err == nil {
 		a, errA := json.Marshal(value)
 		b, errB := json.Marshal(want)
-		if errA != nil || errB != nil || !bytes.Equal(a, b) && !reflect.DeepEqual(value, want) {
+		if errA != nil || errB != nil || !bytes.Equal(a, b) && differ("", tree(a), tree(b))+differ("", tree(b), tree(a)) != "" {
 			return fmt.Sprintf("package validator makes %s instead of %s", b, a)
 		}
 		return ""
@@ -220,9 +219,20 @@ func sameWords(c test, doc []byte, value any, err error) string {
 		told[p.String()] = true
 	}
 	for _, p := range wantErr.(*decode.Error).Problems {
+		if strings.Contains(p.Message, "fits none of the forms") {
+			continue // generated code knows which of value and null was meant
+		}
 		if !told[p.String()] && len(refused.Problems) <= decode.MaxProblems {
 			return "package validator says " + p.String()
 		}
 	}
 	return ""
+}
+
+func tree(doc []byte) any {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err != nil {
+		return err
+	}
+	return v
 }

@@ -18,6 +18,9 @@ type drawer struct {
 	b     []byte
 }
 
+// longest is where a document has grown long enough, in bytes.
+const longest = 2000
+
 // document draws one document: of three, one is valid, one nearly so, one is meant to hurt.
 func (d *drawer) document() []byte {
 	d.b = nil
@@ -72,7 +75,7 @@ func (d *drawer) value(s map[string]any, depth int) {
 		d.anything(depth)
 		return
 	}
-	if depth > 12 { // a type that must hold itself has no document
+	if depth > 12 || len(d.b) > longest { // a type that must hold itself has no document
 		d.add("null")
 		return
 	}
