@@ -160,6 +160,7 @@ type Maps struct {
 	Table  Table                       `json:"table"`
 	Anon   map[string]struct{ X int }  `json:"anon"`
 	Level  map[Level]string            `json:"level"`
+	Raw    map[string]json.RawMessage  `json:"raw"`
 }
 
 // Dynamic has fields of any type.

@@ -1,5 +1,7 @@
 package types
 
+import "time"
+
 // TextTags has every key of strings.
 type TextTags struct {
 	A string `json:"a" jsonschema:"title=The A,description=It is a,example=x,example=y,default=x"`
@@ -99,17 +101,18 @@ type Described struct {
 
 // Ignored has tags that mean nothing to the Reflector.
 type Ignored struct {
-	A string   `json:"a" jsonschema:"minimum=3"`
-	B int      `json:"b" jsonschema:"minLength=3,nonsense=4,alone"`
-	C bool     `json:"c" jsonschema:"default=maybe,example=true,enum=true"`
-	D string   `json:"d" jsonschema:"minLength=many,readOnly=perhaps"`
-	E int      `json:"e" jsonschema:"minimum=low,maximum=1,default=x,enum=y"`
-	F []int    `json:"f" jsonschema:"uniqueItems=false,minItems=x,default=1,default=2"`
-	G []string `json:"g" jsonschema:"pattern=a=b,enum=c=d"`
-	H Labels   `json:"h" jsonschema:"minItems=3,description=kept"`
-	I any      `json:"i" jsonschema:"minimum=3"`
-	J float64  `json:"j" jsonschema:"minimum=1=2,default=3"`
-	K string   `json:"k,omitempty" jsonschema:"description=a\\,required"`
-	L string   `json:"l" jsonschema_extras:"minimum=5,minimum=6,flag,x-b=true,x-b=f"`
-	M bool     `json:"m" jsonschema:"default=true=1"`
+	A string    `json:"a" jsonschema:"minimum=3"`
+	B int       `json:"b" jsonschema:"minLength=3,nonsense=4,alone"`
+	C bool      `json:"c" jsonschema:"default=maybe,example=true,enum=true"`
+	D string    `json:"d" jsonschema:"minLength=many,readOnly=perhaps"`
+	E int       `json:"e" jsonschema:"minimum=low,maximum=1,default=x,enum=y"`
+	F []int     `json:"f" jsonschema:"uniqueItems=false,minItems=x,default=1,default=2"`
+	G []string  `json:"g" jsonschema:"pattern=a=b,enum=c=d"`
+	H Labels    `json:"h" jsonschema:"minItems=3,description=kept"`
+	I any       `json:"i" jsonschema:"minimum=3"`
+	J float64   `json:"j" jsonschema:"minimum=1=2,default=3"`
+	K string    `json:"k,omitempty" jsonschema:"description=a\\,required"`
+	L string    `json:"l" jsonschema_extras:"minimum=5,minimum=6,flag,x-b=true,x-b=f"`
+	M bool      `json:"m" jsonschema:"default=true=1"`
+	N time.Time `json:"n" jsonschema:"minLength=1"`
 }
