@@ -3,9 +3,11 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
+DOCUMENTS ?= 10000000
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race peers bench examples fuzz cover
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race peers bench examples fuzz cover agree
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -19,6 +21,7 @@ demo: ## serve the team directory and visit it as each of its users
 
 test: ## run all tests
 	$(GO) test ./...
+	@$(MAKE) --no-print-directory agree DOCUMENTS=20000
 
 ci: ## everything that must hold before a change lands
 	@for step in fmt vet staticcheck walls check examples peers demo race fuzz; do \
@@ -72,6 +75,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")" || exit 1; \
 		done || exit 1; \
 	done
+
+agree: ## hold generated decoders against an independent validator on DOCUMENTS documents
+	cd testdata/agree && $(GO) run ./make && $(GO) tool mcpgen .
+	$(GO) test ./testdata/agree -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
 cover: ## print the coverage of code that is not generated
 	@mkdir -p bin

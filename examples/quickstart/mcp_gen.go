@@ -84,6 +84,8 @@ type countWordsInput struct {
 	Text string `json:"text"`
 }
 
+// The decoders take what the schemas accept and nothing else.
+
 func decodeCountWordsInput(r *decode.Reader, v *countWordsInput) {
 	o := r.Object(&countWordsInputProperties)
 	for o.Next() {

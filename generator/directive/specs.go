@@ -80,6 +80,7 @@ type Key struct {
 	Says    string
 	Choices []string // of kind Choice
 	Refused []string // choices that are in the design, not in this version
+	Must    bool     // the directive is nothing without it
 	Later   bool     // the whole key is
 }
 
@@ -120,7 +121,7 @@ var specs = []Spec{
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
 	},
 	{
-		Name: "default", Says: "is the access rule of tools that write none, for the package or the methods of a type",
+		Name: "default", Says: "is the access rule of tools that write none, for the package or the methods of a type: authenticated, minrole= or scopes= on a tool replace it and do not add to it; action= and object= are inherited one by one; public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc}, Keys: access,
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
@@ -183,7 +184,7 @@ var specs = []Spec{
 		Name: "ignore", Says: "says that the handler is deliberately not served, and why",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: []Key{
-			{Name: "reason", Kind: Text, Says: "why; required"},
+			{Name: "reason", Kind: Text, Must: true, Says: "why"},
 		},
 		Example: `//mcp:ignore reason="called by the scheduler only"`,
 	},

@@ -16,7 +16,7 @@ type decoders struct {
 	names    *names
 	objects  map[string]model.Object // of the service, by name
 	made     []decoder
-	of       map[string]string // decoder by tool name; "" is that of no arguments
+	of       map[string]string // decoder by tool name; tools without input need none
 	funcs    map[string]string // of objects
 	order    []string          // of objects, as their funcs are written
 	locals   locals
@@ -142,6 +142,10 @@ func (d *decoders) write(f file) {
 	if len(defs) > 0 {
 		f.Comment("These take what their schemas accept and nothing else, by reading the schemas.")
 		f.Var().Defs(defs...)
+		f.Line()
+	}
+	if len(d.order) > 0 {
+		f.Comment("The decoders take what the schemas accept and nothing else.")
 		f.Line()
 	}
 	for _, name := range d.order {

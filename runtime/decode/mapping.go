@@ -82,7 +82,7 @@ func IntKey[K Signed](r *Reader, name []byte, k *K) bool {
 			return true
 		}
 	}
-	r.badKey(name)
+	r.badKey(name, true)
 	return false
 }
 
@@ -94,25 +94,23 @@ func UintKey[K Unsigned](r *Reader, name []byte, k *K) bool {
 			return true
 		}
 	}
-	r.badKey(name)
+	r.badKey(name, false)
 	return false
 }
 
 // badKey tells a name that is no number from a number that the key's type cannot hold.
-func (r *Reader) badKey(name []byte) {
+func (r *Reader) badKey(name []byte, signed bool) {
 	digits := name
-	if len(digits) > 1 && digits[0] == '-' {
+	if signed && len(digits) > 1 && digits[0] == '-' {
 		digits = digits[1:]
 	}
-	for i, c := range digits {
-		if !isDigit(c) || i == 0 && c == '0' {
-			r.report(nil, "unknown property")
-			return
-		}
+	whole := len(digits) > 0 && (digits[0] != '0' || len(name) == 1)
+	for _, c := range digits {
+		whole = whole && isDigit(c)
 	}
-	if len(digits) == 0 {
+	if whole {
+		r.report(nil, "has a name that is not an integer in range")
+	} else {
 		r.report(nil, "unknown property")
-		return
 	}
-	r.report(nil, "has a name that is not an integer in range")
 }

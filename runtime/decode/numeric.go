@@ -3,6 +3,7 @@ package decode
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 )
@@ -35,6 +36,10 @@ func (r *Reader) numeral(expected string) bool {
 // whole reads an integer, which JSON Schema takes in any writing: 1.0, 1e2 and -0 are integers. simple
 // is its text as Go writes integers.
 func (r *Reader) whole() (simple []byte, ok bool) {
+	refusal := "is not an integer"
+	if r.orNull {
+		refusal = "is a number, expected an integer or null"
+	}
 	if !r.numeral("an integer") {
 		return nil, false
 	}
@@ -42,7 +47,7 @@ func (r *Reader) whole() (simple []byte, ok bool) {
 		if c == '.' || c == 'e' || c == 'E' || c == '-' && len(r.literal) == 2 && r.literal[i+1] == '0' {
 			d := parseDecimal(r.literal)
 			if !d.isInteger() {
-				r.report(r.literal, "is not an integer")
+				r.report(r.literal, refusal)
 				return nil, false
 			}
 			return d.integer(), true
@@ -54,27 +59,24 @@ func (r *Reader) whole() (simple []byte, ok bool) {
 // Int reads an integer between least and most, which are the schema's limits or those of the
 // Go type. int is 32 bits on some machines: what it cannot hold there is a problem.
 func Int[T Signed](r *Reader, v *T, least, most int64) *Number {
-	n, ok := r.signed(least, most)
+	text, ok := r.whole()
 	if !ok {
 		return nil
 	}
-	if *v = T(n); int64(*v) != n {
-		r.report(r.literal, fmt.Sprintf("is beyond the range %d to %d", int64(-1)<<31, int64(1)<<31-1))
-		return nil
+	n, ok := r.signed(text, least, most)
+	if *v = T(n); ok && int64(*v) != n {
+		r.report(r.literal, fmt.Sprintf("is beyond the range %d to %d", math.MinInt32, math.MaxInt32))
 	}
 	return (*Number)(r)
 }
 
-func (r *Reader) signed(least, most int64) (int64, bool) {
-	text, ok := r.whole()
-	if !ok {
-		return 0, false
-	}
+// signed reports whether a number is within its limits.
+func (r *Reader) signed(text []byte, least, most int64) (int64, bool) {
 	n, ok := shortInt(text)
 	if !ok {
 		var err error
 		if n, err = strconv.ParseInt(string(text), 10, 64); err != nil {
-			// n is the nearest that an int64 holds, which is beyond the limit unless that is the type's own.
+			// What an int64 does not hold is beyond every limit.
 			if text[0] == '-' {
 				return 0, r.tooSmall(strconv.FormatInt(least, 10))
 			}
@@ -110,23 +112,19 @@ func shortInt(text []byte) (n int64, ok bool) {
 
 // Uint reads an integer from least to most, as Int does.
 func Uint[T Unsigned](r *Reader, v *T, least, most uint64) *Number {
-	n, ok := r.unsigned(least, most)
+	text, ok := r.whole()
 	if !ok {
 		return nil
 	}
-	if *v = T(n); uint64(*v) != n {
-		r.report(r.literal, fmt.Sprintf("is beyond the range 0 to %d", int64(1)<<32-1))
-		return nil
+	n, ok := r.unsigned(text, least, most)
+	if *v = T(n); ok && uint64(*v) != n {
+		r.report(r.literal, fmt.Sprintf("is beyond the range 0 to %d", int64(math.MaxUint32)))
 	}
 	return (*Number)(r)
 }
 
-func (r *Reader) unsigned(least, most uint64) (uint64, bool) {
-	text, ok := r.whole()
-	switch {
-	case !ok:
-		return 0, false
-	case text[0] == '-':
+func (r *Reader) unsigned(text []byte, least, most uint64) (uint64, bool) {
+	if text[0] == '-' {
 		return 0, r.tooSmall(strconv.FormatUint(least, 10))
 	}
 	n, err := strconv.ParseUint(string(text), 10, 64)

@@ -157,6 +157,8 @@ type promoteToManagerInput struct {
 	ID int64 `json:"id"`
 }
 
+// The decoders take what the schemas accept and nothing else.
+
 func decodeNewPerson(r *decode.Reader, v *NewPerson) {
 	o := r.Object(&newPersonProperties)
 	for o.Next() {

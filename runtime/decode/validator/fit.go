@@ -3,6 +3,7 @@ package validator
 import (
 	"encoding"
 	"encoding/json"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 	timeType        = reflect.TypeFor[time.Time]()
+	bigIntType      = reflect.TypeFor[big.Int]()
 	numberType      = reflect.TypeFor[json.Number]()
 )
 
@@ -66,10 +68,15 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 // fitOpaque fits a type that reads JSON or text by a method of its own.
 func (f *fitter) fitOpaque(t reflect.Type, v any) any {
 	if s, ok := v.(string); ok && t == timeType {
-		// RFC 3339 section 5.6 allows t and z, time.Time does not.
-		if upper := strings.ToUpper(s); upper != s {
+		// RFC 3339 section 5.6 allows t and z, time.Time does not, and it does not read escapes.
+		f.changed = true
+		v = strings.ToUpper(s)
+	}
+	if number, ok := v.(json.Number); ok && t == bigIntType {
+		// 1.0 and 1e2 are integers, but not to big.Int.
+		if canonical, ok := canonicalInteger(number.String()); ok && canonical != number.String() {
 			f.changed = true
-			v = upper
+			v = json.Number(canonical)
 		}
 	}
 	if f.probe {

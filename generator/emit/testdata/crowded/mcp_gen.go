@@ -11,6 +11,7 @@ import (
 	mcpTime3 "example.com/crowded/time"
 	mcpRuntime2 "github.com/mcpgen/mcpgen/runtime"
 	mcpAccess "github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	mcpValidator "github.com/mcpgen/mcpgen/runtime/decode/validator"
 	mcpMcp "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -84,7 +85,7 @@ func Toolset(access2 *Access, table Table) mcpRuntime2.Toolset {
 				Input:       mcpNoInputSchema,
 				Timeout:     1500 * mcpTime2.Millisecond,
 				Call: func(mcpCtx context.Context, mcpCall mcpRuntime2.Call) (mcpRuntime2.Result, error) {
-					if _, mcpErr := mcpDecodeNoInput(mcpCall.Arguments); mcpErr != nil {
+					if mcpErr := decode.Nothing(mcpCall.Arguments); mcpErr != nil {
 						return mcpRuntime2.Result{}, mcpErr
 					}
 					return mcpRuntime2.Structured(access2.Wait(mcpCtx))
@@ -100,11 +101,10 @@ type mcpLookInput struct {
 	Err *[]mcpTime3.Clock `json:"err"`
 }
 
-// The decoders take what the schemas accept and nothing else.
+// These take what their schemas accept and nothing else, by reading the schemas.
 var (
-	decodeClock      = mcpValidator.Decoder[mcpTime3.Clock](clockSchema)
-	decodeLookInput  = mcpValidator.Decoder[mcpLookInput](lookInputSchema)
-	mcpDecodeNoInput = mcpValidator.Decoder[struct{}](mcpNoInputSchema)
+	decodeClock     = mcpValidator.Decoder[mcpTime3.Clock](clockSchema)
+	decodeLookInput = mcpValidator.Decoder[mcpLookInput](lookInputSchema)
 )
 
 // The schemas of what tools take and return.

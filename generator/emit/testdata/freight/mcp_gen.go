@@ -11,6 +11,7 @@ import (
 	"example.com/freight/unit"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/decode/validator"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -76,7 +77,7 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Output:      intSchema,
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					if _, err := decodeNoInput(call.Arguments); err != nil {
+					if err := decode.Nothing(call.Arguments); err != nil {
 						return runtime.Result{}, err
 					}
 					return runtime.Wrapped(Count(ctx))
@@ -119,7 +120,7 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true)},
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					if _, err := decodeNoInput(call.Arguments); err != nil {
+					if err := decode.Nothing(call.Arguments); err != nil {
 						return runtime.Result{}, err
 					}
 					return runtime.Done(desk.Purge(ctx))
@@ -136,10 +137,9 @@ type findInput struct {
 	Since  *time.Time `json:"since"`
 }
 
-// The decoders take what the schemas accept and nothing else.
+// These take what their schemas accept and nothing else, by reading the schemas.
 var (
 	decodeBookInput = validator.Decoder[BookInput](bookInputSchema)
-	decodeNoInput   = validator.Decoder[struct{}](noInputSchema)
 	decodeFindInput = validator.Decoder[findInput](findInputSchema)
 )
 

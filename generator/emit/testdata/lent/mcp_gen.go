@@ -67,7 +67,7 @@ func Toolset() runtime.Toolset {
 	})
 }
 
-// The decoders take what the schemas accept and nothing else.
+// These take what their schemas accept and nothing else, by reading the schemas.
 var (
 	decodeWords = validator.Decoder[Words](wordsSchema)
 )

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/decode/validator"
 )
 
@@ -54,7 +55,7 @@ func Toolset(shelf Shelf, till Till) runtime.Toolset {
 				Input:       noInputSchema,
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					if _, err := decodeNoInput(call.Arguments); err != nil {
+					if err := decode.Nothing(call.Arguments); err != nil {
 						return runtime.Result{}, err
 					}
 					return runtime.Done(till.Close(ctx))
@@ -92,9 +93,8 @@ func Toolset(shelf Shelf, till Till) runtime.Toolset {
 	})
 }
 
-// The decoders take what the schemas accept and nothing else.
+// These take what their schemas accept and nothing else, by reading the schemas.
 var (
-	decodeNoInput = validator.Decoder[struct{}](noInputSchema)
 	decodePayment = validator.Decoder[Payment](paymentSchema)
 )
 
