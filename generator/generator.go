@@ -6,6 +6,10 @@ package generator
 import (
 	"context"
 	"path/filepath"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/generator/check"
 	"github.com/mcpgen/mcpgen/generator/commit"
@@ -51,13 +55,20 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		r.Files, r.Remove = poison(program, found)
 		return r, nil
 	}
-	for _, s := range services {
-		files, err := emitted(s)
-		if err != nil {
-			return Result{}, err
-		}
-		r.Files = append(r.Files, files...)
+	// Nothing in emission is shared between services, and printing Go takes most of its time.
+	files := make([][]emit.File, len(services))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range services {
+		group.Go(func() (err error) {
+			files[i], err = emitted(s)
+			return err
+		})
 	}
+	if err := group.Wait(); err != nil {
+		return Result{}, err
+	}
+	r.Files = slices.Concat(files...)
 	rest, remove, err := leftover(program, services)
 	if err != nil {
 		return Result{}, err

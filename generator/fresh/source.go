@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/generator/model"
 )
@@ -25,23 +26,42 @@ var hashSource []byte
 // it and the packages it imports apart, so that it fits into any package. It fails only where
 // hash.go is no Go.
 func Source(rename func(name string) string) (model.Expr, error) {
-	return rewrite(hashSource, rename)
+	p, err := hashParsed()
+	if err != nil {
+		return nil, err
+	}
+	return p.rewrite(rename), nil
 }
 
-func rewrite(source []byte, rename func(name string) string) (model.Expr, error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "hash.go", source, parser.ParseComments)
-	if err != nil {
+// hashParsed parses hash.go once for all packages of a run. It is safe for concurrent use.
+var hashParsed = sync.OnceValues(func() (*parsed, error) { return parse(hashSource) })
+
+// parsed is a source file that is only read from now on.
+type parsed struct {
+	source  []byte
+	files   *token.FileSet
+	file    *ast.File
+	imports map[string]string // paths, by name
+}
+
+func parse(source []byte) (*parsed, error) {
+	p := &parsed{source: source, files: token.NewFileSet(), imports: map[string]string{}}
+	var err error
+	if p.file, err = parser.ParseFile(p.files, "hash.go", source, parser.ParseComments); err != nil {
 		return nil, fmt.Errorf("the source of the freshness test: %w", err)
 	}
-	imports := map[string]string{}
-	for _, spec := range file.Imports {
+	for _, spec := range p.file.Imports {
 		value, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			return nil, fmt.Errorf("the source of the freshness test: %w", err)
 		}
-		imports[path.Base(value)] = value
+		p.imports[path.Base(value)] = value
 	}
+	return p, nil
+}
+
+func (p *parsed) rewrite(rename func(name string) string) model.Expr {
+	source, files, file, imports := p.source, p.files, p.file, p.imports
 	renamed := map[string]string{}
 	for _, name := range declared(file) {
 		renamed[name] = rename(name)
@@ -62,7 +82,7 @@ func rewrite(source []byte, rename func(name string) string) (model.Expr, error)
 		body = start + edit.length
 	}
 	put(model.Token{Text: string(source[body:])})
-	return e, nil
+	return e
 }
 
 // declared are the package-level names of a file, in its order.

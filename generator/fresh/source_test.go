@@ -50,7 +50,7 @@ func TestSourceRenamesAllThatItDeclares(t *testing.T) {
 }
 
 func TestSourceThatIsNoGoIsAnError(t *testing.T) {
-	if _, err := rewrite([]byte("package"), strings.ToLower); err == nil {
+	if _, err := parse([]byte("package")); err == nil {
 		t.Error("it was accepted")
 	}
 }

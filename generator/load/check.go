@@ -27,8 +27,9 @@ type checker struct {
 	ctx    context.Context
 	o      Options
 	prog   *Program
-	order  []*Package // sources, as they were met
-	parsed int        // how many of them have been parsed
+	sizes  types.Sizes // nil where nobody knows, which is the same as amd64's
+	order  []*Package  // sources, as they were met
+	parsed int         // how many of them have been parsed
 	// walked are the packages whose imports have been looked at.
 	walked map[*packages.Package]bool
 }
@@ -191,7 +192,7 @@ func (c *checker) check(pkg *Package) {
 	config := types.Config{
 		IgnoreFuncBodies: true,
 		FakeImportC:      true,
-		Sizes:            pkg.meta.TypesSizes,
+		Sizes:            c.sizes,
 		Importer:         importer{c, pkg.meta},
 		Error: func(err error) {
 			te, ok := errors.AsType[types.Error](err)

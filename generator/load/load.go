@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -35,8 +37,10 @@ func (e *Error) Error() string { return "cannot load packages: " + e.Err.Error()
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// metadata is what the go command tells without compiling. Sizes of types are left out: for
+// them go/packages has the listing run cgo, which takes as long as the rest of it.
 const metadata = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
-	packages.NeedModule | packages.NeedTypesSizes
+	packages.NeedModule
 
 // Load reads the packages that the patterns name. Its error is always an *Error. What is
 // wrong in the source is kept in the packages, for scan to report.
@@ -55,7 +59,11 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 			return nil, &Error{err}
 		}
 	}
+	// The two questions do not depend on each other.
+	arch := make(chan string, 1)
+	go func() { arch <- architecture(ctx, o) }()
 	roots, err := list(ctx, o, metadata, patterns)
+	sizes := types.SizesFor("gc", <-arch)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +71,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 		Fset: token.NewFileSet(), sources: map[string]*Package{},
 		types: map[string]*types.Package{"unsafe": types.Unsafe},
 	}
-	c := checker{ctx: ctx, o: o, prog: prog, walked: map[*packages.Package]bool{}}
+	c := checker{ctx: ctx, o: o, prog: prog, sizes: sizes, walked: map[*packages.Package]bool{}}
 	for _, root := range roots {
 		if len(root.GoFiles) == 0 && len(root.IgnoredFiles) == 0 && len(root.Errors) == 0 {
 			continue // nothing but tests
@@ -81,6 +89,18 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 		return nil, err
 	}
 	return prog, nil
+}
+
+// architecture is what the go command builds for. Where it does not say, it says so to list as
+// well, and the machine's own does.
+func architecture(ctx context.Context, o Options) string {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOARCH")
+	cmd.Dir, cmd.Env = o.Dir, o.Env
+	out, err := cmd.Output()
+	if err != nil {
+		return runtime.GOARCH
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // list runs the go command once.

@@ -139,7 +139,7 @@ func (s *scanner) handInput(d *decl, t *model.Tool) bool {
 			"input=%s: the arguments of a tool are an object, and the schema does not say so", w.file)
 	}
 	t.Input.Schema, t.Input.Written, t.Input.File = w.Known, w.Text, w.file
-	t.Input.Uncoded = "its schema is written by hand"
+	t.Input.Uncoded = "its schema is written by hand, in " + w.file
 	if t.Input.Kind != model.PlainInput {
 		return true
 	}

@@ -60,6 +60,8 @@ func Toolset() runtime.Toolset {
 	})
 }
 
+// The decoders take what the schemas accept and nothing else.
+
 func decodeBooking(r *decode.Reader, v *Booking) {
 	o := r.Object(&bookingProperties)
 	for o.Next() {
