@@ -17,7 +17,8 @@ func newList() *cobra.Command {
 		Use:   "list [packages]",
 		Short: "Print every tool: name, access, handler, place",
 		Long: `list prints a row a tool, and the handlers that are deliberately not served. It reads the
-source, not the generated files, and writes nothing.`,
+source, not the generated files, and writes nothing. A tool whose arguments generated code
+cannot decode, so that the schema validator does it at every call, says why at the end of its row.`,
 		Example: `  mcpgen list ./...`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
@@ -30,7 +31,11 @@ source, not the generated files, and writes nothing.`,
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range result.Services {
 				for _, t := range s.Tools {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d\n", t.Name, rule(t.Access), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", t.Name, rule(t.Access), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
+					if t.Input.Uncoded != "" {
+						fmt.Fprintf(w, "\tdecoded by the schema validator: %s", t.Input.Uncoded)
+					}
+					fmt.Fprintln(w)
 				}
 				for _, i := range s.Ignored {
 					fmt.Fprintf(w, "(ignored)\t%s\t%s\t%s:%d\n", cmp.Or(i.Reason, "no reason"), i.Handler, relative(i.Pos.File), i.Pos.Line)
