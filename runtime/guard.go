@@ -254,7 +254,10 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 	if err != nil {
 		return nil, status, err
 	}
-	done, err := finish(g.sealer.sealed(rec, params, res))
+	if res, err = g.sealer.sealed(rec, params, res); err != nil {
+		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+	}
+	done, err := finish(res)
 	if err != nil {
 		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
 	}
