@@ -80,6 +80,9 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 	switch r := req.(type) {
 	case *mcp.ServerRequest[*mcp.InitializeParams]:
 		if method == "initialize" && r.Params != nil {
+			if rec.slot != nil && !rec.slot.keep(r.Session) {
+				return nil, internalError()
+			}
 			return g.inner(ctx, method, clamped(r))
 		}
 	case *mcp.CallToolRequest:
