@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -22,7 +23,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 	for _, m := range slices.Backward(s.opts.Middleware) {
 		inner = m(inner)
 	}
-	g := guard{Server: s, sdk: next, inner: inner}
+	g := guard{Server: s, sdk: next, inner: s.contained(inner)}
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		notification := strings.HasPrefix(method, "notifications/")
 		defer func() {
@@ -39,8 +40,12 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 			s.log.ErrorContext(ctx, "a message came without a caller; refused", "method", method)
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated"}
 		}
+		ctx, cancel := rec.bounded(ctx)
+		defer cancel()
 		res, err = g.handle(ctx, method, req, rec)
 		switch {
+		case rec.expired():
+			return nil, errExpired()
 		case err != nil:
 			return nil, g.refusal(ctx, method, err)
 		case notification && isNil(res):
@@ -95,7 +100,7 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		}
 	case *mcp.SubscriptionsListenRequest:
 		if method == "subscriptions/listen" && r.Params != nil {
-			return g.listen(ctx, r)
+			return g.listen(ctx, r, rec)
 		}
 	case *mcp.GetPromptRequest:
 		if method == "prompts/get" && r.Params != nil {
@@ -127,7 +132,15 @@ func clamped(r *mcp.ServerRequest[*mcp.InitializeParams]) mcp.Request {
 
 // listen answers a subscription with what there is to subscribe to, which is nothing: tools
 // do not change while a server runs.
-func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest) (mcp.Result, error) {
+//
+// It lasts as long as its client likes: shutting down does not wait for it, but ends it.
+func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, rec *record) (mcp.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.closing, cancel)()
+	if rec.streaming != nil {
+		rec.streaming()
+	}
 	params := *r.Params
 	if params.Notifications != nil {
 		params.Notifications = &mcp.NotificationSubscriptions{}
@@ -205,6 +218,13 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	switch {
 	case d.Allowed:
 		res, event.Status, err = g.allowed(ctx, req, rec)
+		if rec.expired() {
+			// It ran, and its answer does not leave.
+			event.Missing = "the credential expired during the call"
+			if event.Status == audit.OK {
+				event.Status = audit.Failed
+			}
+		}
 	case d.Axis != access.AxisUnknown && g.denial(d) == access.Forbid:
 		res, err = g.forbid(ctx, req, d)
 	}
@@ -243,6 +263,12 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 		}
 	}
 	res, err := g.inner(ctx, "tools/call", &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra})
+	switch {
+	case errors.Is(err, errAbandoned): // it may still write to rec
+		return nil, audit.Failed, fmt.Errorf("tool %q: %w", params.Name, err)
+	case errors.Is(err, errGoexit):
+		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+	}
 	status := rec.outcome
 	if !rec.reached {
 		// Middleware answered, or a tool of an adopted server.
@@ -293,8 +319,12 @@ func (s *Server) sending(next mcp.MethodHandler) mcp.MethodHandler {
 			// session may see. The tools of a server do not change while it runs.
 			return nil, nil
 		}
-		res, err = next(ctx, method, req)
-		if rec, ok := ctx.Value(recordKey{}).(*record); ok && err == nil && rec.expired() {
+		rec, ok := ctx.Value(recordKey{}).(*record)
+		expired := func() bool { return ok && rec.expired() }
+		if !expired() {
+			res, err = next(ctx, method, req)
+		}
+		if expired() {
 			// A person may take long to answer; what holds by then is decided again.
 			return nil, fmt.Errorf("sending %s: the caller's credential has expired", method)
 		}

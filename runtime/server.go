@@ -26,6 +26,8 @@ type Server struct {
 	mcp       *mcp.Server // behind the guard, and never handed out
 	admin     access.Role
 
+	recording chan struct{} // a place for each record that is being written
+
 	closing context.Context // ends when calls that still run are told to stop
 	close   context.CancelFunc
 
@@ -91,6 +93,7 @@ func assemble(opts Options, c composed, server *mcp.Server, adopted map[string]*
 	s := &Server{
 		opts: opts, info: c.info, table: c.table, tools: c.tools, log: opts.Logger,
 		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}),
+		recording: make(chan struct{}, maxRecording),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.checkKnown(); err != nil {
