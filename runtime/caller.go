@@ -29,8 +29,7 @@ type record struct {
 	outcome audit.Status
 	reached bool // the dispatch closure of this server answered
 
-	slot      *slot  // of the session that this message may open; nil where it opens none
-	streaming func() // tells the front that shutting down need not wait for this; nil on stdio
+	slot *slot // of the session that this message may open; nil where it opens none
 }
 
 const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"

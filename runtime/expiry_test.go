@@ -65,33 +65,6 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 	}
 }
 
-func TestSubscriptionEndsWithItsTokenAndWithTheServer(t *testing.T) {
-	for _, era := range eras {
-		s := newServer(t, runtime.Options{Identity: shortLived()}, directory(&desk{}))
-		c := newRaw(t, serve(t, s), "abc", era)
-		start := time.Now()
-		got := c.ask(t, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`, nil)
-		if time.Since(start) > 10*time.Second {
-			t.Errorf("%s: open for %s: %s", era, time.Since(start), got)
-		}
-
-		// A token without an end: the server's own end is waited for by nobody.
-		s = newServer(t, runtime.Options{}, directory(&desk{}))
-		c = newRaw(t, serve(t, s), tokens["Admin"], era)
-		answered := make(chan struct{})
-		go func() {
-			defer close(answered)
-			c.ask(t, "subscriptions/listen", `"notifications":{"toolsListChanged":true}`, nil)
-		}()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		if err := s.Shutdown(ctx); err != nil {
-			t.Errorf("%s: %v", era, err)
-		}
-		cancel()
-		<-answered
-	}
-}
-
 func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)

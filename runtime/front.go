@@ -121,7 +121,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		plain(w, http.StatusServiceUnavailable, "shutting down")
 		return
 	}
-	end := sync.OnceFunc(f.end) // the guard calls it as well, for a subscription
+	end := sync.OnceFunc(f.end)
 	defer end()
 
 	switch r.Method {
@@ -139,7 +139,6 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
-	rec.streaming = end
 	if opens(r) {
 		if !f.seat(w, r, rec) {
 			return

@@ -100,7 +100,7 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		}
 	case *mcp.SubscriptionsListenRequest:
 		if method == "subscriptions/listen" && r.Params != nil {
-			return g.listen(ctx, r, rec)
+			return g.listen(ctx, r)
 		}
 	case *mcp.GetPromptRequest:
 		if method == "prompts/get" && r.Params != nil {
@@ -132,15 +132,7 @@ func clamped(r *mcp.ServerRequest[*mcp.InitializeParams]) mcp.Request {
 
 // listen answers a subscription with what there is to subscribe to, which is nothing: tools
 // do not change while a server runs.
-//
-// It lasts as long as its client likes: shutting down does not wait for it, but ends it.
-func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, rec *record) (mcp.Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(g.closing, cancel)()
-	if rec.streaming != nil {
-		rec.streaming()
-	}
+func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest) (mcp.Result, error) {
 	params := *r.Params
 	if params.Notifications != nil {
 		params.Notifications = &mcp.NotificationSubscriptions{}

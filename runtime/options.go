@@ -23,7 +23,7 @@ const (
 	DefaultSessionTimeout  = 30 * time.Minute
 	DefaultMaxBodyBytes    = 4 << 20
 	DefaultAuditTimeout    = 5 * time.Second
-	DefaultMaxSessions     = 4096
+	DefaultMaxSessions     = 1024
 )
 
 // minStateKey is what HMAC-SHA-256 makes full use of.
