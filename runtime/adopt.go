@@ -26,10 +26,13 @@ import (
 // after Adopt stands outside of the guard and can answer first. A tool that is replaced later
 // runs, once it is allowed; the replaced tool of a toolset has its answer withheld. Its own
 // tools are decided once, by the guard, and not again when go-sdk invokes them anew for a
-// multi-round-trip request; they run without a time limit, and a schema of theirs with
+// multi-round-trip request; they run without a time limit but that of the caller's credential,
+// and a schema of theirs with
 // x-mcp-header is checked before the guard, which tells such a tool from an unknown one. So
 // does a custom method that is refused from one that does not exist. Instructions are sent to
-// everybody as they are. The server must not be connected to any transport but through what
+// everybody as they are. One of its tools that asks for sampling by a nil *mcp.CreateMessageParams
+// or with a nil message in it ends the process, where a client of before 2026-07-28 calls it:
+// go-sdk reads the question before anything here does. The server must not be connected to any transport but through what
 // Adopt returns.
 func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule, toolsets ...Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
 // existing is a go-sdk server from before mcpgen, with the given tools, a prompt, a resource
@@ -215,6 +217,43 @@ func TestAdoptedHandlersDoNotKillTheProcess(t *testing.T) {
 			if got := c.call(t, tool, "", nil); !strings.Contains(got.body, want) || strings.Contains(got.body, "hunter2") {
 				t.Errorf("%s, %s: %s", era, tool, got)
 			}
+		}
+	}
+}
+
+func TestHandlersAndMiddlewareThatEndTheirGoroutineAreAnswered(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "exits", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		goruntime.Goexit()
+		return nil, nil
+	})
+	sink := &keeper{}
+	s := adopt(t, server, runtime.Options{Audit: sink}, map[string]access.Rule{"exits": {Authenticated: true}}, directory(&desk{}))
+	url := serve(t, s)
+	exits := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/list" {
+				goruntime.Goexit()
+			}
+			return next(ctx, method, req)
+		}
+	}
+	url2 := serve(t, newServer(t, runtime.Options{Middleware: []mcp.Middleware{exits}}, directory(&desk{})))
+	for _, era := range eras {
+		c := newRaw(t, url, tokens["Admin"], era)
+		sink.taken()
+		if got := c.call(t, "exits", "", nil); !strings.Contains(got.body, "internal error") {
+			t.Errorf("%s: %s", era, got)
+		}
+		if events := sink.taken(); len(events) != 1 || events[0].Status != audit.Crashed {
+			t.Errorf("%s: %+v", era, events)
+		}
+		if got := c.call(t, "get_all", "", nil); !strings.Contains(got.body, "structuredContent") {
+			t.Errorf("%s: the session does not live on: %s", era, got)
+		}
+		c = newRaw(t, url2, tokens["Admin"], era)
+		if got := c.ask(t, "tools/list", "", nil); !strings.Contains(got.body, "internal error") {
+			t.Errorf("%s: %s", era, got)
 		}
 	}
 }

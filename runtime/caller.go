@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -28,6 +29,8 @@ type record struct {
 	outcome audit.Status
 	reached bool   // the dispatch closure of this server answered
 	body    []byte // the structured content that it answered with; nil where that is not all of the answer
+
+	slot *slot // of the session that this message may open; nil where it opens none
 }
 
 const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"
@@ -37,11 +40,12 @@ func newRecord(p access.Principal, expires time.Time, header http.Header) *recor
 }
 
 // tokenInfo is the record in the form that go-sdk carries. The user id binds sessions to
-// their user and is never empty, since go-sdk binds nothing to an empty one.
+// their user and client and is never empty, since go-sdk binds nothing to an empty one.
 func (r *record) tokenInfo() *auth.TokenInfo {
 	user := "anonymous"
-	if !r.principal.Anonymous() {
-		user = "principal\x00" + r.principal.Issuer + "\x00" + r.principal.Subject
+	if p := r.principal; !p.Anonymous() {
+		// With the lengths in front, no two callers are spelled the same.
+		user = fmt.Sprintf("principal %d:%s%d:%s%d:%s", len(p.Issuer), p.Issuer, len(p.Subject), p.Subject, len(p.ClientID()), p.ClientID())
 	}
 	return &auth.TokenInfo{UserID: user, Extra: map[string]any{carrierKey: r}}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -175,6 +176,11 @@ func TestBoundHeadersAreCheckedOnceTheCallIsAllowed(t *testing.T) {
 		{`{"n":5}`, map[string]string{"Mcp-Param-N": "5"}, false},
 		{`{"n":5}`, map[string]string{"Mcp-Param-N": "5.0"}, false},
 		{`{"n":5}`, map[string]string{"Mcp-Param-N": "6"}, true},
+		{`{"n":16}`, map[string]string{"Mcp-Param-N": "0x10"}, true},
+		{`{"n":10}`, map[string]string{"Mcp-Param-N": "1_0"}, true},
+		{`{"n":5}`, map[string]string{"Mcp-Param-N": "+5"}, true},
+		{`{"n":5}`, map[string]string{"Mcp-Param-N": "05"}, true},
+		{`{"n":-5}`, map[string]string{"Mcp-Param-N": "-5"}, false},
 		{`{"n":5.5}`, map[string]string{"Mcp-Param-N": "5.5"}, true},
 		{`{"deep":{"on":true}}`, map[string]string{"Mcp-Param-On": "true"}, false},
 		{`{"deep":{"on":true}}`, map[string]string{"Mcp-Param-On": "false"}, true},
@@ -183,6 +189,30 @@ func TestBoundHeadersAreCheckedOnceTheCallIsAllowed(t *testing.T) {
 		got := c.call(t, "route", `,"arguments":`+test.arguments, test.headers)
 		if refused := strings.Contains(got.body, "-32020"); refused != test.refused {
 			t.Errorf("%s with %v: refused %v, want %v:\n%s", test.arguments, test.headers, refused, test.refused, got)
+		}
+	}
+}
+
+func TestBoundHeaderSentTwiceIsRefused(t *testing.T) {
+	url := serve(t, newServer(t, runtime.Options{}, headerTool()))
+	c := newRaw(t, url, tokens["Admin"], "2026-07-28")
+	for _, values := range [][]string{{"eu", "us"}, {"eu", "eu"}, {"us", "eu"}, {"eu", ""}} {
+		req, err := http.NewRequest("POST", url, strings.NewReader(c.request("tools/call", `"name":"route","arguments":{"region":"eu"}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{
+			"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + c.token},
+			"Mcp-Protocol-Version": {c.era}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"route"}, "Mcp-Param-Region": values,
+		}
+		res, err := c.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || !strings.Contains(string(body), "-32020") {
+			t.Errorf("%q: %d %s, %v", values, res.StatusCode, body, err)
 		}
 	}
 }

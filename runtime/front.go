@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -42,6 +43,8 @@ type front struct {
 	*Server
 	sessions  http.Handler // protocols up to 2025-11-25
 	stateless http.Handler // 2026-07-28 and later
+	seats     *seats
+	exposed   sync.Once // says once that hosts are not checked
 }
 
 // Handler returns the server on HTTP: every protocol version at [PathMCP], and the health of
@@ -67,6 +70,7 @@ func (s *Server) Handler() http.Handler {
 		Server:    s,
 		sessions:  mcp.NewStreamableHTTPHandler(server, &options),
 		stateless: mcp.NewStreamableHTTPHandler(server, &withoutSessions),
+		seats:     newSeats(s.opts),
 	}
 	if f.closed() {
 		s.log.Error("the server answers no HTTP request: set Options.Identity, or Options.Anonymous for the public tools alone")
@@ -117,13 +121,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		plain(w, http.StatusServiceUnavailable, "shutting down")
 		return
 	}
-	ended := false
-	end := func() {
-		if !ended {
-			ended = true
-			f.end()
-		}
-	}
+	end := sync.OnceFunc(f.end)
 	defer end()
 
 	switch r.Method {
@@ -141,6 +139,12 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
+	if opens(r) {
+		if !f.seat(w, r, rec) {
+			return
+		}
+		defer rec.slot.leave()
+	}
 	if r.Method == http.MethodGet {
 		end() // a stream lasts as long as its session; shutting down does not wait for it
 		if !id.Expires.IsZero() {
@@ -271,7 +275,11 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not all writers have one; the bound is then the http.Server's
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, f.opts.MaxBodyBytes))
+	limit := f.opts.MaxBodyBytes
+	if opens(r) {
+		limit = min(limit, maxHandshakeBytes)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {

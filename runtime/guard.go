@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -22,7 +23,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 	for _, m := range slices.Backward(s.opts.Middleware) {
 		inner = m(inner)
 	}
-	g := guard{Server: s, sdk: next, inner: inner}
+	g := guard{Server: s, sdk: next, inner: s.contained(inner)}
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		notification := strings.HasPrefix(method, "notifications/")
 		defer func() {
@@ -39,8 +40,12 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 			s.log.ErrorContext(ctx, "a message came without a caller; refused", "method", method)
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated"}
 		}
+		ctx, cancel := rec.bounded(ctx)
+		defer cancel()
 		res, err = g.handle(ctx, method, req, rec)
 		switch {
+		case rec.expired():
+			return nil, errExpired()
 		case err != nil:
 			return nil, g.refusal(ctx, method, err)
 		case notification && isNil(res):
@@ -80,6 +85,9 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 	switch r := req.(type) {
 	case *mcp.ServerRequest[*mcp.InitializeParams]:
 		if method == "initialize" && r.Params != nil {
+			if rec.slot != nil && !rec.slot.keep(r.Session) {
+				return nil, internalError()
+			}
 			return g.inner(ctx, method, clamped(r))
 		}
 	case *mcp.CallToolRequest:
@@ -205,6 +213,13 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	switch {
 	case d.Allowed:
 		res, event.Status, err = g.allowed(ctx, req, rec)
+		if rec.expired() {
+			// It ran, and its answer does not leave.
+			event.Missing = "the credential expired during the call"
+			if event.Status == audit.OK {
+				event.Status = audit.Failed
+			}
+		}
 	case d.Axis != access.AxisUnknown && g.denial(d) == access.Forbid:
 		res, err = g.forbid(ctx, req, d)
 	default:
@@ -248,6 +263,12 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 		req = &mcp.CallToolRequest{Session: req.Session, Params: params, Extra: req.Extra}
 	}
 	res, err := g.inner(ctx, "tools/call", req)
+	switch {
+	case errors.Is(err, errAbandoned): // it may still write to rec
+		return nil, audit.Failed, fmt.Errorf("tool %q: %w", params.Name, err)
+	case errors.Is(err, errGoexit):
+		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+	}
 	status := rec.outcome
 	if !rec.reached {
 		// Middleware answered, or a tool of an adopted server.
@@ -262,7 +283,9 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 	if err != nil {
 		return nil, status, err
 	}
-	res = g.sealer.sealed(rec, params, res)
+	if res, err = g.sealer.sealed(rec, params, res); err != nil {
+		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+	}
 	if quick := g.quick(rec, res); quick != nil {
 		return quick, status, nil
 	}
@@ -299,8 +322,12 @@ func (s *Server) sending(next mcp.MethodHandler) mcp.MethodHandler {
 			// session may see. The tools of a server do not change while it runs.
 			return nil, nil
 		}
-		res, err = next(ctx, method, req)
-		if rec, ok := ctx.Value(recordKey{}).(*record); ok && err == nil && rec.expired() {
+		rec, ok := ctx.Value(recordKey{}).(*record)
+		expired := func() bool { return ok && rec.expired() }
+		if !expired() {
+			res, err = next(ctx, method, req)
+		}
+		if expired() {
 			// A person may take long to answer; what holds by then is decided again.
 			return nil, fmt.Errorf("sending %s: the caller's credential has expired", method)
 		}

@@ -83,6 +83,9 @@ func isToken(s string) bool {
 func checkHeaders(bindings []headerBinding, header http.Header, arguments json.RawMessage) error {
 	for _, b := range bindings {
 		name := paramHeaderPrefix + b.header
+		if len(header.Values(name)) > 1 {
+			return fmt.Errorf("header mismatch: %s is sent more than once", name)
+		}
 		sent := header.Get(name)
 		value, ok := argumentAt(arguments, b.path)
 		switch {
@@ -134,6 +137,10 @@ func sameValue(sent string, value json.RawMessage) bool {
 	case bool:
 		return strconv.FormatBool(v) == sent
 	case float64:
+		// JSON's spelling of numbers: ParseFloat alone would read 0x10, 1_0 and Inf as well.
+		if sent == "" || sent[0] != '-' && (sent[0] < '0' || sent[0] > '9') || !json.Valid([]byte(sent)) || strings.TrimSpace(sent) != sent {
+			return false
+		}
 		n, err := strconv.ParseFloat(sent, 64)
 		const safe = 1<<53 - 1 // beyond it, JSON readers may disagree about the number
 		return err == nil && n == v && v == float64(int64(v)) && v >= -safe && v <= safe

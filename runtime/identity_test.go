@@ -217,6 +217,32 @@ func TestSameSubjectOfAnotherIssuerIsAnotherUser(t *testing.T) {
 	}
 }
 
+func TestSessionIsBoundToItsClientAsWell(t *testing.T) {
+	people := map[string]access.Principal{
+		"owner":        {Issuer: "i", Subject: "ada", Client: "cli"},
+		"another":      {Issuer: "i", Subject: "ada", Client: "web"},
+		"none":         {Issuer: "i", Subject: "ada"},
+		"subject":      {Issuer: "i", Subject: "bob", Client: "cli"},
+		"issuer":       {Issuer: "j", Subject: "ada", Client: "cli"},
+		"joined":       {Issuer: "i", Subject: "ada3:cli"},
+		"joined-nul":   {Issuer: "i", Subject: "ada\x00cli"},
+		"joined-front": {Issuer: "i3:ada", Subject: "cli", Client: "cli"},
+	}
+	verify := func(_ context.Context, token string) (identity.Identity, error) {
+		p := people[token]
+		p.Role = "Admin"
+		return identity.Identity{Principal: p}, nil
+	}
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
+	c := newRaw(t, serve(t, s), "owner", "2025-11-25")
+	for token := range people {
+		c.token = token
+		if got := c.send(t, "POST", ping, nil); (got.status == http.StatusOK) != (token == "owner") || token != "owner" && got.status != http.StatusNotFound {
+			t.Errorf("%s: %s", token, got)
+		}
+	}
+}
+
 func TestStreamEndsWithItsToken(t *testing.T) {
 	verify := func(context.Context, string) (identity.Identity, error) {
 		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"}, Expires: time.Now().Add(300 * time.Millisecond)}, nil

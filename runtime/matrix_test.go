@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,46 @@ func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial ac
 			var rpc *jsonrpc.Error
 			if !errors.As(err, &rpc) || rpc.Code != jsonrpc.CodeInvalidParams || rpc.Message != fmt.Sprintf("unknown tool %q", tool) {
 				t.Errorf("%s: want the answer of an unknown tool, got %v %s", tool, err, text(res))
+			}
+		}
+	}
+}
+
+// TestForbiddenCallsOverRawHTTP: what a refusal that may be talked about looks like on the wire, and
+// that ListAll shows everything to everybody and lets nobody use more.
+func TestForbiddenCallsOverRawHTTP(t *testing.T) {
+	for name, options := range map[string]runtime.Options{
+		"forbid":           {Denial: access.Forbid, Anonymous: true},
+		"list all":         {ListAll: true},
+		"list all, public": {ListAll: true, Anonymous: true},
+	} {
+		url := serve(t, newServer(t, options, directory(&desk{})))
+		for _, era := range eras {
+			for column, user := range callers {
+				if user == "" && !options.Anonymous {
+					if got := (&raw{url: url, era: era}).call(t, "get_all", "", nil); got.status != http.StatusUnauthorized {
+						t.Errorf("%s, %s: without a token: %s", name, era, got)
+					}
+					continue
+				}
+				c := newRaw(t, url, tokens[user], era)
+				list := c.ask(t, "tools/list", "", nil).body
+				for tool, who := range expected {
+					if listed := strings.Contains(list, `"name":"`+tool+`"`); listed != (options.ListAll || who[column] == 'y') {
+						t.Errorf("%s, %s, %q: %s listed %v", name, era, user, tool, listed)
+					}
+					if who[column] == 'y' {
+						continue
+					}
+					for _, v := range variants {
+						got := c.call(t, tool, v.rest, v.headers)
+						if got.status != http.StatusOK || !strings.Contains(got.body, "403 Forbidden: tool") || !strings.Contains(got.body, refusedWith[tool]) ||
+							!strings.Contains(got.body, `"isError":true`) || strings.Contains(got.body, "structuredContent") ||
+							strings.Contains(got.body, `"resultType":"complete"`) != (era == "2026-07-28") {
+							t.Errorf("%s, %s, %q, %s with %s: %s", name, era, user, tool, v.name, got)
+						}
+					}
+				}
 			}
 		}
 	}

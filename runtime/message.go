@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -52,9 +53,28 @@ func checkMessage(body []byte) *messageError {
 	}
 	switch bytes.TrimLeft(body, " \t\r\n")[0] {
 	case '{':
-		return nil
+		return checkID(body)
 	case '[':
 		return notRequest("batches are not accepted")
 	}
 	return notRequest("not an object")
+}
+
+// checkID refuses an id that would be answered as another one: go-sdk cuts a fraction off, and
+// whole numbers beyond 2^53 lose digits in it. The specification has ids of strings and
+// integers (2025-11-25, basic, requests).
+func checkID(body []byte) *messageError {
+	var message map[string]json.RawMessage // a struct would take "ID" for it as well
+	if json.Unmarshal(body, &message) != nil {
+		return notRequest("not an object")
+	}
+	id := message["id"]
+	if len(id) == 0 || id[0] == '"' || string(id) == "null" {
+		return nil
+	}
+	const safe = 1<<53 - 1
+	if n, err := strconv.ParseInt(string(id), 10, 64); err != nil || n < -safe || n > safe {
+		return notRequest("an id that is neither a string nor an integer of at most 53 bits")
+	}
+	return nil
 }

@@ -22,6 +22,8 @@ const (
 	DefaultIdentityTimeout = 10 * time.Second
 	DefaultSessionTimeout  = 30 * time.Minute
 	DefaultMaxBodyBytes    = 4 << 20
+	DefaultAuditTimeout    = 5 * time.Second
+	DefaultMaxSessions     = 1024
 )
 
 // minStateKey is what HMAC-SHA-256 makes full use of.
@@ -43,6 +45,9 @@ type Options struct {
 	// Audit receives one event for each call and each list. A call whose event it does not
 	// take is refused. Nil records nothing.
 	Audit audit.Sink
+	// AuditTimeout is how long Audit may take; longer refuses the request. Zero is
+	// DefaultAuditTimeout.
+	AuditTimeout time.Duration
 
 	// Denial is how refusals look where a tool does not say. The default is access.Conceal.
 	Denial access.Denial
@@ -79,6 +84,13 @@ type Options struct {
 	// SessionTimeout ends sessions that have sent nothing for so long. Zero is
 	// DefaultSessionTimeout.
 	SessionTimeout time.Duration
+	// MaxSessions bounds the sessions over HTTP that are open at a time, those that idle
+	// included; more are refused with 503. Clients of 2026-07-28 have none. Zero is DefaultMaxSessions.
+	MaxSessions int
+	// MaxUserSessions bounds the sessions of one user, all anonymous callers counting as one;
+	// more are refused with 429. Zero is an eighth of MaxSessions, or all of them where
+	// anonymous callers are the only ones.
+	MaxUserSessions int
 
 	// StateKey signs the requestState of multi-round-trip requests. Replicas that answer one
 	// client in turn need the same one, of at least 32 random bytes. Empty is a key of this
@@ -124,6 +136,21 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxBodyBytes == 0 {
 		o.MaxBodyBytes = DefaultMaxBodyBytes
 	}
+	if o.MaxSessions < 0 {
+		bad("Options.MaxSessions is %d: use a positive number, or 0 for %d", o.MaxSessions, DefaultMaxSessions)
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = DefaultMaxSessions
+	}
+	if o.MaxUserSessions < 0 {
+		bad("Options.MaxUserSessions is %d: use a positive number, or 0 for an eighth of MaxSessions", o.MaxUserSessions)
+	}
+	if o.MaxUserSessions == 0 {
+		o.MaxUserSessions = max(1, o.MaxSessions/8)
+		if o.Identity == nil {
+			o.MaxUserSessions = o.MaxSessions
+		}
+	}
 	duration := func(name string, d *time.Duration, zero time.Duration) {
 		if *d < 0 {
 			bad("Options.%s is %s: use a positive duration, or 0 for %s", name, *d, zero)
@@ -133,6 +160,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	duration("IdentityTimeout", &o.IdentityTimeout, DefaultIdentityTimeout)
+	duration("AuditTimeout", &o.AuditTimeout, DefaultAuditTimeout)
 	duration("SessionTimeout", &o.SessionTimeout, DefaultSessionTimeout)
 	for i, m := range o.Middleware {
 		if m == nil {

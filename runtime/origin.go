@@ -18,6 +18,13 @@ func (f *front) hostAllowed(r *http.Request) bool {
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok || local == nil || !loopback(hostName(local.String())) {
+		if f.opts.Anonymous {
+			// Who sends a token is no web page of somebody else's; an anonymous caller may be.
+			f.exposed.Do(func() {
+				f.log.Warn("host names are not checked, and anonymous callers are admitted: set Options.AllowedHosts to the names of this server, " +
+					"or web pages that rebind their own name to its address can call the public tools")
+			})
+		}
 		return true
 	}
 	return loopback(host)

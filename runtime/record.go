@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,7 +20,6 @@ import (
 const (
 	maxRecordedArguments = 64
 	maxRecordedName      = 64 // bytes
-	auditTimeout         = 5 * time.Second
 )
 
 // event is the part of a record that is known beforehand.
@@ -72,28 +72,61 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 
 const digestPrefix = "sha256:"
 
+// maxRecording bounds the records that are written at a time, and so the goroutines that a sink
+// can hold which does not come back.
+const maxRecording = 256
+
+var errAuditBusy = errors.New("too many records are waiting for the sink")
+
 // recorded writes an event and reports whether it stands. Where it does not, what the event
-// is about must not be answered.
-func (s *Server) recorded(ctx context.Context, event audit.Event, rec *record) (ok bool) {
+// is about must not be answered. It waits for Options.AuditTimeout at most, whether the sink
+// heeds its context or not.
+func (s *Server) recorded(ctx context.Context, event audit.Event, rec *record) bool {
 	if s.opts.Audit == nil {
 		return true
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.ErrorContext(ctx, "the audit sink panicked; the request is refused", "request_id", rec.requestID, "panic", fmt.Sprint(p))
-			ok = false
-		}
-	}()
 	event.Time = rec.started
 	event.Milliseconds = float64(time.Since(rec.started)) / float64(time.Millisecond)
 	// The record is written even where the caller has gone away.
-	bound := &bounded{values: ctx, deadline: time.Now().Add(auditTimeout)}
-	defer bound.end(context.Canceled)
-	if err := s.opts.Audit.Record(bound, event); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.AuditTimeout)
+	defer cancel()
+	if err := s.write(ctx, event); err != nil {
 		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", "request_id", rec.requestID, "error", err)
 		return false
 	}
 	return true
+}
+
+// write hands an event to the sink in a goroutine of its own, and does not wait for a sink
+// that does not come back.
+func (s *Server) write(ctx context.Context, event audit.Event) error {
+	select {
+	case s.recording <- struct{}{}:
+	case <-ctx.Done():
+		return errAuditBusy
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := errGoexit
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("the audit sink panicked: %v", p)
+			}
+			<-s.recording
+			done <- err
+		}()
+		err = s.opts.Audit.Record(ctx, event)
+		if err != nil {
+			// Asked for its words here, where a panic of them is recovered.
+			err = fmt.Errorf("%s", err.Error())
+		}
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the sink gave %w", errNoAnswer)
+	}
 }
 
 // shortened cuts text from a client to at most n bytes, at a character's edge.

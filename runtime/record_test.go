@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -149,5 +152,57 @@ func TestRecordStandsBeforeTheAnswerLeaves(t *testing.T) {
 	close(release)
 	if got := <-answered; !strings.Contains(got.body, "structuredContent") {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestSinkThatDoesNotComeBackRefusesInTime(t *testing.T) {
+	for _, heeds := range []bool{true, false} {
+		release := make(chan struct{})
+		var stuck, most atomic.Int32
+		sink := audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
+			now := stuck.Add(1)
+			defer stuck.Add(-1)
+			for {
+				if before := most.Load(); now <= before || most.CompareAndSwap(before, now) {
+					break
+				}
+			}
+			if heeds {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-release:
+					return nil
+				}
+			}
+			<-release
+			return nil
+		})
+		s := newServer(t, runtime.Options{Audit: sink, AuditTimeout: 30 * time.Millisecond}, directory(&desk{}))
+		c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
+		if got := c.call(t, "get_all", "", nil); !strings.Contains(got.body, "internal error") || strings.Contains(got.body, "structuredContent") {
+			t.Errorf("%s", got)
+		}
+		guarded := runtime.Guarded(s)
+		var wg sync.WaitGroup
+		for range 400 {
+			wg.Go(func() {
+				_, err := guarded(context.Background(), "tools/list", &mcp.ListToolsRequest{Extra: runtime.Carrier(principalOf("Viewer"))})
+				if err == nil || !strings.Contains(err.Error(), "internal error") {
+					t.Errorf("answered without a record: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := most.Load(); n > 256 {
+			t.Errorf("%d goroutines are stuck in the sink", n)
+		}
+		close(release)
+		deadline := time.Now().Add(10 * time.Second)
+		for !strings.Contains(c.call(t, "get_all", "", nil).body, "structuredContent") {
+			if time.Now().After(deadline) {
+				t.Fatal("the sink is back, and calls are refused")
+			}
+		}
 	}
 }

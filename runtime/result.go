@@ -45,6 +45,11 @@ func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 		if res.InputRequests != nil && (len(res.Content) > 0 || res.StructuredContent != nil) {
 			return nil, errors.New("a result with both content and input requests: return one of them")
 		}
+		asked, err := questions(res.InputRequests)
+		if err != nil {
+			return nil, err
+		}
+		res.InputRequests = asked
 	}
 	if r.hasOut && res.InputRequests == nil {
 		if err := t.structure(res, r); err != nil {

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -20,8 +21,8 @@ import (
 // sealer authenticates the requestState of multi-round-trip requests (SEP-2322). A handler
 // that asks its caller for input gets the answers in a second, independent request, and with
 // them the state that it sent; without a seal anybody could send answers to questions that nobody
-// asked. A sealed state holds for one principal, tool and arguments, for an hour. It is not
-// encrypted: the caller can read it.
+// asked. A sealed state holds for one principal, tool and arguments and for the questions that
+// it came with, by key and kind, for an hour. It is not encrypted: the caller can read it.
 type sealer struct{ key []byte }
 
 const sealedFor = time.Hour
@@ -34,29 +35,46 @@ func newSealer(key []byte) sealer {
 	return sealer{bytes.Clone(key)}
 }
 
-var errState = errors.New("requestState is not one that this server gave for this call")
+var (
+	errState   = errors.New("requestState is not one that this server gave for this call")
+	errUnasked = errors.New("inputResponses has an answer to what was not asked, or of another kind than was asked for")
+)
 
-// seal makes the state that leaves: MAC, end of validity, state.
-func (s sealer) seal(p access.Principal, tool string, arguments json.RawMessage, state string, now time.Time) string {
+// round is what a sealed state says: what was asked, and the handler's own state.
+type round struct {
+	Asked map[string]question `json:"asked,omitempty"`
+	State string              `json:"state,omitempty"`
+}
+
+// seal makes the state that leaves: MAC, end of validity, round.
+func (s sealer) seal(p access.Principal, tool string, arguments json.RawMessage, r round, now time.Time) string {
 	raw := binary.BigEndian.AppendUint64(nil, uint64(now.Add(sealedFor).Unix()))
-	raw = append(raw, state...)
+	body, err := json.Marshal(r)
+	if err != nil { // of maps of strings
+		return ""
+	}
+	raw = append(raw, body...)
 	return base64.RawURLEncoding.EncodeToString(append(s.mac(p, tool, arguments, raw), raw...))
 }
 
-// open returns the state inside a sealed one.
-func (s sealer) open(p access.Principal, tool string, arguments json.RawMessage, sealed string, now time.Time) (string, error) {
+// open returns what a sealed state says.
+func (s sealer) open(p access.Principal, tool string, arguments json.RawMessage, sealed string, now time.Time) (round, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
 	if err != nil || len(raw) < sha256.Size+8 {
-		return "", errState
+		return round{}, errState
 	}
 	mac, raw := raw[:sha256.Size], raw[sha256.Size:]
 	if !hmac.Equal(mac, s.mac(p, tool, arguments, raw)) {
-		return "", errState
+		return round{}, errState
 	}
 	if now.Unix() >= int64(binary.BigEndian.Uint64(raw)) {
-		return "", errState
+		return round{}, errState
 	}
-	return string(raw[8:]), nil
+	var r round
+	if err := json.Unmarshal(raw[8:], &r); err != nil {
+		return round{}, errState
+	}
+	return r, nil
 }
 
 func (s sealer) mac(p access.Principal, tool string, arguments json.RawMessage, raw []byte) []byte {
@@ -103,23 +121,35 @@ func (s sealer) unsealed(rec *record, req *mcp.CallToolRequest) (*mcp.CallToolPa
 		params.InputResponses, params.RequestState = nil, ""
 		return &params, nil
 	}
-	state, err := s.open(rec.principal, params.Name, params.Arguments, params.RequestState, time.Now())
+	r, err := s.open(rec.principal, params.Name, params.Arguments, params.RequestState, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	params.RequestState = state
+	for key, answer := range params.InputResponses {
+		if kind, ok := r.Asked[key]; !ok || !kind.answers(answer) {
+			return nil, errUnasked
+		}
+	}
+	params.RequestState = r.State
 	return &params, nil
 }
 
-// sealed seals the state of a result that asks for input.
-func (s sealer) sealed(rec *record, params *mcp.CallToolParamsRaw, res mcp.Result) mcp.Result {
+// sealed seals the state of a result that asks for input, whether its handler gave one or not.
+func (s sealer) sealed(rec *record, params *mcp.CallToolParamsRaw, res mcp.Result) (mcp.Result, error) {
 	r, ok := res.(*mcp.CallToolResult)
 	if !ok || r == nil || r.InputRequests == nil {
-		return res
+		return res, nil
 	}
 	c := *r
-	c.RequestState = s.seal(rec.principal, params.Name, params.Arguments, c.RequestState, time.Now())
-	return &c
+	asked := map[string]question{}
+	for key, q := range c.InputRequests {
+		if err := checkQuestion(q); err != nil { // of middleware, or of a tool of an adopted server
+			return nil, fmt.Errorf("input request %q: %w", key, err)
+		}
+		asked[key], _ = kindOf(q) // checked
+	}
+	c.RequestState = s.seal(rec.principal, params.Name, params.Arguments, round{asked, c.RequestState}, time.Now())
+	return &c, nil
 }
 
 // legacy reports whether a session speaks a protocol before 2026-07-28, in which go-sdk

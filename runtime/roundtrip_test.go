@@ -111,6 +111,51 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 	}
 }
 
+func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
+	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
+	s := newServer(t, runtime.Options{}, oneTool("remove", func(_ context.Context, call runtime.Call) (runtime.Result, error) {
+		answers := call.Request.Params.InputResponses
+		ask := func(key string) (runtime.Result, error) {
+			return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
+		}
+		switch {
+		case answers["sure"] != nil:
+			return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
+		case answers["name"] != nil:
+			return ask("sure")
+		}
+		return ask("name")
+	}))
+	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
+	state := func(rest string) string {
+		t.Helper()
+		got := c.call(t, "remove", rest, nil)
+		m := stateInBody.FindStringSubmatch(got.body)
+		if m == nil {
+			t.Fatalf("no state: %s", got)
+		}
+		return m[1]
+	}
+	first := state("")
+	const accept = `{"action":"accept"}`
+	for _, answers := range []string{
+		`"sure":` + accept, `"name":` + accept + `,"sure":` + accept, `"NAME":` + accept, `"":` + accept,
+		`"name":{"roots":[]}`, `"name":{"role":"user","model":"m","content":{"type":"text","text":"x"}}`,
+	} {
+		got := c.call(t, "remove", `,"requestState":"`+first+`","inputResponses":{`+answers+`}`, nil)
+		if !strings.Contains(got.body, "-32602") || !strings.Contains(got.body, "not asked") {
+			t.Errorf("%s: %s", answers, got)
+		}
+	}
+	second := state(`,"requestState":"` + first + `","inputResponses":{"name":` + accept + `}`)
+	if got := c.call(t, "remove", `,"requestState":"`+second+`","inputResponses":{"name":`+accept+`}`, nil); !strings.Contains(got.body, "-32602") {
+		t.Errorf("an answer to the question before: %s", got)
+	}
+	if got := c.call(t, "remove", `,"requestState":"`+second+`","inputResponses":{"sure":`+accept+`}`, nil); !strings.Contains(got.body, "removed it") {
+		t.Errorf("the answer that was asked for: %s", got)
+	}
+}
+
 func TestReplicasWithOneKeyReadEachOthersState(t *testing.T) {
 	var runs atomic.Int32
 	options := runtime.Options{StateKey: []byte("0123456789abcdef0123456789abcdef")}
@@ -176,8 +221,8 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ask"}); err != nil {
-		t.Fatal(err)
+	if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ask"}); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("the caller was told %v", err)
 	}
 	if err := <-got; err == nil || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("the handler was told %v", err)

@@ -27,6 +27,8 @@ type Server struct {
 	admin     access.Role
 	adopted   bool // others had, and may have, their hands on mcp
 
+	recording chan struct{} // a place for each record that is being written
+
 	closing context.Context // ends when calls that still run are told to stop
 	close   context.CancelFunc
 
@@ -92,6 +94,7 @@ func assemble(opts Options, c composed, server *mcp.Server, adopted map[string]*
 	s := &Server{
 		opts: opts, info: c.info, table: c.table, tools: c.tools, log: opts.Logger,
 		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}), adopted: adopted != nil,
+		recording: make(chan struct{}, maxRecording),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.checkKnown(); err != nil {

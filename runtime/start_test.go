@@ -73,6 +73,9 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 			t.Input = `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"R"},"b":{"type":"string","x-mcp-header":"R"}}}`
 		})}, "binds two properties to the header R"},
 		"an unknown denial":              {runtime.Options{Denial: 9}, []runtime.Toolset{fine}, "Options.Denial is 9"},
+		"a negative number of sessions":  {runtime.Options{MaxSessions: -1}, []runtime.Toolset{fine}, "Options.MaxSessions is -1"},
+		"a negative share of sessions":   {runtime.Options{MaxUserSessions: -1}, []runtime.Toolset{fine}, "Options.MaxUserSessions is -1"},
+		"a negative time for the audit":  {runtime.Options{AuditTimeout: -1}, []runtime.Toolset{fine}, "Options.AuditTimeout is -1ns"},
 		"a negative page":                {runtime.Options{PageSize: -1}, []runtime.Toolset{fine}, "Options.PageSize is -1"},
 		"a negative body":                {runtime.Options{MaxBodyBytes: -1}, []runtime.Toolset{fine}, "Options.MaxBodyBytes is -1"},
 		"a negative timeout of sessions": {runtime.Options{SessionTimeout: -1}, []runtime.Toolset{fine}, "Options.SessionTimeout is -1ns"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 )
 
 // Slog writes events to a logger at level info, as the message "audit" with the event's fields.
@@ -51,22 +50,27 @@ func Slog(logger *slog.Logger) Sink {
 
 // JSONLines writes each event as one line of JSON. Lines of concurrent calls do not mix. A
 // line that could be written only in part is reported as an error, and the next one starts
-// on a line of its own.
-func JSONLines(w io.Writer) Sink { return &jsonLines{w: w} }
+// on a line of its own. While a write does not return, other events wait for it until their
+// contexts end, and are reported as errors then; none of them holds a goroutine but the write.
+func JSONLines(w io.Writer) Sink { return &jsonLines{w: w, turn: make(chan struct{}, 1)} }
 
 type jsonLines struct {
-	mu   sync.Mutex
+	turn chan struct{} // a mutex that can be given up on
 	w    io.Writer
 	torn bool // the last line is incomplete
 }
 
-func (s *jsonLines) Record(_ context.Context, e Event) error {
+func (s *jsonLines) Record(ctx context.Context, e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("audit: encode the event: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("audit: the writer is busy with an earlier event: %w", ctx.Err())
+	}
 	if s.torn {
 		line = append([]byte{'\n'}, line...)
 	}

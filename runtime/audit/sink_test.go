@@ -191,3 +191,39 @@ func TestMultiWritesToAllAndReportsAllErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// gate is a writer whose writes wait until it is opened.
+type gate struct {
+	open    chan struct{}
+	entered chan struct{}
+	out     bytes.Buffer
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	g.entered <- struct{}{}
+	<-g.open
+	return g.out.Write(p)
+}
+
+func TestWriterThatHangsHoldsOneEventOnly(t *testing.T) {
+	g := &gate{open: make(chan struct{}), entered: make(chan struct{}, 4)}
+	sink := audit.JSONLines(g)
+	first := make(chan error, 1)
+	go func() { first <- sink.Record(context.Background(), event()) }()
+	<-g.entered
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := sink.Record(ctx, event()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	close(g.open)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if err := sink.Record(context.Background(), event()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(g.out.String(), "\n"); n != 2 {
+		t.Errorf("%d lines", n)
+	}
+}

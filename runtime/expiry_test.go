@@ -1,0 +1,103 @@
+package runtime_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// shortLived verifies every token as ada's, for credentialLife from its first use.
+func shortLived() identity.Source {
+	ends := map[string]time.Time{}
+	lock := make(chan struct{}, 1)
+	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		lock <- struct{}{}
+		defer func() { <-lock }()
+		if ends[token].IsZero() {
+			ends[token] = time.Now().Add(credentialLife)
+		}
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"}, Expires: ends[token]}, nil
+	})
+}
+
+func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
+	for _, era := range eras {
+		for _, heeds := range []bool{true, false} {
+			sink := &keeper{}
+			told := make(chan error, 1)
+			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneTool("slow", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				tell := func(ctx context.Context, text string) error {
+					return call.Request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
+				}
+				if err := tell(ctx, "early"); err != nil {
+					t.Errorf("%s: %v", era, err)
+				}
+				if heeds {
+					<-ctx.Done() // ends with the credential, long before the tool's time limit
+				} else {
+					<-time.After(credentialLife + 50*time.Millisecond)
+				}
+				told <- tell(context.WithoutCancel(ctx), "too late")
+				return runtime.Structured(map[string]string{"secret": "hunter2"}, nil)
+			}))
+			c := newRaw(t, serve(t, s), "abc", era)
+			got := c.call(t, "slow", "", nil)
+			if err := <-told; err == nil || !strings.Contains(err.Error(), "expired") {
+				t.Errorf("%s: the handler was told %v", era, err)
+			}
+			if strings.Contains(got.body, "too late") || strings.Contains(got.body, "hunter2") || !strings.Contains(got.body, "the credential has expired") {
+				t.Errorf("%s: %s", era, got)
+			}
+			events := sink.taken()
+			if e := events[len(events)-1]; e.Status != audit.Failed || !strings.Contains(e.Missing, "expired") {
+				t.Errorf("%s: recorded as %+v", era, e)
+			}
+		}
+	}
+}
+
+func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	told := make(chan error, 1)
+	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "stuck", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		<-release // heeds nothing
+		return &mcp.CallToolResult{}, nil
+	})
+	server.AddTool(&mcp.Tool{Name: "tell", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		<-ctx.Done()
+		told <- req.Session.NotifyProgress(context.WithoutCancel(ctx), &mcp.ProgressNotificationParams{ProgressToken: "p", Message: "too late"})
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hunter2"}}}, nil
+	})
+	s, err := runtime.Adopt(server, runtime.Options{Identity: shortLived(), Logger: quiet()}, map[string]access.Rule{"stuck": {Authenticated: true}, "tell": {Authenticated: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, s)
+	for _, era := range eras {
+		for _, tool := range []string{"stuck", "tell"} {
+			c := newRaw(t, url, tool+era, era)
+			start := time.Now()
+			got := c.call(t, tool, `,"arguments":{}`, nil)
+			if time.Since(start) > 10*time.Second || strings.Contains(got.body, "hunter2") || strings.Contains(got.body, "too late") || !strings.Contains(got.body, "the credential has expired") {
+				t.Errorf("%s, %s: after %s: %s", era, tool, time.Since(start), got)
+			}
+		}
+		if err := <-told; err == nil {
+			t.Errorf("%s: the handler was told that it was sent", era)
+		}
+	}
+	if got := (&raw{url: url, token: "stuck" + eras[0]}).send(t, "POST", ping, nil); got.status != http.StatusUnauthorized {
+		t.Errorf("%s", got)
+	}
+}
