@@ -44,6 +44,7 @@ setup: ## download what later targets need
 
 generate: ## regenerate what mcpgen writes in this repository
 	$(GO) generate ./...
+	cd testdata/peers && $(GO) generate ./...
 
 build: ## build the command into bin/
 	$(GO) build -o bin/ ./cmd/mcpgen

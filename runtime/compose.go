@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // composed is what a server serves: the toolsets joined, checked and indexed.
@@ -25,6 +26,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 	var errs []error
 	var parts []access.Part
 	c := composed{tools: map[string]*tool{}}
+	shapes := map[string]*decode.Shape{}
 	if len(toolsets) == 0 && len(further) == 0 {
 		errs = append(errs, errors.New("no toolset: pass what the generated Toolset functions return"))
 	}
@@ -40,7 +42,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
 		errs = append(errs, checkGenerated(g)...)
 		for _, t := range g.Tools {
-			built, err := newTool(t)
+			built, err := newTool(t, shapes)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("package %s: tool %q: %w", g.Package, t.Name, err))
 			}

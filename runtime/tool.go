@@ -22,7 +22,9 @@ type tool struct {
 // real schema it would check headers against it before anybody has decided anything.
 var stub = &jsonschema.Schema{Type: "object"}
 
-func newTool(t Tool) (*tool, error) {
+// newTool checks a tool and reads its schemas. Tools of one output type share what was read of
+// it, kept in shapes by the schema's text.
+func newTool(t Tool, shapes map[string]*decode.Shape) (*tool, error) {
 	if err := checkTool(t); err != nil {
 		return nil, err
 	}
@@ -36,11 +38,14 @@ func newTool(t Tool) (*tool, error) {
 	}}
 	built.Timeout = t.timeout()
 	if t.Output != "" {
-		shape, err := decode.ParseShape(t.Output)
-		if err != nil {
-			errs = append(errs, err)
+		if shapes[t.Output] == nil {
+			shape, err := decode.ParseShape(t.Output)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			shapes[t.Output] = shape
 		}
-		built.output = shape
+		built.output = shapes[t.Output]
 		built.public.OutputSchema = json.RawMessage(t.Output)
 	}
 	headers, err := headerBindings(t.Input)
