@@ -16,13 +16,15 @@ type decimal struct {
 
 // parseDecimal reads a number that the lexer has found sound. Exponents beyond the limits are
 // as good as infinite.
-func parseDecimal(number []byte) decimal {
-	var d decimal
+func parseDecimal(number []byte) decimal { return readDecimal(number, make([]byte, 0, 24)) }
+
+// readDecimal is parseDecimal with room for the digits given.
+func readDecimal(number, room []byte) decimal {
+	d := decimal{digits: room}
 	if number[0] == '-' {
 		d.negative = true
 		number = number[1:]
 	}
-	d.digits = make([]byte, 0, 24)
 	mantissa := number
 	if i := bytes.IndexAny(number, "eE"); i >= 0 {
 		d.point, _ = strconv.Atoi(string(number[i+1:]))

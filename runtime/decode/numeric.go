@@ -190,7 +190,11 @@ func (r *Reader) BigInt(v *big.Int) *Number {
 type Number Reader
 
 func (n *Number) check(limit string, refused func(c int) bool, says string) *Number {
-	if n != nil && refused(parseDecimal(n.literal).compare(parseDecimal([]byte(limit)))) {
+	if n == nil {
+		return nil
+	}
+	var room, limits [32]byte
+	if refused(readDecimal(n.literal, room[:0]).compare(readDecimal([]byte(limit), limits[:0]))) {
 		(*Reader)(n).report(n.literal, says+limit)
 	}
 	return n
