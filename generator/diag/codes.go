@@ -43,6 +43,10 @@ const (
 	BadHierarchy       Code = "MCP032"
 	OutOfRange         Code = "MCP033"
 	HookedType         Code = "MCP034"
+	BadURI             Code = "MCP035"
+	Unbound            Code = "MCP036"
+	Overlap            Code = "MCP037"
+	UnknownReference   Code = "MCP038"
 )
 
 // Explanation is what there is to know about one code.
