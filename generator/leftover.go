@@ -28,12 +28,6 @@ func leftover(program *load.Program, services []model.Service) (rest []emit.File
 		if serves || !slices.Contains(p.Owned, load.GeneratedFile) {
 			continue
 		}
-		manifest := filepath.Join(p.Dir, emit.Manifest)
-		if text, err := present(manifest); err != nil {
-			return nil, nil, err
-		} else if bytes.HasPrefix(text, []byte("{\n  \"manifest\": ")) {
-			remove = append(remove, manifest)
-		}
 		docs := filepath.Join(p.Dir, emit.Docs)
 		text, err := present(docs)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -128,25 +127,18 @@ func TestHiddenToolIsByteForByteAnUnknownToolOnStdio(t *testing.T) {
 	}
 }
 
-func TestHiddenAndUnknownTakeTheSameTime(t *testing.T) {
-	s := newServer(t, runtime.Options{}, directory(&desk{}))
-	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
-	// Medians of interleaved calls; the bound is wide because the machine is not quiet. It
-	// would still show a handler, a decoder or a backend on one of the two ways.
-	var hidden, unknown []time.Duration
-	for range 200 {
-		for name, into := range map[string]*[]time.Duration{"promote_to_manager": &hidden, "promote_to_managex": &unknown} {
-			start := time.Now()
-			c.call(t, name, `,"arguments":{"id":"ada"}`, nil)
-			*into = append(*into, time.Since(start))
-		}
-	}
-	slices.Sort(hidden)
-	slices.Sort(unknown)
-	h, u := hidden[len(hidden)/2], unknown[len(unknown)/2]
-	t.Logf("medians: hidden %s, unknown %s", h, u)
-	if h > 2*u || u > 2*h {
-		t.Errorf("hidden %s, unknown %s", h, u)
+// BenchmarkHiddenAndUnknown measures what timing tells: the two take the same way, so their
+// figures differ by noise alone. A handler, a decoder or a backend on one of the two ways
+// would show here.
+func BenchmarkHiddenAndUnknown(b *testing.B) {
+	s := newServer(b, runtime.Options{}, directory(&desk{}))
+	c := newRaw(b, serve(b, s), tokens["Viewer"], "2026-07-28")
+	for _, test := range []struct{ kind, name string }{{"hidden", "promote_to_manager"}, {"unknown", "promote_to_managex"}} {
+		b.Run(test.kind, func(b *testing.B) {
+			for b.Loop() {
+				c.call(b, test.name, `,"arguments":{"id":"ada"}`, nil)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // Server serves toolsets. It is made by [New] or [Adopt] and safe for concurrent use.
@@ -57,6 +58,30 @@ func New(options Options, toolsets ...Toolset) (*Server, error) {
 
 func startError(err error) error { return fmt.Errorf("mcp server: %w", err) }
 
+// checkKnown looks at the roles of principals that are written down: a misspelt one counts as
+// no role, which would be noticed by whoever misses it only.
+func (s *Server) checkKnown() error {
+	known, ok := s.opts.Identity.(identity.Known)
+	if !ok {
+		return nil
+	}
+	var errs []error
+	for _, p := range known.Principals() {
+		if err := s.checkRole(p); err != nil {
+			errs = append(errs, fmt.Errorf("Options.Identity: principal %q: %w", p.Subject, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkRole refuses a role that the hierarchy does not know.
+func (s *Server) checkRole(p access.Principal) error {
+	if p.Role == "" || s.table.Rank(p.Role) != 0 {
+		return nil
+	}
+	return fmt.Errorf("the principal's role is %q, which is not a role of %s: use one of them", p.Role, strings.Join(s.table.Hierarchy(), " < "))
+}
+
 // capabilities are the same for everybody and for every server: what is declared only where
 // there is something would tell callers that see none of it that there is.
 func capabilities() *mcp.ServerCapabilities {
@@ -75,6 +100,9 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
+	if err := s.checkKnown(); err != nil {
+		return nil, err
+	}
 	roles := s.table.Hierarchy()
 	s.admin = access.Role(len(roles))
 	if opts.AdminRole != "" {

@@ -85,6 +85,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"a short key":                    {runtime.Options{StateKey: []byte("short")}, []runtime.Toolset{fine}, "Options.StateKey has 5 bytes"},
 		"a verifier that is nil":         {runtime.Options{Identity: identity.Bearer(nil)}, []runtime.Toolset{fine}, "Options.Identity: identity.Bearer has no verifier"},
 		"tokens that are not hashed":     {runtime.Options{Identity: identity.Static(map[string]access.Principal{"secret-token": {Subject: "ada"}})}, []runtime.Toolset{fine}, `Options.Identity: identity.Static: the key of principal "ada" is not a token hash`},
+		"a token of a misspelt role":     {runtime.Options{Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", Role: "admin"}})}, []runtime.Toolset{fine}, `Options.Identity: principal "ada": the principal's role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
 		"a nil sink":                     {runtime.Options{Audit: (*keeper)(nil)}, []runtime.Toolset{fine}, "Options.Audit is a nil *runtime_test.keeper"},
 		"a nil source":                   {runtime.Options{Identity: (*nilSource)(nil)}, []runtime.Toolset{fine}, "Options.Identity is a nil *runtime_test.nilSource"},
 	} {

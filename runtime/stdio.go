@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,10 +69,8 @@ func (s *Server) checkPrincipal(p access.Principal) error {
 		return errors.New("no principal: pass the one that the client acts for, or set Options.Anonymous to serve the public tools alone")
 	case p.Anonymous() && !p.IsZero():
 		return errors.New("the principal has no Subject: name it, or pass the zero Principal for an anonymous caller")
-	case p.Role != "" && s.table.Rank(p.Role) == 0:
-		return fmt.Errorf("the principal's role is %q, which is not a role of %s: use one of them", p.Role, strings.Join(s.table.Hierarchy(), " < "))
 	}
-	return nil
+	return s.checkRole(p)
 }
 
 // lineTransport is go-sdk's view of a pair of streams.

@@ -30,7 +30,7 @@ Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could
 				return err
 			}
 			for _, d := range differences {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s is stale: run go generate, or mcpgen, and commit the result\n%s", relative(d.Path), d.Diff)
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run go generate, or mcpgen, and commit the result\n%s", relative(d.Path), d.State, d.Diff)
 			}
 			if len(differences) > 0 {
 				return errFindings

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ func generate(cmd *cobra.Command, patterns []string) error {
 		return err
 	}
 	for _, path := range changed {
+		if slices.Contains(result.Remove, path) {
+			fmt.Fprint(cmd.OutOrStdout(), "removed ")
+		}
 		fmt.Fprintln(cmd.OutOrStdout(), relative(path))
 	}
 	return report(cmd, result)

@@ -11,7 +11,7 @@ import (
 
 var (
 	threatLine = regexp.MustCompile(`^(\d+)\. `)
-	testName   = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`")
+	testName   = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+)`")
 )
 
 // TestThreatsNameTheirTests holds SECURITY.md to its word: every numbered line names tests, and
@@ -64,7 +64,7 @@ func items(text string) []string {
 
 func testsOf(t *testing.T, root string) map[string]bool {
 	t.Helper()
-	cmd := exec.Command("git", "grep", "-hoE", `^func (Test|Fuzz)[A-Za-z0-9_]+`, "--", "*_test.go")
+	cmd := exec.Command("git", "grep", "-hoE", `^func (Test|Fuzz|Benchmark)[A-Za-z0-9_]+`, "--", "*_test.go")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

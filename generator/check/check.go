@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/ettle/strcase"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -59,12 +60,8 @@ func isTrue(hint *bool) bool { return hint != nil && *hint }
 
 // verb is the first word of the handler's name, as an action to suggest.
 func verb(t model.Tool) string {
-	for i, r := range t.Handler.Name {
-		if i > 0 && !unicode.IsLower(r) {
-			return strings.ToLower(t.Handler.Name[:i])
-		}
-	}
-	return strings.ToLower(t.Handler.Name)
+	word, _, _ := strings.Cut(strcase.ToSnake(t.Handler.Name), "_")
+	return word
 }
 
 // label reports a missing app=: a permission string with a guessed label would be another permission.

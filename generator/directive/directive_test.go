@@ -185,6 +185,7 @@ func TestNearMisses(t *testing.T) {
 		"// mcp: tool":                   "tool",
 		"//mcp:Tool":                     "tool",
 		"//MCP:tool":                     "tool",
+		"//mcpgen:tool minrole=Viewer":   "tool",
 		"//mcp :ignore reason=x":         "ignore",
 		"/*mcp:tool*/":                   "tool",
 		"/* mcp:tool */":                 "tool",

@@ -16,7 +16,11 @@ func (s Spec) Synopsis() string {
 		b.WriteString(" NAME")
 	}
 	for _, k := range s.Keys {
-		if !k.Later {
+		switch {
+		case k.Later:
+		case k.Must:
+			b.WriteString(" " + k.Usage())
+		default:
 			b.WriteString(" [" + k.Usage() + "]")
 		}
 	}

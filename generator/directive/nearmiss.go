@@ -8,7 +8,7 @@ import (
 
 // near matches what a person may have meant as a directive, at the start of a comment line
 // without its markers. The name has to be known: prose that begins with "mcp:" is no mistake.
-var near = regexp.MustCompile(`^[\s*]*(?:/[/*]+\s*)?(?i:mcp)\s*:\s*([A-Za-z]+)`)
+var near = regexp.MustCompile(`^[\s*]*(?:/[/*]+\s*)?(?i:mcp(?:gen)?)\s*:\s*([A-Za-z]+)`)
 
 // NearMiss reports whether a comment, markers included, is nearly a directive: a space within
 // it, an upper-case letter, a block comment. It returns the directive's name as it should be

@@ -72,7 +72,7 @@ func Nearest(prefix, wrong string, candidates []string) string {
 			best, distance = c, d
 		}
 	}
-	if best != "" && distance <= max(1, len(best)/3) {
+	if best != "" && distance <= max(2, len(best)/3) && distance < len(best) {
 		return "did you mean " + prefix + best + "?"
 	}
 	return "write one of " + prefix + strings.Join(candidates, ", "+prefix)

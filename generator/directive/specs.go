@@ -80,6 +80,7 @@ type Key struct {
 	Says    string
 	Choices []string // of kind Choice
 	Refused []string // choices that are in the design, not in this version
+	Must    bool     // the directive is nothing without it
 	Later   bool     // the whole key is
 }
 
@@ -132,7 +133,7 @@ var specs = []Spec{
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
 	},
 	{
-		Name: "default", Says: "is the access rule of tools, prompts and resources that write none, for the package or the methods of a type",
+		Name: "default", Says: "is the access rule of tools, prompts and resources that write none, for the package or the methods of a type: authenticated, minrole= or scopes= on one of them replace it and do not add to it; action= and object= are inherited one by one; public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc}, Keys: access,
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
@@ -158,7 +159,7 @@ var specs = []Spec{
 		Name: "resource", Says: "serves the handler as a resource, or as a family of them where the URI has {variables}, which are parameters of the handler",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: slices.Concat([]Key{
-			{Name: "uri", Kind: Text, Says: "the URI, or an RFC 6570 template of {name} and {+name}, the latter with slashes; required"},
+			{Name: "uri", Kind: Text, Must: true, Says: "the URI, or an RFC 6570 template of {name} and {+name}, the latter with slashes"},
 			{Name: "mimetype", Kind: Text, Says: "the media type of the content, as in text/markdown"},
 		}, named, access, refusing),
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer mimetype=application/json`,
@@ -167,8 +168,8 @@ var specs = []Spec{
 		Name: "complete", Says: "completes an argument of a prompt or a variable of a resource, for whoever may use that; the values of enums are completed without it",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: []Key{
-			{Name: "ref", Kind: Text, Says: "the prompt's name, or the resource's uri= as it is written there; required"},
-			{Name: "argument", Kind: Text, Says: "the argument or the variable; required"},
+			{Name: "ref", Kind: Text, Must: true, Says: "the prompt's name, or the resource's uri= as it is written there"},
+			{Name: "argument", Kind: Text, Must: true, Says: "the argument or the variable"},
 		},
 		Example: `//mcp:complete ref=welcome argument=name`,
 	},
@@ -214,7 +215,7 @@ var specs = []Spec{
 		Name: "ignore", Says: "says that the handler is deliberately not served, and why",
 		Places: []Place{Func, InterfaceMethod},
 		Keys: []Key{
-			{Name: "reason", Kind: Text, Says: "why; required"},
+			{Name: "reason", Kind: Text, Must: true, Says: "why"},
 		},
 		Example: `//mcp:ignore reason="called by the scheduler only"`,
 	},

@@ -65,11 +65,35 @@ func typeWords(s *jsonschema.Schema) string {
 	case "integer", "number":
 		return s.Type + bounds(s)
 	case "string":
-		if s.Format != "" {
-			return "string (" + s.Format + ")"
-		}
+		return s.Type + textLimits(s)
 	}
 	return s.Type
+}
+
+// textLimits says in brackets what a string must be like.
+func textLimits(s *jsonschema.Schema) string {
+	var limits []string
+	if s.Format != "" {
+		limits = append(limits, s.Format)
+	}
+	if s.ContentEncoding != "" {
+		limits = append(limits, s.ContentEncoding)
+	}
+	switch {
+	case s.MinLength != nil && s.MaxLength != nil:
+		limits = append(limits, fmt.Sprintf("%d to %d characters", *s.MinLength, *s.MaxLength))
+	case s.MinLength != nil:
+		limits = append(limits, fmt.Sprintf("at least %d characters", *s.MinLength))
+	case s.MaxLength != nil:
+		limits = append(limits, fmt.Sprintf("at most %d characters", *s.MaxLength))
+	}
+	if s.Pattern != "" {
+		limits = append(limits, "matches "+code(s.Pattern))
+	}
+	if len(limits) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(limits, ", ") + ")"
 }
 
 func alternatives(of []*jsonschema.Schema) string {

@@ -204,6 +204,8 @@ func (p *plan) arguments(tool model.Tool) []jen.Code {
 // result is the runtime's func that takes what the handler returns.
 func result(tool model.Tool) string {
 	switch {
+	case tool.Handler.SDK && tool.Output.Kind == model.WrappedOutput:
+		return "NativeWrapped"
 	case tool.Handler.SDK:
 		return "Native"
 	case tool.Output.Kind == model.NoOutput:

@@ -148,8 +148,10 @@ func accessWords(tool model.Tool) string {
 	switch {
 	case a.Public:
 		return "public; everybody may call it, anonymous callers included." + denialWords(tool.Denial)
-	case a.MinRole == model.Lowest || a.MinRole == model.Highest:
-		needs = append(needs, fmt.Sprintf("the server's %s role or more", a.MinRole))
+	case a.MinRole == model.Lowest:
+		needs = append(needs, "the server's lowest role or higher")
+	case a.MinRole == model.Highest:
+		needs = append(needs, "the server's highest role")
 	case a.MinRole != "":
 		needs = append(needs, fmt.Sprintf("role %s or higher", a.MinRole))
 	case a.Authenticated:

@@ -26,6 +26,7 @@ func Poison(dir, name string, list diag.List) File {
 		if d.Suggestion != "" {
 			text += "; " + d.Suggestion
 		}
+		text += "; then run go generate"
 		fmt.Fprintf(&b, "var _ int = %s\n", strconv.Quote(text))
 	}
 	return File{Path: filepath.Join(dir, Error), Content: []byte(b.String())}

@@ -87,7 +87,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []string) ([]*packages.Package, error) {
 	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Env: o.Env, Mode: mode}, patterns...)
 	if err != nil {
-		return nil, &Error{errors.New(firstLine(err.Error()))}
+		return nil, &Error{advised(firstLine(err.Error()))}
 	}
 	return pkgs, nil
 }
@@ -96,12 +96,26 @@ func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []str
 // parse is usable: the syntax errors are findings.
 func usable(p *packages.Package) error {
 	if len(p.GoFiles) == 0 && len(p.IgnoredFiles) == 0 {
-		return errors.New(firstLine(p.Errors[0].Msg))
+		return advised(firstLine(p.Errors[0].Msg))
 	}
 	if !local(p) {
 		return fmt.Errorf("%s is not part of the main module: run mcpgen where its go.mod is", p.PkgPath)
 	}
 	return nil
+}
+
+// advised adds what to do to the go command's own words, where a newcomer would not know.
+func advised(said string) error {
+	for _, hint := range []struct{ in, cure string }{
+		{"no Go files in", "the packages below a directory are ./..."},
+		{"does not contain main module", "run mcpgen where a go.mod is, here or above"},
+		{"is not in std", "a package of this directory is written with ./ before its name"},
+	} {
+		if strings.Contains(said, hint.in) {
+			return fmt.Errorf("%s: %s", said, hint.cure)
+		}
+	}
+	return errors.New(said)
 }
 
 func local(p *packages.Package) bool { return p.Module != nil && p.Module.Main }

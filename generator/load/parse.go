@@ -30,6 +30,7 @@ func (p *Program) parse(pkg *Package) {
 	}
 	if pkg.Local {
 		p.note(pkg, filepath.Join(pkg.Dir, TestFile))
+		p.note(pkg, filepath.Join(pkg.Dir, ManifestFile))
 	}
 	if len(pkg.Files) > 0 {
 		// The author's files name the package, whatever an old generated file says.
@@ -75,7 +76,8 @@ func (p *Program) note(pkg *Package, path string) (owned bool) {
 		return false
 	}
 	list := &pkg.Foreign
-	if bytes.HasPrefix(text, []byte(Header)) || bytes.Contains(text, []byte("\n"+Header)) {
+	if len(text) == 0 || bytes.HasPrefix(text, []byte(Header)) || bytes.Contains(text, []byte("\n"+Header)) ||
+		filepath.Base(path) == ManifestFile && bytes.Contains(text, []byte(`"manifest": `)) {
 		list, owned = &pkg.Owned, true
 	}
 	*list = append(*list, filepath.Base(path))

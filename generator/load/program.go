@@ -19,10 +19,11 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// The files that mcpgen writes beside the source of a package and that the go command reads.
+// The files that mcpgen writes beside the source of a package, and owns whole.
 const (
 	GeneratedFile = "mcp_gen.go"
 	TestFile      = "mcp_gen_test.go"
+	ManifestFile  = "mcp.manifest.json"
 	PoisonFile    = "aa_mcp_error.go" // sorts early: the compiler prints ten errors only
 )
 

@@ -134,7 +134,7 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 // defaults reads //mcp:default of the package and of its types.
 func (s *scanner) defaults() {
 	s.packageRule = s.rule(s.single("default"))
-	s.typeRules = map[string]rule{}
+	s.typeRules, s.inherits = map[string]rule{}, map[string]bool{}
 	for _, d := range s.decls {
 		if d.place == directive.TypeDoc {
 			if found := d.find("default"); found != nil {
@@ -149,7 +149,22 @@ func (s *scanner) inherited(d *decl) rule {
 	if d.recv == nil {
 		return s.packageRule
 	}
+	s.inherits[d.recv.Name()] = true
 	return s.typeRules[d.recv.Name()].over(s.packageRule)
+}
+
+// unused reports the defaults of types that no tool stands below. Such a default looks as if
+// it ruled: on an alias, or on a type that is embedded where the tools are, it does not.
+func (s *scanner) unused() {
+	for _, d := range s.decls {
+		if d.place != directive.TypeDoc || s.inherits[d.name.Name] {
+			continue
+		}
+		if found := d.find("default"); found != nil {
+			s.report(diag.Misplaced, found.Pos, found.End, "write it on the type that the tools are methods of, or remove it",
+				"//mcp:default rules nothing: type %s has no tool of its own", d.name.Name)
+		}
+	}
 }
 
 // hierarchy reads //mcp:roles.

@@ -5,6 +5,7 @@ package scan
 
 import (
 	"cmp"
+	"fmt"
 	"go/token"
 	"go/types"
 	"maps"
@@ -67,6 +68,7 @@ type scanner struct {
 	// The access rules of //mcp:default, on the package and on types by name.
 	packageRule rule
 	typeRules   map[string]rule
+	inherits    map[string]bool // types of which a tool has looked at the default
 	handlers    []*types.Func
 	roleType    *types.TypeName
 	roleVals    []*types.Const
@@ -78,13 +80,18 @@ func (s *scanner) scan() {
 		Package: s.pkg.Path, Name: s.pkg.Name, Dir: s.pkg.Dir, Module: s.pkg.Module,
 	}
 	for _, name := range s.pkg.Foreign {
+		lacks := fmt.Sprintf("the line %q", load.Header)
+		if name == load.ManifestFile {
+			lacks = "the number of a manifest's format"
+		}
 		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
-			"rename the file, or delete it if it was generated", "%s is not mcpgen's: it lacks the line %q", name, load.Header)
+			"rename the file, or delete it if it was generated", "%s is not mcpgen's: it lacks %s", name, lacks)
 	}
 	s.header()
 	s.hierarchy()
 	s.defaults()
 	s.tools()
+	s.unused()
 	s.receivers()
 	s.scope()
 	s.watch()

@@ -45,6 +45,12 @@ type Checker interface {
 	Check() error
 }
 
+// Known is a [Source] whose principals are all written down beforehand. runtime.New looks at
+// their roles, so that a misspelt one is told at start and not by an empty list.
+type Known interface {
+	Principals() []access.Principal
+}
+
 var (
 	// ErrNoCredentials says that the request carries no credential at all.
 	ErrNoCredentials = errors.New("no credentials")

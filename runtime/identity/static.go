@@ -51,6 +51,15 @@ func (s static) Check() error {
 	return errors.Join(errs...)
 }
 
+// Principals are in the order of their tokens' hashes.
+func (s static) Principals() []access.Principal {
+	var all []access.Principal
+	for _, key := range slices.Sorted(maps.Keys(s.principals)) {
+		all = append(all, s.principals[key])
+	}
+	return all
+}
+
 func (s static) Identify(r *http.Request) (Identity, error) {
 	token, err := bearerToken(r)
 	if err != nil {
