@@ -86,11 +86,10 @@ func (s *Server) checkRole(p access.Principal) error {
 // there is something would tell callers that see none of it that there is.
 func capabilities() *mcp.ServerCapabilities {
 	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
-	logging := &mcp.LoggingCapabilities{}
-	return &mcp.ServerCapabilities{
-		Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
-		Completions: &mcp.CompletionCapabilities{}, Logging: logging,
-	}
+	c := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
+	c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{}, &mcp.PromptCapabilities{}, &mcp.ResourceCapabilities{}
+	c.Completions = &mcp.CompletionCapabilities{}
+	return c
 }
 
 // assemble puts the guard around server. own is what server serves already.
