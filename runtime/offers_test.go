@@ -139,7 +139,7 @@ func checkOffers(t *testing.T, session *mcp.ClientSession, column int, tells, li
 	if !slices.Equal(uris, want) {
 		t.Errorf("resources %v, want %v", uris, want)
 	}
-	// refusal is nil for what is allowed; unknown is the message of what does not exist.
+	// refused holds an answer to what was expected; unknown is the message of what does not exist.
 	refused := func(what string, err error, may bool, unknown, needs string) {
 		t.Helper()
 		var rpc *jsonrpc.Error
