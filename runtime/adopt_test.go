@@ -158,7 +158,7 @@ func TestAdoptedPromptsResourcesAndCustomMethodsAreRefused(t *testing.T) {
 			}
 		}
 		caps := connectHTTP(t, url, tokens["Viewer"], era).InitializeResult().Capabilities
-		if caps.Prompts != nil || caps.Resources != nil || caps.Tools.ListChanged {
+		if caps.Prompts.ListChanged || caps.Resources.ListChanged || caps.Resources.Subscribe || caps.Tools.ListChanged {
 			t.Errorf("%s: %+v", era, caps)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
@@ -17,7 +18,11 @@ type composed struct {
 	info  ServerInfo
 	table access.Table
 	tools map[string]*tool
-	// permissions are the tools with an action= that is recorded and not enforced, sorted.
+
+	prompts   map[string]*prompt
+	served    []*resource // of the toolsets
+	resources resources
+	// permissions name what has an action= that is recorded and not enforced.
 	permissions []string
 }
 
@@ -25,7 +30,7 @@ type composed struct {
 func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 	var errs []error
 	var parts []access.Part
-	c := composed{tools: map[string]*tool{}}
+	c := composed{tools: map[string]*tool{}, prompts: map[string]*prompt{}}
 	shapes := map[string]*decode.Shape{}
 	if len(toolsets) == 0 && len(further) == 0 {
 		errs = append(errs, errors.New("no toolset: pass what the generated Toolset functions return"))
@@ -48,18 +53,36 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 			}
 			c.tools[t.Name] = built
 		}
+		for _, p := range g.Prompts {
+			built, err := newPrompt(p)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("package %s: prompt %q: %w", g.Package, p.Name, err))
+			}
+			c.prompts[p.Name] = built
+		}
+		for _, r := range g.Resources {
+			built, err := newResource(r)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("package %s: resource %q: %w", g.Package, r.URI, err))
+				continue
+			}
+			c.served = append(c.served, built)
+			c.resources.add(built)
+		}
 	}
 	table, err := access.Compose(append(parts, further...)...)
 	if err != nil {
 		return composed{}, errors.Join(append(errs, err)...)
 	}
 	c.table = table
-	for _, rule := range table.Rules {
-		if rule.Permission != "" {
-			c.permissions = append(c.permissions, rule.Tool)
+	for _, k := range kinds {
+		for _, rule := range table.Of(k).Rules {
+			if rule.Permission != "" {
+				c.permissions = append(c.permissions, rule.Name())
+			}
 		}
 	}
-	return c, errors.Join(errs...)
+	return c, errors.Join(append(errs, checkOverlaps(c.served, table)...)...)
 }
 
 // checkGenerated reports what is wrong between one package's tools and its rules.
@@ -73,31 +96,64 @@ func checkGenerated(g Generated) []error {
 			bad("argument %d of Toolset is nil: pass a value that answers the calls", i+1)
 		}
 	}
-	rules := map[string]bool{}
-	for _, rule := range g.Table.Rules {
-		rules[rule.Tool] = true
-		if permissionOnly(rule) {
-			bad("tool %q has no rule but %s, which only permission-aware discovery enforces: add authenticated, minrole= or scopes= to its //mcp:tool, and run go generate",
-				rule.Tool, rule.Permission)
-		}
-	}
-	served := map[string]bool{}
+	names := map[access.Kind][]string{}
 	for _, t := range g.Tools {
-		if served[t.Name] {
-			bad("tool %q stands twice: run go generate", t.Name)
-		}
-		served[t.Name] = true
-		if !rules[t.Name] {
-			bad("tool %q has no rule in the table: run go generate", t.Name)
-		}
+		names[access.Tools] = append(names[access.Tools], t.Name)
 	}
-	for _, rule := range g.Table.Rules {
-		if !served[rule.Tool] {
-			bad("the rule of %q has no tool: run go generate", rule.Tool)
+	for _, p := range g.Prompts {
+		names[access.Prompts] = append(names[access.Prompts], p.Name)
+	}
+	for _, r := range g.Resources {
+		names[access.Resources] = append(names[access.Resources], r.URI)
+	}
+	for _, k := range kinds {
+		rules := map[string]bool{}
+		table := g.Table.Of(k)
+		for _, rule := range table.Rules {
+			rules[rule.Name()] = true
+			if permissionOnly(rule) {
+				bad("%s %q has no rule but %s, which only permission-aware discovery enforces: add authenticated, minrole= or scopes= to its //mcp:%s, and run go generate",
+					k, rule.Name(), rule.Permission, k)
+			}
+		}
+		served := map[string]bool{}
+		for _, name := range names[k] {
+			if served[name] {
+				bad("%s %q stands twice: run go generate", k, name)
+			}
+			served[name] = true
+			if !rules[name] {
+				bad("%s %q has no rule in the table: run go generate", k, name)
+			}
+		}
+		for _, rule := range table.Rules {
+			if !served[rule.Name()] {
+				bad("the rule of %q has no %s: run go generate", rule.Name(), k)
+			}
 		}
 	}
 	if g.Server.Name == "" {
 		bad("the server has no name: write //mcp:server name= and run go generate")
+	}
+	return errs
+}
+
+var kinds = []access.Kind{access.Tools, access.Prompts, access.Resources}
+
+// checkOverlaps refuses resources that one URI may mean and that have different rules: which
+// of them decides would hang on the order of their text. The generator has refused this within
+// what it saw at once.
+func checkOverlaps(served []*resource, table access.Table) []error {
+	var errs []error
+	rules := table.Of(access.Resources)
+	for i, a := range served {
+		for _, b := range served[:i] {
+			ruleA, _ := rules.Tool(a.URI)
+			ruleB, _ := rules.Tool(b.URI)
+			if a.URI != b.URI && !ruleA.Same(ruleB) && uritemplate.Overlap(a.template, b.template) {
+				errs = append(errs, fmt.Errorf("one URI may be both %s and %s, which have different access: give them equal rules, or another uri=", b.URI, a.URI))
+			}
+		}
 	}
 	return errs
 }

@@ -51,52 +51,57 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 }
 
 // answer is what came of one run of a handler.
-type answer struct {
-	res     *mcp.CallToolResult
+type answer[R any] struct {
+	res     R
 	err     error // a JSON-RPC error that the handler chose to answer with
 	outcome audit.Status
 	failure error  // what the handler returned, where it is not an answer
 	body    []byte // the structured content, where that is all of the answer
 }
 
-// crashed is the answer of a handler that did not return.
-func crashed() answer { return answer{outcome: audit.Crashed, res: errorResult("internal error")} }
+// work is a handler to run, as the log names it.
+type work struct {
+	kind    string // "tool", "prompt" or "resource"
+	name    string
+	timeout time.Duration
+}
 
-// run calls the handler in a goroutine of its own, so that the call is answered at its time
-// limit whether the handler heeds its context or not.
-func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) (*mcp.CallToolResult, audit.Status, error) {
-	call := &bounded{values: ctx, record: rec, deadline: time.Now().Add(t.Timeout)}
+// within runs a handler in a goroutine of its own, so that the call is answered at its time
+// limit whether the handler heeds its context or not. crashed makes what is answered where do
+// does not return.
+func within[R any](ctx context.Context, s *Server, w work, rec *record, crashed func() answer[R], do func(context.Context) answer[R]) answer[R] {
+	call := &bounded{values: ctx, record: rec, deadline: time.Now().Add(w.timeout)}
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(call.deadline) {
 		call.deadline = earlier
 	}
 	defer call.end(context.Canceled)
 
-	done := make(chan answer, 1)
+	done := make(chan answer[R], 1)
 	go func() {
-		var a answer
+		var a answer[R]
 		returned := false
 		defer func() {
 			// Also reached by runtime.Goexit, which recover does not see.
 			if p := recover(); p != nil {
-				s.log.ErrorContext(ctx, "a handler panicked", "tool", t.Name, "request_id", rec.requestID,
+				s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, "request_id", rec.requestID,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			}
 			if !returned {
 				a = crashed()
 			}
 			if call.abandoned.Load() {
-				s.log.WarnContext(ctx, "a handler returned after its call was answered", "tool", t.Name,
+				s.log.WarnContext(ctx, "a handler returned after its call was answered", w.kind, w.name,
 					"request_id", rec.requestID, "after", time.Since(rec.started))
 			}
 			done <- a
 		}()
-		a = s.invoke(call, t, rec, req)
+		a = do(call)
 		returned = true
 	}()
 
 	select {
 	case a := <-done:
-		return s.settle(call, t, a)
+		return settle(call, w, a)
 	case <-call.Done():
 	case <-ctx.Done():
 		call.end(ctx.Err())
@@ -107,20 +112,19 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 	defer wait.Stop()
 	select {
 	case a := <-done:
-		return s.settle(call, t, a)
+		return settle(call, w, a)
 	case <-wait.C:
 	}
 	call.abandoned.Store(true)
 	s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
-		slog.String("tool", t.Name), slog.String("request_id", rec.requestID), slog.Duration("timeout", t.Timeout))
-	return s.settle(call, t, answer{failure: call.Err(), outcome: audit.Failed})
+		slog.String(w.kind, w.name), slog.String("request_id", rec.requestID), slog.Duration("timeout", w.timeout))
+	return settle(call, w, answer[R]{failure: call.Err()})
 }
 
-// settle turns what came of a run into what the caller is told.
-func (s *Server) settle(call *bounded, t *tool, a answer) (*mcp.CallToolResult, audit.Status, error) {
+// settle words the failure of a run for the caller.
+func settle[R any](call *bounded, w work, a answer[R]) answer[R] {
 	if a.failure == nil {
-		call.record.body = a.body
-		return a.res, a.outcome, a.err
+		return a
 	}
 	// The handler may have kept an eye on the clock itself and be ahead of the context.
 	if !time.Now().Before(call.deadline) {
@@ -128,16 +132,37 @@ func (s *Server) settle(call *bounded, t *tool, a answer) (*mcp.CallToolResult, 
 	}
 	switch ended := call.Err(); {
 	case errors.Is(ended, context.DeadlineExceeded):
-		return errorResult(fmt.Sprintf("timed out after %s", t.Timeout)), audit.Timeout, nil
+		a.failure, a.outcome = fmt.Errorf("timed out after %s", w.timeout), audit.Timeout
 	case ended != nil && errors.Is(a.failure, context.Canceled):
-		return errorResult("the call was cancelled"), audit.Failed, nil
+		a.failure, a.outcome = errors.New("the call was cancelled"), audit.Failed
+	default:
+		a.outcome = audit.Failed
 	}
-	return errorResult(a.failure.Error()), audit.Failed, nil
+	return a
+}
+
+type toolAnswer = answer[*mcp.CallToolResult]
+
+// crashedTool is the answer of a tool's handler that did not return.
+func crashedTool() toolAnswer {
+	return toolAnswer{outcome: audit.Crashed, res: errorResult("internal error")}
+}
+
+// run calls a tool's handler.
+func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) (*mcp.CallToolResult, audit.Status, error) {
+	a := within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, crashedTool, func(ctx context.Context) toolAnswer {
+		return s.invoke(ctx, t, rec, req)
+	})
+	if a.failure != nil {
+		return errorResult(a.failure.Error()), a.outcome, nil
+	}
+	rec.body = a.body
+	return a.res, a.outcome, a.err
 }
 
 // invoke calls the handler and finishes what it returns. It runs under recover: a typed nil
 // error panics when it is asked for its words, and results when they are marshalled.
-func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) answer {
+func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) toolAnswer {
 	arguments := req.Params.Arguments
 	if len(arguments) == 0 || string(arguments) == "null" {
 		// Some clients spell "no arguments" as null.
@@ -147,23 +172,23 @@ func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.Call
 	if err != nil {
 		var rpc *jsonrpc.Error
 		if errors.As(err, &rpc) && rpc != nil {
-			return answer{err: wireError(err), outcome: audit.Failed}
+			return toolAnswer{err: wireError(err), outcome: audit.Failed}
 		}
 		// Asking for the words here keeps a panic of Error() inside the recover.
 		text := err.Error()
-		return answer{failure: handlerError{text, err}, outcome: audit.Failed}
+		return toolAnswer{failure: handlerError{text, err}, outcome: audit.Failed}
 	}
 	res, body, err := t.result(result)
 	if err != nil {
 		s.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", t.Name,
 			"request_id", rec.requestID, "error", err)
-		return answer{res: errorResult("internal error"), outcome: audit.Crashed}
+		return toolAnswer{res: errorResult("internal error"), outcome: audit.Crashed}
 	}
 	outcome := audit.OK
 	if res.IsError {
 		outcome = audit.Failed
 	}
-	return answer{res: res, outcome: outcome, body: body}
+	return toolAnswer{res: res, outcome: outcome, body: body}
 }
 
 // handlerError is an error whose words are known already.

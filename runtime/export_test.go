@@ -30,7 +30,7 @@ func Carrier(p access.Principal) *mcp.RequestExtra {
 // Visible is what a principal is shown, by way of the views that are kept.
 func (s *Server) Visible(p access.Principal) []string {
 	var names []string
-	for _, t := range s.discovery.visible(p).tools {
+	for _, t := range s.lists.tools.visible(p).items {
 		names = append(names, t.Name)
 	}
 	return names

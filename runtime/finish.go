@@ -122,6 +122,10 @@ func private(res mcp.Result) (mcp.Result, bool) {
 		c := *r
 		c.CacheScope, c.ResultType = scope, ""
 		return &c, true
+	case *mcp.ReadResourceResult:
+		c := *r
+		c.CacheScope = scope
+		return &c, false // go-sdk has set its resultType before the middleware
 	case *mcp.DiscoverResult:
 		c := *r
 		c.CacheScope, c.ResultType = scope, ""

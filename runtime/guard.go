@@ -98,23 +98,38 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		if method == "tools/list" {
 			return g.list(ctx, method, req, rec)
 		}
+	case *mcp.ListPromptsRequest:
+		if method == "prompts/list" {
+			return g.list(ctx, method, req, rec)
+		}
+	case *mcp.ListResourcesRequest:
+		if method == "resources/list" {
+			return g.list(ctx, method, req, rec)
+		}
+	case *mcp.ListResourceTemplatesRequest:
+		if method == "resources/templates/list" {
+			return g.list(ctx, method, req, rec)
+		}
 	case *mcp.SubscriptionsListenRequest:
 		if method == "subscriptions/listen" && r.Params != nil {
 			return g.listen(ctx, r)
 		}
 	case *mcp.GetPromptRequest:
 		if method == "prompts/get" && r.Params != nil {
-			return nil, unknownPrompt(r.Params.Name)
+			return g.getPrompt(ctx, r, rec)
 		}
 	case *mcp.ReadResourceRequest:
 		if method == "resources/read" && r.Params != nil {
-			return nil, unknownResource(r.Params.URI)
+			return g.readResource(ctx, r, rec)
+		}
+	case *mcp.CompleteRequest:
+		if method == "completion/complete" && r.Params != nil {
+			return g.complete(ctx, r, rec)
 		}
 	}
 	switch method {
 	case "ping", "server/discover", "logging/setLevel",
-		"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed",
-		"prompts/list", "resources/list", "resources/templates/list":
+		"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed":
 		return g.inner(ctx, method, req)
 	}
 	return nil, methodNotFound(method)
@@ -130,8 +145,10 @@ func clamped(r *mcp.ServerRequest[*mcp.InitializeParams]) mcp.Request {
 	return &mcp.ServerRequest[*mcp.InitializeParams]{Session: r.Session, Params: &params, Extra: r.Extra}
 }
 
-// listen answers a subscription with what there is to subscribe to, which is nothing: tools
-// do not change while a server runs.
+// listen answers a subscription with what there is to subscribe to, which is nothing: tools,
+// prompts and resources do not change while a server runs. The URIs that it names are dropped
+// unread, since go-sdk would subscribe to them past this guard; resources/subscribe itself is
+// refused to everybody.
 func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest) (mcp.Result, error) {
 	params := *r.Params
 	if params.Notifications != nil {
@@ -140,44 +157,33 @@ func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest) (m
 	return g.inner(ctx, "subscriptions/listen", &mcp.SubscriptionsListenRequest{Session: r.Session, Params: &params, Extra: r.Extra})
 }
 
-// answering is what stands inside Options.Middleware: lists are answered from the table and
-// go-sdk is asked for the rest.
+// answering is what stands inside Options.Middleware: lists are answered from the table,
+// completions by their own funcs, and go-sdk is asked for the rest.
 func (s *Server) answering(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if res, ok, err := s.lists.answer(req); ok {
+			return res, err
+		}
 		switch r := req.(type) {
-		case *mcp.ListToolsRequest:
-			rec := recordOf(r.Extra)
-			if rec == nil {
-				return nil, internalError()
+		case *mcp.ReadResourceRequest:
+			ctx, req = s.readable(ctx, r)
+		case *mcp.CompleteRequest:
+			if res, ok, err := s.dispatchCompletion(ctx, r); ok {
+				if err != nil {
+					return nil, err
+				}
+				return res, nil
 			}
-			cursor := ""
-			if r.Params != nil {
-				cursor = r.Params.Cursor
-			}
-			return s.discovery.list(rec.principal, cursor)
-		case *mcp.ListPromptsRequest:
-			return &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}}, onePage(r.Params != nil && r.Params.Cursor != "")
-		case *mcp.ListResourcesRequest:
-			return &mcp.ListResourcesResult{Resources: []*mcp.Resource{}}, onePage(r.Params != nil && r.Params.Cursor != "")
-		case *mcp.ListResourceTemplatesRequest:
-			return &mcp.ListResourceTemplatesResult{ResourceTemplates: []*mcp.ResourceTemplate{}}, onePage(r.Params != nil && r.Params.Cursor != "")
 		}
 		return next(ctx, method, req)
 	}
 }
 
-// onePage refuses a cursor for a list that has no second page.
-func onePage(cursor bool) error {
-	if cursor {
-		return invalidParams("invalid cursor")
-	}
-	return nil
-}
-
 func (g guard) list(ctx context.Context, method string, req mcp.Request, rec *record) (mcp.Result, error) {
 	res, err := g.inner(ctx, method, req)
-	event := g.event(rec, audit.ToolList)
-	event.Visible, event.Total = len(g.discovery.visible(rec.principal).tools), len(g.table.Rules)
+	kind, visible, total := g.lists.counts(method, rec.principal)
+	event := g.event(rec, kind)
+	event.Visible, event.Total = visible, total
 	event.Status = audit.OK
 	if err != nil {
 		event.Status = audit.Invalid
@@ -319,7 +325,7 @@ func (s *Server) sending(next mcp.MethodHandler) mcp.MethodHandler {
 		case "notifications/tools/list_changed", "notifications/prompts/list_changed",
 			"notifications/resources/list_changed", "notifications/resources/updated":
 			// Told to every session, these would say that something changed which not every
-			// session may see. The tools of a server do not change while it runs.
+			// session may see. What a server serves does not change while it runs.
 			return nil, nil
 		}
 		rec, ok := ctx.Value(recordKey{}).(*record)

@@ -50,6 +50,15 @@ func forbidden(name string, d access.Decision) *mcp.CallToolResult {
 	return errorResult(fmt.Sprintf("403 Forbidden: tool %q %s", name, d.Missing()))
 }
 
+// codeForbidden is the JSON-RPC error of a prompt or a resource that may be talked about and
+// not used. It is of the range that JSON-RPC leaves to servers.
+const codeForbidden = -32003
+
+// forbiddenItem is forbidden for a prompt or a resource, which have no error results.
+func forbiddenItem(what item, d access.Decision) error {
+	return &jsonrpc.Error{Code: codeForbidden, Message: fmt.Sprintf("403 Forbidden: %s %q %s", what.kind, what.name, d.Missing())}
+}
+
 // errorResult is the answer of a call that failed, for the model to read.
 func errorResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}

@@ -19,8 +19,10 @@ type Server struct {
 	opts      Options
 	info      ServerInfo
 	table     access.Table
-	tools     map[string]*tool // by name, without those of an adopted server
-	discovery *discovery
+	tools     map[string]*tool   // by name, without those of an adopted server
+	prompts   map[string]*prompt // likewise
+	resources resources
+	lists     lists
 	sealer    sealer
 	log       *slog.Logger
 	mcp       *mcp.Server // behind the guard, and never handed out
@@ -50,7 +52,7 @@ func New(options Options, toolsets ...Toolset) (*Server, error) {
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
 		&mcp.ServerOptions{Capabilities: capabilities()})
-	s, err := assemble(opts, c, server, nil)
+	s, err := assemble(opts, c, server, adopted{})
 	if err != nil {
 		return nil, startError(err)
 	}
@@ -83,17 +85,21 @@ func (s *Server) checkRole(p access.Principal) error {
 	return fmt.Errorf("the principal's role is %q, which is not a role of %s: use one of them", p.Role, strings.Join(s.table.Hierarchy(), " < "))
 }
 
-// capabilities are the same for everybody and for every server.
+// capabilities are the same for everybody and for every server: what is declared only where
+// there is something would tell callers that see none of it that there is.
 func capabilities() *mcp.ServerCapabilities {
 	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
-	return &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Logging: &mcp.LoggingCapabilities{}}
+	c := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
+	c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{}, &mcp.PromptCapabilities{}, &mcp.ResourceCapabilities{}
+	c.Completions = &mcp.CompletionCapabilities{}
+	return c
 }
 
-// assemble puts the guard around server. adopted are the tools that server has already.
-func assemble(opts Options, c composed, server *mcp.Server, adopted map[string]*mcp.Tool) (*Server, error) {
+// assemble puts the guard around server. own is what server serves already.
+func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Server, error) {
 	s := &Server{
-		opts: opts, info: c.info, table: c.table, tools: c.tools, log: opts.Logger,
-		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}), adopted: adopted != nil,
+		opts: opts, info: c.info, table: c.table, tools: c.tools, prompts: c.prompts, resources: c.resources, log: opts.Logger,
+		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}), adopted: own.info != nil,
 		recording: make(chan struct{}, maxRecording),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
@@ -108,21 +114,30 @@ func assemble(opts Options, c composed, server *mcp.Server, adopted map[string]*
 				opts.AdminRole, strings.Join(roles, " < "), roles[len(roles)-1])
 		}
 	}
-	s.discovery = &discovery{
-		table: s.table, tools: map[string]*mcp.Tool{}, pageSize: opts.PageSize, all: opts.ListAll,
-		copies: len(opts.Middleware) > 0, views: map[string]*view{},
-	}
-	for name, t := range adopted {
-		s.discovery.tools[name] = t
-	}
+	s.lists = newLists(s.table, opts)
+	own.list(s)
 	for name, t := range s.tools {
-		s.discovery.tools[name] = t.public
+		s.lists.tools.items[name] = t.public
 		server.AddTool(t.registered(), s.dispatch(t))
+	}
+	for name, p := range s.prompts {
+		s.lists.prompts.items[name] = p.public
+		server.AddPrompt(&mcp.Prompt{Name: name}, s.dispatchPrompt(p))
+	}
+	for _, r := range c.served {
+		if r.exact {
+			s.lists.resources.items[r.URI] = &mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
+		} else {
+			s.lists.templates.items[r.URI] = &mcp.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
+		}
+	}
+	if len(c.served) > 0 {
+		server.AddResource(&mcp.Resource{URI: dispatchURI, Name: dispatchURI}, s.dispatchResource)
 	}
 	server.AddReceivingMiddleware(s.receiving)
 	server.AddSendingMiddleware(s.sending)
 	if len(c.permissions) > 0 {
-		s.log.Info("action= is recorded and not enforced: only permission-aware discovery enforces it", "tools", c.permissions)
+		s.log.Info("action= is recorded and not enforced: only permission-aware discovery enforces it", "names", c.permissions)
 	}
 	return s, nil
 }

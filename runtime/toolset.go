@@ -1,5 +1,5 @@
-// Package runtime serves generated toolsets over MCP: it shows each caller the tools the
-// compiled table allows and enforces the same table on every call.
+// Package runtime serves generated toolsets over MCP: it shows each caller the tools, prompts and
+// resources that the compiled table allows and enforces the same table on every call.
 package runtime
 
 import (
@@ -23,6 +23,8 @@ type Generated struct {
 	Table     access.Table
 	Receivers []any // the arguments of Toolset: none may be nil
 	Tools     []Tool
+	Prompts   []Prompt
+	Resources []Resource
 }
 
 // ServerInfo names the server to clients.
@@ -43,7 +45,7 @@ type Tool struct {
 // Call is one decided call on its way to a handler.
 type Call struct {
 	Arguments json.RawMessage      // the arguments object; {} where the client sent none
-	Request   *mcp.CallToolRequest // for handlers of go-sdk's own shape; carries no token
+	Request   *mcp.CallToolRequest // for tools of go-sdk's own shape; carries no token
 }
 
 // Toolset is what one package serves. Its rules cannot be edited at run time.

@@ -15,10 +15,11 @@ import (
 func newList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [packages]",
-		Short: "Print every tool: name, access, handler, place",
-		Long: `list prints a row a tool, and the handlers that are deliberately not served. It reads the
-source, not the generated files, and writes nothing. A tool whose arguments generated code
-cannot decode, so that the schema validator does it at every call, says why at the end of its row.`,
+		Short: "Print every tool, prompt and resource: name, access, handler, place",
+		Long: `list prints a row for each tool, prompt, resource and completion, and the handlers that
+are deliberately not served. It reads the source, not the generated files, and writes nothing.
+What generated code cannot decode, so that the schema validator does it at every call, says
+why at the end of its row.`,
 		Example: `  mcpgen list ./...`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
@@ -30,12 +31,19 @@ cannot decode, so that the schema validator does it at every call, says why at t
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range result.Services {
-				for _, t := range s.Tools {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", t.Name, rule(t.Access), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
+				for _, t := range s.Served() {
+					name := t.ID
+					if t.Kind != "tool" {
+						name = "(" + t.Kind + ") " + name
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", name, rule(t.Access), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
 					if t.Input.Uncoded != "" {
 						fmt.Fprintf(w, "\tdecoded by the schema validator: %s", t.Input.Uncoded)
 					}
 					fmt.Fprintln(w)
+				}
+				for _, c := range s.Completions {
+					fmt.Fprintf(w, "(completion) %s %s\t\t%s\t%s:%d\n", c.Ref, c.Argument, c.Handler, relative(c.Handler.Pos.File), c.Handler.Pos.Line)
 				}
 				for _, i := range s.Ignored {
 					fmt.Fprintf(w, "(ignored)\t%s\t%s\t%s:%d\n", cmp.Or(i.Reason, "no reason"), i.Handler, relative(i.Pos.File), i.Pos.Line)

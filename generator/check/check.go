@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
 // Services returns every finding about the services of one run, sorted. Packages whose
@@ -21,33 +22,34 @@ func Services(services []model.Service) diag.List {
 	var list diag.List
 	for _, s := range services {
 		names(s, &list)
-		for _, t := range s.Tools {
-			tool(t, &list)
+		for _, t := range s.Served() {
+			served(t, &list)
 		}
 		label(s, &list)
 	}
 	for _, server := range servers(services) {
 		duplicates(server, &list)
+		overlaps(server, &list)
 		hierarchies(server, &list)
 	}
 	list.Sort()
 	return list
 }
 
-// tool judges one effective access rule and its hints.
-func tool(t model.Tool, list *diag.List) {
+// served judges one effective access rule and its hints.
+func served(t model.Served, list *diag.List) {
 	a := t.Access
 	takesPart := a.Action != "" && a.Action != "none"
 	switch {
 	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" || a.Object != ""):
-		list.Add(diag.Contradiction, t.Pos, "write who may call it on the tool, as in authenticated, or leave the rest out",
-			"tool %s is public by //mcp:default, which stands alone, and has another rule", t.Name)
+		list.Add(diag.Contradiction, t.Pos, "write who may call it on the "+t.Kind+", as in authenticated, or leave the rest out",
+			"%s %s is public by //mcp:default, which stands alone, and has another rule", t.Kind, t.ID)
 	case a.Object != "" && a.Action == "":
-		list.Add(diag.NoVerb, t.Pos, "write action=, as in action="+verb(t)+", or action=none",
-			"tool %s has object=%s, and the name %s begins with no CRUD verb", t.Name, a.Object, t.Handler.Name)
+		list.Add(diag.NoVerb, t.Pos, "write action=, as in action="+verb(t.Tool)+", or action=none",
+			"%s %s has object=%s, and the name %s begins with no CRUD verb", t.Kind, t.ID, a.Object, t.Handler.Name)
 	case !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 && !takesPart:
 		list.Add(diag.NoAccessRule, t.Pos, "write minrole=, authenticated, scopes= or public, or a //mcp:default",
-			"tool %s has no access rule", t.Name)
+			"%s %s has no access rule", t.Kind, t.ID)
 	}
 	if isTrue(t.Hints.ReadOnly) && isTrue(t.Hints.Destructive) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints", "tool %s is readonly and destructive", t.Name)
@@ -64,16 +66,17 @@ func verb(t model.Tool) string {
 
 // label reports a missing app=: a permission string with a guessed label would be another permission.
 func label(s model.Service, list *diag.List) {
-	i := slices.IndexFunc(s.Tools, func(t model.Tool) bool { return t.Access.Permission != "" })
+	all := s.Served()
+	i := slices.IndexFunc(all, func(t model.Served) bool { return t.Access.Permission != "" })
 	if i < 0 || s.Server.App != "" {
 		return
 	}
 	place := s.Server.Pos
 	if place.File == "" {
-		place = s.Tools[i].Pos
+		place = all[i].Pos
 	}
 	list.Add(diag.MissingKey, place, "write app=, the label of the package's permissions in the host, on //mcp:server of the package doc",
-		"package %s has no app=, and tool %s has a permission", s.Name, s.Tools[i].Name)
+		"package %s has no app=, and %s %s has a permission", s.Name, all[i].Kind, all[i].ID)
 }
 
 // refused are the predeclared names that generated code relies on.
@@ -90,8 +93,8 @@ var refused = func() map[string]bool {
 
 // names reports declarations that generated ones would collide with or mistake for others.
 func names(s model.Service, list *diag.List) {
-	constants := map[string]model.Tool{}
-	for _, t := range s.Tools {
+	constants := map[string]model.Served{}
+	for _, t := range s.Served() {
 		constants[t.Const] = t
 	}
 	for i, name := range s.Scope {
@@ -107,7 +110,7 @@ func names(s model.Service, list *diag.List) {
 			list.Add(diag.NameTaken, place, "rename the declaration", "mcpgen declares Toolset in package %s", s.Name)
 		case taken:
 			list.Add(diag.NameTaken, place, "rename the declaration or the handler",
-				"mcpgen declares %s for the tool %s", name, t.Name)
+				"mcpgen declares %s for the %s %s", name, t.Kind, t.ID)
 		}
 	}
 }
@@ -133,27 +136,79 @@ func servers(services []model.Service) [][]model.Service {
 	return groups
 }
 
-func duplicates(server []model.Service, list *diag.List) {
-	type owner struct {
-		model.Tool
-		pkg string
+// owner is something served and the package that serves it.
+type owner struct {
+	model.Served
+	pkg string
+}
+
+// where is a place as a message in another package names it.
+func (o owner) where(pkg string) string {
+	if o.pkg != pkg {
+		return "of " + o.pkg + " at " + short(o.Pos)
 	}
-	first := map[string]owner{}
+	return "at " + short(o.Pos)
+}
+
+func duplicates(server []model.Service, list *diag.List) {
+	first := map[[2]string]owner{}
 	for _, s := range server {
-		for _, t := range s.Tools {
-			other, taken := first[t.Name]
+		for _, t := range s.Served() {
+			key := [2]string{t.Kind, t.ID}
+			other, taken := first[key]
 			if !taken {
-				first[t.Name] = owner{t, s.Package}
+				first[key] = owner{t, s.Package}
 				continue
 			}
-			where := "at " + short(other.Pos)
-			if other.pkg != s.Package {
-				where = "of " + other.pkg + " " + where
+			what, fix := "the "+t.Kind+" name", "give one of them a name=, or their packages different prefixes"
+			if t.Kind == "resource" {
+				what, fix = "the URI", "give one of them another uri="
 			}
-			list.Add(diag.DuplicateTool, t.Pos, "give one of them a name=, or their packages different prefixes",
-				"the tool name %s is also that of %s %s", t.Name, other.Handler, where)
+			list.Add(diag.DuplicateTool, t.Pos, fix, "%s %s is also that of %s %s", what, t.ID, other.Handler, other.where(s.Package))
 		}
 	}
+}
+
+// overlaps reports resources that one URI may mean and that have different rules: go-sdk, and
+// whoever reads the table, would have to try them in the same order.
+func overlaps(server []model.Service, list *diag.List) {
+	type candidate struct {
+		owner
+		template uritemplate.Template
+	}
+	var before []candidate
+	for _, s := range server {
+		for _, r := range s.Resources {
+			template, err := uritemplate.Parse(r.URI)
+			if err != nil {
+				continue // reported where it stands
+			}
+			kinds := map[string]uritemplate.Kind{}
+			for _, v := range r.Variables {
+				switch v.Type {
+				case "integer":
+					kinds[v.Name] = uritemplate.Integer
+				case "boolean":
+					kinds[v.Name] = uritemplate.Boolean
+				}
+			}
+			c := candidate{owner{model.Served{Tool: r.Tool, Kind: "resource", ID: r.URI}, s.Package}, template.Typed(kinds)}
+			for _, other := range before {
+				if other.ID != c.ID && !sameRule(other.Tool, c.Tool) && uritemplate.Overlap(other.template, c.template) {
+					list.Add(diag.Overlap, c.Pos, "give them equal rules, or URIs that have none in common",
+						"one URI may be both %s and %s, %s, whose access differs", c.ID, other.ID, other.where(s.Package))
+				}
+			}
+			before = append(before, c)
+		}
+	}
+}
+
+// sameRule reports whether two effective rules ask for the same and refuse in the same way.
+func sameRule(a, b model.Tool) bool {
+	x, y := a.Access, b.Access
+	return x.Public == y.Public && x.Authenticated == y.Authenticated && x.MinRole == y.MinRole &&
+		slices.Equal(x.Scopes, y.Scopes) && x.Permission == y.Permission && x.Constrained == y.Constrained && a.Denial == b.Denial
 }
 
 // hierarchies compares every declared hierarchy of a server with the first. Packages whose

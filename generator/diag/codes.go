@@ -44,6 +44,10 @@ const (
 	OutOfRange         Code = "MCP033"
 	HookedType         Code = "MCP034"
 	BadSchemaFile      Code = "MCP035"
+	BadURI             Code = "MCP036"
+	Unbound            Code = "MCP037"
+	Overlap            Code = "MCP038"
+	UnknownReference   Code = "MCP039"
 )
 
 // Explanation is what there is to know about one code.

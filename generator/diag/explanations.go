@@ -264,7 +264,7 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 	{
 		Code:  MissingKey,
 		Title: "required key is missing",
-		Cause: "The directive says too little without this key: //mcp:ignore needs a reason=, //mcp:param a name, and a package whose tools take part in the host's permissions needs app= on //mcp:server.",
+		Cause: "The directive says too little without this key: //mcp:ignore needs a reason=, //mcp:param a name, //mcp:resource a uri=, //mcp:complete a ref= and an argument=, and a package whose tools take part in the host's permissions needs app= on //mcp:server.",
 		Example: `//mcp:ignore
 func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",
@@ -301,5 +301,40 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 //mcp:schema input=query.json
 func Find(ctx context.Context, in Query) (Device, error)`,
 		Cure: "Mend the file at the place that is named, or the name on the directive. Paths are relative to the package's directory.",
+	},
+	{
+		Code:  BadURI,
+		Title: "no URI and no URI template",
+		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. {name} stands for text without slashes, {+name} for text with them; other operators are not built. Between two variables stands literal text, and each stands once.",
+		Example: `//mcp:resource uri=people/{id} minrole=Viewer
+func Person(ctx context.Context, id int) (string, error)`,
+		Cure: "Write the scheme and the variables: uri=team://people/{id}.",
+	},
+	{
+		Code:  Unbound,
+		Title: "variable without parameter, or parameter without variable",
+		Cause: "The variables of a resource's URI are the handler's parameters, by the names that parameters have as properties: userID is {user_id}. Each has the other.",
+		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer
+func Person(ctx context.Context, name string) (string, error)`,
+		Cure: "Give both the same name.",
+	},
+	{
+		Code:  Overlap,
+		Title: "one URI, two rules",
+		Cause: "A URI may be both resources', and their access differs: which of them decides would hang on the order in which they are tried. Resources that overlap have equal rules and an equal denial=.",
+		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer
+func Person(ctx context.Context, id string) (string, error)
+
+//mcp:resource uri=team://people/salaries minrole=Admin
+func Salaries(ctx context.Context) (string, error)`,
+		Cure: "Change one URI so that they have none in common, as in team://salaries, or give both the same rule. Integers and booleans have fewer URIs than strings.",
+	},
+	{
+		Code:  UnknownReference,
+		Title: "//mcp:complete refers to nothing",
+		Cause: "ref= is the name of a prompt of this package, or the uri= of a resource as it is written there, and argument= one of its arguments or variables.",
+		Example: `//mcp:complete ref=welcom argument=name
+func CompleteName(ctx context.Context, begun string) ([]string, error)`,
+		Cure: "Correct the name; the fix suggests the nearest.",
 	},
 }

@@ -148,7 +148,6 @@ func TestRefusals(t *testing.T) {
 		`//mcp:limit timeout=999us`:             diag.OutOfRange,
 		`//mcp:limit rate=10/s`:                 diag.NotBuilt,
 		`//mcp:worker`:                          diag.NotBuilt,
-		`//mcp:complete ref=x argument=y`:       diag.NotBuilt,
 		`//mcp:Roles`:                           "",
 		`//mcp:roles highest`:                   diag.BadHierarchy,
 		`//mcp:roles A <`:                       diag.BadHierarchy,
@@ -250,7 +249,7 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 			t.Errorf("synopsis %s", s.Synopsis())
 		}
 	}
-	for _, name := range []string{"prompt", "nothing", ""} {
+	for _, name := range []string{"worker", "nothing", ""} {
 		if _, ok := Explain(name); ok {
 			t.Errorf("%q is no directive of this version", name)
 		}
@@ -258,9 +257,9 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 }
 
 func TestExplainText(t *testing.T) {
-	const want = `//mcp:limit bounds one call of the tool.
+	const want = `//mcp:limit bounds one call of the handler.
 
-Stands on a func or method or an interface method, beside //mcp:tool.
+Stands on a func or method or an interface method, beside //mcp:tool, //mcp:prompt or //mcp:resource.
 
     timeout=DURATION  the time after which the call ends, from 1ms to 24h; 30s where nothing is written
 

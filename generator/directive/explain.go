@@ -38,7 +38,7 @@ func (s Spec) Where() string {
 		where = where[:i] + " or " + where[i+2:]
 	}
 	if s.Below {
-		where += ", beside //mcp:tool"
+		where += ", beside //mcp:tool, //mcp:prompt or //mcp:resource"
 	}
 	return where
 }

@@ -172,7 +172,17 @@ func (l *lexer) required() {
 		return
 	}
 	end := int(l.d.End - l.d.Pos)
+	need := func(key, message string) {
+		if !l.d.Has(key) {
+			l.problem(diag.MissingKey, 0, end, "write "+key+"=, as in "+l.d.Spec.Example, message)
+		}
+	}
 	switch l.d.Name {
+	case "resource":
+		need("uri", "//mcp:resource has no uri=")
+	case "complete":
+		need("ref", "//mcp:complete does not say what it completes")
+		need("argument", "//mcp:complete does not say which argument it completes")
 	case "param":
 		if l.d.Subject.Text == "" {
 			l.problem(diag.MissingKey, 0, end, "write the parameter's name first, as in "+l.d.Spec.Example, "//mcp:param names no parameter")

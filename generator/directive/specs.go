@@ -68,7 +68,7 @@ type Spec struct {
 	Form    Form
 	Keys    []Key
 	Repeat  bool // may stand several times on one declaration
-	Below   bool // stands beside //mcp:tool only
+	Below   bool // stands beside //mcp:tool, //mcp:prompt or //mcp:resource only
 	Later   bool // in the design, not in this version
 	Example string
 }
@@ -102,16 +102,28 @@ var access = []Key{
 	{Name: "object", Kind: Label, Says: "the object of the host's permission"},
 }
 
+// named and refusing are what tools, prompts and resources say besides their access rule.
+var (
+	named = []Key{
+		{Name: "name", Kind: Text, Says: "the name that clients use; snake_case of the Go name where nothing is written"},
+		{Name: "title", Kind: Text, Says: "the name that people read"},
+	}
+	refusing = []Key{
+		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid"}, Refused: []string{"challenge"}, Says: "how a refused call looks; the server's choice where nothing is written"},
+		{Name: "constrained", Kind: Flag, Says: "the handler honours object constraints"},
+	}
+)
+
 var specs = []Spec{
 	{
-		Name: "server", Says: "names the server and sets what all tools of the package share",
+		Name: "server", Says: "names the server and sets what everything of the package shares",
 		Places: []Place{PackageDoc},
 		Keys: []Key{
 			{Name: "name", Kind: Text, Says: "the server's name; the package name where nothing is written"},
 			{Name: "title", Kind: Text, Says: "the name that people read"},
 			{Name: "version", Kind: Text, Says: "the server's version"},
 			{Name: "app", Kind: Label, Says: "the app label of permission strings"},
-			{Name: "prefix", Kind: Text, Says: "stands before every tool name of the package"},
+			{Name: "prefix", Kind: Text, Says: "stands before the name of every tool and prompt of the package"},
 		},
 		Example: `//mcp:server name=inventory version=1.4.0 app=dcim`,
 	},
@@ -121,26 +133,45 @@ var specs = []Spec{
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
 	},
 	{
-		Name: "default", Says: "is the access rule of tools that write none, for the package or the methods of a type: authenticated, minrole= or scopes= on a tool replace it and do not add to it; action= and object= are inherited one by one; public inherits nothing",
+		Name: "default", Says: "is the access rule of tools, prompts and resources that write none, for the package or the methods of a type: authenticated, minrole= or scopes= on one of them replace it and do not add to it; action= and object= are inherited one by one; public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc}, Keys: access,
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{
 		Name: "tool", Says: "serves the handler as a tool",
 		Places: []Place{Func, InterfaceMethod},
-		Keys: slices.Concat([]Key{
-			{Name: "name", Kind: Text, Says: "the tool's name; snake_case of the Go name where nothing is written"},
-			{Name: "title", Kind: Text, Says: "the name that people read"},
-		}, access, []Key{
+		Keys: slices.Concat(named, access, []Key{
 			{Name: "readonly", Kind: Hint, Says: "hint: changes nothing"},
 			{Name: "destructive", Kind: Hint, Says: "hint: may destroy what was there"},
 			{Name: "idempotent", Kind: Hint, Says: "hint: a second call with the same arguments changes nothing more"},
 			{Name: "openworld", Kind: Hint, Says: "hint: reaches beyond the service"},
-			{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid"}, Refused: []string{"challenge"}, Says: "how a refused call looks; the server's choice where nothing is written"},
-			{Name: "constrained", Kind: Flag, Says: "the handler honours object constraints"},
+		}, refusing, []Key{
 			{Name: "catalog", Later: true},
 		}),
 		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
+	},
+	{
+		Name: "prompt", Says: "serves the handler as a prompt; its arguments are strings",
+		Places: []Place{Func, InterfaceMethod}, Keys: slices.Concat(named, access, refusing),
+		Example: `//mcp:prompt minrole=Viewer title="Write a welcome"`,
+	},
+	{
+		Name: "resource", Says: "serves the handler as a resource, or as a family of them where the URI has {variables}, which are parameters of the handler",
+		Places: []Place{Func, InterfaceMethod},
+		Keys: slices.Concat([]Key{
+			{Name: "uri", Kind: Text, Must: true, Says: "the URI, or an RFC 6570 template of {name} and {+name}, the latter with slashes"},
+			{Name: "mimetype", Kind: Text, Says: "the media type of the content, as in text/markdown"},
+		}, named, access, refusing),
+		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer mimetype=application/json`,
+	},
+	{
+		Name: "complete", Says: "completes an argument of a prompt or a variable of a resource, for whoever may use that; the values of enums are completed without it",
+		Places: []Place{Func, InterfaceMethod},
+		Keys: []Key{
+			{Name: "ref", Kind: Text, Must: true, Says: "the prompt's name, or the resource's uri= as it is written there"},
+			{Name: "argument", Kind: Text, Must: true, Says: "the argument or the variable"},
+		},
+		Example: `//mcp:complete ref=welcome argument=name`,
 	},
 	{
 		Name: "param", Says: "describes and limits one plain parameter, with the keys of the jsonschema tag",
@@ -167,7 +198,7 @@ var specs = []Spec{
 		Example: `//mcp:param limit minimum=1 maximum=65536 default=4096`,
 	},
 	{
-		Name: "limit", Says: "bounds one call of the tool",
+		Name: "limit", Says: "bounds one call of the handler",
 		Places: []Place{Func, InterfaceMethod}, Below: true,
 		Keys: []Key{
 			{Name: "timeout", Kind: Duration, Says: "the time after which the call ends, from 1ms to 24h; 30s where nothing is written"},
@@ -197,9 +228,6 @@ var specs = []Spec{
 		},
 		Example: `//mcp:ignore reason="called by the scheduler only"`,
 	},
-	{Name: "prompt", Later: true},
-	{Name: "resource", Later: true},
-	{Name: "complete", Later: true},
 	{Name: "allow", Later: true},
 	{Name: "worker", Later: true},
 }

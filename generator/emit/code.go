@@ -25,18 +25,22 @@ func (p *plan) code() ([]byte, error) {
 	return f.source()
 }
 
-// writeTools writes the constants of the tools' names.
+// writeTools writes the constants of the names of tools and prompts and of the URIs of resources.
 func (p *plan) writeTools(f file) {
-	if len(p.Tools) == 0 {
-		return
+	constants := func(comment string, defs []jen.Code) {
+		if len(defs) > 0 {
+			f.Comment(comment)
+			f.Const().Defs(defs...)
+			f.Line()
+		}
 	}
-	var defs []jen.Code
-	for _, tool := range p.Tools {
-		defs = append(defs, jen.Id(tool.Const).Op("=").Lit(tool.Name))
+	defs := map[string][]jen.Code{}
+	for _, served := range p.Served() {
+		defs[served.Kind] = append(defs[served.Kind], jen.Id(served.Const).Op("=").Lit(served.ID))
 	}
-	f.Comment("The tools of this package.")
-	f.Const().Defs(defs...)
-	f.Line()
+	constants("The tools of this package.", defs["tool"])
+	constants("The prompts of this package.", defs["prompt"])
+	constants("The resources of this package, templates included.", defs["resource"])
 }
 
 // writeToolset writes the one function that a service author calls.
@@ -65,9 +69,12 @@ func (p *plan) writeToolset(f file) {
 	for _, tool := range p.Tools {
 		tools = append(tools, p.tool(tool))
 	}
-	generated = append(generated, row("Tools", jen.Index().Qual(runtimePath, "Tool").Add(rows(tools...))))
+	if len(tools) > 0 || len(p.Prompts)+len(p.Resources) == 0 {
+		generated = append(generated, row("Tools", jen.Index().Qual(runtimePath, "Tool").Add(rows(tools...))))
+	}
+	generated = append(generated, p.offers()...)
 
-	f.Comment(fmt.Sprintf("Toolset is what package %s serves%s.", p.Name, answering(answers)))
+	f.Comment(fmt.Sprintf("Toolset is what package %s serves%s.", p.Name, whoAnswers(answers)))
 	f.Func().Id("Toolset").Params(params...).Qual(runtimePath, "Toolset").Block(
 		jen.Return(jen.Qual(runtimePath, "NewToolset").Call(
 			jen.Qual(runtimePath, "Generated").Add(rows(generated...)),
@@ -76,8 +83,8 @@ func (p *plan) writeToolset(f file) {
 	f.Line()
 }
 
-// answering says in Toolset's comment who answers the calls.
-func answering(params []string) string {
+// whoAnswers says in Toolset's comment who answers the calls.
+func whoAnswers(params []string) string {
 	switch n := len(params); n {
 	case 0:
 		return ""
@@ -141,27 +148,37 @@ func annotations(h model.Hints) *jen.Statement {
 
 // closure decodes, calls and returns.
 func (p *plan) closure(tool model.Tool) *jen.Statement {
+	return p.answering(tool, "Result", result(tool))
+}
+
+// answering is a closure that decodes, calls and hands what the handler returns to a func of
+// the runtime, which makes an answer of it.
+func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	fails := jen.If(jen.Id(p.err).Op("!=").Nil()).Block(
-		jen.Return(jen.Qual(runtimePath, "Result").Values(), jen.Id(p.err)),
+		jen.Return(jen.Qual(runtimePath, answer).Values(), jen.Id(p.err)),
 	)
 	arguments := jen.Id(p.call).Dot("Arguments")
 	var body []jen.Code
 	if tool.Input.Kind == model.NoInput {
 		body = append(body, jen.If(jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), jen.Id(p.err).Op("!=").Nil()).Block(
-			jen.Return(jen.Qual(runtimePath, "Result").Values(), jen.Id(p.err)),
+			jen.Return(jen.Qual(runtimePath, answer).Values(), jen.Id(p.err)),
 		))
 	} else {
 		decoded := p.decoders.call(tool, arguments)
 		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(decoded), fails)
 	}
-	answer := jen.Id(tool.Handler.Name)
-	if tool.Handler.Recv != "" {
-		answer = jen.Id(p.params[tool.Handler.Recv]).Dot(tool.Handler.Name)
-	}
-	body = append(body, jen.Return(jen.Qual(runtimePath, result(tool)).Call(answer.Call(p.arguments(tool)...))))
+	body = append(body, jen.Return(jen.Qual(runtimePath, makes).Call(p.handler(tool.Handler).Call(p.arguments(tool)...))))
 	return jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(runtimePath, "Call"),
-	).Params(jen.Qual(runtimePath, "Result"), jen.Error()).Block(body...)
+	).Params(jen.Qual(runtimePath, answer), jen.Error()).Block(body...)
+}
+
+// handler is the func or method that answers.
+func (p *plan) handler(h model.Handler) *jen.Statement {
+	if h.Recv != "" {
+		return jen.Id(p.params[h.Recv]).Dot(h.Name)
+	}
+	return jen.Id(h.Name)
 }
 
 // arguments are what a handler is called with.

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -14,25 +15,53 @@ func (p *plan) docs(present []byte) ([]byte, error) {
 	if title == "" {
 		title = p.Server.Name
 	}
-	fmt.Fprintf(&b, "## Tools of %s\n\n", prose(title))
-	fmt.Fprintf(&b, "What package `%s` serves, and to whom.\n\n", p.Package)
-	p.writeMatrix(&b)
-	for _, tool := range p.Tools {
-		writeTool(&b, tool)
+	if len(p.Tools) > 0 || len(p.Prompts)+len(p.Resources) == 0 {
+		p.writeHead(&b, "Tools", title)
+		p.writeMatrix(&b, "tool")
+		for _, tool := range p.Tools {
+			writeTool(&b, tool)
+		}
+	}
+	if len(p.Prompts) > 0 {
+		p.writeHead(&b, "Prompts", title)
+		p.writeMatrix(&b, "prompt")
+		for _, prompt := range p.Prompts {
+			writePrompt(&b, prompt)
+		}
+	}
+	if len(p.Resources) > 0 {
+		p.writeHead(&b, "Resources", title)
+		p.writeMatrix(&b, "resource")
+		for _, r := range p.Resources {
+			writeResource(&b, r)
+		}
 	}
 	return merge(present, b.String())
 }
 
-func (p *plan) writeMatrix(b *strings.Builder) {
-	if len(p.Tools) == 0 {
+// writeHead writes the heading of one kind; the first one says what the document is.
+func (p *plan) writeHead(b *strings.Builder, kind, title string) {
+	first := b.Len() == 0
+	if !first {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(b, "## %s of %s\n\n", kind, prose(title))
+	if first {
+		fmt.Fprintf(b, "What package `%s` serves, and to whom.\n\n", p.Package)
+	}
+}
+
+func (p *plan) writeMatrix(b *strings.Builder, kind string) {
+	m := matrixOf(p.Service)
+	m.rows = slices.DeleteFunc(m.rows, func(r matrixRow) bool { return r.kind != kind })
+	if len(m.rows) == 0 {
 		return
 	}
-	m := matrixOf(p.Service)
 	also := false
 	for _, row := range m.rows {
 		also = also || len(row.also) > 0
 	}
-	head, rule := "| tool |", "|---|"
+	head, rule := "| "+kind+" |", "|---|"
 	for _, caller := range m.callers {
 		head += " " + cell(caller) + " |"
 		rule += ":-:|"
@@ -59,14 +88,7 @@ func (p *plan) writeMatrix(b *strings.Builder) {
 }
 
 func writeTool(b *strings.Builder, tool model.Tool) {
-	fmt.Fprintf(b, "\n### `%s`\n", tool.Name)
-	if tool.Title != "" {
-		fmt.Fprintf(b, "\n**%s**\n", prose(tool.Title))
-	}
-	if tool.Description != "" {
-		fmt.Fprintf(b, "\n%s\n", prose(tool.Description))
-	}
-	fmt.Fprintf(b, "\n- Access: %s\n", accessWords(tool))
+	writeServed(b, tool.Name, tool)
 	if words := hintWords(tool.Hints); words != "" {
 		fmt.Fprintf(b, "- Hints: %s.\n", words)
 	}
@@ -78,6 +100,50 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 		writeArguments(b, tool.Input.Schema)
 	}
 	fmt.Fprintf(b, "\n%s\n", resultWords(tool.Output))
+}
+
+func writePrompt(b *strings.Builder, p model.Prompt) {
+	writeServed(b, p.Name, p.Tool)
+	fmt.Fprintf(b, "- Time: at most %s.\n", p.Limits.Timeout)
+	writeArguments(b, p.Input.Schema)
+	writeCompletions(b, p.Arguments)
+}
+
+func writeResource(b *strings.Builder, r model.Resource) {
+	writeServed(b, r.URI, r.Tool)
+	if r.MIMEType != "" {
+		fmt.Fprintf(b, "- Content: %s.\n", code(r.MIMEType))
+	}
+	fmt.Fprintf(b, "- Time: at most %s.\n", r.Limits.Timeout)
+	if len(r.Variables) > 0 {
+		writeArguments(b, r.Input.Schema)
+	}
+	writeCompletions(b, r.Variables)
+}
+
+// writeCompletions says which arguments are completed by a func of the author's.
+func writeCompletions(b *strings.Builder, arguments []model.Argument) {
+	var names []string
+	for _, a := range arguments {
+		if a.Complete != nil {
+			names = append(names, code(a.Name))
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(b, "\nCompleted as they are written: %s.\n", sentenceList(names))
+	}
+}
+
+// writeServed writes what tools, prompts and resources have in common.
+func writeServed(b *strings.Builder, name string, tool model.Tool) {
+	fmt.Fprintf(b, "\n### `%s`\n", name)
+	if tool.Title != "" {
+		fmt.Fprintf(b, "\n**%s**\n", prose(tool.Title))
+	}
+	if tool.Description != "" {
+		fmt.Fprintf(b, "\n%s\n", prose(tool.Description))
+	}
+	fmt.Fprintf(b, "\n- Access: %s\n", accessWords(tool))
 }
 
 // accessWords says who may call a tool.

@@ -16,14 +16,14 @@ const manifestVersion = 1
 // diff and for other tools. It holds no position and no version of the tool, so that it changes only when
 // authority or contract does. Lists that other parts of a service fill are always present.
 type manifest struct {
-	Manifest  int               `json:"manifest"`
-	Package   string            `json:"package"`
-	Server    manifestServer    `json:"server"`
-	Roles     []string          `json:"roles"` // lowest first; empty fits any hierarchy
-	Tools     []manifestTool    `json:"tools"` // by name
-	Prompts   []string          `json:"prompts"`
-	Resources []string          `json:"resources"`
-	Ignored   []manifestIgnored `json:"ignored"` // by handler
+	Manifest  int                `json:"manifest"`
+	Package   string             `json:"package"`
+	Server    manifestServer     `json:"server"`
+	Roles     []string           `json:"roles"`     // lowest first; empty fits any hierarchy
+	Tools     []manifestTool     `json:"tools"`     // by name
+	Prompts   []manifestPrompt   `json:"prompts"`   // by name
+	Resources []manifestResource `json:"resources"` // by URI
+	Ignored   []manifestIgnored  `json:"ignored"`   // by handler
 }
 
 type manifestServer struct {
@@ -44,6 +44,37 @@ type manifestTool struct {
 	Catalogs    []string       `json:"catalogs"`
 	Input       any            `json:"input"`  // a JSON Schema
 	Output      any            `json:"output"` // null where the tool promises none
+}
+
+type manifestPrompt struct {
+	Name        string             `json:"name"`
+	Handler     string             `json:"handler"`
+	Description string             `json:"description"`
+	Access      manifestAccess     `json:"access"`
+	Denial      string             `json:"denial"`
+	Limits      manifestLimits     `json:"limits"`
+	Arguments   []manifestArgument `json:"arguments"`
+}
+
+type manifestResource struct {
+	URI         string             `json:"uri"` // or URI template
+	Name        string             `json:"name"`
+	Handler     string             `json:"handler"`
+	Description string             `json:"description"`
+	MIMEType    string             `json:"mimeType"`
+	Access      manifestAccess     `json:"access"`
+	Denial      string             `json:"denial"`
+	Limits      manifestLimits     `json:"limits"`
+	Variables   []manifestArgument `json:"variables"` // in the order of the URI
+}
+
+type manifestArgument struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Type        string   `json:"type"`
+	Required    bool     `json:"required"`
+	Values      []string `json:"values,omitempty"`
+	Complete    string   `json:"complete,omitempty"` // the handler of //mcp:complete
 }
 
 type manifestAccess struct {
@@ -82,8 +113,8 @@ func (p *plan) manifest() ([]byte, error) {
 		Server:    manifestServer{Name: p.Server.Name, Version: p.Server.Version, App: p.Server.App},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
-		Prompts:   []string{},
-		Resources: []string{},
+		Prompts:   []manifestPrompt{},
+		Resources: []manifestResource{},
 		Ignored:   []manifestIgnored{},
 	}
 	if p.Roles.Own {
@@ -91,6 +122,20 @@ func (p *plan) manifest() ([]byte, error) {
 	}
 	for _, tool := range p.Tools {
 		m.Tools = append(m.Tools, manifestOf(tool))
+	}
+	for _, prompt := range p.Prompts {
+		m.Prompts = append(m.Prompts, manifestPrompt{
+			Name: prompt.Name, Handler: prompt.Handler.String(), Description: prompt.Description,
+			Access: accessOf(prompt.Access), Denial: prompt.Denial,
+			Limits: manifestLimits{Timeout: prompt.Limits.Timeout.String()}, Arguments: argumentsOf(prompt.Arguments),
+		})
+	}
+	for _, r := range p.Resources {
+		m.Resources = append(m.Resources, manifestResource{
+			URI: r.URI, Name: r.Name, Handler: r.Handler.String(), Description: r.Description, MIMEType: r.MIMEType,
+			Access: accessOf(r.Access), Denial: r.Denial,
+			Limits: manifestLimits{Timeout: r.Limits.Timeout.String()}, Variables: argumentsOf(r.Variables),
+		})
 	}
 	for _, i := range p.Ignored {
 		m.Ignored = append(m.Ignored, manifestIgnored{Handler: i.Handler, Reason: i.Reason})
@@ -106,21 +151,17 @@ func (p *plan) manifest() ([]byte, error) {
 }
 
 func manifestOf(tool model.Tool) manifestTool {
-	a := tool.Access
 	m := manifestTool{
 		Name:        tool.Name,
 		Handler:     tool.Handler.String(),
 		Params:      []string{},
 		Description: tool.Description,
-		Access: manifestAccess{
-			Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Permission,
-			Scopes: listed(a.Scopes), Allow: []string{}, Constrained: a.Constrained,
-		},
-		Denial:   tool.Denial,
-		Hints:    manifestHints(tool.Hints),
-		Limits:   manifestLimits{Timeout: tool.Limits.Timeout.String()},
-		Catalogs: []string{},
-		Input:    tool.Input.Schema,
+		Access:      accessOf(tool.Access),
+		Denial:      tool.Denial,
+		Hints:       manifestHints(tool.Hints),
+		Limits:      manifestLimits{Timeout: tool.Limits.Timeout.String()},
+		Catalogs:    []string{},
+		Input:       tool.Input.Schema,
 	}
 	for _, param := range tool.Input.Params {
 		m.Params = append(m.Params, param.Name)
@@ -138,6 +179,25 @@ func manifestOf(tool model.Tool) manifestTool {
 		m.Output = tool.Output.Schema
 	}
 	return m
+}
+
+func accessOf(a model.Access) manifestAccess {
+	return manifestAccess{
+		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Permission,
+		Scopes: listed(a.Scopes), Allow: []string{}, Constrained: a.Constrained,
+	}
+}
+
+func argumentsOf(arguments []model.Argument) []manifestArgument {
+	list := []manifestArgument{}
+	for _, a := range arguments {
+		m := manifestArgument{Name: a.Name, Description: a.Description, Type: a.Type, Required: a.Required, Values: a.Values}
+		if a.Complete != nil {
+			m.Complete = a.Complete.String()
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 // listed is a list that JSON writes as [] where it is empty.

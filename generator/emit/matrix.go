@@ -12,14 +12,15 @@ import (
 // withPermissionAware says of a permission what a server has to switch on for it to count.
 const withPermissionAware = "enforced only with PermissionAware"
 
-// matrix is the table of tools and callers, drawn in MCP.md and by mcpgen matrix alike.
+// matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen matrix alike.
 type matrix struct {
 	callers []string // columns: anonymous, a caller of no role, then the roles, lowest first
 	rows    []matrixRow
 }
 
 type matrixRow struct {
-	tool string
+	kind string   // "tool", "prompt" or "resource"
+	tool string   // its name, or the URI
 	may  []bool   // by caller, as far as roles decide
 	also []string // what the caller needs besides, in words; code in backquotes
 }
@@ -38,9 +39,9 @@ func matrixOf(s model.Service) matrix {
 		roles = []string{"lowest role", "highest role"}
 	}
 	m := matrix{callers: append([]string{anonymous, noRole}, roles...)}
-	for _, tool := range s.Tools {
+	for _, tool := range s.Served() {
 		a := tool.Access
-		row := matrixRow{tool: tool.Name, may: make([]bool, len(m.callers))}
+		row := matrixRow{kind: tool.Kind, tool: tool.ID, may: make([]bool, len(m.callers))}
 		from := len(m.callers) // the first column that is let in; none for a rule without anything
 		switch {
 		case a.Public:
@@ -91,8 +92,16 @@ func Matrix(services []model.Service) string {
 		fmt.Fprintf(&b, "%s (%s)\n", s.Server.Name, s.Package)
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		m := matrixOf(s)
-		fmt.Fprintf(w, "tool\t%s\tand needs\n", strings.Join(m.callers, "\t"))
+		kind := ""
+		if len(m.rows) == 0 {
+			kind = "tool"
+			fmt.Fprintf(w, "tool\t%s\tand needs\n", strings.Join(m.callers, "\t"))
+		}
 		for _, row := range m.rows {
+			if row.kind != kind {
+				kind = row.kind
+				fmt.Fprintf(w, "%s\t%s\tand needs\n", kind, strings.Join(m.callers, "\t"))
+			}
 			cells := []string{row.tool}
 			for _, may := range row.may {
 				if may {

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -25,8 +27,8 @@ type plan struct {
 func newPlan(s model.Service) (*plan, error) {
 	n := newNames(s.Scope)
 	n.reserve("Toolset")
-	for _, tool := range s.Tools {
-		n.reserve(tool.Const)
+	for _, served := range s.Served() {
+		n.reserve(served.Const)
 	}
 	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}}
 	p.file = newFile(s.Name, n, p.exprs()...)
@@ -52,8 +54,8 @@ func newPlan(s model.Service) (*plan, error) {
 func (p *plan) fileNames() *names {
 	n := newNames(p.Scope)
 	n.reserve("Toolset")
-	for _, tool := range p.Tools {
-		n.reserve(tool.Const)
+	for _, served := range p.Served() {
+		n.reserve(served.Const)
 	}
 	n.reserve(p.names.handed[p.declared:]...)
 	return n
@@ -62,7 +64,7 @@ func (p *plan) fileNames() *names {
 // nameTypes gives each input and output type its schema constant and each input its decoder:
 // inputs first, so that a type used as both has the plain name for what clients send.
 func (p *plan) nameTypes() error {
-	for _, tool := range p.Tools {
+	for _, tool := range p.inputs() {
 		schema, err := p.schemas.input(tool)
 		if err != nil {
 			return err
@@ -78,10 +80,30 @@ func (p *plan) nameTypes() error {
 	return nil
 }
 
+// inputs are all that takes arguments. Prompts and resources are named by their constants,
+// which no tool's name can be mistaken for in this package.
+func (p *plan) inputs() []model.Tool {
+	inputs := slices.Clone(p.Tools)
+	for _, prompt := range p.Prompts {
+		inputs = append(inputs, keyed(prompt.Tool))
+	}
+	for _, r := range p.Resources {
+		inputs = append(inputs, keyed(r.Tool))
+	}
+	return inputs
+}
+
+// keyed is a prompt or a resource under the name that its input's schema and decoder are kept
+// under: a tool of the same name has others.
+func keyed(t model.Tool) model.Tool {
+	t.Name = "const " + t.Const
+	return t
+}
+
 // exprs are the expressions that mcp_gen.go spells: their packages must be importable.
 func (p *plan) exprs() []model.Expr {
 	var exprs []model.Expr
-	for _, tool := range p.Tools {
+	for _, tool := range p.inputs() {
 		exprs = append(exprs, tool.Input.Type)
 		for _, param := range tool.Input.Params {
 			exprs = append(exprs, param.Type)

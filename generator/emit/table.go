@@ -26,18 +26,35 @@ func (p *plan) writeTable(f file) {
 	if p.Roles.Own {
 		fields = append(fields, row("Roles", strs(p.Roles.Names)))
 	}
-	var rules []jen.Code
-	for _, tool := range p.Tools {
-		rules = append(rules, p.rule(tool))
+	list := func(field string, rules []jen.Code) {
+		fields = append(fields, row(field, jen.Index().Qual(accessPath, "Rule").Add(rows(rules...))))
 	}
-	fields = append(fields, row("Rules", jen.Index().Qual(accessPath, "Rule").Add(rows(rules...))))
+	var tools, prompts, resources []jen.Code
+	for _, tool := range p.Tools {
+		tools = append(tools, p.rule("Tool", tool))
+	}
+	for _, prompt := range p.Prompts {
+		prompts = append(prompts, p.rule("Prompt", prompt.Tool))
+	}
+	for _, r := range p.Resources {
+		resources = append(resources, p.rule("Resource", r.Tool))
+	}
+	if len(tools) > 0 || len(prompts)+len(resources) == 0 {
+		list("Rules", tools)
+	}
+	if len(prompts) > 0 {
+		list("Prompts", prompts)
+	}
+	if len(resources) > 0 {
+		list("Resources", resources)
+	}
 	f.Var().Id(p.table).Op("=").Qual(accessPath, "Table").Add(rows(fields...))
 	f.Line()
 }
 
 // rule writes one row of the table. What is not set is not written.
-func (p *plan) rule(tool model.Tool) *jen.Statement {
-	fields := []jen.Code{row("Tool", jen.Id(tool.Const))}
+func (p *plan) rule(kind string, tool model.Tool) *jen.Statement {
+	fields := []jen.Code{row(kind, jen.Id(tool.Const))}
 	a := tool.Access
 	if a.Public {
 		fields = append(fields, row("Public", jen.True()))

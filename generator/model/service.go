@@ -6,21 +6,24 @@ package model
 
 // Service is what one package serves: everything mcpgen knows about a package with directives.
 type Service struct {
-	Package   string     // import path
-	Name      string     // the name in the package clause
-	Dir       string     // absolute directory of the package
-	Module    string     // path of the module that holds it
-	Server    Server     //
-	Roles     Roles      //
-	Tools     []Tool     // by tool name
-	Ignored   []Ignored  // by handler
-	Objects   []Object   // by name: the structs that inputs hold, for codecs
-	Receivers []Receiver // by type name: the parameters of Toolset
-	Scope     []string   // package-level names that the author's own files declare, tests of the package included, sorted
-	Imports   []string   // names that imports bind in those files, sorted: no package-level name may equal one
-	Guards    []Guard    // what the compiler watches over, in the order it is written
-	Fresh     Fresh      // what the generated test watches over
-	Declared  []Position // where each name of Scope is declared, in the same order
+	Package     string       // import path
+	Name        string       // the name in the package clause
+	Dir         string       // absolute directory of the package
+	Module      string       // path of the module that holds it
+	Server      Server       //
+	Roles       Roles        //
+	Tools       []Tool       // by tool name
+	Prompts     []Prompt     // by name
+	Resources   []Resource   // by URI
+	Completions []Completion // by handler
+	Ignored     []Ignored    // by handler
+	Objects     []Object     // by name: the structs that inputs hold, for codecs
+	Receivers   []Receiver   // by type name: the parameters of Toolset
+	Scope       []string     // package-level names that the author's own files declare, tests of the package included, sorted
+	Imports     []string     // names that imports bind in those files, sorted: no package-level name may equal one
+	Guards      []Guard      // what the compiler watches over, in the order it is written
+	Fresh       Fresh        // what the generated test watches over
+	Declared    []Position   // where each name of Scope is declared, in the same order
 }
 
 // Server is what //mcp:server says.
@@ -29,7 +32,7 @@ type Server struct {
 	Title   string
 	Version string
 	App     string // the app label of permission strings
-	Prefix  string // stands before every tool name
+	Prefix  string // stands before the name of every tool and prompt
 	Named   bool   // name= is written: packages of one run with the same one are one server
 	Pos     Position
 }

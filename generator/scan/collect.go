@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -31,6 +32,19 @@ type decl struct {
 func (d *decl) find(name string) *directive.Directive {
 	for _, found := range d.directives {
 		if found.Name == name {
+			return found
+		}
+	}
+	return nil
+}
+
+// serving are the directives that make a handler answer for something.
+var serving = []string{"tool", "prompt", "resource", "complete"}
+
+// serving returns the directive that makes the handler answer for something, or nil.
+func (d *decl) serving() *directive.Directive {
+	for _, found := range d.directives {
+		if slices.Contains(serving, found.Name) {
 			return found
 		}
 	}
@@ -202,12 +216,16 @@ func (c *collector) place(d *decl, found *directive.Directive) {
 
 // together judges directives of one declaration by each other.
 func (c *collector) together(d *decl) {
-	tool, ignore := d.find("tool"), d.find("ignore")
-	if tool != nil && ignore != nil {
-		c.report(diag.Contradiction, ignore.Pos, ignore.End, "remove one of the two", "%s is served by //mcp:tool and taken out by //mcp:ignore", d.name.Name)
+	first := d.serving()
+	if ignore := d.find("ignore"); first != nil && ignore != nil {
+		c.report(diag.Contradiction, ignore.Pos, ignore.End, "remove one of the two", "%s is served by //mcp:%s and taken out by //mcp:ignore", d.name.Name, first.Name)
 	}
 	for _, found := range d.directives {
-		if found.Spec.Below && tool == nil && !d.lost && !c.file.Constrained {
+		switch {
+		case slices.Contains(serving, found.Name) && found != first:
+			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two, and write a second handler that calls the first",
+				"%s is served by //mcp:%s and by //mcp:%s", d.name.Name, first.Name, found.Name)
+		case found.Spec.Below && (first == nil || first.Name == "complete") && !d.lost && !c.file.Constrained:
 			c.report(diag.Misplaced, found.Pos, found.End, "add //mcp:tool with an access rule, or remove it", "//mcp:%s stands on a func without //mcp:tool", found.Name)
 		}
 	}

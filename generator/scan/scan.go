@@ -141,11 +141,10 @@ func (s *scanner) single(name string) *directive.Directive {
 	return first
 }
 
-// receivers fills the parameters of Toolset: one per type whose methods are tools.
+// receivers fills the parameters of Toolset: one per type whose methods answer for something.
 func (s *scanner) receivers() {
 	byType := map[string]*model.Receiver{}
-	for _, t := range s.service.Tools {
-		h := t.Handler
+	for _, h := range s.service.Handlers() {
 		if h.Recv == "" {
 			continue
 		}
@@ -201,8 +200,8 @@ func (s *scanner) watch() {
 		}
 		decls[rel][name] = true
 	}
-	for _, t := range s.service.Tools {
-		add(s.pkg, t.Handler.String())
+	for _, h := range s.service.Handlers() {
+		add(s.pkg, h.String())
 	}
 	if s.roleType != nil {
 		named = append(slices.Clone(named), s.roleType)
@@ -245,8 +244,8 @@ func (s *scanner) watch() {
 func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
 	generated := map[string]bool{"Toolset": true}
 	for _, s := range scanners {
-		for _, t := range s.service.Tools {
-			generated[t.Const] = true
+		for _, served := range s.service.Served() {
+			generated[served.Const] = true
 		}
 	}
 	var list diag.List

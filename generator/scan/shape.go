@@ -68,9 +68,9 @@ func unnamed(sig *types.Signature) *types.Signature {
 	return types.NewSignatureType(nil, nil, nil, strip(sig.Params()), strip(sig.Results()), sig.Variadic())
 }
 
-// signature fills the tool's input and output from the handler's signature, or reports why it
-// cannot serve.
-func (s *scanner) signature(d *decl, t *model.Tool) {
+// callable returns a handler's parameters without the context and its results without the
+// error, or reports why it cannot serve.
+func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {
 	sig := d.fn.Signature()
 	bad := func(code diag.Code, fix, format string, args ...any) {
 		s.report(code, d.name.Pos(), d.name.End(), fix, format, args...)
@@ -79,34 +79,47 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 	switch {
 	case invalid(sig):
 		s.unread = append(s.unread, d) // most often a type error, which is reported where it stands
-		return
+		return nil, nil, false
 	case d.recv == nil && sig.TypeParams().Len() > 0:
 		bad(diag.Generic, "annotate a plain func that calls the instance to serve",
 			"%s is generic: which instance answers cannot be known", name)
-		return
+		return nil, nil, false
 	case sig.TypeParams().Len() > 0 || sig.RecvTypeParams().Len() > 0 || d.recv != nil && generic(d.recv):
 		bad(diag.Generic, "annotate the method in an interface that the instance satisfies, and pass the instance to Toolset",
 			"%s is generic: which instance answers cannot be known", name)
-		return
+		return nil, nil, false
 	case d.recv != nil && constraint(d.recv):
 		bad(diag.BadShape, "declare an interface of methods alone", "%s is a type constraint, which no value can be passed as", d.recv.Name())
-		return
+		return nil, nil, false
 	case d.name.Name == "_":
 		bad(diag.BadShape, "give it a name", "a func without a name cannot be called")
-		return
+		return nil, nil, false
 	case sig.Params().Len() == 0 || !isContext(sig.Params().At(0).Type()):
 		bad(diag.BadShape, shapes, "the first parameter of %s is not context.Context", name)
-		return
+		return nil, nil, false
 	case sig.Results().Len() == 0 || !isError(sig.Results().At(sig.Results().Len()-1).Type()):
 		bad(diag.BadShape, shapes, "the last result of %s is not error", name)
-		return
+		return nil, nil, false
 	case sig.Variadic():
 		last := sig.Params().At(sig.Params().Len() - 1)
 		s.report(diag.Variadic, last.Pos(), token.NoPos, "take a slice instead", "%s is variadic", name)
+		return nil, nil, false
+	}
+	in, out = vars(sig.Params())[1:], vars(sig.Results())
+	return in, out[:len(out)-1], true
+}
+
+// signature fills the tool's input and output from the handler's signature, or reports why it
+// cannot serve.
+func (s *scanner) signature(d *decl, t *model.Tool) {
+	in, out, ok := s.callable(d)
+	if !ok {
 		return
 	}
-	in, out := vars(sig.Params())[1:], vars(sig.Results())
-	out = out[:len(out)-1]
+	bad := func(code diag.Code, fix, format string, args ...any) {
+		s.report(code, d.name.Pos(), d.name.End(), fix, format, args...)
+	}
+	name := handlerName(d)
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
@@ -127,6 +140,16 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 			"%s returns *mcp.CallToolResult and has not go-sdk's shape", name)
 		return
 	}
+	s.input(d, t, in)
+	if len(out) == 1 {
+		s.output(d, t, out[0])
+	} else {
+		s.handNothing(d)
+	}
+}
+
+// input reads what a handler takes.
+func (s *scanner) input(d *decl, t *model.Tool, in []*types.Var) {
 	switch {
 	case len(in) == 0:
 		t.Input.Kind = model.NoInput
@@ -137,11 +160,6 @@ func (s *scanner) signature(d *decl, t *model.Tool) {
 		s.structInput(d, t, in[0])
 	default:
 		s.plainInput(d, t, in)
-	}
-	if len(out) == 1 {
-		s.output(d, t, out[0])
-	} else {
-		s.handNothing(d)
 	}
 }
 

@@ -21,7 +21,7 @@ const defaultTimeout = 30 * time.Second
 func (s *scanner) tools() {
 	served := map[string]bool{}
 	for _, d := range s.decls {
-		if d.recv != nil && d.find("tool") != nil {
+		if d.recv != nil && d.serving() != nil {
 			served[d.recv.Name()] = true
 		}
 	}
@@ -29,10 +29,16 @@ func (s *scanner) tools() {
 		if d.place != directive.Func && d.place != directive.InterfaceMethod || d.fn == nil {
 			continue
 		}
-		tool, ignore := d.find("tool"), d.find("ignore")
+		found, ignore := d.serving(), d.find("ignore")
 		switch {
-		case tool != nil:
-			s.tool(d, tool)
+		case found != nil && found.Name == "tool":
+			s.tool(d, found)
+		case found != nil && found.Name == "prompt":
+			s.prompt(d, found)
+		case found != nil && found.Name == "resource":
+			s.resource(d, found)
+		case found != nil:
+			s.completion(d, found)
 		case ignore != nil:
 			s.ignore(d, ignore)
 		case !d.attempted && isHandler(d.fn.Signature()) && ast.IsExported(d.fn.Name()) &&
@@ -45,8 +51,18 @@ func (s *scanner) tools() {
 	slices.SortFunc(s.service.Tools, func(a, b model.Tool) int {
 		return strings.Compare(a.Name+"\x00"+a.Handler.String(), b.Name+"\x00"+b.Handler.String())
 	})
+	slices.SortFunc(s.service.Prompts, func(a, b model.Prompt) int {
+		return strings.Compare(a.Name+"\x00"+a.Handler.String(), b.Name+"\x00"+b.Handler.String())
+	})
+	slices.SortFunc(s.service.Resources, func(a, b model.Resource) int {
+		return strings.Compare(a.URI+"\x00"+a.Handler.String(), b.URI+"\x00"+b.Handler.String())
+	})
+	slices.SortFunc(s.service.Completions, func(a, b model.Completion) int {
+		return strings.Compare(a.Handler.String(), b.Handler.String())
+	})
 	slices.SortFunc(s.service.Ignored, func(a, b model.Ignored) int { return strings.Compare(a.Handler, b.Handler) })
-	s.toolConstants()
+	s.constantsOf()
+	s.completions()
 }
 
 func handlerName(d *decl) string {
@@ -74,38 +90,12 @@ func (s *scanner) ignore(d *decl, ignore *directive.Directive) {
 }
 
 func (s *scanner) tool(d *decl, written *directive.Directive) {
-	t := model.Tool{
-		Name: written.Text("name"), Title: written.Text("title"),
-		Description: load.PlainText(d.doc),
-		Denial:      written.Text("denial"),
-		Hints: model.Hints{
-			ReadOnly: written.Hint("readonly"), Destructive: written.Hint("destructive"),
-			Idempotent: written.Hint("idempotent"), OpenWorld: written.Hint("openworld"),
-		},
-		Limits:  model.Limits{Timeout: defaultTimeout},
-		Handler: model.Handler{Name: d.fn.Name(), Pos: s.at(d.name.Pos(), d.name.End())},
-		Pos:     s.at(written.Pos, written.End),
+	t := s.served(d, written)
+	t.Hints = model.Hints{
+		ReadOnly: written.Hint("readonly"), Destructive: written.Hint("destructive"),
+		Idempotent: written.Hint("idempotent"), OpenWorld: written.Hint("openworld"),
 	}
-	if t.Name == "" {
-		t.Name = snake(d.fn.Name())
-	}
-	t.Name = s.service.Server.Prefix + t.Name
-	if !toolName.MatchString(t.Name) && d.fn.Name() != "_" {
-		s.report(diag.BadToolName, written.Pos, written.End, "write another name=, of ASCII letters, digits, underscore, hyphen and dot",
-			"%q is no MCP tool name", t.Name)
-	}
-	if limit := d.find("limit"); limit != nil {
-		if timeout, ok := limit.Duration("timeout"); ok {
-			t.Limits.Timeout = timeout
-		}
-	}
-	t.Access = s.rule(written).over(s.inherited(d)).access(d.fn.Name(), s.service.Server.App)
-	t.Access.Constrained = written.Has("constrained")
-	if d.recv != nil {
-		t.Handler.Recv = d.recv.Name()
-		t.Handler.PointerRecv = isPointer(d.fn.Signature().Recv().Type())
-	}
-	t.Handler.Signature = spell.Type(unnamed(d.fn.Signature()), s.pkg.Types)
+	s.checkName(d, written, t.Name)
 	s.hand = s.byHand(d)
 	s.signature(d, &t)
 	if written.Broken {
@@ -115,24 +105,86 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 	s.service.Tools = append(s.service.Tools, t)
 }
 
-// toolConstants names the constants of the tool names: ToolGet, and with the receiver type
-// inserted where two handlers would share one, ToolSitesGet.
-func (s *scanner) toolConstants() {
-	tools := s.service.Tools
+// served reads what tools, prompts and resources have in common.
+func (s *scanner) served(d *decl, written *directive.Directive) model.Tool {
+	s.hand = &byHand{}
+	t := model.Tool{
+		Name: written.Text("name"), Title: written.Text("title"),
+		Description: load.PlainText(d.doc),
+		Denial:      written.Text("denial"),
+		Limits:      model.Limits{Timeout: defaultTimeout},
+		Handler:     s.handler(d),
+		Pos:         s.at(written.Pos, written.End),
+	}
+	if t.Name == "" {
+		t.Name = snake(d.fn.Name())
+	}
+	if written.Name != "resource" {
+		t.Name = s.service.Server.Prefix + t.Name
+	}
+	if limit := d.find("limit"); limit != nil {
+		if timeout, ok := limit.Duration("timeout"); ok {
+			t.Limits.Timeout = timeout
+		}
+	}
+	t.Access = s.rule(written).over(s.inherited(d)).access(d.fn.Name(), s.service.Server.App)
+	t.Access.Constrained = written.Has("constrained")
+	return t
+}
+
+func (s *scanner) handler(d *decl) model.Handler {
+	h := model.Handler{Name: d.fn.Name(), Pos: s.at(d.name.Pos(), d.name.End())}
+	if d.recv != nil {
+		h.Recv = d.recv.Name()
+		h.PointerRecv = isPointer(d.fn.Signature().Recv().Type())
+	}
+	h.Signature = spell.Type(unnamed(d.fn.Signature()), s.pkg.Types)
+	return h
+}
+
+// checkName holds the name of a tool or a prompt to the rule of tools: the specification asks
+// nothing of prompts' names, and what every client can show serves there as well.
+func (s *scanner) checkName(d *decl, written *directive.Directive, name string) {
+	if !toolName.MatchString(name) && d.fn.Name() != "_" {
+		s.report(diag.BadToolName, written.Pos, written.End, "write another name=, of ASCII letters, digits, underscore, hyphen and dot",
+			"%q is no MCP %s name", name, written.Name)
+	}
+}
+
+// constantsOf names the constants of the names of tools and prompts and of the URIs of
+// resources: ToolGet, PromptWelcome, ResourcePerson, and with the receiver type inserted where
+// two handlers would share one, ToolSitesGet.
+func (s *scanner) constantsOf() {
+	owner := map[string]string{}
+	var tools, prompts, resources []*model.Tool
+	for i := range s.service.Tools {
+		tools = append(tools, &s.service.Tools[i])
+	}
+	for i := range s.service.Prompts {
+		prompts = append(prompts, &s.service.Prompts[i].Tool)
+	}
+	for i := range s.service.Resources {
+		resources = append(resources, &s.service.Resources[i].Tool)
+	}
+	s.nameConstants("Tool", tools, owner)
+	s.nameConstants("Prompt", prompts, owner)
+	s.nameConstants("Resource", resources, owner)
+}
+
+func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[string]string) {
 	count := map[string]int{}
-	for _, t := range tools {
+	for _, t := range served {
 		count[upperFirst(t.Handler.Name)]++
 	}
-	owner := map[string]string{}
-	for i := range tools {
-		h := tools[i].Handler
-		name := "Tool" + upperFirst(h.Name)
+	for _, t := range served {
+		h := t.Handler
+		name := prefix + upperFirst(h.Name)
 		if h.Recv != "" && count[upperFirst(h.Name)] > 1 {
-			name = "Tool" + upperFirst(h.Recv) + upperFirst(h.Name)
+			name = prefix + upperFirst(h.Recv) + upperFirst(h.Name)
 		}
-		tools[i].Const = name
+		t.Const = name
 		if other, taken := owner[name]; taken {
-			s.out.Add(diag.NameTaken, tools[i].Handler.Pos, "rename one of the two", "%s and %s would both get the constant %s", other, h, name)
+			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two", "%s and %s would both get the constant %s", other, h, name)
 			continue
 		}
 		owner[name] = h.String()

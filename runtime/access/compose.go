@@ -28,7 +28,7 @@ type level struct {
 	scoped []int // visible to those that hold the rule's scopes
 }
 
-// Compose joins tables into one: rules sorted by tool name, the reserved roles resolved,
+// Compose joins tables into one: rules sorted by name, the reserved roles resolved,
 // everything indexed. All that is wrong is reported together, each error naming the package
 // and the cure.
 //
@@ -54,28 +54,54 @@ func Compose(parts ...Part) (Table, error) {
 		roles = DefaultRoles()
 	}
 	t := Table{Roles: slices.Clone(roles)}
-	owner := map[string]string{}
-	for _, part := range parts {
-		for _, rule := range part.Table.Rules {
-			if first, ok := owner[rule.Tool]; ok {
-				errs = append(errs, fmt.Errorf(
-					"tool %q is declared by package %s and by package %s: rename one with name= or give one package a prefix=",
-					rule.Tool, first, part.Package))
-				continue
-			}
-			owner[rule.Tool] = part.Package
-			errs = append(errs, checkRule(part, rule, len(roles))...)
-			rule.MinRole = t.resolve(rule.MinRole)
-			rule.Scopes = slices.Clone(rule.Scopes)
-			t.Rules = append(t.Rules, rule)
+	for _, k := range []Kind{Tools, Prompts, Resources} {
+		rules, ruleErrs := t.compose(k, parts)
+		errs = append(errs, ruleErrs...)
+		switch k {
+		case Tools:
+			t.Rules = rules
+		case Prompts:
+			t.Prompts = rules
+		case Resources:
+			t.Resources = rules
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Table{}, err
 	}
-	slices.SortFunc(t.Rules, func(a, b Rule) int { return cmp.Compare(a.Tool, b.Tool) })
+	prompts, resources := t.Of(Prompts), t.Of(Resources)
 	t.index = newIndex(&t)
+	t.parts = &[2]index{*newIndex(&prompts), *newIndex(&resources)}
 	return t, nil
+}
+
+// compose joins the rules of one kind, sorted by name, and reports what is wrong with them.
+func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
+	owner := map[string]string{}
+	for _, part := range parts {
+		for _, rule := range part.Table.Of(k).Rules {
+			name := rule.Name()
+			if first, ok := owner[name]; ok {
+				errs = append(errs, fmt.Errorf("%s %q is declared by package %s and by package %s: %s",
+					k, name, first, part.Package, apart[k]))
+				continue
+			}
+			owner[name] = part.Package
+			errs = append(errs, checkRule(k, part, rule, len(t.Roles))...)
+			rule.MinRole = t.resolve(rule.MinRole)
+			rule.Scopes = slices.Clone(rule.Scopes)
+			rules = append(rules, rule)
+		}
+	}
+	slices.SortFunc(rules, func(a, b Rule) int { return cmp.Compare(a.Name(), b.Name()) })
+	return rules, errs
+}
+
+// apart is how two things of one name are told apart.
+var apart = map[Kind]string{
+	Tools:     "rename one with name= or give one package a prefix=",
+	Prompts:   "rename one with name= or give one package a prefix=",
+	Resources: "give one another uri=",
 }
 
 func checkRoles(part Part) []error {
@@ -95,13 +121,16 @@ func checkRoles(part Part) []error {
 	return errs
 }
 
-func checkRule(part Part, rule Rule, roles int) []error {
+func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	var errs []error
 	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("package %s: tool %q: "+format, append([]any{part.Package, rule.Tool}, args...)...))
+		errs = append(errs, fmt.Errorf("package %s: %s %q: "+format, append([]any{part.Package, k, rule.Name()}, args...)...))
 	}
-	if rule.Tool == "" {
-		bad("a rule without a tool's name admits nobody: remove it or name its tool")
+	switch {
+	case rule.Name() == "":
+		bad("a rule without a %s's name admits nobody: remove it or name its %s", k, k)
+	case !rule.of(k):
+		bad("a rule among those of %ss that names something else: run go generate", k)
 	}
 	if rule.Public && (rule.Authenticated || rule.MinRole != 0 || len(rule.Scopes) > 0 || rule.Permission != "" || rule.Constrained) {
 		bad("public stands alone, and this rule asks for more: remove public or the rest")
@@ -126,8 +155,8 @@ func checkRule(part Part, rule Rule, roles int) []error {
 func newIndex(t *Table) *index {
 	x := &index{byName: make(map[string]int, len(t.Rules)), names: make([]string, len(t.Rules))}
 	for i := range t.Rules {
-		x.names[i] = t.Rules[i].Tool
-		x.byName[t.Rules[i].Tool] = i
+		x.names[i] = t.Rules[i].Name()
+		x.byName[t.Rules[i].Name()] = i
 	}
 	for n := 0; n <= len(t.Roles)+1; n++ {
 		var p Principal

@@ -92,7 +92,7 @@ func (t Table) Visible(p Principal) Set {
 	if t.index == nil {
 		set := newSet(t.ruleNames())
 		for i := range t.Rules {
-			if t.find(t.Rules[i].Tool) == i && t.decide(&t.Rules[i], &p, rank).Allowed {
+			if t.find(t.Rules[i].Name()) == i && t.decide(&t.Rules[i], &p, rank).Allowed {
 				set.add(i)
 			}
 		}
@@ -127,7 +127,7 @@ func (t *Table) ruleNames() []string {
 	}
 	names := make([]string, len(t.Rules))
 	for i := range t.Rules {
-		names[i] = t.Rules[i].Tool
+		names[i] = t.Rules[i].Name()
 	}
 	return names
 }

@@ -7,7 +7,10 @@
 // made, so all of it may be used from many goroutines at once.
 package access
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // Denial is how a refusal looks to the caller.
 type Denial int
@@ -31,10 +34,36 @@ func (d Denial) String() string {
 	return "unknown"
 }
 
-// Rule is what a caller must have to use one tool. All that is set must hold; a rule with
-// nothing set denies everybody.
+// Kind is what a rule is about.
+type Kind int
+
+const (
+	Tools     Kind = iota
+	Prompts        // by name
+	Resources      // by URI or URI template
+)
+
+// String is the kind's word for messages, in the singular.
+func (k Kind) String() string {
+	switch k {
+	case Tools:
+		return "tool"
+	case Prompts:
+		return "prompt"
+	case Resources:
+		return "resource"
+	}
+	return "unknown"
+}
+
+// Rule is what a caller must have to use one tool, prompt or resource. All that is set must
+// hold; a rule with nothing set denies everybody.
 type Rule struct {
-	Tool          string
+	// One of these is set, that of the list the rule stands in.
+	Tool     string
+	Prompt   string
+	Resource string // the URI, or the URI template as it is written
+
 	Public        bool // everybody, anonymous callers included; stands alone
 	Authenticated bool
 	MinRole       Role
@@ -44,20 +73,72 @@ type Rule struct {
 	Denial        Denial
 }
 
+// Name is what the rule is about: the tool, the prompt, or the URI or URI template.
+func (r Rule) Name() string {
+	switch {
+	case r.Tool != "":
+		return r.Tool
+	case r.Prompt != "":
+		return r.Prompt
+	}
+	return r.Resource
+}
+
+// Same reports whether two rules ask for the same, whatever they are about.
+func (r Rule) Same(other Rule) bool {
+	return r.Public == other.Public && r.Authenticated == other.Authenticated && r.MinRole == other.MinRole &&
+		r.Permission == other.Permission && r.Constrained == other.Constrained && r.Denial == other.Denial &&
+		slices.Equal(slices.Sorted(slices.Values(r.Scopes)), slices.Sorted(slices.Values(other.Scopes)))
+}
+
+// of reports whether the rule names something of a kind, and of no other.
+func (r *Rule) of(k Kind) bool {
+	return (r.Tool != "") == (k == Tools) && (r.Prompt != "") == (k == Prompts) && (r.Resource != "") == (k == Resources)
+}
+
 // enforced reports whether the rule says anything that this table can check by itself.
 func (r *Rule) enforced() bool {
 	return r.Public || r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
 }
 
-// Table is the compiled authority of a package or a server: roles lowest first, rules by tool name.
+// Table is the compiled authority of a package or a server: roles lowest first, rules by the
+// names of tools, prompts and resources. Its methods speak of tools; those of [Table.Of] speak
+// of another kind, by the same decision function.
 //
 // A literal is complete as it stands, and so is its zero value, which denies everything.
 // [Compose] returns the same table checked and indexed.
 type Table struct {
 	Roles []string // nil fits any hierarchy
-	Rules []Rule
+	Rules []Rule   // of tools
+
+	Prompts   []Rule
+	Resources []Rule
 
 	index *index
+	parts *[2]index // of prompts and of resources; nil in a table that was not composed
+}
+
+// Of returns the part of the table that speaks of one kind: a table whose "tools" are the
+// prompts or the resources. [Table.Decide] of Of(Prompts) takes the name of a prompt, that of
+// Of(Resources) a URI or a URI template as its rule has it, not one that matches it.
+func (t Table) Of(k Kind) Table {
+	switch k {
+	case Tools:
+		return Table{Roles: t.Roles, Rules: t.Rules, index: t.index}
+	case Prompts:
+		return t.part(t.Prompts, 0)
+	case Resources:
+		return t.part(t.Resources, 1)
+	}
+	return Table{Roles: t.Roles}
+}
+
+func (t *Table) part(rules []Rule, i int) Table {
+	part := Table{Roles: t.Roles, Rules: rules}
+	if t.parts != nil {
+		part.index = &t.parts[i]
+	}
+	return part
 }
 
 // Tools returns the names of all tools that the table has a rule for, sorted. The slice is
@@ -65,7 +146,7 @@ type Table struct {
 func (t Table) Tools() []string {
 	names := make([]string, len(t.Rules))
 	for i := range t.Rules {
-		names[i] = t.Rules[i].Tool
+		names[i] = t.Rules[i].Name()
 	}
 	sort.Strings(names)
 	return names
@@ -91,7 +172,7 @@ func (t *Table) find(name string) int {
 	}
 	found := -1
 	for i := range t.Rules {
-		if t.Rules[i].Tool != name {
+		if t.Rules[i].Name() != name {
 			continue
 		}
 		if found >= 0 {

@@ -1,5 +1,5 @@
-// Package audit records what was decided: one event for each call of a tool and one for each
-// list.
+// Package audit records what was decided: one event for each call of a tool, each get of a
+// prompt, each read of a resource, each completion and each list.
 //
 // An event says who asked, for what, how it was decided and how it ended. It never holds the
 // value of an argument, a result or a credential. The server writes it before the answer
@@ -15,8 +15,14 @@ import (
 type Type string
 
 const (
-	ToolCall Type = "tool_call"
-	ToolList Type = "tool_list"
+	ToolCall     Type = "tool_call"
+	ToolList     Type = "tool_list"
+	PromptGet    Type = "prompt_get"
+	PromptList   Type = "prompt_list"
+	ResourceRead Type = "resource_read"
+	ResourceList Type = "resource_list"
+	TemplateList Type = "resource_template_list"
+	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
 )
 
 // Status says how a request ended.
@@ -43,17 +49,23 @@ type Event struct {
 	Role      string `json:"role,omitempty"`
 
 	// Tool is the name that was asked for, cut to 128 bytes. It exists only if Axis is not "unknown".
-	Tool      string     `json:"tool,omitempty"`
+	Tool string `json:"tool,omitempty"`
+	// Prompt is Tool for a prompt.
+	Prompt string `json:"prompt,omitempty"`
+	// Resource is the URI or the URI template of the resource that was asked for, as its author
+	// wrote it. It is empty for a URI that is none of them. What stands in the place of
+	// variables, and such a URI, are values: Arguments has their size and digest.
+	Resource  string     `json:"resource,omitempty"`
 	Arguments []Argument `json:"arguments,omitempty"`
 
 	Status Status `json:"status"`
-	// Axis is the part of the tool's rule that decided: role, scopes, authentication, public,
-	// rule, or unknown where there is no such tool.
+	// Axis is the part of the rule that decided: role, scopes, authentication, public, rule, or
+	// unknown where there is no such tool, prompt or resource.
 	Axis string `json:"axis,omitempty"`
 	// Missing says what a refused caller lacked, as in "needs role Manager".
 	Missing string `json:"missing,omitempty"`
 
-	// Visible and Total count the tools of a list: shown to the caller, and of the server.
+	// Visible and Total count what is in a list: shown to the caller, and of the server.
 	Visible int `json:"visible,omitempty"`
 	Total   int `json:"total,omitempty"`
 
@@ -61,7 +73,8 @@ type Event struct {
 	Milliseconds float64 `json:"execution_time_ms"`
 }
 
-// Argument is one top-level argument of a call, without its value.
+// Argument is one top-level argument of a call, an argument of a prompt, a variable of a
+// resource's URI, or a URI that is no resource's, without its value.
 type Argument struct {
 	Name string `json:"name"` // cut to 64 bytes
 	// Bytes is the size of the value's JSON text.

@@ -17,7 +17,7 @@ func Slog(logger *slog.Logger) Sink {
 		if logger == nil {
 			return errors.New("audit.Slog has no logger")
 		}
-		attrs := make([]slog.Attr, 0, 16)
+		attrs := make([]slog.Attr, 0, 18)
 		attrs = append(attrs,
 			slog.Time("timestamp", e.Time),
 			slog.String("event_type", string(e.Type)),
@@ -33,13 +33,16 @@ func Slog(logger *slog.Logger) Sink {
 		text("client", e.Client)
 		text("role", e.Role)
 		text("tool", e.Tool)
+		text("prompt", e.Prompt)
+		text("resource", e.Resource)
 		if len(e.Arguments) > 0 {
 			attrs = append(attrs, slog.Any("arguments", e.Arguments))
 		}
 		text("status", string(e.Status))
 		text("axis", e.Axis)
 		text("missing", e.Missing)
-		if e.Type == ToolList {
+		switch e.Type {
+		case ToolList, PromptList, ResourceList, TemplateList:
 			attrs = append(attrs, slog.Int("visible", e.Visible), slog.Int("total", e.Total))
 		}
 		attrs = append(attrs, slog.Float64("execution_time_ms", e.Milliseconds))

@@ -1,0 +1,247 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
+)
+
+// The cures of prompts, resources and completions of another shape.
+const (
+	promptShapes   = "write func(ctx context.Context, in In) (string, error), with plain parameters instead of in, and with *mcp.GetPromptResult instead of string"
+	resourceShapes = "write func(ctx context.Context, id string) (string, error), a parameter for each variable of uri=, and with []byte or *mcp.ReadResourceResult instead of string"
+	completeShape  = "write func(ctx context.Context, begun string) ([]string, error)"
+)
+
+// prompt reads a handler of //mcp:prompt.
+func (s *scanner) prompt(d *decl, written *directive.Directive) {
+	p := model.Prompt{Tool: s.served(d, written)}
+	s.checkName(d, written, p.Name)
+	in, out, ok := s.callable(d)
+	if ok {
+		p.Returns, ok = s.returns(d, out, "GetPromptResult", promptShapes)
+	}
+	if ok {
+		s.input(d, &p.Tool, in)
+		p.Arguments, _ = s.arguments(d, p.Input.Schema, "string")
+	}
+	if written.Broken {
+		return
+	}
+	s.handlers = append(s.handlers, d.fn)
+	s.service.Prompts = append(s.service.Prompts, p)
+}
+
+// resource reads a handler of //mcp:resource.
+func (s *scanner) resource(d *decl, written *directive.Directive) {
+	r := model.Resource{Tool: s.served(d, written), URI: written.Text("uri"), MIMEType: written.Text("mimetype")}
+	in, out, ok := s.callable(d)
+	if ok {
+		r.Returns, ok = s.returns(d, out, "ReadResourceResult", resourceShapes)
+	}
+	if ok {
+		s.input(d, &r.Tool, in)
+		r.Variables, ok = s.arguments(d, r.Input.Schema, "string", "integer", "boolean")
+	}
+	if written.Broken {
+		return
+	}
+	if ok {
+		s.variables(d, written, &r)
+	}
+	s.handlers = append(s.handlers, d.fn)
+	s.service.Resources = append(s.service.Resources, r)
+}
+
+// variables binds the variables of the URI to the parameters, in the order of the URI.
+func (s *scanner) variables(d *decl, written *directive.Directive, r *model.Resource) {
+	uri, _ := written.Arg("uri")
+	template, err := uritemplate.Parse(r.URI)
+	if err != nil {
+		fix := ""
+		var bad *uritemplate.Error
+		if errors.As(err, &bad) {
+			fix, err = bad.Cure, errors.New(bad.Message)
+		}
+		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is no URI and no URI template: %v", r.URI, err)
+		return
+	}
+	parameters := r.Variables
+	var bound []model.Argument
+	for _, name := range template.Variables() {
+		i := slices.IndexFunc(parameters, func(a model.Argument) bool { return a.Name == name })
+		if i < 0 {
+			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf("give %s a parameter %s, or take {%s} out of the URI", handlerName(d), name, name),
+				"the variable %s of the URI is no parameter of %s", name, handlerName(d))
+			continue
+		}
+		bound = append(bound, parameters[i])
+	}
+	for _, a := range parameters {
+		if !slices.Contains(template.Variables(), a.Name) {
+			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf("write {%s} into the URI, or remove the parameter", a.Name),
+				"the parameter %s of %s is no variable of the URI", a.Name, handlerName(d))
+		}
+	}
+	r.Variables = bound
+}
+
+// returns reads the one result that a prompt or a resource has beside its error.
+func (s *scanner) returns(d *decl, out []*types.Var, sdkResult, cure string) (model.Returns, bool) {
+	if len(out) == 1 {
+		t := out[0].Type()
+		basic, isBasic := types.Unalias(t).(*types.Basic)
+		slice, isSlice := types.Unalias(t).(*types.Slice)
+		switch {
+		case isBasic && basic.Kind() == types.String:
+			return model.ReturnsText, true
+		case isPointer(t) && isNamed(pointee(t), sdkPath, sdkResult):
+			return model.ReturnsResult, true
+		case isSlice && sdkResult == "ReadResourceResult" && types.Identical(slice.Elem(), types.Typ[types.Byte]):
+			return model.ReturnsBytes, true
+		}
+	}
+	s.report(diag.BadShape, d.name.Pos(), d.name.End(), cure, "%s does not return what a %s is made of", handlerName(d), d.serving().Name)
+	return 0, false
+}
+
+// arguments reads the properties of an input, whose values are texts of some kinds, and
+// reports those that are not.
+func (s *scanner) arguments(d *decl, input *jsonschema.Schema, kinds ...string) (list []model.Argument, ok bool) {
+	ok = true
+	if input == nil || input.Properties == nil {
+		return nil, ok
+	}
+	for pair := input.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		p := pair.Value
+		if !slices.Contains(kinds, p.Type) {
+			ok = false
+			s.report(diag.BadShape, d.name.Pos(), d.name.End(), "give it the type "+strings.Join(kinds, " or ")+", or that of an enum",
+				"the argument %s of %s cannot be written as text: a %s takes type %s", pair.Key, handlerName(d), d.serving().Name, strings.Join(kinds, " or "))
+			continue
+		}
+		a := model.Argument{
+			Name: pair.Key, Title: p.Title, Description: p.Description, Type: p.Type,
+			Required: slices.Contains(input.Required, pair.Key),
+		}
+		for _, v := range p.Enum {
+			a.Values = append(a.Values, fmt.Sprint(v))
+		}
+		if p.Type == "boolean" && len(a.Values) == 0 {
+			a.Values = []string{strconv.FormatBool(false), strconv.FormatBool(true)}
+		}
+		list = append(list, a)
+	}
+	return list, ok
+}
+
+// completion reads a handler of //mcp:complete.
+func (s *scanner) completion(d *decl, written *directive.Directive) {
+	in, out, ok := s.callable(d)
+	if !ok {
+		return
+	}
+	isString := func(t types.Type) bool { return types.Identical(types.Unalias(t), types.Typ[types.String]) }
+	list := func(t types.Type) bool {
+		slice, isSlice := types.Unalias(t).(*types.Slice)
+		return isSlice && isString(slice.Elem())
+	}
+	if len(in) != 1 || len(out) != 1 || !isString(in[0].Type()) || !list(out[0].Type()) {
+		s.report(diag.BadShape, d.name.Pos(), d.name.End(), completeShape, "%s completes nothing: it has another shape", handlerName(d))
+		return
+	}
+	if written.Broken {
+		return
+	}
+	s.handlers = append(s.handlers, d.fn)
+	s.service.Completions = append(s.service.Completions, model.Completion{
+		Handler: s.handler(d), Ref: written.Text("ref"), Argument: written.Text("argument"), Pos: s.at(written.Pos, written.End),
+	})
+}
+
+// completions gives arguments and variables their handlers of //mcp:complete. What refers to
+// nothing is reported, as far as everything that it could refer to was understood.
+func (s *scanner) completions() {
+	for _, c := range s.service.Completions {
+		arguments, known := s.completed(c.Ref)
+		if !known {
+			if !s.lost("prompt", "resource") {
+				fix := "declare it with //mcp:prompt or //mcp:resource"
+				if refs := s.references(); len(refs) > 0 {
+					fix = directive.Nearest("ref=", c.Ref, refs)
+				}
+				s.out.Add(diag.UnknownReference, c.Pos, fix, "there is no prompt and no resource %s in this package", c.Ref)
+			}
+			continue
+		}
+		i := slices.IndexFunc(arguments, func(a model.Argument) bool { return a.Name == c.Argument })
+		switch {
+		case i < 0:
+			var names []string
+			for _, a := range arguments {
+				names = append(names, a.Name)
+			}
+			fix := "remove it"
+			if len(names) > 0 {
+				fix = directive.Nearest("argument=", c.Argument, names)
+			}
+			s.out.Add(diag.UnknownReference, c.Pos, fix, "%s has no argument %s", c.Ref, c.Argument)
+		case arguments[i].Complete != nil:
+			s.out.Add(diag.Duplicate, c.Pos, "remove one of the two", "the argument %s of %s is completed by %s already", c.Argument, c.Ref, arguments[i].Complete)
+		default:
+			handler := c.Handler
+			arguments[i].Complete = &handler
+		}
+	}
+}
+
+// completed returns the arguments of what a reference means; they are the model's own.
+func (s *scanner) completed(ref string) ([]model.Argument, bool) {
+	for _, p := range s.service.Prompts {
+		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {
+			return p.Arguments, true
+		}
+	}
+	for _, r := range s.service.Resources {
+		if r.URI == ref {
+			return r.Variables, true
+		}
+	}
+	return nil, false
+}
+
+// references are what //mcp:complete may refer to.
+func (s *scanner) references() []string {
+	var refs []string
+	for _, p := range s.service.Prompts {
+		refs = append(refs, p.Name)
+	}
+	for _, r := range s.service.Resources {
+		refs = append(refs, r.URI)
+	}
+	return refs
+}
+
+// lost reports whether a directive of those names was not understood, so that what it would
+// have declared is missing.
+func (s *scanner) lost(names ...string) bool {
+	for _, d := range s.decls {
+		if d.lost {
+			return true
+		}
+		if found := d.serving(); found != nil && found.Broken && slices.Contains(names, found.Name) {
+			return true
+		}
+	}
+	return false
+}

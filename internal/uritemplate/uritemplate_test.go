@@ -1,0 +1,218 @@
+package uritemplate_test
+
+import (
+	"maps"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
+)
+
+func parse(t testing.TB, text string) uritemplate.Template {
+	t.Helper()
+	template, err := uritemplate.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return template
+}
+
+func TestTemplateOfManyCharactersIsRead(t *testing.T) {
+	text := "s:" + strings.Repeat("abc%41-", 1000)
+	if _, ok := parse(t, text+"{id}").Match(text + "7"); !ok {
+		t.Error("no match")
+	}
+}
+
+func TestTemplatesThatAreNone(t *testing.T) {
+	for text, want := range map[string]string{
+		"":               "no scheme",
+		"people/{id}":    "no scheme",
+		"1a:x":           "no scheme",
+		"{scheme}://x":   "no scheme",
+		"a:{b":           "without its }",
+		"a:b}":           "without its {",
+		"a:{}":           "not supported",
+		"a:{/path}":      "not supported",
+		"a:{?q}":         "not supported",
+		"a:{b,c}":        "not supported",
+		"a:{b*}":         "not supported",
+		"a:{b:3}":        "not supported",
+		"a:{1b}":         "not supported",
+		"a:{b}{c}":       "between two variables",
+		"a:{b}/{b}":      "stands twice",
+		"a:b c":          "stands in no URI",
+		"a:\x00":         "stands in no URI",
+		"a:é":            "stands in no URI",
+		"a:%4":           "encodes nothing",
+		"a:%zz":          "encodes nothing",
+		"a:\"b\"<>^`|\\": "stands in no URI",
+	} {
+		if _, err := uritemplate.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestMatchReadsTheVariables(t *testing.T) {
+	kinds := map[string]uritemplate.Kind{"n": uritemplate.Integer, "on": uritemplate.Boolean}
+	for _, test := range []struct {
+		template, uri string
+		want          map[string]string // nil: no match
+	}{
+		{"team://all", "team://all", map[string]string{}},
+		{"team://all", "team://al", nil},
+		{"team://all", "team://all/", nil},
+		{"team://all", "TEAM://all", nil},
+		{"a:{b}", "a:x", map[string]string{"b": "x"}},
+		{"a:{b}", "a:", nil},
+		{"a:{b}", "a:x/y", nil},
+		{"a:{b}", "a:x%2Fy", map[string]string{"b": "x/y"}},
+		{"a:{b}", "a:%C3%A9", map[string]string{"b": "é"}},
+		{"a:{b}", "a:%FF", nil},
+		{"a:{b}", "a:%00", nil},
+		{"a:{b}", "a:%7f", nil},
+		{"a:{b}", "a:%4", nil},
+		{"a:{b}", "a:é", nil},
+		{"a:{b}", "a:x\n", nil},
+		{"a:{b}/c", "a:x/c", map[string]string{"b": "x"}},
+		{"a:{+b}/c", "a:x/y/c", map[string]string{"b": "x/y"}},
+		{"a:{b}-{c}", "a:1-2-3", map[string]string{"b": "1-2", "c": "3"}},
+		{"a:{+b}/{c}", "a:1/2/3", map[string]string{"b": "1/2", "c": "3"}},
+		{"a:{n}", "a:17", map[string]string{"n": "17"}},
+		{"a:{n}", "a:-1", map[string]string{"n": "-1"}},
+		{"a:{n}", "a:0", map[string]string{"n": "0"}},
+		{"a:{n}", "a:-", nil},
+		{"a:{n}", "a:1-2", nil},
+		{"a:{n}", "a:01", nil},
+		{"a:{n}", "a:%31", nil},
+		{"a:{n}", "a:1e3", nil},
+		{"a:{on}", "a:true", map[string]string{"on": "true"}},
+		{"a:{on}", "a:TRUE", nil},
+		{"a:{on}", "a:fals", nil},
+	} {
+		got, ok := parse(t, test.template).Typed(kinds).Match(test.uri)
+		if ok != (test.want != nil) || ok && !maps.Equal(got, test.want) {
+			t.Errorf("%s, %q: %v %v, want %v", test.template, test.uri, got, ok, test.want)
+		}
+	}
+}
+
+func TestOverlapIsFound(t *testing.T) {
+	kinds := map[string]uritemplate.Kind{"n": uritemplate.Integer, "on": uritemplate.Boolean}
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{
+		{"a:x", "a:x", true},
+		{"a:x", "a:y", false},
+		{"a:x", "a:{b}", true},
+		{"a:x/y", "a:{b}", false},
+		{"a:x/y", "a:{+b}", true},
+		{"a:{b}", "a:{c}", true},
+		{"a:{b}/c", "a:{b}/d", false},
+		{"a:{b}/c", "a:d/{c}", true},
+		{"a:{b}/c", "a:{+b}", true},
+		{"a:{b}/c", "a:{b}/c/d", false},
+		{"a:{b}.json", "a:{b}.xml", false},
+		{"a:{b}", "a:{b}.xml", true},
+		{"a:{n}", "a:new", false},
+		{"a:{n}", "a:{on}", false},
+		{"a:{n}", "a:17", true},
+		{"a:{n}", "a:{b}", true},
+		{"a:{on}", "a:new", false},
+		{"a:", "a:{b}", false},
+	} {
+		a, b := parse(t, test.a).Typed(kinds), parse(t, test.b).Typed(kinds)
+		if got := uritemplate.Overlap(a, b); got != test.want {
+			t.Errorf("%s and %s: %v", test.a, test.b, got)
+		}
+		if got := uritemplate.Overlap(b, a); got != test.want {
+			t.Errorf("%s and %s: %v", test.b, test.a, got)
+		}
+	}
+}
+
+// parts make templates that often have URIs in common.
+var parts = rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "-", "17", "{v}", "{+v}"}), 1, 5)
+
+func template(t *rapid.T, label string) uritemplate.Template {
+	text := "s:"
+	for i, part := range parts.Draw(t, label) {
+		if strings.Contains(part, "v") {
+			part = strings.Replace(part, "v", string(rune('v'+i)), 1)
+			if strings.HasSuffix(text, "}") {
+				text += "."
+			}
+		}
+		text += part
+	}
+	made, err := uritemplate.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return made
+}
+
+func TestTemplatesOfOneURIOverlap(t *testing.T) {
+	both := 0
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := template(t, "a"), template(t, "b")
+		uri := "s:" + rapid.StringMatching(`[ab/.17%-]{0,8}`).Draw(t, "uri")
+		_, matchA := a.Match(uri)
+		_, matchB := b.Match(uri)
+		if matchA && matchB {
+			both++
+			if !uritemplate.Overlap(a, b) {
+				t.Fatalf("%s and %s both match %s", a, b, uri)
+			}
+		}
+	})
+	t.Logf("%d URIs of two templates", both)
+}
+
+func TestExpansionsMatchTheirTemplate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		made := template(t, "template")
+		uri := made.String()
+		for _, name := range made.Variables() {
+			value := url.PathEscape(rapid.StringMatching(`[a-z é/%]{1,4}`).Draw(t, name))
+			uri = strings.NewReplacer("{"+name+"}", value, "{+"+name+"}", value).Replace(uri)
+		}
+		if _, ok := made.Match(uri); !ok {
+			t.Fatalf("%s does not match %s", made, uri)
+		}
+	})
+}
+
+func TestHostileURIsAreReadQuickly(t *testing.T) {
+	made := parse(t, "s:{a}.{b}.{c}.{d}.{e}.{f}x")
+	start := time.Now()
+	if _, ok := made.Match("s:" + strings.Repeat(".", 1<<20) + "y"); ok {
+		t.Error("matched")
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func FuzzMatch(f *testing.F) {
+	f.Add("a:{b}", "a:%31")
+	f.Fuzz(func(t *testing.T, text, uri string) {
+		made, err := uritemplate.Parse(text)
+		if err != nil {
+			return
+		}
+		values, ok := made.Match(uri)
+		if ok && len(values) != len(made.Variables()) {
+			t.Errorf("%s, %q: %v", made, uri, values)
+		}
+		if !uritemplate.Overlap(made, made) {
+			t.Errorf("%s does not overlap itself", made)
+		}
+	})
+}
