@@ -42,15 +42,18 @@ func Files(s model.Service, present Present) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("package %s: %w", s.Package, err)
 	}
-	var files []File
+	var (
+		files []File
+		code  []byte
+	)
 	for _, part := range []struct {
 		name  string
 		write func() ([]byte, error)
 	}{
 		{Docs, func() ([]byte, error) { return p.docs(present.Docs) }},
 		{Manifest, p.manifest},
-		{Code, p.code},
-		{Test, func() ([]byte, error) { return p.test(present.Hash) }},
+		{Code, func() (_ []byte, err error) { code, err = p.code(); return code, err }},
+		{Test, func() ([]byte, error) { return p.test(present.Hash, code) }},
 	} {
 		content, err := part.write()
 		if err != nil {

@@ -14,14 +14,17 @@ import (
 // test writes mcp_gen_test.go: the freshness test with the very implementation that made its
 // hash, and the guards on types of other modules, which may grow without us and must not break
 // the build of those who cannot regenerate.
-func (p *plan) test(hash string) ([]byte, error) {
+func (p *plan) test(hash string, code []byte) ([]byte, error) {
 	n := p.names
 	name := n.pickTest("TestMcpgenFresh")
-	hasher := ""
+	hasher, digester := "", ""
 	implementation, err := fresh.Source(func(declared string) string {
 		picked := n.pick("mcpgen" + upperFirst(declared))
-		if declared == "Hash" {
+		switch declared {
+		case "Hash":
 			hasher = picked
+		case "Digest":
+			digester = picked
 		}
 		return picked
 	})
@@ -36,7 +39,7 @@ func (p *plan) test(hash string) ([]byte, error) {
 	f := newFile(p.Name, p.fileNames(), exprs...)
 
 	f.Comment(fmt.Sprintf("%s fails where a directive, a comment, a parameter's name or a constant has changed", name))
-	f.Comment("since mcpgen read it: the compiler sees none of these.")
+	f.Comment("since mcpgen read it, and where its code was edited: the compiler sees none of these.")
 	f.Func().Id(name).Params(jen.Id("t").Op("*").Qual("testing", "T")).Block(
 		jen.List(jen.Id("got"), jen.Err()).Op(":=").Id(hasher).Call(p.hashed()...),
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err())),
@@ -44,6 +47,11 @@ func (p *plan) test(hash string) ([]byte, error) {
 			jen.Id("t").Dot("Error").Call(quoted(fmt.Sprintf("package %s is not what %s was made from:\n", p.Name, Code)+
 				"a directive, a comment, a parameter's name, a constant or a handler has changed;\n"+
 				"run go generate, review the difference and commit it")),
+		),
+		jen.List(jen.Id("code"), jen.Err()).Op(":=").Qual("os", "ReadFile").Call(jen.Lit(Code)),
+		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err())),
+		jen.If(jen.Id("want").Op(":=").Lit(fresh.Digest(code)), jen.Id(digester).Call(jen.Id("code")).Op("!=").Id("want")).Block(
+			jen.Id("t").Dot("Error").Call(quoted(Code+" is not as mcpgen wrote it: run go generate, and change the directives instead")),
 		),
 	)
 	f.Line()

@@ -58,6 +58,13 @@ func Hash(dir string, decls map[string][]string, files ...string) (string, error
 	return hex.EncodeToString(digest.Sum(nil)[:16]), nil
 }
 
+// Digest returns a digest of a generated file, line ends aside: authority that somebody has
+// edited into it by hand would build.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+	return hex.EncodeToString(sum[:16])
+}
+
 // readDirectory collects the facts of one package. own says that it is the one with the directives.
 func readDirectory(dir string, names []string, own bool) ([]string, error) {
 	entries, err := os.ReadDir(dir)

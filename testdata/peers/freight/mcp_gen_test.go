@@ -20,7 +20,7 @@ import (
 )
 
 // TestMcpgenFresh fails where a directive, a comment, a parameter's name or a constant has changed
-// since mcpgen read it: the compiler sees none of these.
+// since mcpgen read it, and where its code was edited: the compiler sees none of these.
 func TestMcpgenFresh(t *testing.T) {
 	got, err := mcpgenHash(".", map[string][]string{
 		".": {
@@ -38,6 +38,13 @@ func TestMcpgenFresh(t *testing.T) {
 			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
+	code, err := os.ReadFile("mcp_gen.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "0b683eaa69ac2e3010c21e29ae32456c"; mcpgenDigest(code) != want {
+		t.Error("mcp_gen.go is not as mcpgen wrote it: run go generate, and change the directives instead")
+	}
 }
 
 // mcpgenHash returns a digest of what generated code was made from and the compiler cannot watch.
@@ -49,9 +56,11 @@ func TestMcpgenFresh(t *testing.T) {
 // declarations, line ends and the order of declarations do not count; neither do tests and
 // files that mcpgen writes.
 //
+// Of files, relative to dir with slashes, the whole content counts, line ends aside.
+//
 // A file that does not parse counts as far as it does: what the compiler builds parses. A directory
-// that cannot be read is an error.
-func mcpgenHash(dir string, decls map[string][]string) (string, error) {
+// or a file that cannot be read is an error.
+func mcpgenHash(dir string, decls map[string][]string, files ...string) (string, error) {
 	listed := map[string][]string{".": nil}
 	var dirs []string
 	for rel, names := range decls {
@@ -70,7 +79,21 @@ func mcpgenHash(dir string, decls map[string][]string) (string, error) {
 		slices.Sort(facts)
 		fmt.Fprintf(digest, "%q %q\n", rel, facts)
 	}
+	for _, rel := range files {
+		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(rel)))
+		if err != nil {
+			return "", fmt.Errorf("reading what generated code was made from: %w", err)
+		}
+		fmt.Fprintf(digest, "%q %q\n", rel, bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+	}
 	return hex.EncodeToString(digest.Sum(nil)[:16]), nil
+}
+
+// mcpgenDigest returns a digest of a generated file, line ends aside: authority that somebody has
+// edited into it by hand would build.
+func mcpgenDigest(content []byte) string {
+	sum := sha256.Sum256(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // mcpgenReadDirectory collects the facts of one package. own says that it is the one with the directives.
