@@ -37,8 +37,11 @@ func (s Spec) Where() string {
 	if i := strings.LastIndex(where, ", "); i >= 0 {
 		where = where[:i] + " or " + where[i+2:]
 	}
-	if s.Below {
+	switch {
+	case s.Below:
 		where += ", beside //mcp:tool, //mcp:prompt or //mcp:resource"
+	case s.OfTool:
+		where += ", beside //mcp:tool"
 	}
 	return where
 }

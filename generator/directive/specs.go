@@ -69,6 +69,7 @@ type Spec struct {
 	Keys    []Key
 	Repeat  bool // may stand several times on one declaration
 	Below   bool // stands beside //mcp:tool, //mcp:prompt or //mcp:resource only
+	OfTool  bool // stands beside //mcp:tool only
 	Later   bool // in the design, not in this version
 	Example string
 }
@@ -213,7 +214,7 @@ var specs = []Spec{
 	},
 	{
 		Name: "schema", Says: "gives the tool schemas by hand, for types that cannot be read statically: JSON Schema 2020-12, in files of the module",
-		Places: []Place{Func, InterfaceMethod}, Below: true,
+		Places: []Place{Func, InterfaceMethod}, OfTool: true,
 		Keys: []Key{
 			{Name: "input", Kind: Text, Says: "the file, relative to the package, of the schema of the arguments: an object"},
 			{Name: "output", Kind: Text, Says: "the file of the schema of the result; one that is no object is sent as {\"result\": …}"},

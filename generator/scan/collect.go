@@ -225,7 +225,8 @@ func (c *collector) together(d *decl) {
 		case slices.Contains(serving, found.Name) && found != first:
 			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two, and write a second handler that calls the first",
 				"%s is served by //mcp:%s and by //mcp:%s", d.name.Name, first.Name, found.Name)
-		case found.Spec.Below && (first == nil || first.Name == "complete") && !d.lost && !c.file.Constrained:
+		case d.lost || c.file.Constrained:
+		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool && (first == nil || first.Name != "tool"):
 			c.report(diag.Misplaced, found.Pos, found.End, "add //mcp:tool with an access rule, or remove it", "//mcp:%s stands on a func without //mcp:tool", found.Name)
 		}
 	}

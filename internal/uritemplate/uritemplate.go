@@ -24,6 +24,10 @@ const (
 	Boolean      // true or false
 )
 
+// MaxLength is the longest URI, in bytes, that a template matches: what RFC 9110, section 4.1
+// asks recipients to support at least. It bounds the work that a hostile URI makes.
+const MaxLength = 8000
+
 // Template is a parsed URI template, or a URI where it has no variables. It is never changed
 // after Parse and Typed, and safe for concurrent use.
 type Template struct {
@@ -117,8 +121,11 @@ func (t Template) Variables() []string {
 // Match returns the values of the variables in a URI, percent-decoded, and whether the URI is
 // one of the template's. A value is never empty, a {name} holds unreserved and percent-encoded
 // characters, a {+name} reserved ones as well, and the decoded text is UTF-8 without control
-// characters. Where a URI can be read in several ways the first variable is the longest.
+// characters. A URI longer than MaxLength is nobody's. Where a URI can be read in several ways the first variable is the longest.
 func (t Template) Match(uri string) (map[string]string, bool) {
+	if len(uri) > MaxLength {
+		return nil, false
+	}
 	if t.pattern == nil { // the zero Template
 		return nil, false
 	}
