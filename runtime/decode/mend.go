@@ -16,6 +16,7 @@ import (
 // bytes, so that the handler's value is never touched.
 type Shape struct {
 	array, object, null bool
+	bytes               bool // base64 text, of which the nil slice is the empty one
 	typed               bool // the schema names the types a value may have
 	properties          map[string]*Shape
 	required            []string
@@ -28,6 +29,7 @@ type Shape struct {
 type schemaNode struct {
 	Ref        string                     `json:"$ref"`
 	Type       json.RawMessage            `json:"type"`
+	Encoding   string                     `json:"contentEncoding"`
 	Enum       []json.RawMessage          `json:"enum"`
 	Const      json.RawMessage            `json:"const"`
 	Properties map[string]json.RawMessage `json:"properties"`
@@ -95,6 +97,8 @@ func (p *shapeParser) fill(shape *Shape, raw json.RawMessage) error {
 			shape.object = true
 		case "null":
 			shape.null = true
+		case "string":
+			shape.bytes = shape.bytes || n.Encoding == "base64"
 		}
 	}
 	if slices.ContainsFunc(append(n.Enum, n.Const), func(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }) {
@@ -149,7 +153,7 @@ func (p *shapeParser) fillUnion(shape *Shape, union []json.RawMessage) error {
 		if s.null {
 			shape.null = true
 		}
-		if !s.null || s.array || s.object {
+		if !s.null || s.array || s.object || s.bytes {
 			others = append(others, s)
 		}
 	}
@@ -165,6 +169,7 @@ func (s *Shape) merge(o *Shape) {
 	s.array = s.array || o.array
 	s.object = s.object || o.object
 	s.null = s.null || o.null
+	s.bytes = s.bytes || o.bytes
 	s.typed = s.typed || o.typed
 	if s.properties == nil {
 		s.properties = o.properties
@@ -222,8 +227,8 @@ func typeNames(raw json.RawMessage) []string {
 	return nil
 }
 
-// Mend returns doc with every null that its schema does not allow put right: an empty array
-// or object where the schema wants one, and nothing at all in place of a property that need
+// Mend returns doc with every null that its schema does not allow put right: an empty array,
+// object or base64 text where the schema wants one, and nothing at all in place of a property that need
 // not be there. Any other null stays. doc must be what encoding/json wrote; it is not changed, and
 // where there is nothing to mend it is returned as it is.
 func (s *Shape) Mend(doc []byte) []byte {
@@ -281,6 +286,8 @@ func (s *Shape) insteadOfNull() []byte {
 		return []byte("[]")
 	case s.object && !s.array && len(s.required) == 0:
 		return []byte("{}")
+	case s.bytes && !s.array && !s.object:
+		return []byte(`""`)
 	}
 	return nullToken
 }
