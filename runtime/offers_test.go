@@ -149,8 +149,7 @@ func checkOffers(t *testing.T, session *mcp.ClientSession, column int, tells, li
 				t.Errorf("%s: %v", what, err)
 			}
 		case tells:
-			// go-sdk's client takes the code -32003 for one of its own and drops the error's type.
-			if err == nil || !strings.Contains(err.Error(), "403 Forbidden") || !strings.Contains(err.Error(), needs) {
+			if !errors.As(err, &rpc) || rpc.Code != -32043 || !strings.Contains(rpc.Message, "403 Forbidden") || !strings.Contains(rpc.Message, needs) {
 				t.Errorf("%s: %v", what, err)
 			}
 		case !errors.As(err, &rpc):
@@ -269,7 +268,7 @@ func TestForbiddenPromptsAndResourcesNameWhatIsMissing(t *testing.T) {
 				headers["Mcp-Name"] = test.name
 			}
 			got := c.ask(t, method, test.params, headers)
-			if !strings.Contains(got.body, `"code":-32003`) || !strings.Contains(got.body, "403 Forbidden: "+test.want) {
+			if !strings.Contains(got.body, `"code":-32043`) || !strings.Contains(got.body, "403 Forbidden: "+test.want) {
 				t.Errorf("%s, %s: %s", era, method, got)
 			}
 		}

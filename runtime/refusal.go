@@ -51,8 +51,9 @@ func forbidden(name string, d access.Decision) *mcp.CallToolResult {
 }
 
 // codeForbidden is the JSON-RPC error of a prompt or a resource that may be talked about and
-// not used. It is of the range that JSON-RPC leaves to servers.
-const codeForbidden = -32003
+// not used. It is of the range that JSON-RPC leaves to servers, and none that MCP or go-sdk
+// uses: go-sdk's client would take -32003 for a connection that it closed itself.
+const codeForbidden = -32043
 
 // forbiddenItem is forbidden for a prompt or a resource, which have no error results.
 func forbiddenItem(what item, d access.Decision) error {
