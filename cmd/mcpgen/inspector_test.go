@@ -74,11 +74,7 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 	t.Helper()
 	launcher := filepath.Join(repository(t), ".tools", "node_modules", ".bin", "mcp-inspector")
 	if _, err := os.Stat(launcher); err != nil {
-		const how = "the MCP Inspector is not installed: run make setup, which needs npm"
-		if os.Getenv("CI") == "true" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
+		missing(t, "the MCP Inspector is not installed: run make setup, which needs npm")
 	}
 	node, home := inspectorNode(t), t.TempDir()
 	return func(t *testing.T, command ...string) (listed, findings string) {
@@ -101,6 +97,16 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 	}
 }
 
+// missing skips the test where a part that make setup installs is not there, and says how to
+// get it. In CI, where make setup has run, it fails.
+func missing(t *testing.T, how string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(how)
+	}
+	t.Skip(how)
+}
+
 // inspectorNode is the node that make setup has installed, or else the machine's own.
 func inspectorNode(t *testing.T) string {
 	t.Helper()
@@ -110,7 +116,7 @@ func inspectorNode(t *testing.T) string {
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("there is no node: run make setup, which needs npm")
+		missing(t, "there is no node: run make setup, which needs npm")
 	}
 	return node
 }
