@@ -13,6 +13,9 @@ type Principal struct {
 	// Client is the OAuth client or the program that calls, unique with Issuer. Empty means
 	// the subject; see [Principal.ClientID].
 	Client string
+	// User is what the host whose permissions a server projects calls the caller: the user
+	// claim of a token, or what a mapping says. Empty is no user of the host.
+	User string
 	// Role is one name of the hierarchy. A name that the hierarchy does not have counts as none.
 	Role string
 	// Scopes, Groups, Orgs and Teams are what the caller has. Empty means none, never all.
@@ -53,6 +56,6 @@ func (p Principal) ClientID() string {
 
 // IsZero reports whether nothing at all is set.
 func (p Principal) IsZero() bool {
-	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.Role == "" &&
+	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.User == "" && p.Role == "" &&
 		len(p.Scopes) == 0 && len(p.Groups) == 0 && len(p.Orgs) == 0 && len(p.Teams) == 0
 }

@@ -51,6 +51,33 @@ type Known interface {
 	Principals() []access.Principal
 }
 
+// UserNamer is a [Source] that knows beforehand whether its identities name users of the host
+// (access.Principal.User). With permission-aware discovery runtime.New asks it: where no
+// identity names one, and no client is mapped to one, nobody would see anything.
+type UserNamer interface {
+	NamesUsers() bool
+}
+
+// Protected is a [Source] whose credentials come from authorization servers that a client can
+// find by itself. The server publishes what it says (RFC 9728) and points to it when it asks for
+// a credential.
+type Protected interface {
+	Resource() Resource
+}
+
+// Resource describes a server to OAuth clients, in the terms of RFC 9728, section 2.
+type Resource struct {
+	// URL identifies the server: https, without query and fragment, the URL at which clients call it.
+	URL string
+	// AuthorizationServers are the issuers whose tokens are taken.
+	AuthorizationServers []string
+	// Scopes are what a client may ask for. Scopes that only hidden tools ask for do not belong here.
+	Scopes []string
+	// Name and Documentation are for people; Documentation is a URL.
+	Name          string
+	Documentation string
+}
+
 var (
 	// ErrNoCredentials says that the request carries no credential at all.
 	ErrNoCredentials = errors.New("no credentials")

@@ -1,0 +1,55 @@
+// Package capability is the contract between a server and the permission system of its host:
+// Django, NetBox, a file. The host keeps the authority; a server reads what it lets an identity
+// do, and projects it onto its tools. No second model of permissions is kept anywhere.
+//
+// A [Source] is an adapter for one kind of host. Adapters are packages of their own below this
+// one, so that a service links the database of the one it uses and no other.
+package capability
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Source reads the permissions of one host. Its methods are called from many goroutines at
+// once, and whoever calls them sets a time limit by ctx. An error denies, and so do a panic and
+// an answer that comes too late; what an error says goes to the server's log, never to a caller,
+// so it must hold no secret.
+//
+// A host's user is found by [access.Principal.User], or by other fields of the principal where
+// an adapter says so. It is never guessed from a Subject, which is unique with its issuer only.
+type Source interface {
+	// Resolve returns the host's user for a principal. Its error wraps [ErrNoUser] where the
+	// host has none, or none that is active.
+	Resolve(ctx context.Context, p access.Principal) (User, error)
+
+	// Capabilities returns all that the host lets a principal do, read by one query. Its error
+	// wraps [ErrNoUser] in the same cases as Resolve's. The result is not changed by anybody
+	// after it was returned.
+	Capabilities(ctx context.Context, p access.Principal) (Set, error)
+
+	// MapAction spells a permission as the host does, and does nothing else: the permission
+	// "dcim.napalm_read_device" of a table is returned as the name under which it stands in a
+	// [Set]. It errs where the host could not have a permission of that form.
+	MapAction(permission string) (string, error)
+}
+
+// Enumerator is a [Source] that knows all permissions that its host has. A server asks it at start,
+// so that an action that the host does not know is an error then and not a tool that nobody sees.
+type Enumerator interface {
+	// Actions returns the permissions of the host, in its own spelling and in any order.
+	Actions(ctx context.Context) ([]string, error)
+}
+
+// User is a user of the host.
+type User struct {
+	ID        string // the host's key for the user, for logs and records
+	Name      string // what the host calls it, as in access.Principal.User
+	Superuser bool   // the host lets it do everything
+}
+
+// ErrNoUser says that the host has no active user for a principal. Such a caller is treated as
+// an anonymous one.
+var ErrNoUser = errors.New("no such user in the host")

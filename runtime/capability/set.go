@@ -1,0 +1,97 @@
+package capability
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// Constraint is one condition on the objects that a permission covers, in the host's own
+// terms: for NetBox the JSON of a queryset filter. Where a permission has several, an object
+// that meets any one of them is covered.
+type Constraint = json.RawMessage
+
+// Any stands for every object, or every action, in [Set.Exempt].
+const Any = "*"
+
+// Set is what a host lets one identity do: permissions in the host's spelling, each with its
+// constraints, and what needs no permission at all. The zero Set is empty and denies everything.
+//
+// An adapter fills a Set and does not touch it after it has returned it; reading is safe from
+// many goroutines at once. Names match exactly, case included.
+type Set struct {
+	held   map[string]held
+	exempt map[exemption]struct{}
+}
+
+type held struct {
+	free        bool // held without any constraint
+	constraints []Constraint
+}
+
+type exemption struct{ object, action string }
+
+// Add adds a permission, for all objects where there are no constraints. A permission that is
+// added more than once covers what any of its additions covers, so that one without
+// constraints frees it of them.
+func (s *Set) Add(permission string, constraints ...Constraint) {
+	if permission == "" {
+		return
+	}
+	if s.held == nil {
+		s.held = map[string]held{}
+	}
+	h := s.held[permission]
+	if len(constraints) == 0 {
+		h.free = true
+	}
+	h.constraints = append(h.constraints, constraints...)
+	s.held[permission] = h
+}
+
+// Exempt lets an action be done on a type of objects, "dcim.device", without a permission.
+// [Any] stands for all types or all actions; Exempt(Any, Any) makes a superuser.
+func (s *Set) Exempt(object, action string) {
+	if object == "" || action == "" {
+		return
+	}
+	if s.exempt == nil {
+		s.exempt = map[exemption]struct{}{}
+	}
+	s.exempt[exemption{object, action}] = struct{}{}
+}
+
+// Has reports whether the set holds a permission, with constraints or without.
+func (s Set) Has(permission string) bool {
+	_, ok := s.held[permission]
+	return ok
+}
+
+// Constraints returns the constraints of a permission, and false where it is not held. None
+// means that it covers all objects. The slice is shared: it is read only.
+func (s Set) Constraints(permission string) ([]Constraint, bool) {
+	h, ok := s.held[permission]
+	if !ok || h.free {
+		return nil, ok
+	}
+	return h.constraints, true
+}
+
+// Unrestricted reports whether an action on a type of objects needs no permission: the caller is
+// a superuser, or the host exempts that action on that type. It is asked per type and action:
+// an exemption from viewing opens no writing. A permission without an object, "billing.export",
+// has the object "billing".
+func (s Set) Unrestricted(object, action string) bool {
+	if object == "" || action == "" {
+		return false
+	}
+	for _, e := range [...]exemption{{object, action}, {object, Any}, {Any, action}, {Any, Any}} {
+		if _, ok := s.exempt[e]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Permissions returns the permissions of the set, sorted. The slice is the caller's own.
+func (s Set) Permissions() []string { return slices.Sorted(maps.Keys(s.held)) }
