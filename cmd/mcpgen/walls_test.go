@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/identity":         {"runtime/access"},
+	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 }
 
@@ -59,6 +60,7 @@ var outside = map[string]struct {
 	"runtime/capability":       {},
 	"runtime/decode":           {},
 	"runtime/identity":         {},
+	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
 	"runtime/mcptest":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 }
