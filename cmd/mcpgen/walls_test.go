@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"runtime/identity":         {"runtime/access"},
 	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
+	"runtime/redact":           {},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its
@@ -61,6 +62,7 @@ var outside = map[string]struct {
 	"runtime/decode":           {},
 	"runtime/identity":         {},
 	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
+	"runtime/redact":           {},
 	"runtime/mcptest":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 }
