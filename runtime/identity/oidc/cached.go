@@ -17,11 +17,12 @@ const loadTimeout = 8 * time.Second
 // cached is what a provider publishes: fetched when it is asked for, and again after a period. While
 // that fails, what is held serves for the stale period and no longer.
 //
-// However many ask, one load runs at a time, and loads are RefreshInterval apart.
+// However many ask, one load runs at a time, and loads are an interval apart.
 type cached[T any] struct {
 	what          string // for errors and the log
 	load          func(context.Context) (T, error)
 	period, stale time.Duration
+	interval      time.Duration // the least time between two loads
 	log           *slog.Logger
 
 	flight singleflight.Group
@@ -52,7 +53,7 @@ func (c *cached[T]) get(ctx context.Context) (held[T], error) {
 	return h, fmt.Errorf("%s: %w", c.what, h.failure)
 }
 
-// renew loads anew, unless somebody has since h, or within RefreshInterval. Its own error says that ctx
+// renew loads anew, unless somebody has since h, or within the interval. Its own error says that ctx
 // has ended; how the load went stands in what it returns.
 func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
 	if now := c.state(); now.tried.After(h.tried) || c.resting(now) {
@@ -73,7 +74,7 @@ func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
 	}
 }
 
-func (c *cached[T]) resting(h held[T]) bool { return time.Since(h.tried) < RefreshInterval }
+func (c *cached[T]) resting(h held[T]) bool { return time.Since(h.tried) < c.interval }
 
 func (c *cached[T]) state() held[T] {
 	c.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,6 +47,10 @@ type Introspection struct {
 	// that answer active to none but the servers that a token is for. A wrong audience is refused
 	// all the same.
 	AllowMissingAudience bool
+	// ClientSubject lets a token without sub stand for its client, as issuers mean it that name no subject
+	// for client credentials: client_id is then the subject. Set it only where no user can have the
+	// name of a client. Without it such a token is refused.
+	ClientSubject bool
 	// Cache is how long an answer about a token that holds is remembered, and so for how long a revoked
 	// token is taken. At most MaxCache. Zero asks for each request.
 	Cache time.Duration
@@ -87,6 +92,10 @@ func (s *Source) introspect(ctx context.Context, token string) (identity.Identit
 			return identity.Identity{}, err
 		}
 		i.introspector.remember(token, claims, expires)
+		if client, _ := claims["client_id"].(string); i.introspector.ClientSubject && claims["sub"] == nil {
+			claims = maps.Clone(claims)
+			claims["sub"] = client
+		}
 		return i.identity(claims, expires)
 	}
 	return identity.Identity{}, refuse("it is no JWT, and there is no introspection that could be asked about it")

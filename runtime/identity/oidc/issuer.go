@@ -38,10 +38,10 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 	}
 	i := &issuer{settings: s, web: web}
 	i.metadata = &cached[metadata]{
-		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod, stale: s.StalePeriod, log: o.Logger,
+		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod, stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
 	}
 	i.keys = &cached[[]key]{
-		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod, stale: s.StalePeriod, log: o.Logger,
+		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod, stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
 	}
 	if s.Introspection != nil {
 		i.introspector = newIntrospector(*s.Introspection, i)

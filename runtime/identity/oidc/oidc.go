@@ -13,7 +13,7 @@
 // one described counts as nothing, and so does every value that no mapping knows.
 //
 //	Issuer      iss, which is the issuer's URL exactly
-//	Subject     sub; a token without one is refused
+//	Subject     sub; a token without one is refused (but see Introspection.ClientSubject)
 //	Client      Claims.Client, or else client_id, or else azp; empty is the subject
 //	User        Claims.User; empty where no claim is configured
 //	Role        empty: the names of Claims.Roles become Identity.Roles, of which the server takes the

@@ -232,3 +232,5 @@ func (p *provider) source(t testing.TB, change ...func(*oidc.Options)) *oidc.Sou
 func issuer(change func(*oidc.Issuer)) func(*oidc.Options) {
 	return func(o *oidc.Options) { change(&o.Issuers[0]) }
 }
+
+func isInvalid(err error) bool { return errors.Is(err, identity.ErrInvalidToken) }
