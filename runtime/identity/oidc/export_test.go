@@ -8,3 +8,11 @@ func (s *Source) SetRefreshInterval(d time.Duration) {
 		i.keys.interval, i.metadata.interval = d, d
 	}
 }
+
+// Remembered is how many answers about opaque tokens are held.
+func (s *Source) Remembered() int {
+	n := s.issuers[0].introspector
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.answers)
+}
