@@ -180,8 +180,10 @@ func (t *scanner) url(i int) int {
 	return t.hide(i+colon+1, i+user, Mask)
 }
 
-// longestSource bounds how far back a data source name is looked for.
+// longestSource bounds how far back a data source name is looked for, among the characters of source.
 const longestSource = 256
+
+var source = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
 
 // dataSource hides the password of user:password@tcp(host:port)/database, whose "@" stands at i.
 func (t *scanner) dataSource(i int) {
@@ -198,7 +200,7 @@ func (t *scanner) dataSource(i int) {
 		return
 	}
 	from := i
-	for from > t.done && i-from < longestSource && t.s[from-1] > ' ' && strings.IndexByte("\"'`<>", t.s[from-1]) < 0 {
+	for from > t.done && i-from < longestSource && source[t.s[from-1]] {
 		from--
 	}
 	if colon := strings.IndexByte(t.s[from:i], ':'); colon >= 0 && t.s[from+colon+1:i] != Mask {

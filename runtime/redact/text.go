@@ -163,6 +163,9 @@ func (t *scanner) beside(from, end int) int {
 	if strings.HasPrefix(t.s[end:], "://") {
 		return t.url(end + len("://"))
 	}
+	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
+		return end // as most words stand
+	}
 	sep, ok := separator(t.s, end)
 	if !ok {
 		return end

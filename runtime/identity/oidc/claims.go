@@ -150,7 +150,9 @@ func valuesAt(c map[string]any, path string) []string {
 func list(v any) ([]string, bool) {
 	switch v := v.(type) {
 	case string:
-		return []string{v}, v != ""
+		if v != "" {
+			return []string{v}, true
+		}
 	case []any:
 		all := make([]string, 0, len(v))
 		for _, item := range v {

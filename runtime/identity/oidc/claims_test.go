@@ -108,10 +108,11 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		"verified by a word":    {oidc.Claims{User: "email"}, []any{"email", "a@b.c", "email_verified", "true"}, "cli", "", "[]"},
 		"groups":                {oidc.Claims{Groups: "g"}, []any{"g", []string{"a", "b"}}, "cli", "", "[a b]"},
 		"one group":             {oidc.Claims{Groups: "g"}, []any{"g", "a"}, "cli", "", "[a]"},
+		"an empty group":        {oidc.Claims{Groups: "g"}, []any{"g", ""}, "cli", "", "[]"},
 		"malformed groups":      {oidc.Claims{Groups: "g"}, []any{"g", []any{"a", nil}}, "cli", "", "[]"},
 	} {
 		p := read(t, test.claims, test.changes...).Principal
-		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups {
+		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups || len(p.Groups) == 1 && p.Groups[0] == "" {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -129,7 +129,7 @@ func TestIntrospectionThatFailsIsUnavailable(t *testing.T) {
 			p.answers["/introspect"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }
 		}},
 		"a redirect": {"answered 307", func(p *provider) {
-			p.answers["/introspect"] = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", 307) }
+			p.answers["/introspect"] = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusTemporaryRedirect) }
 		}},
 		"a panic":     {"panicked", func(p *provider) { p.answers["/introspect"] = func(http.ResponseWriter, *http.Request) { panic("x") } }},
 		"down":        {"connection refused", func(p *provider) { p.down = true }},
