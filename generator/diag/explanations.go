@@ -305,7 +305,7 @@ func Find(ctx context.Context, in Query) (Device, error)`,
 	{
 		Code:  BadURI,
 		Title: "no URI and no URI template",
-		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. {name} stands for text without slashes, {+name} for text with them; other operators are not built. Between two variables stands literal text, and each stands once.",
+		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. {name} stands for text without slashes, {+name} for text with them. The other forms of RFC 6570, as in {?q}, {/path}, {a,b}, {name*} and {name:3}, are not built: write out what they stand for, as in ?q={q}. Between two variables stands literal text, and each stands once.",
 		Example: `//mcp:resource uri=people/{id} minrole=Viewer
 func Person(ctx context.Context, id int) (string, error)`,
 		Cure: "Write the scheme and the variables: uri=team://people/{id}.",
