@@ -120,3 +120,22 @@ func output(t *testing.T, dir, command string) string {
 	}
 	return string(out)
 }
+
+// TestReadmeQuotesTheTeamExample holds the directives and signatures that the README shows of the example to
+// those that the example has.
+func TestReadmeQuotesTheTeamExample(t *testing.T) {
+	_, rest, found := strings.Cut(readme(t), "From the team example:\n\n```go\n")
+	quoted, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("the README quotes nothing of the team example")
+	}
+	source, err := os.ReadFile(filepath.Join(repository(t), "examples", "team", "directory", "resources.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for declaration := range strings.SplitSeq(strings.TrimSpace(quoted), "\n\n") {
+		if !strings.Contains(string(source), declaration+" {\n") {
+			t.Errorf("the example has no\n%s", declaration)
+		}
+	}
+}
