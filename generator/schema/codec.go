@@ -107,6 +107,9 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 	if err := c.form(&codec, t, &rest); err != nil {
 		return codec, err
 	}
+	if len(rest.OneOf)+len(rest.AnyOf) > 0 {
+		return codec, fmt.Errorf("%s is a choice of several schemas", plainly(t))
+	}
 	if !empty(rest) {
 		return codec, fmt.Errorf("%s has a schema that is more than its Go type's", plainly(t))
 	}
