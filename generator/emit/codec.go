@@ -112,9 +112,16 @@ func (d *decoders) place(f model.ObjectField) *jen.Statement {
 
 // field reads the value of a property into its field.
 func (d *decoders) field(f model.ObjectField) jen.Code {
-	read := d.value(f.Codec, jen.Op("&").Add(d.place(f)))
+	read := func(c model.Codec) jen.Code {
+		code := d.value(c, jen.Op("&").Add(d.place(f)))
+		if f.Default == "" || c.Kind != model.TextCodec || c.Pointers > 0 {
+			return code
+		}
+		// UnmarshalText may keep what it does not set, and is to find no default there.
+		return d.place(f).Op("=").Op("*").New(expr(c.Type)).Line().Add(code)
+	}
 	if !f.Codec.Nullable || f.Default == "" {
-		return read
+		return read(f.Codec)
 	}
 	// Null is not absent: the default gives way to it.
 	c := f.Codec
@@ -124,7 +131,7 @@ func (d *decoders) field(f model.ObjectField) jen.Code {
 		zero = jen.Op("*").New(expr(c.Type))
 	}
 	return jen.If(jen.Id(d.locals.r).Dot("Null").Call()).Block(d.place(f).Op("=").Add(zero)).
-		Else().Block(d.value(c, jen.Op("&").Add(d.place(f))))
+		Else().Block(read(c))
 }
 
 // value reads a value to where to points.
