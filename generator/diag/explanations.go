@@ -47,7 +47,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Misplaced,
 		Title: "misplaced directive",
-		Cause: "The directive stands on a declaration that it says nothing about: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool.",
+		Cause: "The directive stands on a declaration that it says nothing about: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool, any of them in a test file, from which nothing is served.",
 		Example: `//mcp:tool minrole=Viewer
 type Service struct{}`,
 		Cure: "Move it to where `mcpgen explain DIRECTIVE` says it stands.",
