@@ -46,7 +46,8 @@ func TestWorkersThatAreNotNeededLeave(t *testing.T) {
 		if kept(&p) != 10 {
 			t.Fatalf("%d of 10 workers were kept", kept(&p))
 		}
-		// One of them has work in every period; the others have none.
+		// One of them has work in every period, between two sweeps; the others have none.
+		time.Sleep(idleFor / 2)
 		for range 3 {
 			worked(&p, func() {})
 			time.Sleep(idleFor)
