@@ -57,7 +57,7 @@ func environment(ctx context.Context, dir string) (map[string]string, error) {
 }
 
 // ownDigest is that of this program, or empty: another version may write other files.
-func ownDigest() string {
+var ownDigest = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
 		return ""
@@ -72,7 +72,7 @@ func ownDigest() string {
 		return ""
 	}
 	return hex.EncodeToString(sum.Sum(nil))
-}
+})
 
 // state is what a file is: a digest of its content, and whether it is reached by a link.
 type state struct {
