@@ -196,21 +196,31 @@ func (n *Number) check(limit string, refused func(c int) bool, says string) *Num
 }
 
 // Minimum asks for limit or more.
+//
+// It is not inlined, nor are those below: each copy brings a func literal of its own into a generated decoder.
+//
+//go:noinline
 func (n *Number) Minimum(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c < 0 }, "is less than the minimum ")
 }
 
 // Maximum asks for limit or less.
+//
+//go:noinline
 func (n *Number) Maximum(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c > 0 }, "is more than the maximum ")
 }
 
 // Above asks for more than limit.
+//
+//go:noinline
 func (n *Number) Above(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c <= 0 }, "is not more than ")
 }
 
 // Below asks for less than limit.
+//
+//go:noinline
 func (n *Number) Below(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c >= 0 }, "is not less than ")
 }
