@@ -3,9 +3,9 @@
 //
 // A seal is a digest over the content of everything that a run depends on: this program, the go
 // command's version and settings, and every Go file, module file and generated file of the module and
-// of the modules that it replaces by directories. What lies in GOROOT and in the module cache is
-// fixed by these, as it is for go build: the module cache is read-only and checked by go.sum. Times of
-// files count for nothing.
+// of the modules that it replaces by directories. What lies in GOROOT and in the module cache is taken to
+// be what the go command's version and go.sum say: both are read-only by convention, and an edit
+// there is not noticed. Times of files count for nothing.
 //
 // Seals are kept in the user's cache directory. A missing, torn or old one is no more than a run in full. They
 // hold no authority: the generated test and mcpgen check never look at them.
