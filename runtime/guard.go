@@ -216,8 +216,12 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 		res mcp.Result
 		err error
 	)
+	rec.awaited, rec.recorded = nil, false
 	switch {
 	case d.Allowed:
+		if g.opts.Audit != nil && g.alone() {
+			rec.awaited = &event
+		}
 		res, event.Status, err = g.allowed(ctx, req, rec)
 		if rec.expired() {
 			// It ran, and its answer does not leave.
@@ -236,7 +240,14 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
 	}
-	if !g.recorded(ctx, event, rec) {
+	stands := false
+	if rec.recorded && event.Status == audit.OK {
+		stands = g.stands(ctx, rec, rec.unrecorded)
+	} else {
+		// Also where it was written already and something came in between since: the last one counts.
+		stands = g.recorded(ctx, event, rec)
+	}
+	if !stands {
 		return nil, internalError()
 	}
 	return res, err

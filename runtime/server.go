@@ -29,6 +29,7 @@ type Server struct {
 	admin     access.Role
 	adopted   bool // others had, and may have, their hands on mcp
 
+	workers   workers
 	recording chan struct{} // a place for each record that is being written
 
 	closing context.Context // ends when calls that still run are told to stop
@@ -44,6 +45,10 @@ type Server struct {
 // reported together, each error naming the setting or the tool and the cure.
 //
 // The toolsets must have equal role hierarchies; toolsets without roles of their own fit any.
+//
+// Handlers, sinks and middleware run in goroutines that are used again, as net/http's are: what one does to
+// its goroutine or its thread (runtime.LockOSThread, pprof labels) it undoes before it returns.
+// Goroutines that are not needed leave within some ten seconds, or by [Server.Shutdown].
 func New(options Options, toolsets ...Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	c, err := compose(toolsets)
@@ -205,6 +210,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	s.close()
+	s.workers.close()
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
