@@ -1,0 +1,88 @@
+package testdb_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+)
+
+var engines = map[string]func(testing.TB) *testdb.Database{
+	"sqlite":     testdb.SQLite,
+	"postgresql": testdb.PostgreSQL,
+}
+
+func TestEachDatabaseIsEmptyAndTheTestsAlone(t *testing.T) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			for range 2 {
+				db := engine(t)
+				if _, err := db.Exec("CREATE TABLE thing (id INTEGER)"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestDatabaseIsGoneWhenItsTestHasEnded(t *testing.T) {
+	var gone *testdb.Database
+	t.Run("test", func(t *testing.T) { gone = testdb.PostgreSQL(t) })
+	other := testdb.PostgreSQL(t)
+	var n int
+	if err := other.QueryRow("SELECT count(*) FROM pg_database WHERE datname = $1", gone.Name).Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if gone.Ping() == nil {
+		t.Error("its connections are open")
+	}
+}
+
+// TestClusterEndsWithItsProcess runs this binary again, kills it while it holds a cluster, and waits until the
+// cluster's directory is gone: the pipe that it holds for writing is closed by then, which a
+// reader sees as its end.
+func TestClusterEndsWithItsProcess(t *testing.T) {
+	if os.Getenv("TESTDB_HOLD") != "" {
+		os.Stdout.WriteString(testdb.PostgreSQL(t).Host + "\n")
+		select {}
+	}
+	testdb.PostgreSQL(t) // says how to get it
+	hold := exec.Command(os.Args[0], "-test.run=^TestClusterEndsWithItsProcess$")
+	hold.Env = append(os.Environ(), "TESTDB_HOLD=1")
+	out, err := hold.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The shell that keeps the cluster inherits this pipe too, and closes it when all is removed.
+	ended, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold.ExtraFiles = []*os.File{held}
+	if err := hold.Start(); err != nil {
+		t.Fatal(err)
+	}
+	held.Close()
+	dir, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Clean(dir[:len(dir)-1])
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+	if err := hold.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	hold.Wait()
+	if _, err := io.Copy(io.Discard, ended); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", dir, err)
+	}
+}
