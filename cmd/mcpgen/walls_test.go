@@ -39,14 +39,16 @@ var mayImport = map[string][]string{
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
 
-	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/decode", "runtime/identity"},
-	"runtime/access":           {},
-	"runtime/audit":            {"runtime/access"},
-	"runtime/capability":       {"runtime/access"},
-	"runtime/decode":           {},
-	"runtime/decode/validator": {"runtime/decode"},
-	"runtime/identity":         {"runtime/access"},
-	"runtime/mcptest":          {"runtime", "runtime/access"},
+	"runtime":                    {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/decode", "runtime/identity"},
+	"runtime/access":             {},
+	"runtime/audit":              {"runtime/access"},
+	"runtime/capability":         {"runtime/access"},
+	"runtime/capability/dialect": {},
+	"runtime/capability/django":  {"runtime/access", "runtime/capability", "runtime/capability/dialect"},
+	"runtime/decode":             {},
+	"runtime/decode/validator":   {"runtime/decode"},
+	"runtime/identity":           {"runtime/access"},
+	"runtime/mcptest":            {"runtime", "runtime/access"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its
@@ -55,15 +57,17 @@ var outside = map[string]struct {
 	sdk     bool
 	modules []string
 }{
-	"internal/uritemplate":     {},
-	"runtime":                  {sdk: true},
-	"runtime/audit":            {},
-	"runtime/access":           {},
-	"runtime/capability":       {},
-	"runtime/decode":           {},
-	"runtime/identity":         {},
-	"runtime/mcptest":          {sdk: true},
-	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
+	"internal/uritemplate":       {},
+	"runtime":                    {sdk: true},
+	"runtime/audit":              {},
+	"runtime/access":             {},
+	"runtime/capability":         {},
+	"runtime/capability/dialect": {},
+	"runtime/capability/django":  {},
+	"runtime/decode":             {},
+	"runtime/identity":           {},
+	"runtime/mcptest":            {sdk: true},
+	"runtime/decode/validator":   {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 }
 
 func TestWallsBetweenPackages(t *testing.T) {

@@ -2,6 +2,7 @@ package testdb_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -84,5 +85,35 @@ func TestClusterEndsWithItsProcess(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s: %v", dir, err)
+	}
+}
+
+func TestProbeCountsQueriesAndCutsAnswersShort(t *testing.T) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			db := engine(t)
+			probe := db.Probe(t)
+			count := func() (n int, err error) {
+				rows, err := probe.QueryContext(t.Context(), "SELECT 1 UNION SELECT 2")
+				if err != nil {
+					return 0, err
+				}
+				defer rows.Close()
+				for rows.Next() {
+					n++
+				}
+				return n, rows.Err()
+			}
+			if n, err := count(); n != 2 || err != nil || probe.Queries() != 1 {
+				t.Errorf("%d rows, %v, %d queries", n, err, probe.Queries())
+			}
+			probe.CutAfter(1)
+			if n, err := count(); n != 1 || !errors.Is(err, testdb.ErrLost) || probe.Queries() != 2 {
+				t.Errorf("%d rows, %v, %d queries", n, err, probe.Queries())
+			}
+			if _, err := probe.QueryContext(t.Context(), "SELECT nothing"); err == nil {
+				t.Error("a query that the engine refuses passes")
+			}
+		})
 	}
 }
