@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
+	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostuser"
 )
 
 // Source is a [capability.Source] and a [capability.Enumerator] over a Django database. It only
@@ -48,68 +48,27 @@ func New(db *sql.DB, d dialect.Dialect, options Options) (*Source, error) {
 
 // Resolve returns the active user that a principal's User names.
 func (s *Source) Resolve(ctx context.Context, p access.Principal) (capability.User, error) {
-	if !nameable(p.User) {
-		return capability.User{}, noUser(p.User)
-	}
-	rows, err := s.db.QueryContext(ctx, s.statements.user, p.User)
-	if err != nil {
-		return capability.User{}, fmt.Errorf("django: user %q: %w", p.User, err)
-	}
-	defer rows.Close()
-	var u capability.User
-	for rows.Next() {
-		if u.ID != "" {
-			return capability.User{}, ambiguous(p.User)
-		}
-		if err := rows.Scan(&u.ID, &u.Name, &u.Superuser); err != nil {
-			return capability.User{}, fmt.Errorf("django: user %q: %w", p.User, err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return capability.User{}, fmt.Errorf("django: user %q: %w", p.User, err)
-	}
-	if u.ID == "" {
-		return capability.User{}, noUser(p.User)
-	}
-	return u, nil
+	return hostuser.Read(ctx, s.db, "django", s.statements.user, p.User, nil)
 }
 
 // Capabilities returns what user.get_all_permissions() returns in Django, by one statement. A
 // superuser is exempt from all permissions besides, as Django's has_perm lets it do what no permission
 // was made for.
 func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
-	if !nameable(p.User) {
-		return capability.Set{}, noUser(p.User)
-	}
-	rows, err := s.db.QueryContext(ctx, s.statements.capabilities, p.User)
-	if err != nil {
-		return capability.Set{}, fmt.Errorf("django: permissions of %q: %w", p.User, err)
-	}
-	defer rows.Close()
 	var set capability.Set
-	id := ""
-	for rows.Next() {
-		var u capability.User
-		var app, codename sql.NullString
-		if err := rows.Scan(&u.ID, &u.Name, &u.Superuser, &app, &codename); err != nil {
-			return capability.Set{}, fmt.Errorf("django: permissions of %q: %w", p.User, err)
-		}
-		if id != "" && id != u.ID {
-			return capability.Set{}, ambiguous(p.User)
-		}
-		id = u.ID
-		if u.Superuser {
-			set.Exempt(capability.Any, capability.Any)
-		}
+	var app, codename sql.NullString // null in the one row of a user without permissions
+	add := func() error {
 		if app.Valid && codename.Valid {
 			set.Add(app.String + "." + codename.String)
 		}
+		return nil
 	}
-	if err := rows.Err(); err != nil { // a set that was cut short is not given out
-		return capability.Set{}, fmt.Errorf("django: permissions of %q: %w", p.User, err)
+	u, err := hostuser.Read(ctx, s.db, "django", s.statements.capabilities, p.User, add, &app, &codename)
+	if err != nil {
+		return capability.Set{}, err
 	}
-	if id == "" {
-		return capability.Set{}, noUser(p.User)
+	if u.Superuser {
+		set.Exempt(capability.Any, capability.Any)
 	}
 	return set, nil
 }
@@ -144,22 +103,4 @@ func (s *Source) MapAction(permission string) (string, error) {
 		return "", fmt.Errorf("django: %q is no permission of Django's: it has the form app.codename, as in \"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool", permission)
 	}
 	return permission, nil
-}
-
-// nameable reports whether a database could hold the name. One with NUL or broken UTF-8 would fail in
-// PostgreSQL, and it is no user's.
-func nameable(name string) bool {
-	return name != "" && utf8.ValidString(name) && !strings.ContainsRune(name, 0)
-}
-
-func noUser(name string) error {
-	if name == "" {
-		return fmt.Errorf("django: the principal names no user of the host (set its user claim or ServiceUsers): %w", capability.ErrNoUser)
-	}
-	return fmt.Errorf("django: no active user %q: %w", name, capability.ErrNoUser)
-}
-
-// ambiguous refuses a name of two users, which would be given what either of them may do.
-func ambiguous(name string) error {
-	return fmt.Errorf("django: %q names more than one active user: set Options.Username to a column whose values are unique", name)
 }
