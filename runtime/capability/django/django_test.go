@@ -19,8 +19,8 @@ func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 		users       int
 	}{
 		{"auth.User", "auth.User", django.Options{}, 1000},
-		{"a model with its own key and name", "accounts.Member", django.Options{UserModel: "accounts.Member", UserKey: "number", Username: "mail"}, 200},
-		{"a model with its own table", "staff.Login", django.Options{UserModel: "staff.Login", UserTable: "Staff Login"}, 200},
+		{"a model with its own key and name", "accounts.Member", django.Options{UserModel: "accounts.Member", UserKey: "number", Username: "mail"}, 100},
+		{"a model with its own table", "staff.Login", django.Options{UserModel: "staff.Login", UserTable: "Staff Login"}, 100},
 	} {
 		for _, engine := range engines {
 			t.Run(test.name+" in "+engine.dialect.String(), func(t *testing.T) {

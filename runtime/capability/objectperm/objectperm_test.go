@@ -17,8 +17,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
 )
 
-// batch is how many worlds one round of a property test tries: a thousand in the usual hundred rounds.
-const batch = 10
+// batch is how many worlds one round of a property test tries: a thousand in the usual hundred rounds, of both hosts
+// together.
+const batch = 5
 
 // TestCapabilitiesAreWhatTheHostSaysInAnyWorld holds the source against the oracle for every user, action and
 // model of random worlds.
