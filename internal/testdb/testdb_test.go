@@ -3,6 +3,7 @@ package testdb_test
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -115,5 +116,32 @@ func TestProbeCountsQueriesAndCutsAnswersShort(t *testing.T) {
 				t.Error("a query that the engine refuses passes")
 			}
 		})
+	}
+}
+
+// outcome is a test that notes how it was ended, and goes on.
+type outcome struct {
+	testing.TB
+	ends []string
+}
+
+func (o *outcome) Helper() {}
+
+func (o *outcome) Skipf(format string, args ...any) {
+	o.ends = append(o.ends, "skipped: "+fmt.Sprintf(format, args...))
+}
+
+func (o *outcome) Fatalf(format string, args ...any) {
+	o.ends = append(o.ends, "failed: "+fmt.Sprintf(format, args...))
+}
+
+func TestWhatIsMissingSkipsAndFailsInCI(t *testing.T) {
+	for ci, want := range map[string]string{"": "skipped: no x", "false": "skipped: no x", "true": "failed: no x"} {
+		t.Setenv("CI", ci)
+		o := &outcome{TB: t}
+		testdb.Unavailable(o, "no %s", "x")
+		if len(o.ends) == 0 || o.ends[0] != want {
+			t.Errorf("CI=%s: %s", ci, o.ends)
+		}
 	}
 }

@@ -30,10 +30,10 @@ type Layout struct {
 	DefaultPermissions map[string][]capability.Constraint
 }
 
-// NetBox returns the tables of NetBox 4.4 and later. From 4.0 to 4.3 TypeColumn is "objecttype_id"; before
-// that, UserPermissions is "users_objectpermission_users", GroupPermissions is
-// "users_objectpermission_groups", and the tables of users are still "auth_user" and
-// "auth_user_groups".
+// NetBox returns the tables of NetBox 4.4 and later. Earlier ones differ: 4.0 to 4.3 have "objecttype_id" for
+// TypeColumn; before that, UserPermissions is "users_objectpermission_users", GroupPermissions
+// "users_objectpermission_groups", and users are in "auth_user" and "auth_user_groups". A table or column that
+// a release does not have is an error of every query, which names it.
 func NetBox() Layout {
 	defaults := map[string][]capability.Constraint{}
 	for _, model := range []string{"extras.%s_bookmark", "extras.%s_notification", "extras.%s_subscription", "users.%s_token"} {
