@@ -36,6 +36,8 @@ var mayImport = map[string][]string{
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
+	// Databases of tests: no package may import it, and tests are left aside here.
+	"internal/testdb": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/decode", "runtime/identity"},
 	"runtime/access":           {},
@@ -45,6 +47,12 @@ var mayImport = map[string][]string{
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/identity":         {"runtime/access"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
+
+	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
+	"runtime/capability/dialect":           {},
+	"runtime/capability/internal/hostuser": {"runtime/capability"},
+	"runtime/capability/django":            {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
+	"runtime/capability/objectperm":        {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its
@@ -62,6 +70,10 @@ var outside = map[string]struct {
 	"runtime/identity":         {},
 	"runtime/mcptest":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
+
+	// Whoever uses an adapter brings the driver of its database.
+	"runtime/capability/django":     {},
+	"runtime/capability/objectperm": {},
 }
 
 func TestWallsBetweenPackages(t *testing.T) {
