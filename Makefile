@@ -8,6 +8,8 @@ DOCUMENTS ?= 10000000
 SEED ?= 1
 # The MCP Inspector needs a newer node than most systems have; npm has one for each.
 INSPECTOR = @modelcontextprotocol/inspector@2.12.0
+# A real OpenID provider, for the tests of runtime/identity/oidc.
+PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 # What the tests of the host adapters run against: a real Django, and a real PostgreSQL.
@@ -45,7 +47,7 @@ setup: ## download what later targets need
 	$(GO) mod download
 	cd testdata/corpus && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
-	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error $(INSPECTOR) $(NODE)
+	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error $(INSPECTOR) $(PROVIDER) $(NODE)
 	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
 		export DEBIAN_FRONTEND=noninteractive; \
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \

@@ -46,7 +46,9 @@ var mayImport = map[string][]string{
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/identity":         {"runtime/access"},
+	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
+	"runtime/redact":           {},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
@@ -68,6 +70,8 @@ var outside = map[string]struct {
 	"runtime/capability":       {},
 	"runtime/decode":           {},
 	"runtime/identity":         {},
+	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
+	"runtime/redact":           {},
 	"runtime/mcptest":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 

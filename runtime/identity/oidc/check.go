@@ -1,0 +1,189 @@
+package oidc
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// check names every setting that cannot work, and where it stands.
+func (o Options) check() error {
+	var p problems
+	p.place("Resource.URL", func() error { return checkURL(o.Resource.URL) })
+	for _, scope := range o.Resource.Scopes {
+		if !isScope(scope) {
+			p.add("Resource.Scopes has %q, which is no scope: use visible ASCII without quotes and backslashes", scope)
+		}
+	}
+	for i, server := range o.Resource.AuthorizationServers {
+		p.place(fmt.Sprintf("Resource.AuthorizationServers[%d]", i), func() error { return checkURL(server) })
+	}
+	if o.Leeway < 0 || o.Leeway > MaxLeeway {
+		p.add("Leeway is %s: use at most %s, or 0 for %s", o.Leeway, MaxLeeway, DefaultLeeway)
+	}
+	if len(o.Issuers) == 0 {
+		p.add("Issuers is empty: nobody could be admitted; name the authorization server")
+	}
+	seen, introspecting := map[string]bool{}, 0
+	for n, i := range o.Issuers {
+		p.within = fmt.Sprintf("Issuers[%d].", n)
+		if seen[i.URL] {
+			p.add("URL is %q, as another issuer's: join both", i.URL)
+		}
+		seen[i.URL] = true
+		i.check(&p)
+		if i.Introspection != nil {
+			introspecting++
+		}
+	}
+	p.within = ""
+	if introspecting > 1 {
+		p.add("%d issuers have Introspection: an opaque token does not say whose it is, and must not be shown to another's server; leave it to one", introspecting)
+	}
+	return errors.Join(p.all...)
+}
+
+func (i Issuer) check(p *problems) {
+	p.place("URL", func() error { return checkURL(i.URL) })
+	if i.KeysURL != "" {
+		p.place("KeysURL", func() error { return checkEndpoint(i.KeysURL) })
+	}
+	if slices.Contains(i.Audiences, "") {
+		p.add("Audiences has an empty one: remove it")
+	}
+	for _, alg := range i.Algorithms {
+		if !slices.Contains(Algorithms(), alg) {
+			p.add("Algorithms has %q: use some of %s", alg, strings.Join(Algorithms(), ", "))
+		}
+	}
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{{"MaxLifetime", i.MaxLifetime}, {"KeyPeriod", i.KeyPeriod}, {"StalePeriod", i.StalePeriod}} {
+		if d.value < 0 {
+			p.add("%s is %s: use a positive duration, or 0", d.name, d.value)
+		}
+	}
+	if n := i.Introspection; n != nil {
+		if n.URL != "" {
+			p.place("Introspection.URL", func() error { return checkEndpoint(n.URL) })
+		}
+		if n.ClientID == "" || n.ClientSecret == "" {
+			p.add("Introspection has no ClientID or no ClientSecret: register this server with the issuer, since only its clients may ask about tokens")
+		}
+		if n.Method != Basic && n.Method != Post {
+			p.add("Introspection.Method is %d: use oidc.Basic or oidc.Post", int(n.Method))
+		}
+		if n.Cache < 0 || n.Cache > MaxCache {
+			p.add("Introspection.Cache is %s: use at most %s, since a revoked token is taken for so long", n.Cache, MaxCache)
+		}
+	}
+	i.Claims.check(p)
+}
+
+func (c Claims) check(p *problems) {
+	paths := map[string]string{
+		"Claims.Scopes": c.Scopes, "Claims.Groups": c.Groups, "Claims.Client": c.Client, "Claims.User": c.User,
+		"Claims.Orgs.Claim": c.Orgs.Claim, "Claims.Orgs.Name": c.Orgs.Name, "Claims.Orgs.Standing": c.Orgs.Standing,
+		"Claims.Teams.Claim": c.Teams.Claim, "Claims.Teams.Name": c.Teams.Name, "Claims.Teams.Standing": c.Teams.Standing,
+	}
+	for i, path := range c.Roles {
+		paths[fmt.Sprintf("Claims.Roles[%d]", i)] = path
+		if path == "" {
+			p.add("Claims.Roles[%d] is empty: name the claim", i)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		p.place(name, func() error { return checkPath(paths[name]) })
+	}
+	if len(c.RoleNames) > 0 && len(c.Roles) == 0 {
+		p.add("Claims.RoleNames maps what no claim says: name the claims in Claims.Roles")
+	}
+	for _, value := range slices.Sorted(maps.Keys(c.RoleNames)) {
+		if c.RoleNames[value] == "" {
+			p.add("Claims.RoleNames maps %q to no role: name one, or leave it out", value)
+		}
+	}
+	for _, m := range []struct {
+		name string
+		Memberships
+	}{{"Claims.Orgs", c.Orgs}, {"Claims.Teams", c.Teams}} {
+		if m.Claim == "" && (m.Name != "" || m.Standing != "" || m.Standings != nil) {
+			p.add("%s.Claim is empty, and nothing is read: name the claim", m.name)
+		}
+		for _, value := range slices.Sorted(maps.Keys(m.Standings)) {
+			if s := m.Standings[value]; rank(s) == 0 {
+				p.add("%s.Standings maps %q to %q: use access.Owner, access.Admin, access.Lead or access.Member", m.name, value, s)
+			}
+		}
+	}
+}
+
+// checkPath refuses a path that could never be found.
+func checkPath(path string) error {
+	switch {
+	case path == "":
+		return nil
+	case !strings.HasPrefix(path, "/") && strings.Contains(path, "://"):
+		whole := strings.NewReplacer("~", "~0", "/", "~1").Replace(path)
+		return fmt.Errorf("is %q, whose dots would separate names: write %q", path, "/"+whole)
+	case slices.Contains(names(path), ""):
+		return fmt.Errorf("is %q, in which a name is empty", path)
+	}
+	return nil
+}
+
+// checkURL checks an identifier of an issuer or a resource (RFC 8414, section 2; RFC 9728, section 1.2).
+func checkURL(s string) error {
+	if err := checkEndpoint(s); err != nil {
+		return err
+	}
+	if strings.ContainsAny(s, "?#") {
+		return fmt.Errorf("is %q: leave query and fragment out", s)
+	}
+	return nil
+}
+
+// checkEndpoint checks a URL that is called. What has a password in it is not shown.
+func checkEndpoint(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case s == "":
+		return errors.New("is empty: write the URL")
+	case err != nil:
+		return errors.New("is no URL")
+	case u.User != nil:
+		return errors.New("holds a user or password: leave that out")
+	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("is %q: write a whole URL, as in https://login.example", s)
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return fmt.Errorf("is %q, on which anybody in between could write: use https (http is for loopback addresses alone)", s)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// problems gathers what is wrong.
+type problems struct {
+	within string
+	all    []error
+}
+
+func (p *problems) add(format string, args ...any) {
+	p.all = append(p.all, fmt.Errorf("oidc: "+p.within+format, args...))
+}
+
+func (p *problems) place(name string, check func() error) {
+	if err := check(); err != nil {
+		p.add("%s %w", name, err)
+	}
+}

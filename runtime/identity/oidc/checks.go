@@ -1,0 +1,105 @@
+package oidc
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
+
+// checkJWT checks the claims of a JWT whose signature holds (RFC 9068, section 4) and returns
+// when it ends, leeway included.
+func (i *issuer) checkJWT(c map[string]any, leeway time.Duration) (time.Time, error) {
+	if iss, _ := c["iss"].(string); iss != i.settings.URL {
+		return time.Time{}, refuse("its issuer is %s and not %s", quoted(iss), i.settings.URL)
+	}
+	if err := i.checkAudience(c); err != nil {
+		return time.Time{}, err
+	}
+	expires, err := i.checkTimes(c, leeway)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if expires.IsZero() {
+		return time.Time{}, refuse("it does not say when it ends (exp)")
+	}
+	return expires, nil
+}
+
+// checkAudience checks that a token is for this server (RFC 7519, section 4.1.3).
+func (i *issuer) checkAudience(c map[string]any) error {
+	audience, ok := list(c["aud"])
+	if !ok || len(audience) == 0 {
+		return refuse("it does not say whom it is for (aud)")
+	}
+	for _, a := range audience {
+		if slices.Contains(i.settings.Audiences, a) {
+			return nil
+		}
+	}
+	return refuse("it is for %s and not for %s", quoted(audience[0]), i.settings.Audiences[0])
+}
+
+// checkTimes checks exp, nbf and iat where they are, and returns when the token ends with the
+// leeway added, or the zero time where it does not say. A token with a claim cnf is refused here,
+// since it holds only together with a proof that nobody asks for.
+func (i *issuer) checkTimes(c map[string]any, leeway time.Duration) (time.Time, error) {
+	if _, bound := c["cnf"]; bound {
+		return time.Time{}, refuse("it is bound to a key of its client (cnf), and came as a bearer token")
+	}
+	now := time.Now()
+	exp, hasExp, err := date(c, "exp")
+	if err != nil {
+		return time.Time{}, err
+	}
+	nbf, _, err := date(c, "nbf")
+	if err != nil {
+		return time.Time{}, err
+	}
+	iat, hasIat, err := date(c, "iat")
+	if err != nil {
+		return time.Time{}, err
+	}
+	end := exp.Add(leeway)
+	switch {
+	case hasExp && !now.Before(end):
+		return time.Time{}, refuse("it has expired at %s", exp.UTC().Format(time.RFC3339))
+	case now.Add(leeway).Before(nbf):
+		return time.Time{}, refuse("it holds from %s on only", nbf.UTC().Format(time.RFC3339))
+	case now.Add(leeway).Before(iat):
+		return time.Time{}, refuse("it was issued in the future, at %s", iat.UTC().Format(time.RFC3339))
+	}
+	if most := i.settings.MaxLifetime; most > 0 {
+		if !hasExp || !hasIat {
+			return time.Time{}, refuse("it does not say for how long it was issued (iat, exp), and MaxLifetime bounds that")
+		}
+		if exp.Sub(iat) > most {
+			return time.Time{}, refuse("it was issued for %s, longer than MaxLifetime", exp.Sub(iat))
+		}
+	}
+	if !hasExp {
+		return time.Time{}, nil
+	}
+	return end, nil
+}
+
+// latest is the last second of the year 9999, after which dates have no RFC 3339 form.
+const latest = 253402300799
+
+// date reads a NumericDate (RFC 7519, section 2). One that is no such number refuses the token.
+func date(c map[string]any, name string) (time.Time, bool, error) {
+	v, ok := c[name]
+	if !ok {
+		return time.Time{}, false, nil
+	}
+	n, ok := v.(json.Number)
+	if !ok {
+		return time.Time{}, false, refuse("its %s is no number", name)
+	}
+	seconds, err := n.Float64()
+	if err != nil || math.IsNaN(seconds) || seconds < 0 || seconds > latest {
+		return time.Time{}, false, refuse("its %s is no date", name)
+	}
+	whole, fraction := math.Modf(seconds)
+	return time.Unix(int64(whole), int64(fraction*1e9)), true, nil
+}

@@ -1,0 +1,191 @@
+package oidc
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// Claims say which claims of an issuer's tokens mean what. What is not configured is not read,
+// but for the standard claims of scopes and client.
+//
+// A claim is named by its path: the name of a claim, or names joined by dots, as in
+// "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
+// (RFC 6901): "/https:~1~1example.com~1roles".
+type Claims struct {
+	// Roles are claims whose values, a string or a list of them, name roles.
+	Roles []string
+	// RoleNames are the roles that the values of Roles stand for; values that it does not
+	// have count as nothing. Nil takes the values themselves for names of roles, which is right only
+	// where the issuer's roles are meant for this server.
+	RoleNames map[string]string
+	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
+	// "scope" (RFC 8693, section 4.2), or else "scp".
+	Scopes string
+	// Groups is the claim of groups: a string or a list of them.
+	Groups string
+	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or else "azp".
+	Client string
+	// User is the claim that names the host's user. It must be one that users cannot set for
+	// themselves. "email" counts only where "email_verified" is true.
+	User string
+	// Orgs and Teams are the claims of memberships.
+	Orgs, Teams Memberships
+}
+
+// identity is whom a token's claims name. They have been verified.
+func (i *issuer) identity(c map[string]any, expires time.Time) (identity.Identity, error) {
+	sub, _ := c["sub"].(string)
+	if sub == "" {
+		return identity.Identity{}, refuse("it names nobody (sub)")
+	}
+	m := i.settings.Claims
+	return identity.Identity{
+		Principal: access.Principal{
+			Issuer:  i.settings.URL,
+			Subject: sub,
+			Client:  text(c, m.Client, "client_id", "azp"),
+			User:    m.user(c),
+			Scopes:  scopes(c, m.Scopes),
+			Groups:  valuesAt(c, m.Groups),
+			Orgs:    m.Orgs.read(c),
+			Teams:   m.Teams.read(c),
+		},
+		Roles:   m.roles(c),
+		Expires: expires,
+	}, nil
+}
+
+func (m Claims) roles(c map[string]any) []string {
+	var roles []string
+	for _, path := range m.Roles {
+		for _, value := range valuesAt(c, path) {
+			if m.RoleNames != nil {
+				value = m.RoleNames[value]
+			}
+			if value != "" {
+				roles = append(roles, value)
+			}
+		}
+	}
+	return roles
+}
+
+// user is the host's user. OpenID Connect Core 1.0, section 5.7 warns of addresses that nobody has
+// verified: whoever may type one in could become anybody.
+func (m Claims) user(c map[string]any) string {
+	if m.User == "" {
+		return ""
+	}
+	if verified, _ := c["email_verified"].(bool); m.User == "email" && !verified {
+		return ""
+	}
+	user, _ := at(c, m.User).(string)
+	return user
+}
+
+// text is the string at a path, or, where no path is configured, the first claim of names that is there.
+func text(c map[string]any, path string, names ...string) string {
+	if path != "" {
+		s, _ := at(c, path).(string)
+		return s
+	}
+	for _, name := range names {
+		if v, ok := c[name]; ok {
+			s, _ := v.(string)
+			return s
+		}
+	}
+	return ""
+}
+
+// scopes are the scope tokens of RFC 6749, section 3.3; what is none of them is left out.
+func scopes(c map[string]any, path string) []string {
+	var v any
+	switch {
+	case path != "":
+		v = at(c, path)
+	case c["scope"] != nil:
+		v = c["scope"]
+	default:
+		v = c["scp"]
+	}
+	var named []string
+	if s, ok := v.(string); ok {
+		named = strings.Split(s, " ")
+	} else {
+		named, _ = list(v)
+	}
+	var held []string
+	for _, s := range named {
+		if isScope(s) {
+			held = append(held, s)
+		}
+	}
+	return held
+}
+
+func isScope(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] <= ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// valuesAt are the strings of a claim, none where no path is configured.
+func valuesAt(c map[string]any, path string) []string {
+	if path == "" {
+		return nil
+	}
+	held, _ := list(at(c, path))
+	return held
+}
+
+// list reads a string or a list of strings. A list with anything else in it is none, and so is
+// an empty string.
+func list(v any) ([]string, bool) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}, v != ""
+	case []any:
+		all := make([]string, 0, len(v))
+		for _, item := range v {
+			s, ok := item.(string)
+			if !ok || s == "" {
+				return nil, false
+			}
+			all = append(all, s)
+		}
+		return all, true
+	}
+	return nil, false
+}
+
+// at returns what stands at a path, or nil.
+func at(c map[string]any, path string) any {
+	var v any = c
+	for _, name := range names(path) {
+		o, _ := v.(map[string]any) // reading a nil map finds nothing
+		v = o[name]
+	}
+	return v
+}
+
+var pointer = strings.NewReplacer("~1", "/", "~0", "~")
+
+// names are the steps of a path.
+func names(path string) []string {
+	rest, ok := strings.CutPrefix(path, "/")
+	if !ok {
+		return strings.Split(path, ".")
+	}
+	steps := strings.Split(rest, "/")
+	for i, step := range steps {
+		steps[i] = pointer.Replace(step)
+	}
+	return steps
+}

@@ -1,0 +1,202 @@
+package oidc_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/identity/oidc"
+)
+
+// read is what a token becomes under a configuration of claims.
+func read(t testing.TB, c oidc.Claims, changes ...any) identity.Identity {
+	t.Helper()
+	id, err := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = c })).Verify(t.Context(), token(changes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestUnconfiguredClaimsAreNotRead(t *testing.T) {
+	id := read(t, oidc.Claims{}, "roles", []string{"Admin"}, "role", "Admin", "groups", []string{"g"}, "email", "a@b.c", "email_verified", true,
+		"preferred_username", "root", "organization", "acme", "orgs", []string{"acme"}, "teams", []string{"t"}, "user", "root")
+	want := access.Principal{Issuer: issuerURL, Subject: "ada", Client: "cli"}
+	if !reflect.DeepEqual(id.Principal, want) || id.Roles != nil {
+		t.Errorf("%+v", id)
+	}
+}
+
+func TestRolesAreMapped(t *testing.T) {
+	names := map[string]string{"op": "Member", "boss": "Admin"}
+	for name, test := range map[string]struct {
+		claims  oidc.Claims
+		changes []any
+		want    []string
+	}{
+		"a string":               {oidc.Claims{Roles: []string{"role"}}, []any{"role", "Member"}, []string{"Member"}},
+		"a list":                 {oidc.Claims{Roles: []string{"role"}}, []any{"role", []string{"Member", "x"}}, []string{"Member", "x"}},
+		"several claims":         {oidc.Claims{Roles: []string{"a", "b"}}, []any{"a", "x", "b", "y"}, []string{"x", "y"}},
+		"nested":                 {oidc.Claims{Roles: []string{"realm_access.roles"}}, []any{"realm_access", map[string]any{"roles": []string{"Member"}}}, []string{"Member"}},
+		"by pointer":             {oidc.Claims{Roles: []string{"/https:~1~1x.example~1roles"}}, []any{"https://x.example/roles", "Member"}, []string{"Member"}},
+		"a tilde by pointer":     {oidc.Claims{Roles: []string{"/a~01/b.c"}}, []any{"a~1", map[string]any{"b.c": "Member"}}, []string{"Member"}},
+		"mapped":                 {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", []string{"op", "Admin", "boss "}}, []string{"Member"}},
+		"mapped by an empty map": {oidc.Claims{Roles: []string{"role"}, RoleNames: map[string]string{}}, []any{"role", "Admin"}, nil},
+		"the case counts":        {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", "BOSS"}, nil},
+		"missing":                {oidc.Claims{Roles: []string{"role"}}, nil, nil},
+		"a number":               {oidc.Claims{Roles: []string{"role"}}, []any{"role", 1}, nil},
+		"true":                   {oidc.Claims{Roles: []string{"role"}}, []any{"role", true}, nil},
+		"an object":              {oidc.Claims{Roles: []string{"role"}}, []any{"role", map[string]any{"Admin": true}}, nil},
+		"a list with a number":   {oidc.Claims{Roles: []string{"role"}}, []any{"role", []any{"Admin", 1}}, nil},
+		"a list of lists":        {oidc.Claims{Roles: []string{"role"}}, []any{"role", []any{[]string{"Admin"}}}, nil},
+		"words in a string":      {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", "boss op"}, nil},
+		"a dotted name":          {oidc.Claims{Roles: []string{"a.b"}}, []any{"a.b", "Admin"}, nil},
+		"through a string":       {oidc.Claims{Roles: []string{"a.b"}}, []any{"a", "Admin"}, nil},
+	} {
+		id := read(t, test.claims, test.changes...)
+		if !slices.Equal(id.Roles, test.want) || id.Principal.Role != "" {
+			t.Errorf("%s: %q, %q", name, id.Roles, id.Principal.Role)
+		}
+	}
+}
+
+func TestScopesAreRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		path    string
+		changes []any
+		want    []string
+	}{
+		"scope":             {"", []any{"scope", "a b  c"}, []string{"a", "b", "c"}},
+		"scope as a list":   {"", []any{"scope", []string{"a", "b"}}, []string{"a", "b"}},
+		"scp":               {"", []any{"scp", []string{"a", "b"}}, []string{"a", "b"}},
+		"scp as a string":   {"", []any{"scp", "a b"}, []string{"a", "b"}},
+		"scope before scp":  {"", []any{"scope", "a", "scp", "b"}, []string{"a"}},
+		"a malformed scope": {"", []any{"scope", 1, "scp", "b"}, nil},
+		"a path":            {"x.y", []any{"x", map[string]any{"y": "a"}, "scope", "b"}, []string{"a"}},
+		"what is no scope":  {"", []any{"scope", "a b\"c \\ d\u00e9 e"}, []string{"a", "e"}},
+		"a word with space": {"", []any{"scope", []string{"a b"}}, nil},
+		"none":              {"", nil, nil},
+	} {
+		if id := read(t, oidc.Claims{Scopes: test.path}, test.changes...); !slices.Equal(id.Principal.Scopes, test.want) {
+			t.Errorf("%s: %q", name, id.Principal.Scopes)
+		}
+	}
+}
+
+func TestClientsGroupsAndUsersAreRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		claims               oidc.Claims
+		changes              []any
+		client, user, groups string
+	}{
+		"client_id":             {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
+		"azp":                   {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
+		"malformed client_id":   {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
+		"a claim of its own":    {oidc.Claims{Client: "app.id"}, []any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
+		"such a claim missing":  {oidc.Claims{Client: "app"}, nil, "", "", "[]"},
+		"user":                  {oidc.Claims{User: "name"}, []any{"name", "ada7"}, "cli", "ada7", "[]"},
+		"a list of users":       {oidc.Claims{User: "name"}, []any{"name", []string{"ada7"}}, "cli", "", "[]"},
+		"no user":               {oidc.Claims{User: "name"}, nil, "cli", "", "[]"},
+		"a verified address":    {oidc.Claims{User: "email"}, []any{"email", "a@b.c", "email_verified", true}, "cli", "a@b.c", "[]"},
+		"an unverified address": {oidc.Claims{User: "email"}, []any{"email", "a@b.c"}, "cli", "", "[]"},
+		"verified by a word":    {oidc.Claims{User: "email"}, []any{"email", "a@b.c", "email_verified", "true"}, "cli", "", "[]"},
+		"groups":                {oidc.Claims{Groups: "g"}, []any{"g", []string{"a", "b"}}, "cli", "", "[a b]"},
+		"one group":             {oidc.Claims{Groups: "g"}, []any{"g", "a"}, "cli", "", "[a]"},
+		"malformed groups":      {oidc.Claims{Groups: "g"}, []any{"g", []any{"a", nil}}, "cli", "", "[]"},
+	} {
+		p := read(t, test.claims, test.changes...).Principal
+		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+func TestMembershipsAreRead(t *testing.T) {
+	written := func(all []access.Membership) string {
+		var each []string
+		for _, m := range all {
+			each = append(each, m.Name+" "+string(m.Standing))
+		}
+		return strings.Join(each, ", ")
+	}
+	for name, test := range map[string]struct {
+		from  oidc.Memberships
+		claim any
+		want  string
+	}{
+		"a name":             {oidc.Memberships{}, "acme", "acme member"},
+		"names":              {oidc.Memberships{}, []string{"b", "a", "b"}, "b member, a member"},
+		"objects":            {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": "owner"}, map[string]any{"name": "b"}}, "a owner, b member"},
+		"the highest":        {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": []string{"lead", "admin", "x"}}, "a"}, "a admin"},
+		"raised later":       {oidc.Memberships{}, []any{"a", map[string]any{"name": "a", "standing": "lead"}}, "a lead"},
+		"unknown standing":   {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": "suspended"}, map[string]any{"name": "b", "standing": nil}, map[string]any{"name": "c", "standing": 1}}, ""},
+		"standing's case":    {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": "Owner"}}, ""},
+		"an object of words": {oidc.Memberships{}, map[string]any{"b": "admin", "a": []string{"lead"}, "c": "x", "d": nil}, "a lead, b admin"},
+		"an object of such":  {oidc.Memberships{}, map[string]any{"a": map[string]any{"id": 1}, "b": map[string]any{"standing": "lead"}}, "a member, b lead"},
+		"paths":              {oidc.Memberships{Name: "org.slug", Standing: "my.role"}, []any{map[string]any{"org": map[string]any{"slug": "a"}, "my": map[string]any{"role": "lead"}}, map[string]any{"org": map[string]any{"slug": "b"}, "my": map[string]any{}}, map[string]any{"org": map[string]any{"slug": "c"}, "my": "suspended"}}, "a lead, b member"},
+		"mapped":             {oidc.Memberships{Standings: map[string]access.Standing{"boss": access.Owner}}, []any{map[string]any{"name": "a", "standing": "boss"}, map[string]any{"name": "b", "standing": "owner"}}, "a owner"},
+		"without a name":     {oidc.Memberships{}, []any{map[string]any{"standing": "owner"}, map[string]any{"name": 1}, "", 7, nil}, ""},
+		"a number":           {oidc.Memberships{}, 7, ""},
+	} {
+		test.from.Claim = "o"
+		id := read(t, oidc.Claims{Orgs: test.from}, "o", test.claim)
+		if written(id.Principal.Orgs) != test.want {
+			t.Errorf("%s: %v", name, id.Principal.Orgs)
+		}
+		id = read(t, oidc.Claims{Teams: test.from}, "o", test.claim)
+		if written(id.Principal.Teams) != test.want || id.Principal.Orgs != nil {
+			t.Errorf("%s as teams: %v", name, id.Principal.Teams)
+		}
+	}
+}
+
+// Whatever a claim holds, what comes of it was written there as a string.
+func TestClaimsNeverWiden(t *testing.T) {
+	p := newProvider()
+	s := p.source(t, issuer(func(i *oidc.Issuer) {
+		i.Claims = oidc.Claims{
+			Roles: []string{"c"}, RoleNames: map[string]string{"a": "Admin"}, Groups: "c", User: "c", Client: "c", Scopes: "c",
+			Orgs: oidc.Memberships{Claim: "c"}, Teams: oidc.Memberships{Claim: "c.c"},
+		}
+	}))
+	word := rapid.SampledFrom([]string{"a", "b", "owner", "Admin", "", "a b"})
+	leaf := rapid.OneOf(word.AsAny(), rapid.Bool().AsAny(), rapid.Int32().AsAny(), rapid.Just[any](nil))
+	inner := rapid.OneOf(leaf, rapid.SliceOf(leaf).AsAny(), rapid.MapOf(rapid.SampledFrom([]string{"c", "name", "standing", "a"}), leaf).AsAny())
+	value := rapid.OneOf(inner, rapid.SliceOf(inner).AsAny(), rapid.MapOf(rapid.SampledFrom([]string{"c", "name", "standing", "a"}), inner).AsAny())
+	rapid.Check(t, func(t *rapid.T) {
+		claim := value.Draw(t, "claim")
+		id, err := s.Verify(t.Context(), signWith(edKey(), `{"alg":"EdDSA","kid":"ed"}`, encode(claims("c", claim))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, isText := claim.(string)
+		held := []any{claim}
+		if list, ok := claim.([]any); ok {
+			held = list
+		}
+		for _, role := range id.Roles {
+			if role != "Admin" || !slices.Contains(held, any("a")) {
+				t.Fatalf("role %q of %v", role, claim)
+			}
+		}
+		for _, group := range id.Principal.Groups {
+			if group == "" || !slices.Contains(held, any(group)) {
+				t.Fatalf("group %q of %v", group, claim)
+			}
+		}
+		if id.Principal.User != text || id.Principal.Client != text || !isText && id.Principal.User != "" {
+			t.Fatalf("%+v of %v", id.Principal, claim)
+		}
+		for _, o := range append(id.Principal.Orgs, id.Principal.Teams...) {
+			if o.Name == "" || !slices.Contains([]access.Standing{access.Owner, access.Member}, o.Standing) {
+				t.Fatalf("%+v of %v", o, claim)
+			}
+		}
+	})
+}

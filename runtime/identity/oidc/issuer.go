@@ -1,0 +1,92 @@
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// issuer is an authorization server and what is known of it.
+type issuer struct {
+	settings     Issuer // with the defaults filled in
+	web          fetcher
+	metadata     *cached[metadata]
+	keys         *cached[[]key]
+	introspector *introspector // nil where opaque tokens are refused
+}
+
+func newIssuer(s Issuer, o Options, web fetcher) *issuer {
+	s.Audiences, s.Algorithms = slices.Clone(s.Audiences), slices.Clone(s.Algorithms)
+	if len(s.Audiences) == 0 {
+		s.Audiences = []string{o.Resource.URL}
+	}
+	if len(s.Algorithms) == 0 {
+		s.Algorithms = Algorithms()
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		zero  time.Duration
+	}{{&s.KeyPeriod, DefaultKeyPeriod}, {&s.StalePeriod, DefaultStalePeriod}} {
+		if *d.value == 0 {
+			*d.value = d.zero
+		}
+	}
+	i := &issuer{settings: s, web: web}
+	i.metadata = &cached[metadata]{
+		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod, stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
+	}
+	i.keys = &cached[[]key]{
+		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod, stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
+	}
+	if s.Introspection != nil {
+		i.introspector = newIntrospector(*s.Introspection, i)
+	}
+	return i
+}
+
+// metadata is what an issuer says about itself.
+type metadata struct{ keys, introspection string }
+
+// discover reads an issuer's metadata: as an OpenID provider publishes it (OpenID Connect Discovery
+// 1.0, section 4), or else as an authorization server does (RFC 8414, section 3).
+func (i *issuer) discover(ctx context.Context) (metadata, error) {
+	base, err := url.Parse(i.settings.URL)
+	if err != nil {
+		return metadata{}, err
+	}
+	openid := strings.TrimSuffix(i.settings.URL, "/") + "/.well-known/openid-configuration"
+	oauth := base.Scheme + "://" + base.Host + "/.well-known/oauth-authorization-server" + strings.TrimSuffix(base.EscapedPath(), "/")
+	o, _, err := i.web.get(ctx, openid)
+	from := openid
+	if s := status(0); errors.As(err, &s) && s != http.StatusTooManyRequests && s < http.StatusInternalServerError {
+		o, _, err = i.web.get(ctx, oauth)
+		from = oauth
+	}
+	if err != nil {
+		return metadata{}, fmt.Errorf("%s: %w", from, err)
+	}
+	// RFC 8414, section 3.3: or whoever can write there speaks for another.
+	if named, _ := o["issuer"].(string); named != i.settings.URL {
+		return metadata{}, fmt.Errorf("%s is the metadata of %s: write that as the issuer's URL, or find out who answers there", from, quoted(named))
+	}
+	var m metadata
+	for _, field := range []struct {
+		name string
+		to   *string
+	}{{"jwks_uri", &m.keys}, {"introspection_endpoint", &m.introspection}} {
+		v, said := o[field.name]
+		if !said {
+			continue
+		}
+		*field.to, _ = v.(string)
+		if err := checkEndpoint(*field.to); err != nil {
+			return metadata{}, fmt.Errorf("%s: its %s %w", from, field.name, err)
+		}
+	}
+	return m, nil
+}

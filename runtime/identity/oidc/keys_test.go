@@ -1,0 +1,302 @@
+package oidc_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/identity/oidc"
+)
+
+// other is signed by a key that the provider does not have at first.
+func other() string {
+	return signWith(otherRSA(), `{"alg":"RS256","kid":"new"}`, encode(claims()))
+}
+
+// verified says in one word how a token fared.
+func verified(t *testing.T, s *oidc.Source, token string) string {
+	t.Helper()
+	_, err := s.Verify(t.Context(), token)
+	switch {
+	case err == nil:
+		return "holds"
+	case errors.Is(err, identity.ErrInvalidToken):
+		return "invalid"
+	}
+	return "unavailable"
+}
+
+func TestRotatedKeysAreFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		s := p.source(t)
+		if got := verified(t, s, token()) + " " + verified(t, s, other()); got != "holds invalid" {
+			t.Fatal(got)
+		}
+		p.change(func() { p.keys = append(p.keys, jwk("new", otherRSA())) })
+		time.Sleep(oidc.RefreshInterval)
+		if got := verified(t, s, other()) + " " + verified(t, s, token()); got != "holds holds" {
+			t.Fatal(got)
+		}
+		_, later, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A token without a key id asks for newer keys as well.
+		p.change(func() { p.keys = []map[string]any{jwk("later", later)} })
+		time.Sleep(oidc.RefreshInterval)
+		if got := verified(t, s, signWith(later, `{"alg":"EdDSA"}`, encode(claims()))); got != "holds" {
+			t.Fatal(got)
+		}
+		if got := verified(t, s, token()) + " " + verified(t, s, other()); got != "invalid invalid" {
+			t.Fatalf("keys that the provider has withdrawn: %s", got)
+		}
+	})
+}
+
+func TestWithdrawnKeysEndWithTheKeyPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		s := p.source(t)
+		if got := verified(t, s, token()); got != "holds" {
+			t.Fatal(got)
+		}
+		p.change(func() { p.keys = []map[string]any{jwk("ec", ecKey())} })
+		time.Sleep(oidc.DefaultKeyPeriod - time.Second)
+		if got := verified(t, s, token()); got != "holds" {
+			t.Fatal(got)
+		}
+		time.Sleep(time.Second)
+		if got := verified(t, s, token()); got != "invalid" {
+			t.Fatal(got)
+		}
+	})
+}
+
+func TestUnknownKeysDoNotFloodTheProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		s := p.source(t)
+		for i := range 50 {
+			var wait sync.WaitGroup
+			for j := range 8 {
+				wait.Go(func() {
+					verified(t, s, signWith(otherRSA(), fmt.Sprintf(`{"alg":"RS256","kid":"%d-%d"}`, i, j), encode(claims())))
+				})
+			}
+			wait.Wait()
+			time.Sleep(time.Second)
+		}
+		// 50 seconds, a fetch every ten at most.
+		if n := p.count("/keys"); n < 5 || n > 6 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}
+
+func TestOneFetchServesAllWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		p.gate = make(chan struct{})
+		s := p.source(t)
+		var wait sync.WaitGroup
+		for range 20 {
+			wait.Go(func() {
+				if got := verified(t, s, token()); got != "holds" {
+					t.Error(got)
+				}
+			})
+		}
+		synctest.Wait()
+		close(p.gate)
+		wait.Wait()
+		if n := p.count("/keys"); n != 1 {
+			t.Errorf("%d fetches", n)
+		}
+	})
+}
+
+func TestOldKeysServeForABoundedTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		var log bytes.Buffer
+		s := p.source(t, func(o *oidc.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		if got := verified(t, s, token()); got != "holds" {
+			t.Fatal(got)
+		}
+		p.change(func() { p.down = true })
+		time.Sleep(oidc.DefaultKeyPeriod + oidc.DefaultStalePeriod - time.Second)
+		if got := verified(t, s, token()); got != "holds" || !strings.Contains(log.String(), "could not be asked") {
+			t.Fatalf("%s, %s", got, log.String())
+		}
+		if got := verified(t, s, other()); got != "unavailable" {
+			t.Fatalf("a key that could not be looked for: %s", got)
+		}
+		time.Sleep(time.Second)
+		if got := verified(t, s, token()); got != "unavailable" {
+			t.Fatal(got)
+		}
+		p.change(func() { p.down = false })
+		time.Sleep(oidc.RefreshInterval)
+		if got := verified(t, s, token()); got != "holds" {
+			t.Fatal(got)
+		}
+	})
+}
+
+func TestProviderThatDoesNotAnswerIsUnavailableInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		p.gate = make(chan struct{})
+		s := p.source(t)
+		start := time.Now()
+		if got := verified(t, s, token()); got != "unavailable" || time.Since(start) > 10*time.Second {
+			t.Errorf("%s after %s", got, time.Since(start))
+		}
+		time.Sleep(oidc.RefreshInterval)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Verify(ctx, token()); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, identity.ErrInvalidToken) {
+			t.Errorf("%v", err)
+		}
+		close(p.gate)
+		synctest.Wait()
+	})
+}
+
+func TestWhatProvidersMayNotAnswer(t *testing.T) {
+	set := func(keys ...map[string]any) string { return encode(map[string]any{"keys": keys}) }
+	many := make([]map[string]any, 65)
+	for i := range many {
+		many[i] = jwk(fmt.Sprint(i), edKey())
+	}
+	answer := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
+	}
+	private := jwk("rsa", rsaKey(), "d", b64(rsaKey().D.Bytes()), "p", b64(rsaKey().Primes[0].Bytes()), "q", b64(rsaKey().Primes[1].Bytes()))
+	for name, test := range map[string]struct {
+		path, want string
+		handler    http.HandlerFunc
+	}{
+		"keys: an error":            {"/keys", "answered 500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }},
+		"keys: a redirect":          {"/keys", "answered 302", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) }},
+		"keys: no JSON":             {"/keys", "not JSON", answer("<html>")},
+		"keys: a list":              {"/keys", "not a JSON object", answer("[]")},
+		"keys: without any":         {"/keys", "no key set", answer("{}")},
+		"keys: of another type":     {"/keys", "no key set", answer(`{"keys":{}}`)},
+		"keys: none":                {"/keys", "no key that could verify", answer(`{"keys":[]}`)},
+		"keys: twice":               {"/keys", "not JSON", answer(`{"keys":[],"keys":[]}`)},
+		"keys: too many":            {"/keys", "65 keys", answer(encode(map[string]any{"keys": many}))},
+		"keys: too large":           {"/keys", "more than", answer(`{"keys":[],"x":"` + strings.Repeat("a", 600<<10) + `"}`)},
+		"keys: a shared one":        {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "oct", "kid": "rsa", "k": "c2VjcmV0"}))},
+		"keys: a private one":       {"/keys", "no key that could verify", answer(set(private))},
+		"keys: for encryption":      {"/keys", "no key that could verify", answer(set(jwk("rsa", rsaKey(), "use", "enc")))},
+		"keys: of an unknown type":  {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "X", "kid": "rsa"}))},
+		"keys: with other key_ops":  {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "RSA", "n": jwk("", rsaKey())["n"], "e": "AQAB", "key_ops": []string{"encrypt"}}))},
+		"keys: too short":           {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "RSA", "n": b64(rsaKey().N.Bytes()[:128]), "e": "AQAB"}))},
+		"metadata: another's":       {"/.well-known/openid-configuration", "is the metadata of", answer(`{"issuer":"https://evil.example","jwks_uri":"https://evil.example/keys"}`)},
+		"metadata: nobody's":        {"/.well-known/openid-configuration", "is the metadata of", answer(`{"jwks_uri":"https://login.example/keys"}`)},
+		"metadata: without keys":    {"/.well-known/openid-configuration", "names no keys", answer(`{"issuer":"https://login.example"}`)},
+		"metadata: keys over http":  {"/.well-known/openid-configuration", "use https", answer(`{"issuer":"https://login.example","jwks_uri":"http://login.example/keys"}`)},
+		"metadata: keys of a file":  {"/.well-known/openid-configuration", "whole URL", answer(`{"issuer":"https://login.example","jwks_uri":"file:///etc/passwd"}`)},
+		"metadata: keys: a number":  {"/.well-known/openid-configuration", "jwks_uri", answer(`{"issuer":"https://login.example","jwks_uri":1}`)},
+		"metadata: not found":       {"/.well-known/openid-configuration", "answered 404", http.NotFound},
+		"metadata: not available":   {"/.well-known/openid-configuration", "answered 503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }},
+		"metadata: a panic of ours": {"/.well-known/openid-configuration", "panicked", func(http.ResponseWriter, *http.Request) { panic("x") }},
+	} {
+		p := newProvider()
+		p.answers[test.path] = test.handler
+		s := p.source(t)
+		_, err := s.Verify(t.Context(), token())
+		if err == nil || errors.Is(err, identity.ErrInvalidToken) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if again := s.Fetch(t.Context()); again == nil {
+			t.Errorf("%s: Fetch says nothing", name)
+		}
+		if p.count("/other") != 0 {
+			t.Errorf("%s: a redirect was followed", name)
+		}
+	}
+}
+
+func TestGoodKeysAreFoundAmongOthers(t *testing.T) {
+	p := newProvider()
+	p.keys = append([]map[string]any{
+		{"kty": "X"}, {}, {"kty": "RSA", "n": 1}, {"kty": "oct", "k": "AAAA", "kid": "rsa"}, {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"},
+		jwk("rsa", otherRSA()), // of the same id
+		jwk("rsa", rsaKey(), "use", "sig", "alg", "RS256"),
+	}, p.keys[1:]...)
+	s := p.source(t)
+	if err := s.Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := verified(t, s, token()); got != "holds" {
+		t.Error(got)
+	}
+	if got := verified(t, s, signWith(rsaKey(), `{"alg":"PS256","kid":"rsa"}`, encode(claims()))); got != "invalid" {
+		t.Errorf("a key that its issuer publishes for another algorithm: %s", got)
+	}
+}
+
+func TestMetadataIsFoundWhereTheRFCsSay(t *testing.T) {
+	for issuer, path := range map[string]string{
+		"https://login.example/tenant":  "/.well-known/oauth-authorization-server/tenant",
+		"https://login.example/tenant/": "/.well-known/oauth-authorization-server/tenant",
+		"https://login.example":         "/.well-known/oauth-authorization-server",
+		"https://login.example/a/b":     "/a/b/.well-known/openid-configuration",
+		"http://127.0.0.1:8080/x":       "/x/.well-known/openid-configuration",
+	} {
+		p := newProvider()
+		p.issuer = issuer
+		p.answers["/.well-known/openid-configuration"] = http.NotFound
+		p.answers[path] = func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, encode(map[string]any{"issuer": issuer, "jwks_uri": issuerURL + "/keys"}))
+		}
+		if got := verified(t, p.source(t), token("iss", issuer)); got != "holds" {
+			t.Errorf("%s: %s, asked %v", issuer, got, p.asked)
+		}
+	}
+}
+
+func TestKeysURLNeedsNoMetadata(t *testing.T) {
+	p := newProvider()
+	s := p.source(t, issuer(func(i *oidc.Issuer) { i.KeysURL = issuerURL + "/keys" }))
+	if got := verified(t, s, token()); got != "holds" || p.count("/.well-known/openid-configuration") != 0 {
+		t.Error(got)
+	}
+}
+
+func TestEachIssuerVouchesWithItsOwnKeys(t *testing.T) {
+	p := newProvider()
+	const second = "https://second.example"
+	s := p.source(t, func(o *oidc.Options) {
+		o.Issuers[0].KeysURL = issuerURL + "/keys"
+		o.Issuers = append(o.Issuers, oidc.Issuer{URL: second, KeysURL: second + "/others"})
+	})
+	p.answers["/others"] = func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, encode(map[string]any{"keys": []any{jwk("rsa", otherRSA())}}))
+	}
+	by := func(key any, iss string) string {
+		return signWith(key, `{"alg":"RS256","kid":"rsa"}`, encode(claims("iss", iss)))
+	}
+	if got := verified(t, s, by(rsaKey(), issuerURL)) + verified(t, s, by(otherRSA(), second)); got != "holdsholds" {
+		t.Error(got)
+	}
+	if got := verified(t, s, by(rsaKey(), second)) + verified(t, s, by(otherRSA(), issuerURL)); got != "invalidinvalid" {
+		t.Errorf("one issuer speaks for another: %s", got)
+	}
+	if servers := s.Resource().AuthorizationServers; len(servers) != 2 || servers[0] != issuerURL || servers[1] != second {
+		t.Errorf("%v", servers)
+	}
+}

@@ -1,0 +1,126 @@
+package oidc
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Memberships say how memberships stand in a claim. Understood are a name, a list of names, a list
+// of objects each with a name and a standing, and an object whose members' names are the names
+// and whose values are standings or objects with one.
+//
+// A membership that says nothing about its standing is a [access.Member]'s; one whose standing is
+// unknown or malformed counts as none at all, since it could be that of somebody suspended.
+type Memberships struct {
+	// Claim is the path of the claim. Empty reads none.
+	Claim string
+	// Name and Standing are the paths of both within an object. Empty is "name" and "standing".
+	Name, Standing string
+	// Standings are what the values of Standing mean. Nil knows access.Owner, access.Admin,
+	// access.Lead and access.Member by their own names. Of several values the highest counts.
+	Standings map[string]access.Standing
+}
+
+// ranks are the standings, lowest first.
+var ranks = []access.Standing{access.Member, access.Lead, access.Admin, access.Owner}
+
+func rank(s access.Standing) int {
+	for i, known := range ranks {
+		if s == known {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// read returns the memberships of a claim, each name once with its highest standing, in the
+// order in which a list has them.
+func (m Memberships) read(c map[string]any) []access.Membership {
+	if m.Claim == "" {
+		return nil
+	}
+	found := members{places: map[string]int{}}
+	switch v := at(c, m.Claim).(type) {
+	case string:
+		found.add(v, access.Member)
+	case []any:
+		for _, item := range v {
+			switch item := item.(type) {
+			case string:
+				found.add(item, access.Member)
+			case map[string]any:
+				name, _ := at(item, m.path(m.Name, "name")).(string)
+				found.add(name, m.standing(item))
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if o, ok := v[name].(map[string]any); ok {
+				found.add(name, m.standing(o))
+			} else {
+				found.add(name, m.highest(v[name]))
+			}
+		}
+	}
+	return found.all
+}
+
+func (Memberships) path(configured, usual string) string {
+	if configured != "" {
+		return configured
+	}
+	return usual
+}
+
+// standing is that of an object, which need not say any.
+func (m Memberships) standing(o map[string]any) access.Standing {
+	var v any = o
+	for _, name := range names(m.path(m.Standing, "standing")) {
+		holder, ok := v.(map[string]any)
+		if !ok {
+			return "" // something stands there, and it is not what was agreed
+		}
+		if v, ok = holder[name]; !ok {
+			return access.Member
+		}
+	}
+	return m.highest(v)
+}
+
+// highest is the highest standing among values, or "" where one of them is malformed or none is known.
+func (m Memberships) highest(v any) access.Standing {
+	values, _ := list(v)
+	var best access.Standing
+	for _, value := range values {
+		standing := access.Standing(value)
+		if m.Standings != nil {
+			standing = m.Standings[value]
+		}
+		if rank(standing) > rank(best) {
+			best = standing
+		}
+	}
+	return best
+}
+
+// members gathers memberships.
+type members struct {
+	all    []access.Membership
+	places map[string]int
+}
+
+func (f *members) add(name string, s access.Standing) {
+	if name == "" || rank(s) == 0 {
+		return
+	}
+	if i, ok := f.places[name]; ok {
+		if rank(s) > rank(f.all[i].Standing) {
+			f.all[i].Standing = s
+		}
+		return
+	}
+	f.places[name] = len(f.all)
+	f.all = append(f.all, access.Membership{Name: name, Standing: s})
+}

@@ -1,0 +1,205 @@
+// Package oidc verifies the access tokens of OAuth 2.0 authorization servers and OpenID providers:
+// JWTs by the provider's published keys, opaque tokens by asking the provider (RFC 7662).
+//
+// A [Source] takes the tokens of any number of issuers and of nobody else. A token counts where it
+// was issued for this server (aud, RFC 8707), has not expired, and is signed by a key that its
+// issuer publishes at the time, with an algorithm of a list; what a token says about its own keys
+// (jku, jwk, x5u, x5c) is never followed. Tokens that are bound to a key of the client (cnf, RFC
+// 7800, as DPoP and mutual TLS do) are refused, since nothing here could check that binding.
+//
+// # What becomes of a token
+//
+// Each field of the principal is filled so; a claim that is missing or of another type than the
+// one described counts as nothing, and so does every value that no mapping knows.
+//
+//	Issuer      iss, which is the issuer's URL exactly
+//	Subject     sub; a token without one is refused (but see Introspection.ClientSubject)
+//	Client      Claims.Client, or else client_id, or else azp; empty is the subject
+//	User        Claims.User; empty where no claim is configured
+//	Role        empty: the names of Claims.Roles become Identity.Roles, of which the server takes the
+//	            highest that its hierarchy knows
+//	Scopes      Claims.Scopes, or else scope, or else scp
+//	Groups      Claims.Groups; none where no claim is configured
+//	Orgs        Claims.Orgs; none where no claim is configured
+//	Teams       Claims.Teams; none where no claim is configured
+//
+// An authorization server whose users choose their own names must keep subjects apart from client
+// ids (RFC 9068, section 5), or a token without a client would stand for the client of its subject's name.
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// What the zero value of an option means, and what bounds the rest.
+const (
+	DefaultLeeway      = 30 * time.Second
+	MaxLeeway          = 5 * time.Minute
+	DefaultKeyPeriod   = 15 * time.Minute
+	DefaultStalePeriod = time.Hour
+	MaxCache           = 5 * time.Minute
+	// RefreshInterval is the least time between two fetches from one provider, whatever asks for
+	// them: tokens with unknown keys cannot make a server flood its provider.
+	RefreshInterval = 10 * time.Second
+)
+
+// Options configure a [Source].
+type Options struct {
+	// Resource describes this server to clients (RFC 9728). Its URL is required: it is the audience
+	// that tokens must be for, where an issuer names no other. AuthorizationServers may be left
+	// empty; it is then the URLs of Issuers.
+	Resource identity.Resource
+	// Issuers are whose tokens are taken: at least one.
+	Issuers []Issuer
+	// Leeway is how far the clocks of an issuer and of this server may be apart. Zero is
+	// DefaultLeeway; more than MaxLeeway is refused.
+	Leeway time.Duration
+	// Client fetches keys and metadata, and asks about opaque tokens. Redirects are not followed
+	// whatever it says. Nil is a client of this package's own, which uses the proxy of the environment.
+	Client *http.Client
+	// Logger hears when a provider cannot be reached while its old keys still serve. Nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// Issuer is one authorization server.
+type Issuer struct {
+	// URL is the issuer identifier, exactly as it stands in the iss claim: https, or http on a
+	// loopback address.
+	URL string
+	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone.
+	Audiences []string
+	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is what its metadata says
+	// (OpenID Connect Discovery 1.0, or else RFC 8414).
+	KeysURL string
+	// Algorithms are the signatures that are taken. Empty is all of [Algorithms]; no other is possible.
+	Algorithms []string
+	// RequireType asks for the media type "at+jwt" in a JWT's typ header (RFC 9068), which tells
+	// access tokens from all others. Without it a JWT may have no type or "JWT" as well.
+	RequireType bool
+	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no bound.
+	MaxLifetime time.Duration
+	// KeyPeriod is how long fetched keys serve before they are fetched again. A key that is not
+	// known is looked for at once, but at most every RefreshInterval. Zero is DefaultKeyPeriod.
+	KeyPeriod time.Duration
+	// StalePeriod is for how much longer old keys serve while the provider cannot be reached. After
+	// that nobody is admitted. Zero is DefaultStalePeriod.
+	StalePeriod time.Duration
+	// Introspection asks the issuer about tokens that are no JWTs. Nil refuses them. At most one
+	// issuer has it: an opaque token does not say whose it is, and it is shown to no other server.
+	Introspection *Introspection
+	// Claims say what the claims of a token mean.
+	Claims Claims
+}
+
+// Source is an [identity.Source] for the bearer tokens of some issuers. It is safe for
+// concurrent use, and starts nothing: keys are fetched when the first token comes.
+type Source struct {
+	identity.Source
+	resource identity.Resource
+	issuers  []*issuer
+	leeway   time.Duration
+	broken   error // what Check says
+}
+
+var (
+	_ identity.Checker   = (*Source)(nil)
+	_ identity.UserNamer = (*Source)(nil)
+	_ identity.Protected = (*Source)(nil)
+)
+
+// New returns a source. Options that cannot work are told by [Source.Check], which runtime.New
+// asks; a source that does not pass it admits nobody.
+func New(o Options) *Source {
+	s := &Source{resource: o.Resource, leeway: o.Leeway, broken: o.check()}
+	s.resource.Scopes = slices.Clone(o.Resource.Scopes)
+	s.resource.AuthorizationServers = slices.Clone(o.Resource.AuthorizationServers)
+	s.Source = identity.Bearer(s.Verify)
+	if s.broken != nil {
+		return s
+	}
+	if s.leeway == 0 {
+		s.leeway = DefaultLeeway
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	web := newFetcher(o.Client)
+	for _, settings := range o.Issuers {
+		s.issuers = append(s.issuers, newIssuer(settings, o, web))
+		if len(o.Resource.AuthorizationServers) == 0 {
+			s.resource.AuthorizationServers = append(s.resource.AuthorizationServers, settings.URL)
+		}
+	}
+	return s
+}
+
+// Check names every setting that cannot work. It asks nobody: see [Source.Fetch].
+func (s *Source) Check() error { return s.broken }
+
+// NamesUsers reports whether any issuer's tokens name users of the host.
+func (s *Source) NamesUsers() bool {
+	return slices.ContainsFunc(s.issuers, func(i *issuer) bool { return i.settings.Claims.User != "" })
+}
+
+// Resource describes the server to clients. The slices are the source's own.
+func (s *Source) Resource() identity.Resource { return s.resource }
+
+// Fetch fetches the metadata and the keys of every issuer, so that a program may tell at its start
+// that one cannot be reached. Nothing depends on it; an answer of before [RefreshInterval] is not
+// asked for again.
+func (s *Source) Fetch(ctx context.Context) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	var errs []error
+	for _, i := range s.issuers {
+		if _, err := i.keys.get(ctx); err != nil {
+			errs = append(errs, err)
+		}
+		if i.introspector != nil {
+			if _, err := i.introspector.endpoint(ctx); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Verify tells whose a token is. It is an [identity.Verifier]: its error wraps
+// [identity.ErrInvalidToken] where the token does not hold, and is any other where that could not
+// be found out. No error holds the token.
+func (s *Source) Verify(ctx context.Context, token string) (identity.Identity, error) {
+	if s.broken != nil {
+		return identity.Identity{}, fmt.Errorf("the identity source is not set up: %w", s.broken)
+	}
+	if len(token) > identity.MaxTokenBytes {
+		return identity.Identity{}, refuse("longer than %d bytes", identity.MaxTokenBytes)
+	}
+	parts, jose := split(token)
+	if !jose {
+		return s.introspect(ctx, token)
+	}
+	return s.verifyJWT(ctx, token, parts)
+}
+
+// refuse is the error for a token that does not hold. What it quotes is cut by quoted.
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", identity.ErrInvalidToken, fmt.Errorf(format, args...))
+}
+
+// quoted shows what a stranger has sent, short enough for a log.
+func quoted(s string) string {
+	const most = 100
+	if len(s) > most {
+		return fmt.Sprintf("%.100q and %d bytes more", s[:most], len(s)-most)
+	}
+	return fmt.Sprintf("%q", s)
+}

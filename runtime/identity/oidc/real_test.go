@@ -1,0 +1,259 @@
+package oidc_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/identity/oidc"
+)
+
+// real is npm's oidc-provider in a process of its own; see testdata/provider.mjs.
+type real struct {
+	t      *testing.T
+	issuer string
+	in     io.Writer
+	out    *bufio.Reader
+}
+
+// startProvider starts the provider that make setup installs. Without it the test is skipped, and in CI it fails.
+func startProvider(t *testing.T) *real {
+	t.Helper()
+	missing := func(how string) {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(how)
+		}
+		t.Skip(how)
+	}
+	tools := filepath.Join("..", "..", "..", ".tools", "node_modules")
+	library, err := filepath.Abs(filepath.Join(tools, "oidc-provider", "lib", "index.js"))
+	if err == nil {
+		_, err = os.Stat(library)
+	}
+	if err != nil {
+		missing("there is no OpenID provider to test with: run make setup, which needs npm")
+	}
+	node, err := exec.LookPath("node")
+	if own, _ := filepath.Glob(filepath.Join(tools, "node-*", "bin", "node")); len(own) > 0 {
+		node, err = filepath.Abs(own[0])
+	}
+	if err != nil {
+		missing("there is no node: run make setup, which needs npm")
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), node, filepath.Join("testdata", "provider.mjs"), library)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close() // upon which the provider ends
+		if err := cmd.Wait(); err != nil || t.Failed() {
+			t.Logf("the provider: %v\n%s", err, stderr.String())
+		}
+	})
+	p := &real{t: t, in: stdin, out: bufio.NewReader(stdout)}
+	p.issuer = p.until("http://")
+	return p
+}
+
+// until reads what the provider prints, up to a line that begins so.
+func (p *real) until(prefix string) string {
+	p.t.Helper()
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			p.t.Fatalf("the provider does not say %s: %v", prefix, err)
+		}
+		if strings.HasPrefix(line, prefix) {
+			return strings.TrimSpace(line)
+		}
+	}
+}
+
+func (p *real) rotate() {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, "rotate\n"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.until("rotated")
+}
+
+// post asks the provider as one of its clients, and returns what it answers.
+func (p *real) post(path, client, secret string, form url.Values) map[string]any {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.issuer+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth(client, secret)
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		p.t.Fatalf("%s: %d %s, %v", path, response.StatusCode, body, err)
+	}
+	var answer map[string]any
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, &answer); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return answer
+}
+
+// token gets a token of client credentials for a resource (RFC 8707).
+func (p *real) token(resource string) string {
+	p.t.Helper()
+	token, _ := p.post("/token", "agent", "agent-secret", url.Values{
+		"grant_type": {"client_credentials"}, "resource": {resource}, "scope": {"dns:read devices:write"},
+	})["access_token"].(string)
+	return token
+}
+
+func (p *real) source(resource string, change func(*oidc.Issuer)) *oidc.Source {
+	p.t.Helper()
+	i := oidc.Issuer{
+		URL: p.issuer, RequireType: true, MaxLifetime: time.Hour,
+		Introspection: &oidc.Introspection{ClientID: "server", ClientSecret: "server secret/+", ClientSubject: true},
+		Claims: oidc.Claims{
+			Roles: []string{"realm.roles"}, RoleNames: map[string]string{"operator": "Member"},
+			User: "host_user", Orgs: oidc.Memberships{Claim: "orgs"},
+		},
+	}
+	change(&i)
+	s := oidc.New(oidc.Options{Resource: identity.Resource{URL: resource}, Issuers: []oidc.Issuer{i}})
+	if err := s.Check(); err != nil {
+		p.t.Fatal(err)
+	}
+	return s
+}
+
+func unchanged(*oidc.Issuer) {}
+
+// agent is who the provider's client is, whatever its token looks like.
+func agent(issuer string) access.Principal {
+	return access.Principal{
+		Issuer: issuer, Subject: "agent", Client: "agent", User: "agent7", Scopes: []string{"dns:read", "devices:write"},
+		Orgs: []access.Membership{{Name: "acme", Standing: access.Lead}},
+	}
+}
+
+func TestTokensOfARealProviderHold(t *testing.T) {
+	p := startProvider(t)
+	for _, kind := range []string{"RS256", "PS256", "ES256", "EdDSA", "opaque"} {
+		resource := "https://mcp.example/" + kind
+		s := p.source(resource, unchanged)
+		if err := s.Fetch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		token := p.token(resource)
+		if strings.Contains(token, ".") == (kind == "opaque") {
+			t.Fatalf("%s: a token of another kind: %s", kind, token)
+		}
+		id, err := s.Verify(t.Context(), token)
+		if err != nil || !reflect.DeepEqual(id.Principal, agent(p.issuer)) || !reflect.DeepEqual(id.Roles, []string{"Member"}) {
+			t.Errorf("%s: %+v, %v", kind, id, err)
+		}
+		if left := time.Until(id.Expires); left < 9*time.Minute || left > 11*time.Minute {
+			t.Errorf("%s: it ends in %s", kind, left)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		if id, err := s.Identify(r); err != nil || id.Principal.Subject != "agent" {
+			t.Errorf("%s: by its header: %+v, %v", kind, id, err)
+		}
+
+		// Not for this server, altered, and of a server that is not trusted.
+		if _, err := p.source("https://other.example", unchanged).Verify(t.Context(), token); !isInvalid(err) {
+			t.Errorf("%s for another resource: %v", kind, err)
+		}
+		if _, err := s.Verify(t.Context(), token[:10]+flipped(token[10])+token[11:]); !isInvalid(err) {
+			t.Errorf("%s altered: %v", kind, err)
+		}
+		elsewhere := newProvider().source(t, func(o *oidc.Options) { o.Resource.URL = resource })
+		if _, err := elsewhere.Verify(t.Context(), token); !isInvalid(err) {
+			t.Errorf("%s at another's server: %v", kind, err)
+		}
+	}
+}
+
+func flipped(c byte) string {
+	if c == 'A' {
+		return "B"
+	}
+	return "A"
+}
+
+func TestRevokedTokensOfARealProviderEnd(t *testing.T) {
+	p := startProvider(t)
+	const resource = "https://mcp.example/opaque"
+	posting := p.source(resource, func(i *oidc.Issuer) {
+		i.Introspection = &oidc.Introspection{ClientID: "poster", ClientSecret: "poster-secret", Method: oidc.Post, ClientSubject: true}
+	})
+	token := p.token(resource)
+	if _, err := posting.Verify(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	p.post("/token/revocation", "agent", "agent-secret", url.Values{"token": {token}})
+	if _, err := posting.Verify(t.Context(), token); !isInvalid(err) {
+		t.Errorf("a revoked token: %v", err)
+	}
+	wrong := p.source(resource, func(i *oidc.Issuer) { i.Introspection.ClientSecret = "wrong-secret-of-ours" })
+	if _, err := wrong.Verify(t.Context(), token); err == nil || isInvalid(err) || !strings.Contains(err.Error(), "ClientSecret") || strings.Contains(err.Error(), "wrong-secret") {
+		t.Errorf("a wrong secret: %v", err)
+	}
+}
+
+func TestRotatedKeysOfARealProviderAreFound(t *testing.T) {
+	p := startProvider(t)
+	const resource = "https://mcp.example/ES256"
+	s := p.source(resource, unchanged)
+	s.SetRefreshInterval(0)
+	before := p.token(resource)
+	if _, err := s.Verify(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	p.rotate()
+	after := p.token(resource)
+	fresh := p.source(resource, unchanged)
+	if _, err := fresh.Verify(t.Context(), after); err != nil {
+		t.Errorf("a token of the new keys: %v", err)
+	}
+	if _, err := fresh.Verify(t.Context(), before); !isInvalid(err) {
+		t.Errorf("a token of the keys of before: %v", err)
+	}
+	if _, err := s.Verify(t.Context(), after); err != nil {
+		t.Errorf("a token of the new keys, where the old ones are held: %v", err)
+	}
+	if _, err := s.Verify(t.Context(), before); !isInvalid(err) {
+		t.Errorf("a token of the keys of before, once the new ones are held: %v", err)
+	}
+}

@@ -1,0 +1,203 @@
+package oidc
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// Algorithms are the signatures that can be verified with published keys (RFC 7518, section 3.1, and
+// RFC 8037). "none" and the HMACs, whose key a public one could be taken for, are no choice.
+func Algorithms() []string {
+	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+}
+
+// strict refuses a second spelling of the same bytes.
+var strict = base64.RawURLEncoding.Strict()
+
+// limits bound what a token's header or payload, or a provider's answer, may hold.
+var limits = decode.Limits{Bytes: maxAnswerBytes, Depth: 16, Values: 20_000}
+
+// object reads a JSON object in the one way in which everybody reads it: nothing twice, names
+// by their exact case, numbers as they are written.
+func object(doc []byte) (map[string]any, error) {
+	if err := decode.Scan(doc, limits); err != nil {
+		return nil, errors.New("not JSON that all readers take for the same") // what it says may quote the document
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var o map[string]any
+	if err := d.Decode(&o); err != nil || o == nil {
+		return nil, errors.New("not a JSON object")
+	}
+	return o, nil
+}
+
+// split cuts a token in its parts and reports whether it is one of JOSE: two dots or more, and a
+// JSON object in front. All others are opaque. A token of JOSE is never taken for an opaque one,
+// so that one that does not hold has no second chance.
+func split(token string) ([]string, bool) {
+	parts := strings.SplitN(token, ".", 6)
+	if len(parts) < 3 {
+		return nil, false
+	}
+	header, err := base64.RawURLEncoding.DecodeString(parts[0])
+	return parts, err == nil && bytes.HasPrefix(bytes.TrimLeft(header, " \t\r\n"), []byte("{"))
+}
+
+// header is what counts of a JWS header.
+type header struct {
+	alg, kid, typ string
+}
+
+// readHeader reads a JWT's header and refuses what nobody here may be asked to understand.
+func readHeader(part string) (header, error) {
+	doc, err := strict.DecodeString(part)
+	if err != nil {
+		return header{}, refuse("its header is not base64url")
+	}
+	o, err := object(doc)
+	if err != nil {
+		return header{}, refuse("its header is %w", err)
+	}
+	for _, name := range []string{"crit", "b64"} { // RFC 7515, section 4.1.11; RFC 7797, section 7
+		if _, ok := o[name]; ok {
+			return header{}, refuse("its header has %s, of which no extension is known here", name)
+		}
+	}
+	if _, ok := o["cty"]; ok { // RFC 7519, section 5.2: what is nested
+		return header{}, refuse("its content is no set of claims (cty)")
+	}
+	var h header
+	for _, field := range []struct {
+		name string
+		to   *string
+	}{{"alg", &h.alg}, {"kid", &h.kid}, {"typ", &h.typ}} {
+		if v, ok := o[field.name]; ok {
+			if *field.to, ok = v.(string); !ok {
+				return header{}, refuse("the %s of its header is no string", field.name)
+			}
+		}
+	}
+	return h, nil
+}
+
+// check holds the header against an issuer's settings.
+func (h header) check(s Issuer) error {
+	if !slices.Contains(s.Algorithms, h.alg) {
+		return refuse("it is signed with %s, which is not among the algorithms taken", quoted(h.alg))
+	}
+	// RFC 7515, section 4.1.9: a media type, without regard to case, whose "application/" may be left out.
+	typ := strings.TrimPrefix(strings.ToLower(h.typ), "application/")
+	switch {
+	case typ == "at+jwt":
+	case s.RequireType:
+		return refuse("its type is %s and not at+jwt", quoted(h.typ))
+	case typ != "" && typ != "jwt":
+		return refuse("its type is %s, which is no access token's", quoted(h.typ))
+	}
+	return nil
+}
+
+// verifyJWT verifies a token that claims to be a signed one.
+func (s *Source) verifyJWT(ctx context.Context, token string, parts []string) (identity.Identity, error) {
+	if len(parts) != 3 {
+		return identity.Identity{}, refuse("it has other parts than header, payload and signature; encrypted tokens are not taken")
+	}
+	if strings.ContainsAny(token, "\r\n") { // which encoding/base64 skips
+		return identity.Identity{}, refuse("it has line breaks")
+	}
+	h, err := readHeader(parts[0])
+	if err != nil {
+		return identity.Identity{}, err
+	}
+	payload, err := strict.DecodeString(parts[1])
+	if err != nil {
+		return identity.Identity{}, refuse("its payload is not base64url")
+	}
+	c, err := object(payload)
+	if err != nil {
+		return identity.Identity{}, refuse("its payload is %w", err)
+	}
+	// Until the signature is checked, iss does no more than choose whose keys to check it with.
+	iss, _ := c["iss"].(string)
+	i := s.issuer(iss)
+	if i == nil {
+		return identity.Identity{}, refuse("its issuer %s is not among those configured", quoted(iss))
+	}
+	if err := h.check(i.settings); err != nil {
+		return identity.Identity{}, err
+	}
+	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(h.alg)})
+	if err != nil {
+		return identity.Identity{}, refuse("it is no signed token")
+	}
+	verified, err := i.verify(ctx, signed, h)
+	if err != nil {
+		return identity.Identity{}, err
+	}
+	if !bytes.Equal(verified, payload) {
+		return identity.Identity{}, refuse("its payload can be read in two ways")
+	}
+	expires, err := i.checkJWT(c, s.leeway)
+	if err != nil {
+		return identity.Identity{}, err
+	}
+	return i.identity(c, expires)
+}
+
+// issuer returns the configured issuer of a name, or nil.
+func (s *Source) issuer(url string) *issuer {
+	for _, i := range s.issuers {
+		if i.settings.URL == url {
+			return i
+		}
+	}
+	return nil
+}
+
+// verify returns the payload of a token that one of the issuer's keys has signed. A key that is
+// not known may be a new one: the keys are then fetched again, once.
+func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature, h header) ([]byte, error) {
+	held, err := i.keys.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for again := false; ; again = true {
+		known := false
+		for _, k := range held.value {
+			if !k.suits(h) {
+				continue
+			}
+			known = true
+			if payload, err := signed.Verify(k.public); err == nil {
+				return payload, nil
+			}
+		}
+		if known && h.kid != "" || again {
+			break
+		}
+		newer, err := i.keys.renew(ctx, held)
+		if err != nil {
+			return nil, err
+		}
+		if newer.loaded.Equal(held.loaded) {
+			if newer.failure != nil {
+				return nil, fmt.Errorf("the key of a token is not known, and it could not be looked for: %w", newer.failure)
+			}
+			break
+		}
+		held = newer
+	}
+	return nil, refuse("no key of %s with the id %s and the algorithm %s has signed it", i.settings.URL, quoted(h.kid), h.alg)
+}

@@ -1,0 +1,163 @@
+package redact
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// maxDepth is how deep values are looked into; what is deeper is masked, so that a value that holds
+// itself is answered as well.
+const maxDepth = 64
+
+// Any returns what a value shows, with the secrets masked. The value itself is never changed.
+//
+// Strings, and maps and slices of what JSON knows, keep their types. An error or a fmt.Stringer
+// becomes its text, and so does what marshals itself as text. All else becomes what encoding/json makes of it, as maps,
+// slices and strings: a type of which nothing is known may print more than it marshals. What cannot
+// be marshalled is masked whole.
+//
+// In maps, names mask what they stand for, however deep that is, but for true, false and null.
+func (m Masker) Any(v any) any { return m.any(v, 0) }
+
+func (m Masker) any(v any, depth int) any {
+	if depth > maxDepth {
+		return Mask
+	}
+	switch v := v.(type) {
+	case nil, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64, time.Time, time.Duration:
+		return v
+	case json.Number:
+		return v
+	case string:
+		return m.Text(v)
+	case []byte:
+		return m.Text(string(v))
+	case map[string]any:
+		return eachOf(m, v, func(v any) any { return m.any(v, depth+1) })
+	case map[string]string:
+		return eachOf(m, v, m.Text)
+	case http.Header:
+		return http.Header(eachOf(m, v, m.texts))
+	case url.Values:
+		return url.Values(eachOf(m, v, m.texts))
+	case map[string][]string:
+		return eachOf(m, v, m.texts)
+	case []string:
+		return m.texts(v)
+	case []any:
+		if v == nil {
+			return v
+		}
+		masked := make([]any, len(v))
+		for i, item := range v {
+			masked[i] = m.any(item, depth+1)
+		}
+		return masked
+	}
+	return m.shown(v, depth)
+}
+
+func (m Masker) texts(values []string) []string {
+	if values == nil {
+		return nil
+	}
+	masked := make([]string, len(values))
+	for i, s := range values {
+		masked[i] = m.Text(s)
+	}
+	return masked
+}
+
+// eachOf masks the members of a map.
+func eachOf[V any](m Masker, from map[string]V, inner func(V) V) map[string]V {
+	if from == nil {
+		return nil
+	}
+	masked := make(map[string]V, len(from))
+	for name, value := range from {
+		if m.Name(name) {
+			value = whole(value)
+		} else {
+			value = inner(value)
+		}
+		masked[m.Text(name)] = value
+	}
+	return masked
+}
+
+// whole masks a value that has a secret's name, in its own type.
+func whole[V any](value V) V {
+	switch v := any(value).(type) {
+	case nil, bool:
+		return value
+	case string:
+		if v == "" {
+			return value
+		}
+		return any(Mask).(V)
+	case []string:
+		masked := make([]string, len(v))
+		for i := range masked {
+			masked[i] = Mask
+		}
+		return any(masked).(V)
+	}
+	return any(Mask).(V) // V is any
+}
+
+// shown is what a value of another type shows. Its methods may panic, as fmt and slog expect them to.
+func (m Masker) shown(v any, depth int) (masked any) {
+	defer func() {
+		if p := recover(); p != nil {
+			masked = fmt.Sprintf("%s (%T panicked)", Mask, v)
+		}
+	}()
+	switch v := v.(type) {
+	case slog.Value:
+		return m.logged(v, depth)
+	case slog.Attr:
+		return m.logged(slog.GroupValue(v), depth)
+	case slog.LogValuer:
+		return m.logged(v.LogValue(), depth)
+	case error:
+		return m.Text(v.Error())
+	case fmt.Stringer:
+		return m.Text(v.String())
+	case encoding.TextMarshaler:
+		text, err := v.MarshalText()
+		if err != nil {
+			return fmt.Sprintf("%s (%T)", Mask, v)
+		}
+		return m.Text(string(text))
+	}
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%s (%T)", Mask, v)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	var tree any
+	if err := decoder.Decode(&tree); err != nil {
+		return fmt.Sprintf("%s (%T)", Mask, v)
+	}
+	return m.any(tree, depth+1)
+}
+
+// logged is what a value of a log shows; a group is a map.
+func (m Masker) logged(v slog.Value, depth int) any {
+	v = v.Resolve()
+	if v.Kind() != slog.KindGroup {
+		return m.any(v.Any(), depth+1)
+	}
+	group := map[string]any{}
+	for _, a := range v.Group() {
+		group[a.Key] = a.Value
+	}
+	return m.any(group, depth+1)
+}

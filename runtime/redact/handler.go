@@ -1,0 +1,133 @@
+package redact
+
+import (
+	"context"
+	"log/slog"
+)
+
+// Handler returns a handler that masks the secrets of each record before next sees it.
+func Handler(next slog.Handler) slog.Handler { return Masker{}.Handler(next) }
+
+// Handler returns a handler that masks the secrets of each record before next sees it: in the message, in
+// attributes by their names and in their values, groups, errors and slog.LogValuers included.
+// What stands in a group with a secret's name is masked whole; numbers are, where the name says so, and true,
+// false, times and durations never. A record without a secret is passed on as it is.
+//
+// Next gets values of slog's own kinds, and of [Masker.Any]'s types in place of others; errors stay errors, with their text masked.
+func (m Masker) Handler(next slog.Handler) slog.Handler { return handler{next: next, m: m} }
+
+type handler struct {
+	next slog.Handler
+	m    Masker
+	all  bool // a group is open whose name is a secret's
+}
+
+func (h handler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.next.Enabled(ctx, level)
+}
+
+func (h handler) WithGroup(name string) slog.Handler {
+	return handler{h.next.WithGroup(h.m.Text(name)), h.m, h.all || h.m.Name(name)}
+}
+
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	masked := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		masked[i], _ = h.attr(a, h.all, 0)
+	}
+	return handler{h.next.WithAttrs(masked), h.m, h.all}
+}
+
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	message := h.m.Text(r.Message)
+	changed := message != r.Message
+	if !changed {
+		r.Attrs(func(a slog.Attr) bool {
+			_, other := h.attr(a, h.all, 0)
+			changed = other
+			return !changed
+		})
+	}
+	if !changed {
+		return h.next.Handle(ctx, r)
+	}
+	masked := slog.NewRecord(r.Time, r.Level, message, r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		a, _ = h.attr(a, h.all, 0)
+		masked.AddAttrs(a)
+		return true
+	})
+	return h.next.Handle(ctx, masked)
+}
+
+// attr masks an attribute and reports whether it is another one now. All masks it whatever its name.
+func (h handler) attr(a slog.Attr, all bool, depth int) (slog.Attr, bool) {
+	key := h.m.Text(a.Key)
+	value, changed := h.value(a.Value, all || h.m.Name(a.Key), depth)
+	return slog.Attr{Key: key, Value: value}, changed || key != a.Key
+}
+
+func (h handler) value(v slog.Value, all bool, depth int) (slog.Value, bool) {
+	switch v.Kind() {
+	case slog.KindBool, slog.KindTime, slog.KindDuration:
+		return v, false
+	case slog.KindLogValuer:
+		masked, _ := h.value(v.Resolve(), all, depth)
+		return masked, true // or it would be asked again, and could say something else
+	case slog.KindGroup:
+		return h.group(v, all, depth)
+	case slog.KindString:
+		if s := v.String(); s == "" {
+			return v, false
+		} else if all {
+			return slog.StringValue(Mask), true
+		} else if masked := h.m.Text(s); masked != s {
+			return slog.StringValue(masked), true
+		}
+		return v, false
+	case slog.KindAny:
+		switch a := v.Any().(type) {
+		case nil:
+			return v, false
+		case error:
+			if all {
+				return slog.StringValue(Mask), true
+			}
+			return slog.AnyValue(masked{h.m.Any(a).(string)}), true
+		default:
+			if all {
+				return slog.StringValue(Mask), true
+			}
+			return slog.AnyValue(h.m.Any(a)), true
+		}
+	}
+	if all {
+		return slog.StringValue(Mask), true
+	}
+	return v, false // a number
+}
+
+func (h handler) group(v slog.Value, all bool, depth int) (slog.Value, bool) {
+	if depth > maxDepth {
+		return slog.StringValue(Mask), true
+	}
+	attrs := v.Group()
+	for i := range attrs {
+		a, changed := h.attr(attrs[i], all, depth+1)
+		if !changed {
+			continue
+		}
+		copied := append([]slog.Attr(nil), attrs...)
+		copied[i] = a
+		for j := i + 1; j < len(attrs); j++ {
+			copied[j], _ = h.attr(attrs[j], all, depth+1)
+		}
+		return slog.GroupValue(copied...), true
+	}
+	return v, false
+}
+
+// masked is an error whose text was masked. It wraps nothing: what it hides must not be found in it.
+type masked struct{ text string }
+
+func (m masked) Error() string { return m.text }

@@ -1,0 +1,126 @@
+// Package redact is the one masker of secrets: what logs, errors, audit and debug tools show goes
+// through it.
+//
+// A secret is known by its name or by its form. By name: a value whose name holds, in any case,
+//
+//	TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING
+//	PRIVATE AUTH DSN COOKIE SESSION
+//
+// or has PWD or PASS as the last of several words, as in MYSQL_PWD; PWD alone is the working directory.
+// MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever it stands in a text:
+//
+//   - the password of a URL, and a user of 20 characters and more without one, which is a token;
+//   - the password of a data source name as Go's MySQL driver writes it, user:password@tcp(host);
+//   - a PEM block;
+//   - a JWT, signed or encrypted;
+//   - what follows the word Bearer, Basic, DPoP or Negotiate, unless that is a word of prose;
+//   - a key of a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_;
+//   - a value beside a name as above: password=…, "password": "…", Password:… (what Go's %+v prints),
+//     X-Api-Key: …, Cookie: …
+//
+// In prose, "token: expired" and the like stay: a single word before a colon and a space is a
+// name only where it can hardly be anything else, as password and Authorization are. A bare value ends at
+// white space, a quote, "&" or ";", so a password that holds one of these is hidden in full only
+// where it is quoted or escaped.
+package redact
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Mask stands where a secret was.
+const Mask = "***MASKED***"
+
+// Masker masks what this package knows to be secret, and more. The zero value masks exactly what the
+// package's documentation says, as the functions of the package do. It is safe for concurrent use, as
+// long as nobody changes its fields.
+type Masker struct {
+	// Names are further parts of names, in any case, whose values are secret: "PIN" hides "user_pin"
+	// and "spinner". An empty one is ignored.
+	Names []string
+	// Values are further forms: what one matches is masked wherever it stands.
+	Values []*regexp.Regexp
+}
+
+// Name reports whether what goes by a name is secret whatever it looks like.
+func Name(name string) bool { return Masker{}.Name(name) }
+
+// Text masks the secrets in a text.
+func Text(s string) string { return Masker{}.Text(s) }
+
+// Value masks what goes by a name: an environment variable, a form field.
+func Value(name, value string) string { return Masker{}.Value(name, value) }
+
+// Header returns a copy of a header with its secrets masked.
+func Header(h http.Header) http.Header { return Masker{}.Header(h) }
+
+// Query masks the secrets of a query string.
+func Query(raw string) string { return Masker{}.Query(raw) }
+
+// Any masks what a value shows. See [Masker.Any].
+func Any(v any) any { return Masker{}.Any(v) }
+
+// Value masks what goes by a name: all of it where the name says so, or else the secrets in it.
+// An empty value stays, since it hides nothing and whether something is set is worth knowing.
+func (m Masker) Value(name, value string) string {
+	if value != "" && m.Name(name) {
+		return Mask
+	}
+	return m.Text(value)
+}
+
+// Header returns a copy of a header with its secrets masked, nil for nil.
+func (m Masker) Header(h http.Header) http.Header {
+	masked := h.Clone()
+	for name, values := range masked {
+		for i, value := range values {
+			values[i] = m.Value(name, value)
+		}
+	}
+	return masked
+}
+
+// inQueries are names of the web's protocols that say little elsewhere: authorization codes (RFC 6749),
+// assertions (RFC 7521), and the signatures of signed URLs.
+var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature", "x-amz-signature", "x-goog-signature", "jwt"}
+
+func inQuery(name string) bool {
+	return slices.ContainsFunc(inQueries, func(known string) bool { return strings.EqualFold(name, known) })
+}
+
+// Query masks the secrets of a query string and leaves the rest as it was written.
+func (m Masker) Query(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	pairs := strings.Split(raw, "&")
+	for i, pair := range pairs {
+		name, value, named := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err == nil && named && value != "" && (m.Name(plain) || inQuery(plain)) {
+			pairs[i] = m.part(name) + "=" + Mask
+			continue
+		}
+		pairs[i] = m.part(name)
+		if named {
+			pairs[i] += "=" + m.part(value)
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+// part masks one part of a query string. What it holds is looked at unescaped; what cannot be
+// unescaped is looked at as it is.
+func (m Masker) part(escaped string) string {
+	plain, err := url.QueryUnescape(escaped)
+	if err != nil {
+		return m.Text(escaped)
+	}
+	if masked := m.Text(plain); masked != plain {
+		return strings.ReplaceAll(url.QueryEscape(masked), url.QueryEscape(Mask), Mask)
+	}
+	return escaped
+}

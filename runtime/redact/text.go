@@ -1,0 +1,339 @@
+package redact
+
+import "strings"
+
+// Text masks the secrets in a text. A text without any is returned as it is, and what is masked
+// already stays so. The time that it takes grows with the length of the text and not faster.
+func (m Masker) Text(s string) string {
+	for _, form := range m.Values {
+		if form != nil {
+			s = form.ReplaceAllLiteralString(s, Mask)
+		}
+	}
+	t := scanner{m: m, s: withoutPEM(s)}
+	t.scan()
+	return t.result()
+}
+
+// scanner goes through a text once, from one place where a secret could begin to the next.
+type scanner struct {
+	m    Masker
+	s    string
+	out  []byte
+	done int // s[:done] is in out
+
+	word           int  // where the word ends that was begun last
+	escaped        bool // an escape stands before it
+	runEnd, lastAt int  // of the run of characters that a URL was found in, and its last "@"
+}
+
+func (t *scanner) scan() {
+	for i := 0; i < len(t.s); {
+		if !letter[t.s[i]] {
+			if t.s[i] == '@' {
+				t.dataSource(i)
+			}
+			i++
+			continue
+		}
+		if i >= t.word {
+			t.word = wordEnd(t.s, i)
+			t.escaped = i > 0 && (t.s[i-1] == '\\' || t.s[i-1] == '%')
+		}
+		if t.begins(i) {
+			if to := t.scheme(i); to > i {
+				i = t.follow(to)
+				continue
+			}
+			if to := t.beside(i, t.word); to > t.word {
+				i = t.follow(to)
+				continue
+			}
+		}
+		if to := t.form(i); to > i {
+			i = t.follow(to)
+			continue
+		}
+		// What begins after - or _ may be a key as well, and after an escape anything.
+		for i++; i < t.word && t.s[i-1] != '-' && t.s[i-1] != '_' && (!t.escaped || !t.begins(i)); {
+			i++
+		}
+	}
+}
+
+// longestName bounds how far back the beginning of a name is looked for.
+const longestName = 64
+
+// follow returns where the search goes on after what was hidden up to i. Nobody knows where a bare value
+// ends: it may have taken in the name of the next, which is looked at here.
+func (t *scanner) follow(i int) int {
+	for {
+		from := i
+		for from > 0 && i-from < longestName && letter[t.s[from-1]] {
+			from--
+		}
+		end, next := wordEnd(t.s, i), i
+		for ; from < end && next == i; from++ {
+			if !t.begins(from) {
+				continue
+			}
+			if next = max(i, t.scheme(from)); next == i {
+				if to := t.beside(from, end); to > end {
+					next = to
+				}
+			}
+		}
+		if next == i {
+			return i
+		}
+		i = next
+	}
+}
+
+// escapes are what may stand right before a word and look as if it belonged to it: \n, \x00 and \u003c
+// of quoted texts, %20 of URLs. By their first two bytes and lengths.
+var escapes = [...]struct {
+	first, second byte // zero is any
+	size          int
+}{{'\\', 0, 2}, {'%', 0, 3}, {'\\', 'x', 4}, {'\\', 'u', 6}}
+
+// begins reports whether a word begins at i.
+func (t *scanner) begins(i int) bool {
+	if i == 0 || !letter[t.s[i-1]] {
+		return true
+	}
+	for _, e := range escapes {
+		if i >= e.size && t.s[i-e.size] == e.first && (e.second == 0 || t.s[i-e.size+1] == e.second) {
+			return true
+		}
+	}
+	return false
+}
+
+// hide masks s[from:to] and returns to.
+func (t *scanner) hide(from, to int, mask string) int {
+	from = max(from, t.done)
+	if from < to {
+		t.out = append(t.out, t.s[t.done:from]...)
+		t.out = append(t.out, mask...)
+		t.done = to
+	}
+	return to
+}
+
+func (t *scanner) result() string {
+	if t.done == 0 {
+		return t.s
+	}
+	return string(append(t.out, t.s[t.done:]...))
+}
+
+// letter are the characters of words: of names, and most of what keys are made of.
+var letter = set(func(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+})
+
+func set(in func(byte) bool) (s [256]bool) {
+	for c := range s {
+		s[c] = in(byte(c))
+	}
+	return s
+}
+
+func wordEnd(s string, i int) int { return runEnd(s, i, &letter) }
+
+// runEnd is where a run of characters of a set ends.
+func runEnd(s string, i int, of *[256]bool) int {
+	for i < len(s) && of[s[i]] {
+		i++
+	}
+	return i
+}
+
+func skipSpaces(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// beside hides what stands beside the name s[from:end], and returns where the search goes on; end where
+// nothing was hidden.
+func (t *scanner) beside(from, end int) int {
+	if strings.HasPrefix(t.s[end:], "://") {
+		return t.url(end + len("://"))
+	}
+	sep, ok := separator(t.s, end)
+	if !ok {
+		return end
+	}
+	name := t.s[from:end]
+	switch {
+	case sep.kind == ':' && sep.spaced && !sep.quoted:
+		if !t.certain(name) {
+			return end
+		}
+	case strings.EqualFold(name, "pwd"): // a directory, or the password of a connection string
+		if c := at(t.s, sep.value); sep.kind != '=' || c == '/' || c == '~' || c == '.' || at(t.s, sep.value+1) == ':' {
+			return end
+		}
+	case sep.kind == '=' && from > 0 && (t.s[from-1] == '?' || t.s[from-1] == '&') && inQuery(name): // of a URL
+	case !t.m.Name(name):
+		return end
+	}
+	from, to, mask := t.value(name, sep)
+	switch t.s[from:to] {
+	case "", Mask, "true", "false", "null", "nil":
+		return end
+	}
+	return t.hide(from, to, mask)
+}
+
+// certain reports whether a name before a colon and a space is one of a value, and not a word of prose:
+// it has several words, or can hardly mean anything else.
+func (t *scanner) certain(name string) bool {
+	for _, known := range [...]string{"password", "passwd", "passphrase", "secret", "apikey", "authorization", "cookie", "dsn"} {
+		if strings.EqualFold(name, known) {
+			return true
+		}
+	}
+	return strings.ContainsAny(name[1:], "-_") && t.m.Name(name)
+}
+
+// separated is what stands between a name and its value.
+type separated struct {
+	kind   byte   // '=' or ':'
+	quoted bool   // the name stands in quotes
+	quote  string // such a quote, with the backslashes before it
+	spaced bool   // white space follows
+	value  int    // where the value begins
+}
+
+// separator reads what follows a name that ends at i.
+func separator(s string, i int) (separated, bool) {
+	var sep separated
+	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' {
+		sep.quoted, sep.quote, i = true, s[i:q+1], q+1
+	}
+	after := skipSpaces(s, i)
+	sep.kind = at(s, after)
+	switch sep.kind {
+	case '=':
+	case ':':
+		if after > i && !sep.quoted {
+			return sep, false // prose
+		}
+	default:
+		return sep, false
+	}
+	switch at(s, after+1) {
+	case '=', ':': // a comparison, or a name of a language
+		return sep, false
+	case '>':
+		after++
+	}
+	sep.value = skipSpaces(s, after+1)
+	sep.spaced = sep.value > after+1
+	return sep, true
+}
+
+func skipBackslashes(s string, i int) int {
+	for i < len(s) && s[i] == '\\' {
+		i++
+	}
+	return i
+}
+
+func at(s string, i int) byte {
+	if i < len(s) {
+		return s[i]
+	}
+	return 0
+}
+
+// Where a bare value ends: always, and in JSON.
+var (
+	bare   = set(func(c byte) bool { return c > ' ' && c != 0x7f && strings.IndexByte("\"'`<>&;", c) < 0 })
+	inJSON = set(func(c byte) bool { return bare[c] && strings.IndexByte(",]}", c) < 0 })
+)
+
+// value is where the value of a name begins and ends, and what to put there: in JSON a string again.
+func (t *scanner) value(name string, sep separated) (from, to int, mask string) {
+	s, i := t.s, sep.value
+	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' || at(s, q) == '`' {
+		end := quoteEnd(s, q, q-i)
+		if end < len(s) {
+			end -= q - i
+		}
+		return q + 1, end, Mask
+	}
+	if sep.kind == ':' && !sep.quoted && sep.spaced && headerLine(name) {
+		if eol := strings.IndexAny(s[i:], "\r\n"); eol >= 0 {
+			return i, i + eol, Mask
+		}
+		return i, len(s), Mask
+	}
+	chars, mask := &bare, Mask
+	if sep.quoted && sep.kind == ':' {
+		chars, mask = &inJSON, sep.quote+Mask+sep.quote
+	}
+	inner := i
+	if c := at(s, i); c == '[' || c == '{' {
+		inner = nestedEnd(s, i)
+	}
+	end := runEnd(s, inner, chars)
+	if scheme(s[i:end]) { // Authorization=Bearer abc
+		if next := skipSpaces(s, end); next > end {
+			end = runEnd(s, next, chars)
+		}
+	}
+	for end > inner && (strings.IndexByte(",])}.:\\", s[end-1]) >= 0 || s[end-1] == '=' && end < len(s) && s[end] != '&' && s[end] != ';') {
+		end-- // what closes something else, or stands between the next name and its value
+	}
+	return i, end, mask
+}
+
+// quoteEnd is where the quote is that closes the one at q, which stands behind so many backslashes; the
+// end of the text where it is cut off. Text that was quoted more than once has 1, 3, 7… backslashes
+// before the outer quote, and more before one that belongs to the value.
+func quoteEnd(s string, q, backslashes int) int {
+	run := 0
+	for i := q + 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			run++
+			continue
+		case s[i] == s[q] && run%(2*(backslashes+1)) == backslashes:
+			return i
+		}
+		run = 0
+	}
+	return len(s)
+}
+
+// nestedEnd is where what opens at i closes; the end of the text where it does not.
+func nestedEnd(s string, i int) int {
+	for depth := 0; i < len(s); i++ {
+		switch s[i] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"':
+			i = quoteEnd(s, i, 0)
+		}
+	}
+	return len(s)
+}
+
+// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it.
+func headerLine(name string) bool {
+	for _, known := range [...]string{"authorization", "proxy-authorization", "cookie", "set-cookie"} {
+		if strings.EqualFold(name, known) {
+			return true
+		}
+	}
+	return false
+}

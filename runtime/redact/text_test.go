@@ -1,0 +1,264 @@
+package redact_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+const mask = redact.Mask
+
+const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+
+func TestNames(t *testing.T) {
+	for name, secret := range map[string]bool{
+		"TOKEN": true, "github_token": true, "tokenize": true, "MONKEY": true, "apiKey": true, "API_KEY": true, "x-api-key": true,
+		"clientSecret": true, "db.password": true, "Passwd": true, "ssh_passphrase": true, "aws_credentials": true, "CONNECTION_STRING": true,
+		"connection-string": true, "connection string": true, "ConnectionString": true, "private_id": true, "Authorization": true, "author": true,
+		"SENTRY_DSN": true, "Set-Cookie": true, "Mcp-Session-Id": true, "MYSQL_PWD": true, "mysql-pwd": true, "PWD_FILE": true, "DB_PASS": true,
+		"pass.phrase": true, strings.Repeat("x", 100) + "key": true, "keys": true,
+
+		"": false, "PWD": false, "pwd": false, "OLDPWD": false, "OLD_PWDS": false, "PASS": false, "passed": false, "BYPASS": false, "_": false,
+		"principal": false, "tool": false, "role": false, "missing": false, "request_id": false, "reason": false, "error": false,
+		"DATABASE_URL": false, "path": false, "PATH": false, "to_ken": false, "ke": false,
+	} {
+		if redact.Name(name) != secret {
+			t.Errorf("%q: %v", name, !secret)
+		}
+	}
+}
+
+func TestFurtherNamesAndForms(t *testing.T) {
+	m := redact.Masker{Names: []string{"", "user-pin"}, Values: []*regexp.Regexp{nil, regexp.MustCompile(`ACME-\d+`)}}
+	if !m.Name("USER_PIN") || m.Name("name") || redact.Name("USER_PIN") {
+		t.Error("names")
+	}
+	if got := m.Text("see ACME-12 and password=x1"); got != "see "+mask+" and password="+mask {
+		t.Error(got)
+	}
+	if got := redact.Text("see ACME-12"); got != "see ACME-12" {
+		t.Error(got)
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for in, want := range map[string]string{
+		// URLs
+		"postgres://ada:hunter2@db/x":               "postgres://ada:" + mask + "@db/x",
+		"see postgres://ada:hunter2@db/x, and go":   "see postgres://ada:" + mask + "@db/x, and go",
+		"redis://:hunter2@cache":                    "redis://:" + mask + "@cache",
+		"amqp://a:p@ss@h/v":                         "amqp://a:" + mask + "@h/v",
+		"postgres://a:p/ss@h/v":                     "postgres://a:" + mask + "@h/v",
+		"postgres://a:p#s?s@h/v":                    "postgres://a:" + mask + "@h/v",
+		`parse "postgres://a:%zz@h": bad`:           `parse "postgres://a:` + mask + `@h": bad`,
+		"http://a:b@h/x?u=http://c:d@h2":            "http://a:" + mask + "@h/x?u=http://c:" + mask + "@h2",
+		"https://0123456789abcdef0123@sentry.x/1":   "https://" + mask + "@sentry.x/1",
+		"mongodb://a:b@h1:1,h2:2/db":                "mongodb://a:" + mask + "@h1:1,h2:2/db",
+		"https://x/cb?code=abc&state=def":           "https://x/cb?code=" + mask + "&state=def",
+		"https://x/cb?page=1&access_token=abc&b=2":  "https://x/cb?page=1&access_token=" + mask + "&b=2",
+		"https://x/b?sig=abc%2F":                    "https://x/b?sig=" + mask,
+		"ada:hunter2@tcp(db:3306)/x":                "ada:" + mask + "@tcp(db:3306)/x",
+		"dsn is ada:hu:nt@er2@unix(/run/sock)/x":    "dsn is ada:" + mask + "@unix(/run/sock)/x",
+		"jdbc:postgresql://h/db?user=a&password=b1": "jdbc:postgresql://h/db?user=a&password=" + mask,
+		// forms
+		jwt:                                        mask,
+		"got " + jwt + ", expired":                 "got " + mask + ", expired",
+		"sid=" + jwt + ";":                         "sid=" + mask + ";",
+		"a%20" + jwt:                               "a%20" + mask,
+		`a\n` + jwt:                                `a\n` + mask,
+		"eyJhbGciOiJkaXIifQ..aXY.Y3Q.dGFn":         mask,
+		"Bearer abc123":                            "Bearer " + mask,
+		"bearer  AbCdEf==, x":                      "bearer  " + mask + ", x",
+		"Basic dXNlcjpwYXNz":                       "Basic " + mask,
+		"DPoP abc.def-123":                         "DPoP " + mask,
+		`x\nBearer abc123`:                         `x\nBearer ` + mask,
+		"ghp_0123456789abcdefghij":                 mask,
+		"token ghp_0123456789abcdefghij.":          "token " + mask + ".",
+		"my_ghp_0123456789abcdefghij":              "my_" + mask,
+		"glpat-0123456789abcdef":                   mask,
+		"xoxb-1234567890-abc":                      mask,
+		"sk-proj-0123456789abcdef":                 mask,
+		"AKIAIOSFODNN7EXAMPLE":                     mask,
+		"AIzaSyA-0123456789abcdefghijklmnopqrstu":  mask,
+		"npm_0123456789abcdefghij0123456789abcdef": mask,
+		"hf_0123456789abcdefghij":                  mask,
+		"ya29.a0AfB_by-0123456789":                 mask,
+		"a\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb":         "a\n" + mask + "\nb",
+		`{"k":"-----BEGIN EC PRIVATE KEY-----\nMII\n-----END EC PRIVATE KEY-----"}`: `{"k":"` + mask + `"}`,
+		"x-----BEGIN RSA PRIVATE KEY-----\nMII":                                     "x" + mask,
+		// beside a name
+		"password=hunter2":                                           "password=" + mask,
+		"user=ada password=hunter2 host=db":                          "user=ada password=" + mask + " host=db",
+		"password = hunter2":                                         "password = " + mask,
+		"password='hunter 2' host=db":                                "password='" + mask + "' host=db",
+		"Server=x;Uid=sa;Pwd=abc;":                                   "Server=x;Uid=sa;Pwd=" + mask + ";",
+		"AccountKey=abc==;EndpointSuffix=x":                          "AccountKey=" + mask + ";EndpointSuffix=x",
+		`{"password":"hunter2","a":1}`:                               `{"password":"` + mask + `","a":1}`,
+		`{"password": "hun\"ter2", "a":1}`:                           `{"password": "` + mask + `", "a":1}`,
+		`{"token":123,"a":1}`:                                        `{"token":"` + mask + `","a":1}`,
+		`{"auth":{"user":"x","pw":"]}y"},"a":1}`:                     `{"auth":"` + mask + `","a":1}`,
+		`{"auth":{"user":"x`:                                         `{"auth":"` + mask + `"`,
+		`"{\"password\":\"hun\\\"ter2\",\"a\":1}"`:                   `"{\"password\":\"` + mask + `\",\"a\":1}"`,
+		`{"password":"cut off`:                                       `{"password":"` + mask,
+		`map["secret":"x y" "a":"b"]`:                                `map["secret":"` + mask + `" "a":"b"]`,
+		"{User:ada Password:hunter2 Age:7}":                          "{User:ada Password:" + mask + " Age:7}",
+		"{Password:hunter2}":                                         "{Password:" + mask + "}",
+		"map[Authorization:[Bearer abc1] A:[b]]":                     "map[Authorization:" + mask + " A:[b]]",
+		"Authorization=Bearer abc1 x=y":                              "Authorization=" + mask + " x=y",
+		"Authorization: Digest username=\"a\", response=\"b\"\nX: y": "Authorization: " + mask + "\nX: y",
+		"Cookie: a=b; c=d\r\nX: y":                                   "Cookie: " + mask + "\r\nX: y",
+		"X-Api-Key: abc X":                                           "X-Api-Key: " + mask + " X",
+		"password: hunter2":                                          "password: " + mask,
+		"access_token: abc":                                          "access_token: " + mask,
+		"MYSQL_PWD=x":                                                "MYSQL_PWD=" + mask,
+		"{'secret' => 'x'}":                                          "{'secret' => '" + mask + "'}",
+		"--client-secret=x":                                          "--client-secret=" + mask,
+	} {
+		if got := redact.Text(in); got != want {
+			t.Errorf("%s\n got %s\nwant %s", in, got, want)
+		}
+	}
+}
+
+func TestTextsWithoutSecretsStay(t *testing.T) {
+	for _, s := range []string{
+		"", " ", "credential refused", "invalid token: expired", "unknown key: x", "auth: no credentials", "no session: closed",
+		"the Authorization header is not a bearer token", "Basic authentication is off", "Basic Authentication is off", "bearer token.",
+		`Bearer realm="x", error="invalid_token"`, "a bearer of news", "Bearer", "Bearer ", "bearerabc123", "basic=1",
+		"https://x/y@v1", "http://localhost:4873/@types/node", "http://[::1]:80/a@b", "https://ada@x/y", "ssh://git@github.com/x", "http://a:80/", "git://x", "://", "a://",
+		"user@tcp(db:3306)/x", "a:b@example.com", "mail a@b.c", "@tcp(", "x:y@tcp",
+		"PWD=/home/ada", "pwd=~/x", "PWD=C:\\x", "pwd=.", "PWD: x",
+		"key == nil", "token := x", "key != 1", "token", "token=", `"token":""`, `token=""`, "token: ", "authenticated=true", `{"auth":null}`, "session=false", "key=<nil>",
+		"sk-short", "task-0123456789abcdef0123", "npm_config_registry=http://x/", "AKIAshort", "AIza", "eyJ", "eyJhbGci", "eyJhbGciOiJIUzI1NiJ9", "eyJ.a.b", "ghp_short", "hf_hub_cache",
+		"-----BEGIN", "----- BEGIN X", "auth.go:42", "Session::new", "exit code=3", "listed 3 tools", "keys 3", "a=b;c=d", "日本語 = x",
+		mask, "password=" + mask, "Bearer " + mask,
+	} {
+		if got := redact.Text(s); got != s {
+			t.Errorf("%s\n got %s", s, got)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	for _, test := range []struct{ name, value, want string }{
+		{"API_KEY", "x", mask}, {"API_KEY", "", ""}, {"PWD", "/home/ada", "/home/ada"}, {"MYSQL_PWD", "x", mask},
+		{"DATABASE_URL", "postgres://a:b@h/d", "postgres://a:" + mask + "@h/d"}, {"HOME", "/root", "/root"},
+	} {
+		if got := redact.Value(test.name, test.value); got != test.want {
+			t.Errorf("%s=%s: %s", test.name, test.value, got)
+		}
+	}
+}
+
+func TestQueries(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                             "",
+		"a=1&b=2":                      "a=1&b=2",
+		"a=1&token=x&b=2":              "a=1&token=" + mask + "&b=2",
+		"t%6Fken=x":                    "t%6Fken=" + mask,
+		"token":                        "token",
+		"token=":                       "token=",
+		"code=abc&state=1":             "code=" + mask + "&state=1",
+		"u=postgres%3A%2F%2Fa%3Ab%40h": "u=postgres%3A%2F%2Fa%3A" + mask + "%40h",
+		"x=" + jwt:                     "x=" + mask,
+		jwt:                            mask,
+		"h=Bearer+abc123":              "h=Bearer+" + mask,
+		"a=%zz&b=Bearer abc123":        "a=%zz&b=Bearer+" + mask,
+		"%zz" + jwt + "=1":             "%zz" + mask + "=1",
+		"q=" + "a+b%20c":               "q=a+b%20c",
+	} {
+		if got := redact.Query(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// secrets draws what cannot be guessed and could not be taken for anything else.
+var secrets = rapid.StringMatching(`[a-z]{4}[0-9][A-Za-z0-9]{20}[A-Z0-9]{4}`)
+
+// forms are the ways in which a secret can stand in a text.
+var forms = []string{
+	"password=%s", "password = %s", `{"api_key":"%s"}`, `"clientSecret": "%s"`, `{\"token\":\"%s\"}`, "{Token:%s}", "X-Auth-Token: %s", "Cookie: sid=%s; x=y",
+	"Authorization: Token %s", "Authorization=Bearer %s", "map[Authorization:[Bearer %s]]", "Bearer %s", "bearer %s.", "Basic %s=", "https://u:%s@host/x", "https://u:a@%s@host/x", "https://u:a/%s@host/x",
+	"https://%s@host", "https://host/x?access_token=%s&y=1", "u:%s@tcp(host)/db", "ghp_%s", "sk-%s", "glpat-%s", "xoxb-%s", "hf_%s", "github_pat_%s", "eyJhbGciOiJIUzI1NiJ9.%s.x", "eyJhbGciOiJIUzI1NiJ9.x.%s",
+	"-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n%s", "DB_PASS=%s", "secret: %s", "passwd='a b %s'",
+}
+
+var around = rapid.SampledFrom([]string{"", " ", "\n", "error: ", "x ", `"`, "'", "(", "[", "<", ", ", "; ", "key ", "http://a/", "a=b&", "%20", `\n`, "é", "{", "\x00"})
+
+func TestNoPlantedSecretLeavesAText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := secrets.Draw(t, "secret")
+		text := ""
+		for range rapid.IntRange(1, 4).Draw(t, "n") {
+			text += around.Draw(t, "before") + fmt.Sprintf(rapid.SampledFrom(forms).Draw(t, "form"), secret) + rapid.SampledFrom([]string{" ", "\n", "\" ", "\t", " x\n"}).Draw(t, "after")
+		}
+		got := redact.Text(text)
+		if strings.Contains(got, secret) {
+			t.Fatalf("%q leaves in %q", text, got)
+		}
+		if again := redact.Text(got); again != got {
+			t.Fatalf("%q becomes %q", got, again)
+		}
+		encoded, _ := json.Marshal(text) // of a string
+		if got := redact.Text(string(encoded)); strings.Contains(got, secret) {
+			t.Fatalf("%s leaves in %s", encoded, got)
+		}
+		if got := redact.Text(fmt.Sprintf("%q", text)); strings.Contains(got, secret) {
+			t.Fatalf("%q leaves in %s", text, got)
+		}
+	})
+}
+
+func TestMaskedJSONIsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"a", "token", "auth", "password"})
+		value := rapid.OneOf(rapid.String().AsAny(), rapid.Int().AsAny(), rapid.Bool().AsAny(),
+			rapid.MapOf(name, rapid.String()).AsAny(), rapid.SliceOf(rapid.String()).AsAny(), rapid.Just[any](nil))
+		doc, err := json.Marshal(rapid.MapOf(name, value).Draw(t, "doc"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := redact.Text(string(doc)); !json.Valid([]byte(got)) {
+			t.Fatalf("%s becomes %s", doc, got)
+		}
+	})
+}
+
+// A text in which every place could begin something takes no longer than its length asks for: this ends
+// at once, and would take minutes if the search went back.
+func TestTextsThatLeadOnEnd(t *testing.T) {
+	for _, s := range []string{
+		"a://", "eyJ-", "eyJ_", "-----BEGIN ", "----BEGIN", "@tcp(", "bearer ", "token:", `token"`, `\`, `"\`, "key=[", "key={", `key="`, "sk-", "a:b@", "a%20", "key= ", "\"key\" ", "::", "=", "xoxb-", "basic/", "http://a:b/", "https://a:x",
+	} {
+		redact.Text(strings.Repeat(s, 1<<20/len(s)))
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, form := range forms {
+		f.Add("x ", fmt.Sprintf(form, "q7Kd93mZ0pLw2Xv8RtYb"), " y")
+	}
+	f.Fuzz(func(t *testing.T, before, text, after string) {
+		got := redact.Text(before + text + after)
+		if again := redact.Text(got); strings.Count(again, "") > strings.Count(got, "")+64*len(mask) {
+			t.Errorf("%q grows to %q", got, again)
+		}
+		// Whatever surrounds it, what stands beside a name on a line of its own is masked.
+		const secret = "q7Kd93mZ0pLw2Xv8RtYb"
+		if strings.Contains(before, "q7Kd") || strings.Contains(text, "q7Kd") || strings.Contains(after, "q7Kd") {
+			return
+		}
+		for _, planted := range []string{"\npassword=" + secret + "\n", "\nhttps://u:" + secret + "@h\n", "\nBearer " + secret + "\n", "\nghp_" + secret + "\n"} {
+			if got := redact.Text(before + planted + after); strings.Contains(got, secret) {
+				t.Errorf("%q leaves in %q", before+planted+after, got)
+			}
+		}
+	})
+}
