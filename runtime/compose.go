@@ -77,7 +77,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 	c.table = table
 	for _, k := range kinds {
 		for _, rule := range table.Of(k).Rules {
-			if rule.Permission != "" {
+			if rule.Permission.Asked() {
 				c.permissions = append(c.permissions, rule.Name())
 			}
 		}
@@ -161,7 +161,7 @@ func checkOverlaps(served []*resource, table access.Table) []error {
 // permissionOnly reports whether a rule asks for nothing but a permission, which this
 // version records and does not enforce.
 func permissionOnly(rule access.Rule) bool {
-	return rule.Permission != "" && !rule.Public && !rule.Authenticated && rule.MinRole == 0 && len(rule.Scopes) == 0
+	return rule.Permission.Asked() && !rule.Public && !rule.Authenticated && rule.MinRole == 0 && len(rule.Scopes) == 0
 }
 
 func checkTool(t Tool) error {
