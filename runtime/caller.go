@@ -30,6 +30,7 @@ type record struct {
 	reached bool   // the dispatch closure of this server answered
 	body    []byte // the structured content that it answered with; nil where that is not all of the answer
 
+	gate *gate // of the HTTP answer, where refusals may be challenges
 	slot *slot // of the session that this message may open; nil where it opens none
 }
 

@@ -39,7 +39,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 		}
 		if !d.Allowed {
 			rec.outcome = audit.Denied
-			if d.Axis != "" && s.denial(d) == access.Forbid {
+			if d.Axis != "" && s.denial(d) != access.Conceal {
 				return forbidden(t.Name, d), nil
 			}
 			return nil, unknownTool(t.Name)

@@ -42,6 +42,9 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		ctx, cancel := rec.bounded(ctx)
 		defer cancel()
+		if !gated(method) {
+			rec.gate.open()
+		}
 		res, err = g.handle(ctx, method, req, rec)
 		switch {
 		case rec.expired():
@@ -216,7 +219,10 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 		res mcp.Result
 		err error
 	)
+	challenged := g.challengeable(rec, d)
 	switch {
+	case challenged:
+		err = internalError() // nobody reads it
 	case d.Allowed:
 		res, event.Status, err = g.allowed(ctx, req, rec)
 		if rec.expired() {
@@ -226,7 +232,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 				event.Status = audit.Failed
 			}
 		}
-	case d.Axis != access.AxisUnknown && g.denial(d) == access.Forbid:
+	case d.Axis != access.AxisUnknown && g.denial(d) != access.Conceal:
 		res, err = g.forbid(ctx, req, d)
 	default:
 		err = unknownTool(name)
@@ -239,18 +245,26 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	if !g.recorded(ctx, event, rec) {
 		return nil, internalError()
 	}
+	if challenged {
+		rec.gate.challenge(g.insufficientScope(d))
+	}
 	return res, err
 }
 
-// denial is how a refusal of a tool looks.
+// denial is how a refusal looks: a challenge to those who lack nothing but scopes, which is
+// concealed from the rest. Where there is no HTTP answer to give, a challenge is a Forbid.
 func (s *Server) denial(d access.Decision) access.Denial {
-	switch {
-	case s.opts.ListAll:
-		return access.Forbid
-	case d.Denial != access.DenialDefault:
-		return d.Denial
+	denial := d.Denial
+	if denial == access.DenialDefault {
+		denial = s.opts.Denial
 	}
-	return s.opts.Denial
+	if denial == access.Challenge && !d.LacksScopesOnly() {
+		denial = access.Conceal
+	}
+	if denial == access.Conceal && s.opts.ListAll {
+		denial = access.Forbid
+	}
+	return denial
 }
 
 // allowed passes a call on.

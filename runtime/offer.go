@@ -30,6 +30,7 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	d := g.table.Of(what.kind).Decide(rec.principal, what.name)
 	event.Axis, event.Missing, event.Status = string(d.Axis), d.Missing(), audit.Denied
 	res, err := mcp.Result(nil), g.refused(d, what, unknown)
+	challenged := g.challengeable(rec, d)
 	if d.Allowed {
 		res, event.Status, err = allowed()
 	}
@@ -42,12 +43,15 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	if !g.recorded(ctx, event, rec) {
 		return nil, internalError()
 	}
+	if challenged {
+		rec.gate.challenge(g.insufficientScope(d))
+	}
 	return res, err
 }
 
 // refused is how a refusal of a prompt or a resource looks.
 func (s *Server) refused(d access.Decision, what item, unknown error) error {
-	if d.Axis != "" && d.Axis != access.AxisUnknown && s.denial(d) == access.Forbid {
+	if d.Axis != "" && d.Axis != access.AxisUnknown && s.denial(d) != access.Conceal {
 		return forbiddenItem(what, d)
 	}
 	return unknown

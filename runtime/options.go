@@ -52,7 +52,7 @@ type Options struct {
 	// Denial is how refusals look where a tool does not say. The default is access.Conceal.
 	Denial access.Denial
 	// ListAll switches filtering off: everybody is shown all tools. Calls are refused as
-	// before, and since there is nothing left to conceal, every refusal is access.Forbid.
+	// before, and since there is nothing left to conceal, what would be is access.Forbid.
 	ListAll bool
 
 	// AdminRole is the role from which on a caller is an admin (see [Server.IsAdmin]). Empty
@@ -117,9 +117,9 @@ func (o Options) withDefaults() (Options, error) {
 	switch o.Denial {
 	case access.DenialDefault:
 		o.Denial = access.Conceal
-	case access.Conceal, access.Forbid:
+	case access.Conceal, access.Forbid, access.Challenge:
 	default:
-		bad("Options.Denial is %d: use access.Conceal or access.Forbid", int(o.Denial))
+		bad("Options.Denial is %d: use access.Conceal, access.Forbid or access.Challenge", int(o.Denial))
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

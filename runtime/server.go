@@ -16,18 +16,20 @@ import (
 
 // Server serves toolsets. It is made by [New] or [Adopt] and safe for concurrent use.
 type Server struct {
-	opts      Options
-	info      ServerInfo
-	table     access.Table
-	tools     map[string]*tool   // by name, without those of an adopted server
-	prompts   map[string]*prompt // likewise
-	resources resources
-	lists     lists
-	sealer    sealer
-	log       *slog.Logger
-	mcp       *mcp.Server // behind the guard, and never handed out
-	admin     access.Role
-	adopted   bool // others had, and may have, their hands on mcp
+	opts        Options
+	info        ServerInfo
+	table       access.Table
+	tools       map[string]*tool   // by name, without those of an adopted server
+	prompts     map[string]*prompt // likewise
+	resources   resources
+	lists       lists
+	sealer      sealer
+	log         *slog.Logger
+	mcp         *mcp.Server // behind the guard, and never handed out
+	admin       access.Role
+	metadata    *metadata // published of Options.Identity; nil where there is none
+	challenging bool      // some refusals are challenges
+	adopted     bool      // others had, and may have, their hands on mcp
 
 	recording chan struct{} // a place for each record that is being written
 
@@ -106,6 +108,11 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	if err := s.checkKnown(); err != nil {
 		return nil, err
 	}
+	var err error
+	if s.metadata, err = metadataOf(opts.Identity); err != nil {
+		return nil, err
+	}
+	s.challenging = challenges(s.table, opts.Denial)
 	roles := s.table.Hierarchy()
 	s.admin = access.Role(len(roles))
 	if opts.AdminRole != "" {
