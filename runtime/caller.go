@@ -31,6 +31,12 @@ type record struct {
 	body    []byte // the structured content that it answered with; nil where that is not all of the answer
 
 	gate *gate // of the HTTP answer, where refusals may be challenges
+	// With permission-aware discovery: what the host said of the caller.
+	projected  bool   // it was asked
+	unanswered bool   // and did not answer
+	entry      *entry // its answer; nil where there is none
+	listening  *watched
+
 	slot *slot // of the session that this message may open; nil where it opens none
 }
 

@@ -33,6 +33,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			return nil, unknownTool(t.Name)
 		}
 		rec.reached, rec.body = true, nil
+		s.renew(ctx, rec)
 		d := s.table.Decide(rec.principal, t.Name)
 		if rec.expired() {
 			d = access.Decision{}
@@ -44,7 +45,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			}
 			return nil, unknownTool(t.Name)
 		}
-		res, outcome, err := s.run(ctx, t, rec, req)
+		res, outcome, err := s.run(s.constrained(ctx, rec, access.Tools, t.Name), t, rec, req)
 		rec.outcome = outcome
 		return res, err
 	}

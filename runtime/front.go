@@ -140,6 +140,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
+	if err := f.project(r.Context(), rec); err != nil {
+		plain(w, http.StatusForbidden, "forbidden")
+		return
+	}
 	if opens(r) {
 		if !f.seat(w, r, rec) {
 			return

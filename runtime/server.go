@@ -27,6 +27,8 @@ type Server struct {
 	log         *slog.Logger
 	mcp         *mcp.Server // behind the guard, and never handed out
 	admin       access.Role
+	host        *host     // nil without Options.PermissionAware
+	watch       *watch    // likewise
 	metadata    *metadata // published of Options.Identity; nil where there is none
 	challenging bool      // some refusals are challenges
 	adopted     bool      // others had, and may have, their hands on mcp
@@ -48,12 +50,12 @@ type Server struct {
 // The toolsets must have equal role hierarchies; toolsets without roles of their own fit any.
 func New(options Options, toolsets ...Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
-	c, err := compose(toolsets)
+	c, err := compose(toolsets, opts.PermissionAware)
 	if err = errors.Join(optsErr, err); err != nil {
 		return nil, startError(err)
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
-		&mcp.ServerOptions{Capabilities: capabilities()})
+		&mcp.ServerOptions{Capabilities: capabilities(opts.PermissionAware)})
 	s, err := assemble(opts, c, server, adopted{})
 	if err != nil {
 		return nil, startError(err)
@@ -88,11 +90,12 @@ func (s *Server) checkRole(p access.Principal) error {
 }
 
 // capabilities are the same for everybody and for every server: what is declared only where
-// there is something would tell callers that see none of it that there is.
-func capabilities() *mcp.ServerCapabilities {
+// there is something would tell callers that see none of it that there is. changes says that what
+// callers see may change while the server runs.
+func capabilities(changes bool) *mcp.ServerCapabilities {
 	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
 	c := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
-	c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{}, &mcp.PromptCapabilities{}, &mcp.ResourceCapabilities{}
+	c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{ListChanged: changes}, &mcp.PromptCapabilities{ListChanged: changes}, &mcp.ResourceCapabilities{ListChanged: changes}
 	c.Completions = &mcp.CompletionCapabilities{}
 	return c
 }
@@ -121,6 +124,18 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 				opts.AdminRole, strings.Join(roles, " < "), roles[len(roles)-1])
 		}
 	}
+	if opts.PermissionAware {
+		s.table = s.table.Aware()
+		if isNil(opts.Capabilities) {
+			return nil, errNoAdapter(s.table)
+		}
+		var err error
+		if s.host, err = newHost(opts, s.table); err != nil {
+			return nil, err
+		}
+		s.watch = newWatch(s)
+		s.host.cache.answered = s.watch.answered
+	}
 	s.lists = newLists(s.table, opts)
 	own.list(s)
 	for name, t := range s.tools {
@@ -143,7 +158,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	}
 	server.AddReceivingMiddleware(s.receiving)
 	server.AddSendingMiddleware(s.sending)
-	if len(c.permissions) > 0 {
+	if len(c.permissions) > 0 && s.host == nil {
 		s.log.Info("action= is recorded and not enforced: only permission-aware discovery enforces it", "names", c.permissions)
 	}
 	return s, nil

@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
 
-	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/decode", "runtime/identity"},
+	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/decode", "runtime/identity"},
 	"runtime/access":           {},
 	"runtime/audit":            {"runtime/access"},
 	"runtime/capability":       {"runtime/access"},
