@@ -11,7 +11,7 @@ INSPECTOR = @modelcontextprotocol/inspector@2.12.0
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench examples fuzz cover agree
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench figures examples fuzz cover agree
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ peers: ## vet and test the module that compares with other servers, without meas
 
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/peers && $(GO) run ./table -o peers.out $(BENCHFLAGS)
+
+figures: ## write what make bench has measured into the README
+	cd testdata/peers && $(GO) run ./table -from peers.out -readme ../../README.md
 
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...

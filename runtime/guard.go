@@ -250,10 +250,14 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	)
 	g.trace(ctx, rec, access.Tools, name)
 	challenged := g.challengeable(rec, d)
+	rec.awaited, rec.recorded = nil, false
 	switch {
 	case challenged:
 		err = internalError() // nobody reads it
 	case d.Allowed:
+		if g.opts.Audit != nil && g.alone() {
+			rec.awaited = &event
+		}
 		res, event.Status, err = g.allowed(ctx, req, rec)
 		if rec.expired() {
 			// It ran, and its answer does not leave.
@@ -272,7 +276,14 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
 	}
-	if !g.recorded(ctx, event, rec) {
+	stands := false
+	if rec.recorded && event.Status == audit.OK {
+		stands = g.stands(ctx, rec, rec.unrecorded)
+	} else {
+		// Also where it was written already and something came in between since: the last one counts.
+		stands = g.recorded(ctx, event, rec)
+	}
+	if !stands {
 		return nil, internalError()
 	}
 	if challenged {

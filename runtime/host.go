@@ -81,10 +81,10 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 	rec.projected = true
 	p := s.host.named(rec.principal)
 	e, err := s.host.cache.get(ctx, p)
-	rec.principal, rec.entry, rec.unanswered = p, nil, false
+	rec.principal, rec.answer, rec.unanswered = p, nil, false
 	switch {
 	case err == nil:
-		rec.principal.Permits, rec.entry = e.grant.permits, e
+		rec.principal.Permits, rec.answer = e.grant.permits, e
 	case errors.Is(err, capability.ErrNoUser):
 		s.log.WarnContext(ctx, "an identity has no user of the host; it is treated as an anonymous caller",
 			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "reason", err)
@@ -103,7 +103,7 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 // renew is what is decided again by: what the host lets the caller do now, where the answer
 // that the message came with counts no longer.
 func (s *Server) renew(ctx context.Context, rec *record) {
-	if s.host == nil || rec.entry == nil || s.host.cache.current(rec.entry) {
+	if s.host == nil || rec.answer == nil || s.host.cache.current(rec.answer) {
 		return
 	}
 	rec.projected = false
@@ -115,14 +115,14 @@ func (s *Server) renew(ctx context.Context, rec *record) {
 // constrained is the context of a handler: one that is marked constrained finds in it the
 // constraints under which its caller holds the permission.
 func (s *Server) constrained(ctx context.Context, rec *record, k access.Kind, name string) context.Context {
-	if s.host == nil || rec.entry == nil {
+	if s.host == nil || rec.answer == nil {
 		return ctx
 	}
 	rule, ok := s.table.Of(k).Tool(name)
 	if !ok || !rule.Constrained || !rule.Permission.Asked() {
 		return ctx
 	}
-	set := rec.entry.grant.set
+	set := rec.answer.grant.set
 	if set.Unrestricted(rule.Permission.Type(), rule.Permission.Action) {
 		return ctx
 	}

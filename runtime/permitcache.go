@@ -42,14 +42,14 @@ type permitCache struct {
 	asking   chan struct{}
 
 	mu      sync.Mutex
-	entries map[string]*entry
-	order   list.List           // of *entry, the last used first
-	pending map[*entry]struct{} // being asked about, in entries or not any more
+	entries map[string]*hostAnswer
+	order   list.List                // of *hostAnswer, the last used first
+	pending map[*hostAnswer]struct{} // being asked about, in entries or not any more
 }
 
-// entry is one principal's place. Its place in the cache it may lose before the answer is there;
+// hostAnswer is one principal's place. Its place in the cache it may lose before the answer is there;
 // who waits for it then asks again.
-type entry struct {
+type hostAnswer struct {
 	key       string
 	principal access.Principal
 	place     *list.Element
@@ -65,12 +65,12 @@ type entry struct {
 var errHostBusy = errors.New("too many questions wait for the host")
 
 func newPermitCache(timeout, ttl time.Duration, max int, ask func(context.Context, access.Principal) (*grant, error)) *permitCache {
-	return &permitCache{ask: ask, timeout: timeout, ttl: ttl, max: max, asking: make(chan struct{}, maxAsking), entries: map[string]*entry{}, pending: map[*entry]struct{}{}}
+	return &permitCache{ask: ask, timeout: timeout, ttl: ttl, max: max, asking: make(chan struct{}, maxAsking), entries: map[string]*hostAnswer{}, pending: map[*hostAnswer]struct{}{}}
 }
 
 // get returns what the host lets a principal do. The error wraps capability.ErrNoUser where it has
 // no user for it, and is any other where it could not be found out.
-func (c *permitCache) get(ctx context.Context, p access.Principal) (*entry, error) {
+func (c *permitCache) get(ctx context.Context, p access.Principal) (*hostAnswer, error) {
 	var late <-chan time.Time
 	for {
 		e := c.entry(p)
@@ -103,21 +103,21 @@ func (c *permitCache) get(ctx context.Context, p access.Principal) (*entry, erro
 }
 
 // holds reports whether an answer has not been invalidated.
-func (c *permitCache) holds(e *entry) bool {
+func (c *permitCache) holds(e *hostAnswer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !e.void
 }
 
 // current reports whether an answer is what a new request would get.
-func (c *permitCache) current(e *entry) bool {
+func (c *permitCache) current(e *hostAnswer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.entries[e.key] == e && time.Now().Before(e.expires)
 }
 
 // entry returns a principal's place, and sees to it that the host is asked for it.
-func (c *permitCache) entry(p access.Principal) *entry {
+func (c *permitCache) entry(p access.Principal) *hostAnswer {
 	var room [256]byte
 	key := appendKey(room[:0], p)
 	c.mu.Lock()
@@ -129,19 +129,19 @@ func (c *permitCache) entry(p access.Principal) *entry {
 		}
 		c.drop(e)
 	}
-	e := &entry{key: string(key), principal: p, ready: make(chan struct{})}
+	e := &hostAnswer{key: string(key), principal: p, ready: make(chan struct{})}
 	e.place = c.order.PushFront(e)
 	c.entries[e.key] = e
 	c.pending[e] = struct{}{}
 	for len(c.entries) > c.max {
-		c.drop(c.order.Back().Value.(*entry))
+		c.drop(c.order.Back().Value.(*hostAnswer))
 	}
 	go c.fill(e)
 	return e
 }
 
 // drop takes an entry out of the cache. c.mu is held.
-func (c *permitCache) drop(e *entry) {
+func (c *permitCache) drop(e *hostAnswer) {
 	if c.entries[e.key] == e {
 		delete(c.entries, e.key)
 		c.order.Remove(e.place)
@@ -149,7 +149,7 @@ func (c *permitCache) drop(e *entry) {
 }
 
 // fill asks the host. An answer counts from when it was asked for, since it may be of then.
-func (c *permitCache) fill(e *entry) {
+func (c *permitCache) fill(e *hostAnswer) {
 	asked := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()

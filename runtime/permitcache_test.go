@@ -189,7 +189,7 @@ func TestStrangersAreRememberedBriefly(t *testing.T) {
 
 func TestInvalidationForgetsWhatMatches(t *testing.T) {
 	c, asked := answering(time.Minute, 10, fine)
-	get := func(role string) *entry {
+	get := func(role string) *hostAnswer {
 		e, err := c.get(context.Background(), ada(role))
 		if err != nil {
 			t.Fatal(err)
@@ -229,7 +229,7 @@ func TestInvalidationDuringAQueryDoesNotLetTheOldAnswerIn(t *testing.T) {
 				}
 				return said, nil
 			})
-			var got [20]*entry
+			var got [20]*hostAnswer
 			var wg sync.WaitGroup
 			for i := range got {
 				wg.Go(func() {

@@ -33,6 +33,7 @@ type Server struct {
 	challenging bool      // some refusals are challenges
 	adopted     bool      // others had, and may have, their hands on mcp
 
+	workers   workers
 	recording chan struct{} // a place for each record that is being written
 
 	closing context.Context // ends when calls that still run are told to stop
@@ -48,6 +49,10 @@ type Server struct {
 // reported together, each error naming the setting or the tool and the cure.
 //
 // The toolsets must have equal role hierarchies; toolsets without roles of their own fit any.
+//
+// Handlers, sinks and middleware run in goroutines that are used again, as net/http's are: what one does to
+// its goroutine or its thread (runtime.LockOSThread, pprof labels) it undoes before it returns.
+// Goroutines that are not needed leave within some ten seconds, or by [Server.Shutdown].
 func New(options Options, toolsets ...Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	c, err := compose(toolsets, opts.PermissionAware)
@@ -227,6 +232,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	s.close()
+	s.workers.close()
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)

@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"generator/check":         {"generator/diag", "generator/model", "internal/uritemplate"},
 	"generator/emit":          {"generator/diag", "generator/fresh", "generator/model"},
 	"generator/commit":        {"generator/emit"},
+	"generator/seal":          {},
 	"generator/reflection":    {"generator/emit", "generator/model", "generator/scan"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
