@@ -32,18 +32,19 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			return nil, unknownTool(t.Name)
 		}
 		rec.reached, rec.body, rec.recorded = true, nil, false
+		s.renew(ctx, rec)
 		d := s.table.Decide(rec.principal, t.Name)
 		if rec.expired() {
 			d = access.Decision{}
 		}
 		if !d.Allowed {
 			rec.outcome = audit.Denied
-			if d.Axis != "" && s.denial(d) == access.Forbid {
+			if d.Axis != "" && s.denial(d) != access.Conceal {
 				return forbidden(t.Name, d), nil
 			}
 			return nil, unknownTool(t.Name)
 		}
-		res, outcome, err := s.run(ctx, t, rec, req)
+		res, outcome, err := s.run(s.constrained(ctx, rec, access.Tools, t.Name), t, rec, req)
 		rec.outcome = outcome
 		return res, err
 	}

@@ -77,6 +77,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(PathMCP, f)
+	s.metadata.mount(mux)
 	mux.HandleFunc("GET "+PathHealthz, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, _ *http.Request) {
 		if f.closed() || !s.ready() {
@@ -139,6 +140,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
+	if err := f.project(r.Context(), rec); err != nil {
+		plain(w, http.StatusForbidden, "forbidden")
+		return
+	}
 	if opens(r) {
 		if !f.seat(w, r, rec) {
 			return
@@ -162,6 +167,11 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, rec *record) {
 	next := f.sessions
 	if r.Header.Get(headerProtocolVersion) >= stateless {
 		next = f.stateless
+	}
+	if f.challenging && r.Method == http.MethodPost {
+		rec.gate = newGate(w)
+		defer rec.gate.end()
+		w = rec.gate
 	}
 	r = r.WithContext(r.Context())
 	r.Header = rec.header.Clone()
@@ -252,6 +262,7 @@ func (f *front) challenge(w http.ResponseWriter, code string) {
 	if code != "" {
 		value += fmt.Sprintf(", error=%q", code)
 	}
+	value += f.pointer()
 	w.Header().Set("WWW-Authenticate", value)
 	plain(w, http.StatusUnauthorized, "authentication required")
 }
