@@ -1,5 +1,5 @@
 # Every target does its own set-up: a fresh machine needs Go and network access to modules, and for
-# `make ci` npm.
+# `make ci` npm, PostgreSQL and Django (on Debian: installed where they are missing).
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -12,8 +12,13 @@ INSPECTOR = @modelcontextprotocol/inspector@2.12.0
 PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
+# What the tests of the host adapters run against: a real Django, and a real PostgreSQL.
+HOSTS = postgresql python3-django python3-psycopg2
+# Where root is another's, sudo asks nobody: it works or it does not.
+AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench examples fuzz cover agree
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench figures examples fuzz cover agree
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +48,10 @@ setup: ## download what later targets need
 	cd testdata/corpus && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error $(INSPECTOR) $(PROVIDER) $(NODE)
+	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
+		export DEBIAN_FRONTEND=noninteractive; \
+		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
+	} || echo "the tests of host adapters need $(HOSTS): as root, apt-get install $(HOSTS)"
 
 generate: ## regenerate what mcpgen writes in this repository
 	$(GO) generate ./...
@@ -77,6 +86,9 @@ peers: ## vet and test the module that compares with other servers, without meas
 
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/peers && $(GO) run ./table -o peers.out $(BENCHFLAGS)
+
+figures: ## write what make bench has measured into the README
+	cd testdata/peers && $(GO) run ./table -from peers.out -readme ../../README.md
 
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...

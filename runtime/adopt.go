@@ -44,9 +44,9 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule, to
 	if err != nil {
 		return nil, startError(errors.Join(optsErr, fmt.Errorf("what the adopted server serves cannot be listed: %w; adopt it before adding middleware that refuses callers", err)))
 	}
-	part, rulesErr := own.table(rules)
+	part, rulesErr := own.table(rules, opts.PermissionAware)
 	part.Table.Roles = hierarchy(toolsets)
-	c, err := compose(toolsets, part)
+	c, err := compose(toolsets, opts.PermissionAware, part)
 	if err = errors.Join(optsErr, rulesErr, err, own.clashes(c)); err != nil {
 		return nil, startError(err)
 	}

@@ -275,7 +275,7 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		"no server":                {nil, runtime.Options{}, nil, nil, "Adopt has no server"},
 		"a rule of no tool":        {existing("a"), runtime.Options{}, map[string]access.Rule{"b": {Public: true}}, nil, `no tool "b", which has a rule`},
 		"a rule of another tool":   {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `names tool "b"`},
-		"a permission alone":       {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Permission: "x.y"}}, nil, "no rule but x.y"},
+		"a permission alone":       {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}}, nil, "no rule but x.y"},
 		"a role out of reach":      {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {MinRole: 9}}, nil, "role number 9"},
 		"a tool in both":           {existing("update"), runtime.Options{}, nil, []runtime.Toolset{directory(&desk{})}, `tool "update" of a toolset is also a tool of the adopted server`},
 		"an option":                {existing("a"), runtime.Options{PageSize: -1}, nil, nil, "Options.PageSize"},

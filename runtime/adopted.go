@@ -85,7 +85,7 @@ func (a adopted) names(k access.Kind) []string {
 }
 
 // table checks the rules that Adopt was given and makes a table of them.
-func (a adopted) table(rules map[string]access.Rule) (access.Part, error) {
+func (a adopted) table(rules map[string]access.Rule, aware bool) (access.Part, error) {
 	var errs []error
 	part := access.Part{Package: "(the adopted server)"}
 	for _, key := range slices.Sorted(maps.Keys(rules)) {
@@ -105,7 +105,7 @@ func (a adopted) table(rules map[string]access.Rule) (access.Part, error) {
 		switch {
 		case !slices.Contains(a.names(kind), name):
 			errs = append(errs, fmt.Errorf("the adopted server has no %s %q, which has a rule: correct the name, or remove the rule", kind, name))
-		case permissionOnly(rule):
+		case !aware && permissionOnly(rule):
 			errs = append(errs, fmt.Errorf("%s %q has no rule but %s, which only permission-aware discovery enforces: add Authenticated, MinRole or Scopes", kind, name, rule.Permission))
 		}
 		switch kind {

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -19,8 +18,6 @@ type bounded struct {
 	values   context.Context
 	record   *record // nil for none
 	deadline time.Time
-
-	abandoned atomic.Bool // nobody waits for the handler any more
 
 	mu    sync.Mutex
 	done  chan struct{} // made when somebody asks for it

@@ -3,11 +3,15 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"pgregory.net/rapid"
 )
 
 func TestBoundedContextEndsAtItsTime(t *testing.T) {
@@ -74,4 +78,79 @@ func TestBoundedContextHidesTheToken(t *testing.T) {
 	if v := (&bounded{values: parent}).Value(recordKey{}); v != nil {
 		t.Errorf("a token shows: %v", v)
 	}
+}
+
+// TestBoundedContextBehavesLikeTheOneOfPackageContext runs the same steps on a bounded context and on
+// one of package context, each by a clock of its own, and compares all that can be seen. One thing is
+// not the same: a limit that passed while nobody looked is not known until somebody does, so that each is
+// looked at before it is cancelled, and given a moment to end.
+func TestBoundedContextBehavesLikeTheOneOfPackageContext(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		limit := time.Duration(rapid.IntRange(0, 4).Draw(rt, "limit")) * time.Second
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"wait", "err", "done", "derive", "after", "stop", "cancel"}), 1, 12).Draw(rt, "steps")
+		var ours, theirs []string
+		synctest.Test(t, func(t *testing.T) {
+			c := &bounded{values: context.Background(), deadline: time.Now().Add(limit)}
+			ours = lived(c, func() { c.end(context.Canceled) }, steps)
+		})
+		synctest.Test(t, func(t *testing.T) {
+			c, cancel := context.WithTimeout(context.Background(), limit)
+			theirs = lived(c, cancel, steps)
+		})
+		if !slices.Equal(ours, theirs) {
+			rt.Fatalf("%v within %s:\nours   %v\ntheirs %v", steps, limit, ours, theirs)
+		}
+	})
+}
+
+// lived is what can be seen of a context as the steps are taken, and at its end.
+func lived(c context.Context, cancel func(), steps []string) (seen []string) {
+	var ran atomic.Int32
+	stops := []func() bool{}
+	derived := c
+	see := func(format string, values ...any) { seen = append(seen, fmt.Sprintf(format, values...)) }
+	for _, step := range steps {
+		switch step {
+		case "wait":
+			time.Sleep(time.Second + time.Millisecond)
+			synctest.Wait()
+		case "err":
+			err := c.Err()
+			synctest.Wait()
+			see("err %v %v", err, context.Cause(c))
+		case "done":
+			ended := c.Done()
+			synctest.Wait()
+			select {
+			case <-ended:
+				see("done")
+			default:
+				see("not done")
+			}
+		case "derive":
+			var end context.CancelFunc
+			derived, end = context.WithCancel(derived)
+			defer end()
+			synctest.Wait()
+			see("derived %v", derived.Err())
+		case "after":
+			stops = append(stops, context.AfterFunc(c, func() { ran.Add(1) }))
+			synctest.Wait()
+			see("ran %d", ran.Load())
+		case "stop":
+			if len(stops) > 0 {
+				see("stopped %t", stops[len(stops)-1]())
+			}
+		case "cancel":
+			see("canceled after %v", c.Err())
+			cancel()
+			synctest.Wait()
+		}
+	}
+	see("last %v", c.Err())
+	cancel()
+	synctest.Wait()
+	see("%v, derived %v, ran %d", c.Err(), derived.Err(), ran.Load())
+	<-c.Done()
+	return seen
 }

@@ -30,6 +30,19 @@ type record struct {
 	reached bool   // the dispatch closure of this server answered
 	body    []byte // the structured content that it answered with; nil where that is not all of the answer
 
+	gate *gate // of the HTTP answer, where refusals may be challenges
+	// With permission-aware discovery: what the host said of the caller.
+	projected  bool        // it was asked
+	unanswered bool        // and did not answer
+	answer     *hostAnswer // its answer; nil where there is none
+	listening  *watched
+
+	// The event of a call that may be written as soon as its handler has answered, nil for none; whether
+	// it was handed to the sink, and why it does not stand.
+	awaited    *audit.Event
+	recorded   bool
+	unrecorded error
+
 	slot *slot // of the session that this message may open; nil where it opens none
 }
 

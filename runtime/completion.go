@@ -83,6 +83,7 @@ func (s *Server) dispatchCompletion(ctx context.Context, req *mcp.CompleteReques
 			found = a
 		}
 	}
+	ctx = s.constrained(ctx, rec, what.kind, what.name)
 	values, err := ran(ctx, s, work{"completion", what.name, DefaultTimeout}, rec, func(ctx context.Context) ([]string, error, error) {
 		values, err := found.values(ctx, req.Params.Argument.Value)
 		return values, err, nil

@@ -27,7 +27,7 @@ type composed struct {
 }
 
 // compose joins toolsets with the rules of an adopted server and reports all that is wrong with them.
-func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
+func compose(toolsets []Toolset, aware bool, further ...access.Part) (composed, error) {
 	var errs []error
 	var parts []access.Part
 	c := composed{tools: map[string]*tool{}, prompts: map[string]*prompt{}}
@@ -45,7 +45,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 			c.info = g.Server
 		}
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
-		errs = append(errs, checkGenerated(g)...)
+		errs = append(errs, checkGenerated(g, aware)...)
 		for _, t := range g.Tools {
 			built, err := newTool(t, shapes)
 			if err != nil {
@@ -77,7 +77,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 	c.table = table
 	for _, k := range kinds {
 		for _, rule := range table.Of(k).Rules {
-			if rule.Permission != "" {
+			if rule.Permission.Asked() {
 				c.permissions = append(c.permissions, rule.Name())
 			}
 		}
@@ -86,7 +86,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 }
 
 // checkGenerated reports what is wrong between one package's tools and its rules.
-func checkGenerated(g Generated) []error {
+func checkGenerated(g Generated, aware bool) []error {
 	var errs []error
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("package %s: "+format, append([]any{g.Package}, args...)...))
@@ -111,7 +111,7 @@ func checkGenerated(g Generated) []error {
 		table := g.Table.Of(k)
 		for _, rule := range table.Rules {
 			rules[rule.Name()] = true
-			if permissionOnly(rule) {
+			if !aware && permissionOnly(rule) {
 				bad("%s %q has no rule but %s, which only permission-aware discovery enforces: add authenticated, minrole= or scopes= to its //mcp:%s, and run go generate",
 					k, rule.Name(), rule.Permission, k)
 			}
@@ -158,10 +158,10 @@ func checkOverlaps(served []*resource, table access.Table) []error {
 	return errs
 }
 
-// permissionOnly reports whether a rule asks for nothing but a permission, which this
-// version records and does not enforce.
+// permissionOnly reports whether a rule asks for nothing but a permission, which is recorded and not
+// enforced without permission-aware discovery.
 func permissionOnly(rule access.Rule) bool {
-	return rule.Permission != "" && !rule.Public && !rule.Authenticated && rule.MinRole == 0 && len(rule.Scopes) == 0
+	return rule.Permission.Asked() && !rule.Public && !rule.Authenticated && rule.MinRole == 0 && len(rule.Scopes) == 0
 }
 
 func checkTool(t Tool) error {

@@ -3,9 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,43 +18,48 @@ func errExpired() error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the credential has expired"}
 }
 
-// contained runs what is inside the guard in a goroutine of its own. Middleware and the handlers of an
+// contained runs what is inside the guard on a worker. Middleware and the handlers of an
 // adopted server may end their goroutine, which no recover sees and which would leave the
 // caller waiting, or run on after their context has ended.
+//
+// Where there is neither, everything in there that is not go-sdk's or the guard's own is run by within.
 func (s *Server) contained(next mcp.MethodHandler) mcp.MethodHandler {
-	type outcome struct {
-		res mcp.Result
-		err error
+	if s.alone() {
+		return next
 	}
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		done := make(chan outcome, 1)
-		go func() {
-			o := outcome{err: errGoexit}
-			defer func() {
-				if p := recover(); p != nil {
-					s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-					o = outcome{err: internalError()}
-				}
-				done <- o
-			}()
-			o.res, o.err = next(ctx, method, req)
-		}()
+		var (
+			res mcp.Result
+			err error
+		)
+		job := &task{do: func() { res, err = next(ctx, method, req) }}
+		w := s.workers.take(job)
 		select {
-		case o := <-done:
-			return o.res, o.err
+		case <-w.done:
 		case <-ctx.Done():
+			// Longer than a dispatch closure waits for its handler, which answers for itself.
+			if !w.ends(2 * grace) {
+				if job.abandon() {
+					return nil, errAbandoned
+				}
+				<-w.done
+			}
 		}
-		// Longer than a dispatch closure waits for its handler, which answers for itself.
-		wait := time.NewTimer(2 * grace)
-		defer wait.Stop()
-		select {
-		case o := <-done:
-			return o.res, o.err
-		case <-wait.C:
-			return nil, errAbandoned
+		crash := job.crash
+		s.workers.give(w)
+		switch {
+		case crash == nil:
+			return res, err
+		case crash.panicked:
+			s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", crash.value, "stack", crash.stacktrace)
+			return nil, internalError()
 		}
+		return nil, errGoexit
 	}
 }
+
+// alone reports whether only toolsets are served, and nothing stands between the guard and go-sdk.
+func (s *Server) alone() bool { return len(s.opts.Middleware) == 0 && !s.adopted }
 
 // bounded is the context of one message: it ends with the caller's credential and carries who
 // is calling, for the middleware that sends.

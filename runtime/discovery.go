@@ -19,8 +19,9 @@ type discovery[T any] struct {
 	items    map[string]T // by the names of its rules
 	mark     byte         // tells the cursors of one list from those of another
 	pageSize int
-	all      bool      // Options.ListAll
-	clone    func(T) T // nil where nobody inside the guard could write to what is listed
+	all      bool          // Options.ListAll
+	denial   access.Denial // Options.Denial
+	clone    func(T) T     // nil where nobody inside the guard could write to what is listed
 
 	mu    sync.RWMutex
 	views map[string]*view[T] // by the key of the visible set
@@ -36,7 +37,7 @@ const digestLen = 8
 
 // visible returns what a caller is shown.
 func (d *discovery[T]) visible(p access.Principal) *view[T] {
-	set := d.table.Visible(p)
+	set := d.table.Listed(p, d.denial)
 	if d.all {
 		set = d.table.All()
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -32,19 +31,20 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			s.log.ErrorContext(ctx, "a call reached a handler without a caller; refused", "tool", t.Name)
 			return nil, unknownTool(t.Name)
 		}
-		rec.reached, rec.body = true, nil
+		rec.reached, rec.body, rec.recorded = true, nil, false
+		s.renew(ctx, rec)
 		d := s.table.Decide(rec.principal, t.Name)
 		if rec.expired() {
 			d = access.Decision{}
 		}
 		if !d.Allowed {
 			rec.outcome = audit.Denied
-			if d.Axis != "" && s.denial(d) == access.Forbid {
+			if d.Axis != "" && s.denial(d) != access.Conceal {
 				return forbidden(t.Name, d), nil
 			}
 			return nil, unknownTool(t.Name)
 		}
-		res, outcome, err := s.run(ctx, t, rec, req)
+		res, outcome, err := s.run(s.constrained(ctx, rec, access.Tools, t.Name), t, rec, req)
 		rec.outcome = outcome
 		return res, err
 	}
@@ -66,59 +66,40 @@ type work struct {
 	timeout time.Duration
 }
 
-// within runs a handler in a goroutine of its own, so that the call is answered at its time
+// within runs a handler on a worker, so that the call is answered at its time
 // limit whether the handler heeds its context or not. crashed makes what is answered where do
 // does not return.
 func within[R any](ctx context.Context, s *Server, w work, rec *record, crashed func() answer[R], do func(context.Context) answer[R]) answer[R] {
-	call := &bounded{values: ctx, record: rec, deadline: time.Now().Add(w.timeout)}
-	if earlier, ok := ctx.Deadline(); ok && earlier.Before(call.deadline) {
-		call.deadline = earlier
+	now := time.Now()
+	e := &execution[R]{server: s, work: w, ctx: ctx, record: rec, do: do}
+	e.call.values, e.call.record, e.call.deadline = ctx, rec, now.Add(w.timeout)
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(e.call.deadline) {
+		e.call.deadline = earlier
 	}
-	defer call.end(context.Canceled)
+	defer e.call.end(context.Canceled)
 
-	done := make(chan answer[R], 1)
-	go func() {
-		var a answer[R]
-		returned := false
-		defer func() {
-			// Also reached by runtime.Goexit, which recover does not see.
-			if p := recover(); p != nil {
-				s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, "request_id", rec.requestID,
-					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			}
-			if !returned {
-				a = crashed()
-			}
-			if call.abandoned.Load() {
-				s.log.WarnContext(ctx, "a handler returned after its call was answered", w.kind, w.name,
-					"request_id", rec.requestID, "after", time.Since(rec.started))
-			}
-			done <- a
-		}()
-		a = do(call)
-		returned = true
-	}()
-
-	select {
-	case a := <-done:
-		return settle(call, w, a)
-	case <-call.Done():
-	case <-ctx.Done():
-		call.end(ctx.Err())
-	case <-s.closing.Done():
-		call.end(context.Canceled)
+	worker := s.workers.take(e)
+	switch e.wait(worker, now) {
+	case running:
+		s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
+			slog.String(w.kind, w.name), slog.String("request_id", rec.requestID), slog.Duration("timeout", w.timeout))
+		return settle(&e.call, w, answer[R]{failure: e.call.Err()})
+	case recording:
+		rec.recorded, rec.unrecorded = true, errSinkSilent
+		return e.answer
 	}
-	wait := time.NewTimer(grace)
-	defer wait.Stop()
-	select {
-	case a := <-done:
-		return settle(call, w, a)
-	case <-wait.C:
+	s.workers.give(worker)
+	if e.begun {
+		rec.recorded, rec.unrecorded = true, e.entry.err
 	}
-	call.abandoned.Store(true)
-	s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
-		slog.String(w.kind, w.name), slog.String("request_id", rec.requestID), slog.Duration("timeout", w.timeout))
-	return settle(call, w, answer[R]{failure: call.Err()})
+	if e.crash == nil {
+		return e.answer
+	}
+	if e.crash.panicked {
+		s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, "request_id", rec.requestID,
+			"panic", e.crash.value, "stack", e.crash.stacktrace)
+	}
+	return settle(&e.call, w, crashed())
 }
 
 // settle words the failure of a run for the caller.

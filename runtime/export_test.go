@@ -35,3 +35,10 @@ func (s *Server) Visible(p access.Principal) []string {
 	}
 	return names
 }
+
+// Watched is how many clients are told when what they see changes.
+func Watched(s *Server) int {
+	s.watch.mu.Lock()
+	defer s.watch.mu.Unlock()
+	return len(s.watch.watched)
+}

@@ -129,12 +129,7 @@ func private(res mcp.Result) (mcp.Result, bool) {
 	case *mcp.DiscoverResult:
 		c := *r
 		c.CacheScope, c.ResultType = scope, ""
-		c.Capabilities = capabilities()
 		return &c, true
-	case *mcp.InitializeResult:
-		c := *r
-		c.Capabilities = capabilities()
-		return &c, false
 	case *mcp.SubscriptionsListenResult, *mcp.CompleteResult:
 		return res, true
 	}

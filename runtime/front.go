@@ -77,6 +77,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(PathMCP, f)
+	s.metadata.mount(mux)
 	mux.HandleFunc("GET "+PathHealthz, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, _ *http.Request) {
 		if f.closed() || !s.ready() {
@@ -139,6 +140,10 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
+	if err := f.project(r.Context(), rec); err != nil {
+		plain(w, http.StatusForbidden, "forbidden")
+		return
+	}
 	if opens(r) {
 		if !f.seat(w, r, rec) {
 			return
@@ -162,6 +167,11 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, rec *record) {
 	next := f.sessions
 	if r.Header.Get(headerProtocolVersion) >= stateless {
 		next = f.stateless
+	}
+	if f.challenging && r.Method == http.MethodPost {
+		rec.gate = newGate(w)
+		defer rec.gate.end()
+		w = rec.gate
 	}
 	r = r.WithContext(r.Context())
 	r.Header = rec.header.Clone()
@@ -218,30 +228,32 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), f.opts.IdentityTimeout)
 	defer cancel()
-	type outcome struct {
-		id  identity.Identity
-		err error
-	}
 	// The source gets a request of its own, without the body, which is read meanwhile or later.
 	asked := r.Clone(ctx)
 	asked.Body = http.NoBody
-	done := make(chan outcome, 1)
-	go func() {
-		o := outcome{err: errors.New("the identity source gave no answer")}
-		defer func() {
-			if p := recover(); p != nil {
-				o = outcome{err: fmt.Errorf("the identity source panicked: %v", p)}
-			}
-			done <- o
-		}()
-		o.id, o.err = f.opts.Identity.Identify(asked)
-	}()
+	var (
+		id  identity.Identity
+		err error
+	)
+	job := &task{do: func() { id, err = f.opts.Identity.Identify(asked) }}
+	w := f.workers.take(job)
 	select {
-	case o := <-done:
-		return o.id, o.err
+	case <-w.done:
 	case <-ctx.Done():
-		return identity.Identity{}, fmt.Errorf("%w (%w)", errNoAnswer, ctx.Err())
+		if job.abandon() {
+			return identity.Identity{}, fmt.Errorf("%w (%w)", errNoAnswer, ctx.Err())
+		}
+		<-w.done
 	}
+	crash := job.crash
+	f.workers.give(w)
+	switch {
+	case crash == nil:
+		return id, err
+	case crash.panicked:
+		return identity.Identity{}, fmt.Errorf("the identity source panicked: %s", crash.value)
+	}
+	return identity.Identity{}, errors.New("the identity source gave no answer")
 }
 
 // challenge answers 401 as RFC 6750, section 3 says.
@@ -250,6 +262,7 @@ func (f *front) challenge(w http.ResponseWriter, code string) {
 	if code != "" {
 		value += fmt.Sprintf(", error=%q", code)
 	}
+	value += f.pointer()
 	w.Header().Set("WWW-Authenticate", value)
 	plain(w, http.StatusUnauthorized, "authentication required")
 }
@@ -267,9 +280,7 @@ func realm(name string) string {
 // body reads and checks a POST's body and puts it back, or answers the request. There is one
 // spelling of a message: what two readers could take for two things is refused.
 func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
-	types := r.Header.Values("Content-Type")
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if charset, ok := params["charset"]; len(types) != 1 || err != nil || media != "application/json" || ok && !strings.EqualFold(charset, "utf-8") {
+	if !isJSON(r.Header.Values("Content-Type")) {
 		plain(w, http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 		return false
 	}
@@ -299,6 +310,19 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	return true
+}
+
+// isJSON reports whether a Content-Type, sent once, is JSON in UTF-8.
+func isJSON(types []string) bool {
+	if len(types) != 1 {
+		return false
+	}
+	if types[0] == "application/json" {
+		return true
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	charset, ok := params["charset"]
+	return err == nil && media == "application/json" && (!ok || strings.EqualFold(charset, "utf-8"))
 }
 
 // withoutCredentials copies headers without those that hold a credential.

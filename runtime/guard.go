@@ -42,6 +42,13 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		ctx, cancel := rec.bounded(ctx)
 		defer cancel()
+		if s.project(ctx, rec) != nil {
+			return nil, errNobody()
+		}
+		s.watch.observe(req, rec)
+		if !gated(method) {
+			rec.gate.open()
+		}
 		res, err = g.handle(ctx, method, req, rec)
 		switch {
 		case rec.expired():
@@ -54,7 +61,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		if _, ok := res.(*finished); ok {
 			return res, nil
 		}
-		done, err := finish(res)
+		done, err := finish(s.declared(res))
 		if err != nil {
 			s.log.ErrorContext(ctx, "a result cannot be sent", "method", method, "error", err)
 			return nil, internalError()
@@ -112,7 +119,7 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		}
 	case *mcp.SubscriptionsListenRequest:
 		if method == "subscriptions/listen" && r.Params != nil {
-			return g.listen(ctx, r)
+			return g.listen(ctx, r, rec)
 		}
 	case *mcp.GetPromptRequest:
 		if method == "prompts/get" && r.Params != nil {
@@ -145,14 +152,39 @@ func clamped(r *mcp.ServerRequest[*mcp.InitializeParams]) mcp.Request {
 	return &mcp.ServerRequest[*mcp.InitializeParams]{Session: r.Session, Params: &params, Extra: r.Extra}
 }
 
-// listen answers a subscription with what there is to subscribe to, which is nothing: tools,
-// prompts and resources do not change while a server runs. The URIs that it names are dropped
-// unread, since go-sdk would subscribe to them past this guard; resources/subscribe itself is
-// refused to everybody.
-func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest) (mcp.Result, error) {
+// declared sets what a handshake says that the server can do.
+func (s *Server) declared(res mcp.Result) mcp.Result {
+	switch r := res.(type) {
+	case *mcp.DiscoverResult:
+		if r != nil {
+			c := *r
+			c.Capabilities = capabilities(s.host != nil)
+			return &c
+		}
+	case *mcp.InitializeResult:
+		if r != nil {
+			c := *r
+			c.Capabilities = capabilities(s.host != nil)
+			return &c
+		}
+	}
+	return res
+}
+
+// listen answers a subscription with what there is to subscribe to: that a list has changed, with
+// permission-aware discovery, and nothing without, since tools, prompts and resources do not
+// change while a server runs. The URIs that it names are dropped unread, since go-sdk would
+// subscribe to them past this guard; resources/subscribe itself is refused to everybody.
+func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, rec *record) (mcp.Result, error) {
 	params := *r.Params
-	if params.Notifications != nil {
+	if asked := params.Notifications; asked != nil {
 		params.Notifications = &mcp.NotificationSubscriptions{}
+		if g.watch != nil {
+			params.Notifications.ToolsListChanged = asked.ToolsListChanged
+			params.Notifications.PromptsListChanged = asked.PromptsListChanged
+			params.Notifications.ResourcesListChanged = asked.ResourcesListChanged
+			defer g.watch.listen(ctx, r.Session, rec)()
+		}
 	}
 	return g.inner(ctx, "subscriptions/listen", &mcp.SubscriptionsListenRequest{Session: r.Session, Params: &params, Extra: r.Extra})
 }
@@ -208,7 +240,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	name := req.Params.Name
 	d := g.table.Decide(rec.principal, name)
 	event := g.event(rec, audit.ToolCall)
-	event.Tool, event.Axis, event.Missing = shortened(name, 128), string(d.Axis), d.Missing()
+	event.Tool, event.Axis, event.Missing = shortened(name, 128), string(d.Axis), g.missing(rec, d)
 	event.Arguments = g.arguments(req.Params.Arguments)
 	event.Status = audit.Denied
 
@@ -216,8 +248,16 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 		res mcp.Result
 		err error
 	)
+	g.trace(ctx, rec, access.Tools, name)
+	challenged := g.challengeable(rec, d)
+	rec.awaited, rec.recorded = nil, false
 	switch {
+	case challenged:
+		err = internalError() // nobody reads it
 	case d.Allowed:
+		if g.opts.Audit != nil && g.alone() {
+			rec.awaited = &event
+		}
 		res, event.Status, err = g.allowed(ctx, req, rec)
 		if rec.expired() {
 			// It ran, and its answer does not leave.
@@ -226,7 +266,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 				event.Status = audit.Failed
 			}
 		}
-	case d.Axis != access.AxisUnknown && g.denial(d) == access.Forbid:
+	case d.Axis != access.AxisUnknown && g.denial(d) != access.Conceal:
 		res, err = g.forbid(ctx, req, d)
 	default:
 		err = unknownTool(name)
@@ -236,21 +276,36 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
 	}
-	if !g.recorded(ctx, event, rec) {
+	stands := false
+	if rec.recorded && event.Status == audit.OK {
+		stands = g.stands(ctx, rec, rec.unrecorded)
+	} else {
+		// Also where it was written already and something came in between since: the last one counts.
+		stands = g.recorded(ctx, event, rec)
+	}
+	if !stands {
 		return nil, internalError()
+	}
+	if challenged {
+		rec.gate.challenge(g.insufficientScope(d))
 	}
 	return res, err
 }
 
-// denial is how a refusal of a tool looks.
+// denial is how a refusal looks: a challenge to those who lack nothing but scopes, which is
+// concealed from the rest. Where there is no HTTP answer to give, a challenge is a Forbid.
 func (s *Server) denial(d access.Decision) access.Denial {
-	switch {
-	case s.opts.ListAll:
-		return access.Forbid
-	case d.Denial != access.DenialDefault:
-		return d.Denial
+	denial := d.Denial
+	if denial == access.DenialDefault {
+		denial = s.opts.Denial
 	}
-	return s.opts.Denial
+	if denial == access.Challenge && !d.LacksScopesOnly() {
+		denial = access.Conceal
+	}
+	if denial == access.Conceal && s.opts.ListAll {
+		denial = access.Forbid
+	}
+	return denial
 }
 
 // allowed passes a call on.
@@ -314,6 +369,9 @@ func (g guard) forbid(ctx context.Context, req *mcp.CallToolRequest, d access.De
 
 // sending wraps everything that the server sends of its own accord.
 func (s *Server) sending(next mcp.MethodHandler) mcp.MethodHandler {
+	if s.watch != nil {
+		s.watch.send = next
+	}
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -325,10 +383,13 @@ func (s *Server) sending(next mcp.MethodHandler) mcp.MethodHandler {
 		case "notifications/tools/list_changed", "notifications/prompts/list_changed",
 			"notifications/resources/list_changed", "notifications/resources/updated":
 			// Told to every session, these would say that something changed which not every
-			// session may see. What a server serves does not change while it runs.
+			// session may see. Who sees something else than before is told by watch.
 			return nil, nil
 		}
 		rec, ok := ctx.Value(recordKey{}).(*record)
+		if method == "notifications/subscriptions/acknowledged" {
+			s.watch.acknowledged(rec, req)
+		}
 		expired := func() bool { return ok && rec.expired() }
 		if !expired() {
 			res, err = next(ctx, method, req)

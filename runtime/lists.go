@@ -29,7 +29,7 @@ func newLists(table access.Table, opts Options) lists {
 
 func newDiscovery[T any](table access.Table, opts Options, mark byte, clone func(T) T) *discovery[T] {
 	d := &discovery[T]{
-		table: table, items: map[string]T{}, mark: mark, pageSize: opts.PageSize, all: opts.ListAll, views: map[string]*view[T]{},
+		table: table, items: map[string]T{}, mark: mark, pageSize: opts.PageSize, all: opts.ListAll, denial: opts.Denial, views: map[string]*view[T]{},
 	}
 	if len(opts.Middleware) > 0 {
 		d.clone = clone

@@ -48,27 +48,32 @@ func checkMessage(body []byte) *messageError {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return &messageError{jsonrpc.CodeParseError, "parse error: a byte order mark"}
 	}
-	if err := decode.Scan(body, messageLimits); err != nil {
+	text := bytes.TrimLeft(body, " \t\r\n")
+	if len(text) == 0 || text[0] != '{' {
+		if err := decode.Scan(body, messageLimits); err != nil {
+			return &messageError{jsonrpc.CodeParseError, "parse error: " + err.Error()}
+		}
+		if text[0] == '[' {
+			return notRequest("batches are not accepted")
+		}
+		return notRequest("not an object")
+	}
+	var id []byte
+	err := decode.Members(body, messageLimits, func(name, value []byte) {
+		if string(name) == "id" { // and not "ID", which is another
+			id = value
+		}
+	})
+	if err != nil {
 		return &messageError{jsonrpc.CodeParseError, "parse error: " + err.Error()}
 	}
-	switch bytes.TrimLeft(body, " \t\r\n")[0] {
-	case '{':
-		return checkID(body)
-	case '[':
-		return notRequest("batches are not accepted")
-	}
-	return notRequest("not an object")
+	return checkID(id)
 }
 
 // checkID refuses an id that would be answered as another one: go-sdk cuts a fraction off, and
 // whole numbers beyond 2^53 lose digits in it. The specification has ids of strings and
 // integers (2025-11-25, basic, requests).
-func checkID(body []byte) *messageError {
-	var message map[string]json.RawMessage // a struct would take "ID" for it as well
-	if json.Unmarshal(body, &message) != nil {
-		return notRequest("not an object")
-	}
-	id := message["id"]
+func checkID(id []byte) *messageError {
 	if len(id) == 0 || id[0] == '"' || string(id) == "null" {
 		return nil
 	}

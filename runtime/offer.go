@@ -28,8 +28,10 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	g.enter()
 	defer g.end()
 	d := g.table.Of(what.kind).Decide(rec.principal, what.name)
-	event.Axis, event.Missing, event.Status = string(d.Axis), d.Missing(), audit.Denied
+	event.Axis, event.Missing, event.Status = string(d.Axis), g.missing(rec, d), audit.Denied
 	res, err := mcp.Result(nil), g.refused(d, what, unknown)
+	g.trace(ctx, rec, what.kind, what.name)
+	challenged := g.challengeable(rec, d)
 	if d.Allowed {
 		res, event.Status, err = allowed()
 	}
@@ -42,12 +44,15 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	if !g.recorded(ctx, event, rec) {
 		return nil, internalError()
 	}
+	if challenged {
+		rec.gate.challenge(g.insufficientScope(d))
+	}
 	return res, err
 }
 
 // refused is how a refusal of a prompt or a resource looks.
 func (s *Server) refused(d access.Decision, what item, unknown error) error {
-	if d.Axis != "" && d.Axis != access.AxisUnknown && s.denial(d) == access.Forbid {
+	if d.Axis != "" && d.Axis != access.AxisUnknown && s.denial(d) != access.Conceal {
 		return forbiddenItem(what, d)
 	}
 	return unknown
@@ -62,6 +67,7 @@ func (s *Server) again(ctx context.Context, extra *mcp.RequestExtra, what item, 
 		return nil, unknown
 	}
 	rec.reached = true
+	s.renew(ctx, rec)
 	d := s.table.Of(what.kind).Decide(rec.principal, what.name)
 	if rec.expired() {
 		d = access.Decision{}

@@ -546,8 +546,10 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 		`its parameters are []`:               func(g *runtime.Generated) { g.Resources[0].Variables = nil },
 		`it has no name`:                      func(g *runtime.Generated) { g.Resources[0].Name = "" },
 		`names something else`:                func(g *runtime.Generated) { g.Table.Prompts[0] = access.Rule{Tool: "p", Authenticated: true} },
-		`prompt "p" has no rule but x.y`:      func(g *runtime.Generated) { g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: "x.y"} },
-		`prompt "p": asks for role number 9`:  func(g *runtime.Generated) { g.Table.Prompts[0].MinRole = 9 },
+		`prompt "p" has no rule but x.y`: func(g *runtime.Generated) {
+			g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: access.Permission{App: "x", Action: "y"}}
+		},
+		`prompt "p": asks for role number 9`: func(g *runtime.Generated) { g.Table.Prompts[0].MinRole = 9 },
 		`one URI may be both x:{a} and x:all`: func(g *runtime.Generated) {
 			g.Table.Resources = append(g.Table.Resources, access.Rule{Resource: "x:all", MinRole: admin})
 			g.Resources = append(g.Resources, runtime.Resource{URI: "x:all", Name: "all", Read: read})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
@@ -24,6 +25,10 @@ const (
 	DefaultMaxBodyBytes    = 4 << 20
 	DefaultAuditTimeout    = 5 * time.Second
 	DefaultMaxSessions     = 1024
+
+	DefaultCapabilityTimeout = 5 * time.Second
+	DefaultCapabilityTTL     = time.Minute
+	DefaultMaxCapabilities   = 4096
 )
 
 // minStateKey is what HMAC-SHA-256 makes full use of.
@@ -52,8 +57,28 @@ type Options struct {
 	// Denial is how refusals look where a tool does not say. The default is access.Conceal.
 	Denial access.Denial
 	// ListAll switches filtering off: everybody is shown all tools. Calls are refused as
-	// before, and since there is nothing left to conceal, every refusal is access.Forbid.
+	// before, and since there is nothing left to conceal, what would be is access.Forbid.
 	ListAll bool
+
+	// PermissionAware projects the permissions of the host onto the server: whoever is not let do
+	// something by the host neither sees nor uses the tools, prompts and resources that do it, whatever
+	// the role. Every rule that is not public then names a permission (action=, object=) or says
+	// action=none. Off, permissions are recorded and not asked for.
+	PermissionAware bool
+	// Capabilities reads the host's permissions; PermissionAware needs it.
+	Capabilities capability.Source
+	// CapabilityTimeout is how long Capabilities may take; longer denies all but what is public. Zero
+	// is DefaultCapabilityTimeout.
+	CapabilityTimeout time.Duration
+	// CapabilityTTL is how long an answer of Capabilities counts: a permission that the host takes
+	// away is gone after it, or as soon as [Server.InvalidateCapabilities] is called. Zero is
+	// DefaultCapabilityTTL.
+	CapabilityTTL time.Duration
+	// MaxCapabilities bounds the answers that are kept, one for each principal. Zero is
+	// DefaultMaxCapabilities.
+	MaxCapabilities int
+	// ServiceUsers are the users of the host for OAuth clients whose principals name none.
+	ServiceUsers []ServiceUser
 
 	// AdminRole is the role from which on a caller is an admin (see [Server.IsAdmin]). Empty
 	// is the highest role of the hierarchy.
@@ -117,9 +142,9 @@ func (o Options) withDefaults() (Options, error) {
 	switch o.Denial {
 	case access.DenialDefault:
 		o.Denial = access.Conceal
-	case access.Conceal, access.Forbid:
+	case access.Conceal, access.Forbid, access.Challenge:
 	default:
-		bad("Options.Denial is %d: use access.Conceal or access.Forbid", int(o.Denial))
+		bad("Options.Denial is %d: use access.Conceal, access.Forbid or access.Challenge", int(o.Denial))
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -160,6 +185,15 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	duration("IdentityTimeout", &o.IdentityTimeout, DefaultIdentityTimeout)
+	duration("CapabilityTimeout", &o.CapabilityTimeout, DefaultCapabilityTimeout)
+	duration("CapabilityTTL", &o.CapabilityTTL, DefaultCapabilityTTL)
+	if o.MaxCapabilities < 0 {
+		bad("Options.MaxCapabilities is %d: use a positive number, or 0 for %d", o.MaxCapabilities, DefaultMaxCapabilities)
+	}
+	if o.MaxCapabilities == 0 {
+		o.MaxCapabilities = DefaultMaxCapabilities
+	}
+	errs = append(errs, o.checkCapabilities()...)
 	duration("AuditTimeout", &o.AuditTimeout, DefaultAuditTimeout)
 	duration("SessionTimeout", &o.SessionTimeout, DefaultSessionTimeout)
 	for i, m := range o.Middleware {

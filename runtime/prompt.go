@@ -117,6 +117,7 @@ func (s *Server) dispatchPrompt(p *prompt) mcp.PromptHandler {
 		if err != nil {
 			return nil, err
 		}
+		ctx = s.constrained(ctx, rec, access.Prompts, p.Name)
 		return ran(ctx, s, work{"prompt", p.Name, p.Timeout}, rec, func(ctx context.Context) (*mcp.GetPromptResult, error, error) {
 			made, err := p.Get(ctx, Call{Arguments: raw})
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
@@ -105,4 +106,34 @@ func TestWhatSomebodyChangedIsNotFinishedQuickly(t *testing.T) {
 	if (&Server{opts: Options{Middleware: []mcp.Middleware{nil}}}).quick(rec, res) != nil {
 		t.Error("middleware's results are not marshalled under recover")
 	}
+}
+
+// FuzzQuickResultsAreThoseOfFinish holds the bytes that are put together here against those that
+// encoding/json makes, for any text that is valid UTF-8; what is not goes the other way.
+func FuzzQuickResultsAreThoseOfFinish(f *testing.F) {
+	for _, seed := range []string{"", "abc", `"\`, "\x00\x1f\x7f", "<>&\u2028\u2029", "é世🙂", "\u202e\ufeff", "\xff", "\xed\xa0\x80", "a\nb\tc\r\b\f"} {
+		f.Add([]byte(seed), seed)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, s string) {
+		if utf8.Valid(body) {
+			var back string
+			if err := json.Unmarshal(appendText(nil, body), &back); err != nil || back != string(body) {
+				t.Fatalf("%q is written as %s: %v", body, appendText(nil, body), err)
+			}
+		}
+		for _, out := range []any{s, map[string]string{s: s}, []string{s, s}} {
+			res, rec := answered(t, out)
+			slow, err := finish(res)
+			if err != nil {
+				t.Fatal(err)
+			}
+			quick := (&Server{}).quick(rec, res)
+			if quick == nil {
+				t.Fatalf("%q is not finished quickly", s)
+			}
+			if got, want := quick.(*finished).body, slow.(*finished).body; !sameJSON(t, got, want) {
+				t.Fatalf("got  %s\nwant %s", got, want)
+			}
+		}
+	})
 }

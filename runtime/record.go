@@ -76,7 +76,10 @@ const digestPrefix = "sha256:"
 // can hold which does not come back.
 const maxRecording = 256
 
-var errAuditBusy = errors.New("too many records are waiting for the sink")
+var (
+	errAuditBusy  = errors.New("too many records are waiting for the sink")
+	errSinkSilent = fmt.Errorf("the sink gave %w", errNoAnswer)
+)
 
 // recorded writes an event and reports whether it stands. Where it does not, what the event
 // is about must not be answered. It waits for Options.AuditTimeout at most, whether the sink
@@ -85,48 +88,91 @@ func (s *Server) recorded(ctx context.Context, event audit.Event, rec *record) b
 	if s.opts.Audit == nil {
 		return true
 	}
-	event.Time = rec.started
-	event.Milliseconds = float64(time.Since(rec.started)) / float64(time.Millisecond)
-	// The record is written even where the caller has gone away.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.AuditTimeout)
-	defer cancel()
-	if err := s.write(ctx, event); err != nil {
-		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", "request_id", rec.requestID, "error", err)
-		return false
-	}
-	return true
+	return s.stands(ctx, rec, s.write(ctx, event, rec))
 }
 
-// write hands an event to the sink in a goroutine of its own, and does not wait for a sink
+// stands reports whether an event was written, and logs why it was not.
+func (s *Server) stands(ctx context.Context, rec *record, err error) bool {
+	if err != nil {
+		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", "request_id", rec.requestID, "error", err)
+	}
+	return err == nil
+}
+
+// write hands an event to the sink on a worker, and does not wait for a sink
 // that does not come back.
-func (s *Server) write(ctx context.Context, event audit.Event) error {
+func (s *Server) write(ctx context.Context, event audit.Event, rec *record) error {
+	e := &entry{}
+	e.prepare(s, ctx, rec, event)
 	select {
 	case s.recording <- struct{}{}:
-	case <-ctx.Done():
-		return errAuditBusy
-	}
-	done := make(chan error, 1)
-	go func() {
-		err := errGoexit
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("the audit sink panicked: %v", p)
-			}
-			<-s.recording
-			done <- err
-		}()
-		err = s.opts.Audit.Record(ctx, event)
-		if err != nil {
-			// Asked for its words here, where a panic of them is recovered.
-			err = fmt.Errorf("%s", err.Error())
+	default:
+		select {
+		case s.recording <- struct{}{}:
+		case <-e.ctx.Done():
+			return errAuditBusy
 		}
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("the sink gave %w", errNoAnswer)
 	}
+	w := s.workers.take(e)
+	for {
+		now := time.Now()
+		w.wake(e.ctx.deadline, now)
+		select {
+		case <-w.done:
+			err := e.err
+			s.workers.give(w)
+			return err
+		case <-w.alarm:
+			w.rang()
+		}
+		if !time.Now().Before(e.ctx.deadline) && e.abandon() {
+			return errSinkSilent
+		}
+	}
+}
+
+// entry is an event on its way to the sink. It has a place in Server.recording.
+type entry struct {
+	waited
+	server *Server
+	ctx    bounded
+	event  audit.Event
+	err    error // why it does not stand; for the waiting side once the worker is done
+}
+
+// prepare fills in what is known when the sink is asked. The record is written even where the caller has
+// gone away.
+func (e *entry) prepare(s *Server, ctx context.Context, rec *record, event audit.Event) {
+	now := time.Now()
+	event.Time = rec.started
+	event.Milliseconds = float64(now.Sub(rec.started)) / float64(time.Millisecond)
+	e.server, e.event = s, event
+	e.ctx.values, e.ctx.deadline = ctx, now.Add(s.opts.AuditTimeout)
+}
+
+func (e *entry) run() {
+	if err := e.server.opts.Audit.Record(&e.ctx, e.event); err != nil {
+		// Asked for its words here, where a panic of them is recovered.
+		e.err = errors.New(err.Error())
+	}
+}
+
+// closed notes how the sink ended and gives the place back.
+func (e *entry) closed(c *crash) {
+	switch {
+	case c == nil:
+	case c.panicked:
+		e.err = fmt.Errorf("the audit sink panicked: %s", c.value)
+	default:
+		e.err = errGoexit
+	}
+	e.ctx.end(context.Canceled)
+	<-e.server.recording
+}
+
+func (e *entry) ended(c *crash) bool {
+	e.closed(c)
+	return e.turn(running, over)
 }
 
 // shortened cuts text from a client to at most n bytes, at a character's edge.

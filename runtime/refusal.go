@@ -60,6 +60,9 @@ func forbiddenItem(what item, d access.Decision) error {
 	return &jsonrpc.Error{Code: codeForbidden, Message: fmt.Sprintf("403 Forbidden: %s %q %s", what.kind, what.name, d.Missing())}
 }
 
+// errNobody is the answer to a caller who is to be treated as an anonymous one, where none are admitted.
+func errNobody() error { return &jsonrpc.Error{Code: codeForbidden, Message: "403 Forbidden"} }
+
 // errorResult is the answer of a call that failed, for the model to read.
 func errorResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}

@@ -231,6 +231,7 @@ func (s *Server) dispatchResource(ctx context.Context, req *mcp.ReadResourceRequ
 	if err != nil {
 		return nil, err
 	}
+	ctx = s.constrained(ctx, rec, access.Resources, r.URI)
 	return ran(ctx, s, work{"resource", r.URI, r.Timeout}, rec, func(ctx context.Context) (*mcp.ReadResourceResult, error, error) {
 		made, err := r.Read(ctx, Call{Arguments: raw})
 		var malformed *decode.Error

@@ -16,19 +16,24 @@ import (
 
 // Server serves toolsets. It is made by [New] or [Adopt] and safe for concurrent use.
 type Server struct {
-	opts      Options
-	info      ServerInfo
-	table     access.Table
-	tools     map[string]*tool   // by name, without those of an adopted server
-	prompts   map[string]*prompt // likewise
-	resources resources
-	lists     lists
-	sealer    sealer
-	log       *slog.Logger
-	mcp       *mcp.Server // behind the guard, and never handed out
-	admin     access.Role
-	adopted   bool // others had, and may have, their hands on mcp
+	opts        Options
+	info        ServerInfo
+	table       access.Table
+	tools       map[string]*tool   // by name, without those of an adopted server
+	prompts     map[string]*prompt // likewise
+	resources   resources
+	lists       lists
+	sealer      sealer
+	log         *slog.Logger
+	mcp         *mcp.Server // behind the guard, and never handed out
+	admin       access.Role
+	host        *host     // nil without Options.PermissionAware
+	watch       *watch    // likewise
+	metadata    *metadata // published of Options.Identity; nil where there is none
+	challenging bool      // some refusals are challenges
+	adopted     bool      // others had, and may have, their hands on mcp
 
+	workers   workers
 	recording chan struct{} // a place for each record that is being written
 
 	closing context.Context // ends when calls that still run are told to stop
@@ -44,14 +49,18 @@ type Server struct {
 // reported together, each error naming the setting or the tool and the cure.
 //
 // The toolsets must have equal role hierarchies; toolsets without roles of their own fit any.
+//
+// Handlers, sinks and middleware run in goroutines that are used again, as net/http's are: what one does to
+// its goroutine or its thread (runtime.LockOSThread, pprof labels) it undoes before it returns.
+// Goroutines that are not needed leave within some ten seconds, or by [Server.Shutdown].
 func New(options Options, toolsets ...Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
-	c, err := compose(toolsets)
+	c, err := compose(toolsets, opts.PermissionAware)
 	if err = errors.Join(optsErr, err); err != nil {
 		return nil, startError(err)
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
-		&mcp.ServerOptions{Capabilities: capabilities()})
+		&mcp.ServerOptions{Capabilities: capabilities(opts.PermissionAware)})
 	s, err := assemble(opts, c, server, adopted{})
 	if err != nil {
 		return nil, startError(err)
@@ -86,11 +95,12 @@ func (s *Server) checkRole(p access.Principal) error {
 }
 
 // capabilities are the same for everybody and for every server: what is declared only where
-// there is something would tell callers that see none of it that there is.
-func capabilities() *mcp.ServerCapabilities {
+// there is something would tell callers that see none of it that there is. changes says that what
+// callers see may change while the server runs.
+func capabilities(changes bool) *mcp.ServerCapabilities {
 	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
 	c := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
-	c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{}, &mcp.PromptCapabilities{}, &mcp.ResourceCapabilities{}
+	c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{ListChanged: changes}, &mcp.PromptCapabilities{ListChanged: changes}, &mcp.ResourceCapabilities{ListChanged: changes}
 	c.Completions = &mcp.CompletionCapabilities{}
 	return c
 }
@@ -106,6 +116,11 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	if err := s.checkKnown(); err != nil {
 		return nil, err
 	}
+	var err error
+	if s.metadata, err = metadataOf(opts.Identity); err != nil {
+		return nil, err
+	}
+	s.challenging = challenges(s.table, opts.Denial)
 	roles := s.table.Hierarchy()
 	s.admin = access.Role(len(roles))
 	if opts.AdminRole != "" {
@@ -113,6 +128,18 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 			return nil, fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: use one of them, or leave it out for %s",
 				opts.AdminRole, strings.Join(roles, " < "), roles[len(roles)-1])
 		}
+	}
+	if opts.PermissionAware {
+		s.table = s.table.Aware()
+		if isNil(opts.Capabilities) {
+			return nil, errNoAdapter(s.table)
+		}
+		var err error
+		if s.host, err = newHost(opts, s.table); err != nil {
+			return nil, err
+		}
+		s.watch = newWatch(s)
+		s.host.cache.answered = s.watch.answered
 	}
 	s.lists = newLists(s.table, opts)
 	own.list(s)
@@ -136,7 +163,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	}
 	server.AddReceivingMiddleware(s.receiving)
 	server.AddSendingMiddleware(s.sending)
-	if len(c.permissions) > 0 {
+	if len(c.permissions) > 0 && s.host == nil {
 		s.log.Info("action= is recorded and not enforced: only permission-aware discovery enforces it", "names", c.permissions)
 	}
 	return s, nil
@@ -205,6 +232,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	s.close()
+	s.workers.close()
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)

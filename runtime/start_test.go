@@ -46,9 +46,9 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"a rule without a tool":   {runtime.Options{}, []runtime.Toolset{generated(func(g *runtime.Generated) { g.Tools = nil })}, `the rule of "t" has no tool: run go generate`},
 		"a tool twice":            {runtime.Options{}, []runtime.Toolset{generated(func(g *runtime.Generated) { g.Tools = append(g.Tools, good("t")) })}, `tool "t" stands twice`},
 		"no server name":          {runtime.Options{}, []runtime.Toolset{generated(func(g *runtime.Generated) { g.Server.Name = "" })}, "write //mcp:server name="},
-		"a permission alone":      {runtime.Options{}, []runtime.Toolset{rule(access.Rule{Permission: "dcim.view_device"})}, `tool "t" has no rule but dcim.view_device, which only permission-aware discovery enforces: add authenticated, minrole= or scopes=`},
+		"a permission alone":      {runtime.Options{}, []runtime.Toolset{rule(access.Rule{Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}})}, `tool "t" has no rule but dcim.view_device, which only permission-aware discovery enforces: add authenticated, minrole= or scopes=`},
 		"public and a role":       {runtime.Options{}, []runtime.Toolset{rule(access.Rule{Public: true, MinRole: viewer})}, "public stands alone"},
-		"public and a permission": {runtime.Options{}, []runtime.Toolset{rule(access.Rule{Public: true, Permission: "a.b"})}, "public stands alone"},
+		"public and a permission": {runtime.Options{}, []runtime.Toolset{rule(access.Rule{Public: true, Permission: access.Permission{App: "a", Action: "b"}})}, "public stands alone"},
 		"a role out of reach":     {runtime.Options{}, []runtime.Toolset{rule(access.Rule{MinRole: 5})}, "role number 5 of a hierarchy of 4"},
 		"tool names twice":        {runtime.Options{}, []runtime.Toolset{fine, generated(func(g *runtime.Generated) { g.Package = "example.com/q" })}, `tool "t" is declared by package example.com/p and by package example.com/q: rename one`},
 		"unequal hierarchies": {runtime.Options{}, []runtime.Toolset{fine, generated(func(g *runtime.Generated) {
@@ -147,7 +147,7 @@ func TestToolsetsForAnybodyTakeTheServersHierarchy(t *testing.T) {
 func TestRecordedPermissionsAreLoggedAtStart(t *testing.T) {
 	var log journal
 	newServer(t, runtime.Options{Logger: log.logger()}, toolset([]runtime.Tool{good("a"), good("b")},
-		access.Rule{Tool: "a", Authenticated: true, Permission: "dcim.view_device"}))
+		access.Rule{Tool: "a", Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}}))
 	if got := log.String(); !strings.Contains(got, "recorded and not enforced") || !strings.Contains(got, "[a]") {
 		t.Errorf("%s", got)
 	}

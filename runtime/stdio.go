@@ -40,6 +40,14 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, princip
 	if err := s.checkPrincipal(principal); err != nil {
 		return err
 	}
+	if s.host != nil && !principal.Anonymous() {
+		resolving, cancel := context.WithTimeout(ctx, s.opts.CapabilityTimeout)
+		err := s.host.resolve(resolving, principal)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("the principal %q cannot be served with Options.PermissionAware: %w", principal.Subject, err)
+		}
+	}
 	if !s.ready() {
 		return errors.New("the server is shutting down")
 	}

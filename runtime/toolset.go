@@ -66,11 +66,17 @@ type Result struct {
 }
 
 // Structured returns a result that is a JSON object.
+//
+// It is not inlined: a copy in the closure of every tool is a good part of what generated code takes to compile.
+//
+//go:noinline
 func Structured(out any, err error) (Result, error) {
 	return Result{out: out, hasOut: true}, err
 }
 
 // Wrapped returns any other result as {"result": …}.
+//
+//go:noinline
 func Wrapped(out any, err error) (Result, error) {
 	return Result{out: out, hasOut: true, wrapped: true}, err
 }
@@ -79,11 +85,15 @@ func Wrapped(out any, err error) (Result, error) {
 func Done(err error) (Result, error) { return Result{}, err }
 
 // Native returns the result of a handler of go-sdk's own shape.
+//
+//go:noinline
 func Native(res *mcp.CallToolResult, out any, err error) (Result, error) {
 	return Result{sdk: true, native: res, out: out, hasOut: out != nil}, err
 }
 
 // NativeWrapped is Native for a handler whose output is no JSON object: it is sent as {"result": …}.
+//
+//go:noinline
 func NativeWrapped(res *mcp.CallToolResult, out any, err error) (Result, error) {
 	return Result{sdk: true, native: res, out: out, hasOut: true, wrapped: true}, err
 }

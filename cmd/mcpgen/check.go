@@ -21,8 +21,8 @@ invopop's jsonschema.Reflector makes the schema of every input and output type, 
 that differs from what mcpgen reads from the source. Nothing is left in the module.
 
 Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could not be done.`,
-		Example: `  mcpgen check ./...
-  mcpgen check --reflect ./...`,
+		Example: `  mcpgen check ./...            what CI runs
+  mcpgen check --reflect ./...  and compare the schemas of your types with the Reflector's`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
 			if err != nil {

@@ -17,9 +17,9 @@ func newExplain() *cobra.Command {
 		Short: "Say what a diagnostic or a directive means",
 		Long: `explain prints cause, example and cure of a diagnostic, or the grammar of a directive.
 Without an argument it lists both.`,
-		Example: `  mcpgen explain
-  mcpgen explain MCP001
-  mcpgen explain //mcp:tool`,
+		Example: `  mcpgen explain              list both
+  mcpgen explain MCP001       what a diagnostic means and how to mend it
+  mcpgen explain //mcp:tool   what a directive says; tool will do as well`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()

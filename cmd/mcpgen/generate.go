@@ -15,12 +15,8 @@ func generate(cmd *cobra.Command, patterns []string) error {
 	if err := misspelt(cmd, patterns); err != nil {
 		return err
 	}
-	result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
-	if err != nil {
-		return err
-	}
-	changed, err := result.Commit()
-	if err != nil {
+	result, changed, unchanged, err := generator.Generate(cmd.Context(), generator.Options{Patterns: patterns})
+	if err != nil || unchanged {
 		return err
 	}
 	for _, path := range changed {

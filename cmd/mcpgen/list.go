@@ -20,7 +20,14 @@ func newList() *cobra.Command {
 are deliberately not served. It reads the source, not the generated files, and writes nothing.
 What generated code cannot decode, so that the schema validator does it at every call, says
 why at the end of its row.`,
-		Example: `  mcpgen list ./...`,
+		Example: `  mcpgen list ./...
+
+  ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON
+  set_port                   minrole=Member  SetPort     shop.go:34
+  (prompt) welcome           minrole=Member  Desk.Hello  desk.go:12
+  (resource) shop://hours    public          Desk.Hours  desk.go:18
+  (completion) welcome name                  Desk.Names  desk.go:24
+  (ignored)                  not a tool      Reindex     desk.go:31`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
 			if err != nil {

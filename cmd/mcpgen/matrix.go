@@ -12,10 +12,11 @@ import (
 func newMatrix() *cobra.Command {
 	return &cobra.Command{
 		Use:   "matrix [packages]",
-		Short: "Print which role may use which tool",
-		Long: `matrix reads the source, not the generated files, and prints a row a tool and a column
-a role. It writes nothing.`,
-		Example: `  mcpgen matrix ./...`,
+		Short: "Print which role may use which tool, prompt and resource",
+		Long: `matrix reads the source, not the generated files, and prints a row a tool, prompt and
+resource and a column a kind of caller, roles lowest first. It writes nothing.`,
+		Example: `  mcpgen matrix             who may use what of the package in this directory
+  mcpgen matrix ./...       a matrix of each package below`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			result, err := generator.Run(cmd.Context(), generator.Options{Patterns: patterns})
 			if err != nil {

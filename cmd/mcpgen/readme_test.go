@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 // TestReadmeExampleBuilds generates for, builds, vets and tests the first Go example of the README.
@@ -41,7 +42,7 @@ func TestReadmeShowsTheDemo(t *testing.T) {
 	output(t, root, "go build -o "+bin+" ./examples/team ./examples/team/tour ./cmd/mcpgen")
 	demo := output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) + "\n" +
 		output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...")
-	section(t, "demo", "```\n$ make demo\n"+demo+"```\n")
+	section(t, "README.md", "demo", "```\n$ make demo\n"+demo+"```\n")
 }
 
 // TestReadmeListsTheDirectives holds the README to the table that parses them.
@@ -51,38 +52,54 @@ func TestReadmeListsTheDirectives(t *testing.T) {
 	for _, s := range directive.Specs() {
 		b.WriteString("| `" + strings.ReplaceAll(s.Synopsis(), "|", `\|`) + "` | " + s.Where() + " | " + s.Says + " |\n")
 	}
-	section(t, "directives", b.String())
+	section(t, "README.md", "directives", b.String())
 }
 
-var moment = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+`)
+// TestSchemaPageListsTheRules holds the page for users to the one place that names every difference
+// from the Reflector.
+func TestSchemaPageListsTheRules(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| rule | arguments | results | why |\n|---|:-:|:-:|---|\n")
+	mark := map[bool]string{true: " ✓ |", false: " |"}
+	for _, r := range schema.Rules() {
+		why := strings.NewReplacer("|", `\|`, "<", `\<`).Replace(r.Why)
+		b.WriteString("| " + r.Name + " |" + mark[r.Inputs] + mark[r.Outputs] + " " + why + " |\n")
+	}
+	section(t, filepath.Join("docs", "schemas.md"), "rules", b.String())
+}
 
-// section compares what stands between two markers of the README; -update writes it.
-func section(t *testing.T, name, want string) {
+var moment = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[\d:]+)?`)
+
+// section compares what stands between two markers of a page; -update writes it.
+func section(t *testing.T, page, name, want string) {
 	t.Helper()
-	text := readme(t)
+	file := filepath.Join(repository(t), page)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(content)
 	opening, closing := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
 	before, rest, found := strings.Cut(text, opening)
 	got, after, closed := strings.Cut(rest, closing)
 	if !found || !closed {
-		t.Fatalf("the README has no section %q", name)
+		t.Fatalf("%s has no section %q", page, name)
 	}
 	if moment.ReplaceAllString(got, "") == moment.ReplaceAllString(want, "") {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(readmeFile(t), []byte(before+opening+want+closing+after), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(before+opening+want+closing+after), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	t.Errorf("the README is not true; run this test with -update.\nIt says:\n%s\nbut it is:\n%s", got, want)
+	t.Errorf("%s is not true; run this test with -update.\nIt says:\n%s\nbut it is:\n%s", page, got, want)
 }
-
-func readmeFile(t *testing.T) string { return filepath.Join(repository(t), "README.md") }
 
 func readme(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(readmeFile(t))
+	text, err := os.ReadFile(filepath.Join(repository(t), "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,4 +119,23 @@ func output(t *testing.T, dir, command string) string {
 		t.Fatalf("%s: %v\n%s%s", command, err, out, &stderr)
 	}
 	return string(out)
+}
+
+// TestReadmeQuotesTheTeamExample holds the directives and signatures that the README shows of the example to
+// those that the example has.
+func TestReadmeQuotesTheTeamExample(t *testing.T) {
+	_, rest, found := strings.Cut(readme(t), "From the team example:\n\n```go\n")
+	quoted, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("the README quotes nothing of the team example")
+	}
+	source, err := os.ReadFile(filepath.Join(repository(t), "examples", "team", "directory", "resources.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for declaration := range strings.SplitSeq(strings.TrimSpace(quoted), "\n\n") {
+		if !strings.Contains(string(source), declaration+" {\n") {
+			t.Errorf("the example has no\n%s", declaration)
+		}
+	}
 }

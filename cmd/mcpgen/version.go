@@ -9,9 +9,11 @@ import (
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of this command",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version of this command",
+		Long:    "version prints what the go command recorded when it built this command: its version, and that of Go.",
+		Example: `  mcpgen version`,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), version())
 			return err

@@ -31,12 +31,15 @@ var mayImport = map[string][]string{
 	"generator/check":         {"generator/diag", "generator/model", "internal/uritemplate"},
 	"generator/emit":          {"generator/diag", "generator/fresh", "generator/model"},
 	"generator/commit":        {"generator/emit"},
+	"generator/seal":          {},
 	"generator/reflection":    {"generator/emit", "generator/model", "generator/scan"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
+	// Databases of tests: no package may import it, and tests are left aside here.
+	"internal/testdb": {},
 
-	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/decode", "runtime/identity"},
+	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/decode", "runtime/identity"},
 	"runtime/access":           {},
 	"runtime/audit":            {"runtime/access"},
 	"runtime/capability":       {"runtime/access"},
@@ -46,6 +49,12 @@ var mayImport = map[string][]string{
 	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
+
+	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
+	"runtime/capability/dialect":           {},
+	"runtime/capability/internal/hostuser": {"runtime/capability"},
+	"runtime/capability/django":            {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
+	"runtime/capability/objectperm":        {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its
@@ -65,6 +74,10 @@ var outside = map[string]struct {
 	"runtime/redact":           {},
 	"runtime/mcptest":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
+
+	// Whoever uses an adapter brings the driver of its database.
+	"runtime/capability/django":     {},
+	"runtime/capability/objectperm": {},
 }
 
 func TestWallsBetweenPackages(t *testing.T) {

@@ -53,7 +53,7 @@ var arguments = map[string]any{
 	"get_by_id":          map[string]any{"id": 1},
 	"get_all":            map[string]any{},
 	"create":             map[string]any{"name": "Ada Lovelace", "email": "ada@example.org"},
-	"update":             map[string]any{"id": 1, "name": "Ada King"},
+	"update":             map[string]any{"id": 1, "email": "hopper@example.org"},
 	"promote_to_manager": map[string]any{"id": 1},
 }
 
@@ -81,6 +81,24 @@ func TestEveryToolHasAnExpectation(t *testing.T) {
 	}
 }
 
+func TestEveryPromptAndResourceHasAnExpectation(t *testing.T) {
+	prompts, resources := offersOfManifest(t)
+	for kind, lists := range map[string][2][]string{
+		"prompt":                 {prompts, sortedKeys(expectedPrompts)},
+		"arguments of a prompt":  {prompts, sortedKeys(promptArguments)},
+		"resource":               {resources, sortedKeys(expectedResources)},
+		"URI of a resource":      {resources, sortedKeys(uris)},
+		"completed part":         {[]string{"team://people/{id} id", "team://ranks/{rank} rank", "welcome name", "welcome tone"}, completedParts()},
+		"unlike what is refused": {slices.Sorted(slices.Values(append(prompts, resources...))), append(sortedKeys(missingOffers), "team://handbook")},
+	} {
+		want := lists[1]
+		slices.Sort(want)
+		if !slices.Equal(lists[0], want) {
+			t.Errorf("%s: %v are served and %v are expected: write down who may use them", kind, lists[0], want)
+		}
+	}
+}
+
 func TestCountsOfTheRoles(t *testing.T) {
 	// Viewer 2, Member 3, Manager 4, Admin 5, and the public one for each.
 	want := map[string]int{"nobody": 1, "vera": 3, "mel": 4, "mara": 5, "ada": 6}
@@ -99,7 +117,9 @@ func TestEveryRoleAndToolOverHTTP(t *testing.T) {
 		for _, era := range eras {
 			for _, caller := range callers {
 				t.Run(fmt.Sprintf("%s/%s/%s", denialName(denial), era, caller), func(t *testing.T) {
-					visit(t, connectHTTP(t, url, caller, era), caller, denial)
+					session := connectHTTP(t, url, caller, era)
+					visit(t, session, caller, denial)
+					visitOffers(t, session, caller, denial)
 				})
 			}
 		}
@@ -114,7 +134,9 @@ func TestEveryRoleAndToolOverStdio(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", denialName(denial), era, caller), func(t *testing.T) {
 					server := exec.Command(os.Args[0])
 					server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-anonymous -db %s -denial %s -stdio %s", file, denialName(denial), caller))
-					visit(t, connect(t, &mcp.CommandTransport{Command: server}, era), caller, denial)
+					session := connect(t, &mcp.CommandTransport{Command: server}, era)
+					visit(t, session, caller, denial)
+					visitOffers(t, session, caller, denial)
 				})
 			}
 		}

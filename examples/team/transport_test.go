@@ -30,17 +30,40 @@ func (caller as) RoundTrip(r *http.Request) (*http.Response, error) {
 // toolsOfManifest reads the names from the committed manifest.
 func toolsOfManifest(t *testing.T) []string {
 	t.Helper()
+	var names []string
+	for _, tool := range readManifest(t).Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// offersOfManifest reads the names of prompts and the URIs of resources.
+func offersOfManifest(t *testing.T) (prompts, resources []string) {
+	t.Helper()
+	m := readManifest(t)
+	for _, p := range m.Prompts {
+		prompts = append(prompts, p.Name)
+	}
+	for _, r := range m.Resources {
+		resources = append(resources, r.URI)
+	}
+	return prompts, resources
+}
+
+type manifest struct {
+	Tools, Prompts []struct{ Name string }
+	Resources      []struct{ URI string }
+}
+
+func readManifest(t *testing.T) manifest {
+	t.Helper()
 	text, err := os.ReadFile("directory/mcp.manifest.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var manifest struct{ Tools []struct{ Name string } }
-	if err := json.Unmarshal(text, &manifest); err != nil {
+	var m manifest
+	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, tool := range manifest.Tools {
-		names = append(names, tool.Name)
-	}
-	return names
+	return m
 }

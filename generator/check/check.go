@@ -51,6 +51,10 @@ func served(t model.Served, list *diag.List) {
 		list.Add(diag.NoAccessRule, t.Pos, "write minrole=, authenticated, scopes= or public, or a //mcp:default",
 			"%s %s has no access rule", t.Kind, t.ID)
 	}
+	if t.Denial == "challenge" && len(a.Scopes) == 0 {
+		list.Add(diag.Contradiction, t.Pos, "write scopes=, the scopes to ask for, or denial=conceal or denial=forbid",
+			"%s %s has denial=challenge and no scopes= that a caller could ask for", t.Kind, t.ID)
+	}
 	if isTrue(t.Hints.ReadOnly) && isTrue(t.Hints.Destructive) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints", "tool %s is readonly and destructive", t.Name)
 	}

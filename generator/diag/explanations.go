@@ -47,7 +47,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Misplaced,
 		Title: "misplaced directive",
-		Cause: "The directive stands on a declaration that it says nothing about: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool.",
+		Cause: "The directive stands on a declaration that it says nothing about: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool, any of them in a test file, from which nothing is served.",
 		Example: `//mcp:tool minrole=Viewer
 type Service struct{}`,
 		Cure: "Move it to where `mcpgen explain DIRECTIVE` says it stands.",
@@ -172,7 +172,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Contradiction,
 		Title: "contradicting rules",
-		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, //mcp:tool beside //mcp:ignore.",
+		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, denial=challenge without scopes to ask for, //mcp:tool beside //mcp:ignore.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove one of the two.",
@@ -305,7 +305,7 @@ func Find(ctx context.Context, in Query) (Device, error)`,
 	{
 		Code:  BadURI,
 		Title: "no URI and no URI template",
-		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. {name} stands for text without slashes, {+name} for text with them; other operators are not built. Between two variables stands literal text, and each stands once.",
+		Cause: "uri= takes an absolute URI, or an RFC 6570 template of {name} and {+name}. {name} stands for text without slashes, {+name} for text with them. The other forms of RFC 6570, as in {?q}, {/path}, {a,b}, {name*} and {name:3}, are not built: write out what they stand for, as in ?q={q}. Between two variables stands literal text, and each stands once.",
 		Example: `//mcp:resource uri=people/{id} minrole=Viewer
 func Person(ctx context.Context, id int) (string, error)`,
 		Cure: "Write the scheme and the variables: uri=team://people/{id}.",

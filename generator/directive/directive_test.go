@@ -283,7 +283,7 @@ Example
 	if s, _ := Lookup("param"); !strings.HasPrefix(s.Synopsis(), "//mcp:param NAME [title=TEXT]") {
 		t.Errorf("got %s", s.Synopsis())
 	}
-	if s, _ := Lookup("tool"); !strings.Contains(s.Synopsis(), " [denial=conceal|forbid] ") || !strings.Contains(s.Synopsis(), " [readonly[=true|false]] ") {
+	if s, _ := Lookup("tool"); !strings.Contains(s.Synopsis(), " [denial=conceal|forbid|challenge] ") || !strings.Contains(s.Synopsis(), " [readonly[=true|false]] ") {
 		t.Errorf("got %s", s.Synopsis())
 	}
 }

@@ -228,9 +228,6 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 			return code, "write letters, digits and underscores", k.Name + "= takes a label, not " + quoted
 		}
 	case Choice:
-		if slices.Contains(k.Refused, p.text) {
-			return diag.NotBuilt, "write " + strings.Join(k.Choices, " or "), k.Name + "=" + p.text + " is not built yet in this version"
-		}
 		if !slices.Contains(k.Choices, p.text) {
 			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " + quoted
 		}

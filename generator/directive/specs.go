@@ -80,7 +80,6 @@ type Key struct {
 	Kind    Kind
 	Says    string
 	Choices []string // of kind Choice
-	Refused []string // choices that are in the design, not in this version
 	Must    bool     // the directive is nothing without it
 	Later   bool     // the whole key is
 }
@@ -110,7 +109,7 @@ var (
 		{Name: "title", Kind: Text, Says: "the name that people read"},
 	}
 	refusing = []Key{
-		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid"}, Refused: []string{"challenge"}, Says: "how a refused call looks; the server's choice where nothing is written"},
+		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid", "challenge"}, Says: "how a refused call looks; the server's choice where nothing is written. challenge needs scopes=, and tells a caller who lacks nothing else which scopes would do"},
 		{Name: "constrained", Kind: Flag, Says: "the handler honours object constraints"},
 	}
 )

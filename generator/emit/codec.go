@@ -26,8 +26,14 @@ func (d *decoders) writeObject(f file, o model.Object) {
 	properties := d.names.pick(strings.TrimPrefix(lowerFirst(strings.TrimPrefix(name, "decode")), "mcpDecode") + "Properties")
 	f.Func().Id(name).Params(d.reader(), jen.Id(d.locals.v).Op("*").Add(expr(typ))).BlockFunc(func(g *jen.Group) {
 		for _, field := range o.Fields {
-			if field.Default != "" {
+			switch {
+			case field.Default == "":
+			case hasLiteral(field.Codec):
 				g.Add(d.place(field)).Op("=").Add(defaultValue(field.Codec, field.Default))
+			default:
+				c := field.Codec
+				c.Nullable = false
+				g.Qual(decodePath, "Default").Call(jen.Id(d.locals.r), jen.Lit(field.Name), raw(field.Default), jen.Op("&").Add(d.place(field)), d.element(c))
 			}
 		}
 		object := jen.Id(d.locals.r).Dot("Object").Call(jen.Op("&").Id(properties))
@@ -77,6 +83,18 @@ func propertyRows(o model.Object) []jen.Code {
 	if len(optional) > 0 {
 		fields = append(fields, row("Optional", strs(optional)))
 	}
+	for _, groups := range []struct {
+		name string
+		of   [][]string
+	}{{"OneOf", o.OneOf}, {"AnyOf", o.AnyOf}} {
+		if len(groups.of) > 0 {
+			var rows []jen.Code
+			for _, group := range groups.of {
+				rows = append(rows, inline(quotes(group)...))
+			}
+			fields = append(fields, row(groups.name, jen.Index().Index().String().Add(inline(rows...))))
+		}
+	}
 	return fields
 }
 
@@ -94,9 +112,16 @@ func (d *decoders) place(f model.ObjectField) *jen.Statement {
 
 // field reads the value of a property into its field.
 func (d *decoders) field(f model.ObjectField) jen.Code {
-	read := d.value(f.Codec, jen.Op("&").Add(d.place(f)))
+	read := func(c model.Codec) jen.Code {
+		code := d.value(c, jen.Op("&").Add(d.place(f)))
+		if f.Default == "" || c.Kind != model.TextCodec || c.Pointers > 0 {
+			return code
+		}
+		// UnmarshalText may keep what it does not set, and is to find no default there.
+		return d.place(f).Op("=").Op("*").New(expr(c.Type)).Line().Add(code)
+	}
 	if !f.Codec.Nullable || f.Default == "" {
-		return read
+		return read(f.Codec)
 	}
 	// Null is not absent: the default gives way to it.
 	c := f.Codec
@@ -106,7 +131,7 @@ func (d *decoders) field(f model.ObjectField) jen.Code {
 		zero = jen.Op("*").New(expr(c.Type))
 	}
 	return jen.If(jen.Id(d.locals.r).Dot("Null").Call()).Block(d.place(f).Op("=").Add(zero)).
-		Else().Block(d.value(c, jen.Op("&").Add(d.place(f))))
+		Else().Block(read(c))
 }
 
 // value reads a value to where to points.
@@ -121,6 +146,9 @@ func (d *decoders) value(c model.Codec, to *jen.Statement) jen.Code {
 	r := jen.Id(d.locals.r)
 	call := func(name string, args ...jen.Code) *jen.Statement {
 		return jen.Qual(decodePath, name).Call(append([]jen.Code{r, to}, args...)...)
+	}
+	if c.Quoted {
+		return d.quoted(c, call)
 	}
 	var read *jen.Statement
 	switch c.Kind {
@@ -144,6 +172,8 @@ func (d *decoders) value(c model.Codec, to *jen.Statement) jen.Code {
 		read = call("Float")
 	case model.BytesCodec:
 		read = call("Bytes")
+	case model.NamedBytesCodec:
+		read = call("BytesOf")
 	case model.TimeCodec:
 		read = r.Clone().Dot("Time").Call(to)
 	case model.TextCodec:
@@ -156,11 +186,49 @@ func (d *decoders) value(c model.Codec, to *jen.Statement) jen.Code {
 		if text := c.Type.String(); text != "any" && text != "interface{}" {
 			to = jen.Parens(jen.Op("*").Any()).Parens(to)
 		}
-		return r.Clone().Dot("Any").Call(to)
+		return r.Clone().Dot("Any").Call(append([]jen.Code{to}, typeNames(c)...)...)
 	default:
-		return r.Clone().Dot("Raw").Call(to)
+		return r.Clone().Dot("Raw").Call(append([]jen.Code{to}, typeNames(c)...)...)
 	}
 	return d.checks(c, read)
+}
+
+// typeNames are the types that a value of any kind may have.
+func typeNames(c model.Codec) []jen.Code {
+	for _, check := range c.Checks {
+		if check.Keyword == "type" {
+			return quotes(check.Values)
+		}
+	}
+	return nil
+}
+
+// quoted reads a number or a boolean within a string.
+func (d *decoders) quoted(c model.Codec, call func(string, ...jen.Code) *jen.Statement) jen.Code {
+	if c.Kind == model.BoolCodec {
+		return d.checks(c, call("QuotedBool"))
+	}
+	form := jen.Op("&").Id(d.patternOf(c.Checks[0].Values[0]))
+	c.Checks = c.Checks[1:]
+	switch c.Kind {
+	case model.UintCodec:
+		return d.checks(c, call("QuotedUint", form))
+	case model.FloatCodec:
+		return d.checks(c, call("QuotedFloat", form))
+	}
+	return d.checks(c, call("QuotedInt", form))
+}
+
+// hasLiteral reports whether Go writes values of a codec as literals, which defaults become. The
+// others are read from their JSON text.
+func hasLiteral(c model.Codec) bool {
+	switch c.Kind {
+	case model.StringCodec, model.BoolCodec, model.IntCodec, model.UintCodec, model.FloatCodec:
+		return !c.Quoted
+	case model.ListCodec:
+		return c.Pointers == 0 && hasLiteral(*c.Elem)
+	}
+	return false
 }
 
 // slice is all of an array that is pointed to: v.Sides[:] where the pointer is &v.Sides.
@@ -186,6 +254,8 @@ func (d *decoders) key(c model.Codec) jen.Code {
 		return jen.Qual(decodePath, "IntKey")
 	case "uint":
 		return jen.Qual(decodePath, "UintKey")
+	case "text":
+		return jen.Qual(decodePath, "TextKey")
 	case "enum":
 		args := []jen.Code{jen.Id(d.locals.r), jen.Id(d.locals.name), jen.Id(d.locals.k)}
 		return jen.Func().Params(

@@ -183,6 +183,8 @@ func denialWords(denial string) string {
 		return " To others it does not exist."
 	case "forbid":
 		return " Others are told what they lack."
+	case "challenge":
+		return " Who lacks nothing but scopes is told which would do; to others it does not exist."
 	}
 	return ""
 }

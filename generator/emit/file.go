@@ -3,6 +3,7 @@ package emit
 import (
 	"bytes"
 	"fmt"
+	"go/format"
 	"maps"
 	"slices"
 	"strconv"
@@ -73,11 +74,32 @@ func newFile(pkg string, n *names, exprs ...model.Expr) file {
 
 // source renders the file, with the standard library's imports in a block of their own.
 func (f file) source() ([]byte, error) {
+	raw, err := f.unformatted()
+	if err != nil {
+		return nil, err
+	}
+	text, err := formatted(raw)
+	if err != nil {
+		return nil, err
+	}
+	return groupImports(text), nil
+}
+
+func (f file) unformatted() ([]byte, error) {
+	f.NoFormat = true
 	var b bytes.Buffer
 	if err := f.Render(&b); err != nil {
+		return nil, fmt.Errorf("rendering generated code: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func formatted(source []byte) ([]byte, error) {
+	text, err := format.Source(source)
+	if err != nil {
 		return nil, fmt.Errorf("generated code does not parse: %w", err)
 	}
-	return groupImports(b.Bytes()), nil
+	return text, nil
 }
 
 // groupImports parts the standard library from the rest: jennifer writes one sorted block.

@@ -1,9 +1,11 @@
 package emit
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/dave/jennifer/jen"
 
@@ -55,10 +57,56 @@ func (p *plan) test(hash string, code []byte) ([]byte, error) {
 		),
 	)
 	f.Line()
+	f.Comment(seam)
+	f.Line()
 	f.Add(expr(implementation))
 	f.Line()
+	f.Comment(seam)
+	f.Line()
 	p.writeGuards(f, guards)
-	return f.source()
+	return sewn(f)
+}
+
+// seam parts the implementation from the rest of the file until both are formatted.
+const seam = "mcpgen: the implementation of the hash"
+
+// implementations are formatted texts by unformatted ones. Only what the author's package
+// already declares makes one differ from the next, so nearly all packages of a run share one; formatting
+// it for each would be the largest part of emission.
+var implementations sync.Map
+
+// sewn renders a file with an implementation between two seams. gofmt formats declaration by
+// declaration, so the parts may be formatted by themselves.
+func sewn(f file) ([]byte, error) {
+	raw, err := f.unformatted()
+	if err != nil {
+		return nil, err
+	}
+	parts := bytes.Split(raw, []byte("// "+seam+"\n"))
+	if len(parts) != 3 {
+		return nil, fmt.Errorf("rendering generated code: %d parts at the seams", len(parts))
+	}
+	implementation, known := implementations.Load(string(parts[1]))
+	if !known {
+		text, err := formatted(parts[1])
+		if err != nil {
+			return nil, err
+		}
+		implementation, _ = implementations.LoadOrStore(string(parts[1]), bytes.TrimSpace(text))
+	}
+	head, err := formatted(parts[0])
+	if err != nil {
+		return nil, err
+	}
+	pieces := [][]byte{bytes.TrimSpace(groupImports(head)), implementation.([]byte)}
+	guards, err := formatted(parts[2])
+	if err != nil {
+		return nil, err
+	}
+	if guards = bytes.TrimSpace(guards); len(guards) > 0 {
+		pieces = append(pieces, guards)
+	}
+	return append(bytes.Join(pieces, []byte("\n\n")), '\n'), nil
 }
 
 // hashed are the arguments of the generated test's Hash.

@@ -14,7 +14,8 @@ const manifestVersion = 1
 
 // manifest is mcp.manifest.json: what a package serves and to whom, for review, for mcpgen
 // diff and for other tools. It holds no position and no version of the tool, so that it changes only when
-// authority or contract does. Lists that other parts of a service fill are always present.
+// authority or contract does. Lists that other parts of a service fill are always present; titles only where
+// they are written.
 type manifest struct {
 	Manifest  int                `json:"manifest"`
 	Package   string             `json:"package"`
@@ -28,12 +29,14 @@ type manifest struct {
 
 type manifestServer struct {
 	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 	App     string `json:"app"`
 }
 
 type manifestTool struct {
 	Name        string         `json:"name"`
+	Title       string         `json:"title,omitempty"`
 	Handler     string         `json:"handler"`
 	Params      []string       `json:"params"` // plain parameters in the order of the signature
 	Description string         `json:"description"`
@@ -48,6 +51,7 @@ type manifestTool struct {
 
 type manifestPrompt struct {
 	Name        string             `json:"name"`
+	Title       string             `json:"title,omitempty"`
 	Handler     string             `json:"handler"`
 	Description string             `json:"description"`
 	Access      manifestAccess     `json:"access"`
@@ -59,6 +63,7 @@ type manifestPrompt struct {
 type manifestResource struct {
 	URI         string             `json:"uri"` // or URI template
 	Name        string             `json:"name"`
+	Title       string             `json:"title,omitempty"`
 	Handler     string             `json:"handler"`
 	Description string             `json:"description"`
 	MIMEType    string             `json:"mimeType"`
@@ -70,6 +75,7 @@ type manifestResource struct {
 
 type manifestArgument struct {
 	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description"`
 	Type        string   `json:"type"`
 	Required    bool     `json:"required"`
@@ -110,7 +116,7 @@ func (p *plan) manifest() ([]byte, error) {
 	m := manifest{
 		Manifest:  manifestVersion,
 		Package:   p.Package,
-		Server:    manifestServer{Name: p.Server.Name, Version: p.Server.Version, App: p.Server.App},
+		Server:    manifestServer{Name: p.Server.Name, Title: p.Server.Title, Version: p.Server.Version, App: p.Server.App},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -125,14 +131,14 @@ func (p *plan) manifest() ([]byte, error) {
 	}
 	for _, prompt := range p.Prompts {
 		m.Prompts = append(m.Prompts, manifestPrompt{
-			Name: prompt.Name, Handler: prompt.Handler.String(), Description: prompt.Description,
+			Name: prompt.Name, Title: prompt.Title, Handler: prompt.Handler.String(), Description: prompt.Description,
 			Access: accessOf(prompt.Access), Denial: prompt.Denial,
 			Limits: manifestLimits{Timeout: prompt.Limits.Timeout.String()}, Arguments: argumentsOf(prompt.Arguments),
 		})
 	}
 	for _, r := range p.Resources {
 		m.Resources = append(m.Resources, manifestResource{
-			URI: r.URI, Name: r.Name, Handler: r.Handler.String(), Description: r.Description, MIMEType: r.MIMEType,
+			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(), Description: r.Description, MIMEType: r.MIMEType,
 			Access: accessOf(r.Access), Denial: r.Denial,
 			Limits: manifestLimits{Timeout: r.Limits.Timeout.String()}, Variables: argumentsOf(r.Variables),
 		})
@@ -153,6 +159,7 @@ func (p *plan) manifest() ([]byte, error) {
 func manifestOf(tool model.Tool) manifestTool {
 	m := manifestTool{
 		Name:        tool.Name,
+		Title:       tool.Title,
 		Handler:     tool.Handler.String(),
 		Params:      []string{},
 		Description: tool.Description,
@@ -191,7 +198,7 @@ func accessOf(a model.Access) manifestAccess {
 func argumentsOf(arguments []model.Argument) []manifestArgument {
 	list := []manifestArgument{}
 	for _, a := range arguments {
-		m := manifestArgument{Name: a.Name, Description: a.Description, Type: a.Type, Required: a.Required, Values: a.Values}
+		m := manifestArgument{Name: a.Name, Title: a.Title, Description: a.Description, Type: a.Type, Required: a.Required, Values: a.Values}
 		if a.Complete != nil {
 			m.Complete = a.Complete.String()
 		}

@@ -45,7 +45,7 @@ type testCase struct {
 }
 
 func testCases() []testCase {
-	return []testCase{freight(), crowded(), lent(), several()}
+	return []testCase{freight(), crowded(), lent(), several(), coded()}
 }
 
 func freight() testCase {
@@ -98,7 +98,7 @@ func freight() testCase {
 					Name: "inspect", Const: "ToolInspect",
 					Handler:     model.Handler{Name: "Inspect", Recv: "Desk", PointerRecv: true, SDK: true},
 					Description: "Inspect answers in go-sdk's own shape.",
-					Access:      model.Access{Authenticated: true, Constrained: true}, Limits: model.Limits{Timeout: half},
+					Access:      model.Access{Authenticated: true, Scopes: []string{"freight:look"}, Action: "none", Constrained: true}, Denial: "challenge", Limits: model.Limits{Timeout: half},
 					Input: book, Output: parcel,
 				},
 				{

@@ -68,8 +68,8 @@ func (p *plan) rule(kind string, tool model.Tool) *jen.Statement {
 	if len(a.Scopes) > 0 {
 		fields = append(fields, row("Scopes", strs(a.Scopes)))
 	}
-	if a.Permission != "" {
-		fields = append(fields, row("Permission", jen.Lit(a.Permission)))
+	if permission := p.permission(a); permission != nil {
+		fields = append(fields, row("Permission", permission))
 	}
 	if a.Constrained {
 		fields = append(fields, row("Constrained", jen.True()))
@@ -79,8 +79,25 @@ func (p *plan) rule(kind string, tool model.Tool) *jen.Statement {
 		fields = append(fields, row("Denial", jen.Qual(accessPath, "Conceal")))
 	case "forbid":
 		fields = append(fields, row("Denial", jen.Qual(accessPath, "Forbid")))
+	case "challenge":
+		fields = append(fields, row("Denial", jen.Qual(accessPath, "Challenge")))
 	}
 	return inline(fields...)
+}
+
+// permission writes what a rule asks the host for, nil where it says nothing about that.
+func (p *plan) permission(a model.Access) *jen.Statement {
+	switch {
+	case a.Action == "none":
+		return jen.Qual(accessPath, "NoPermission")
+	case a.Permission == "":
+		return nil
+	}
+	parts := []jen.Code{row("App", jen.Lit(p.Server.App)), row("Action", jen.Lit(a.Action))}
+	if a.Object != "" {
+		parts = append(parts, row("Object", jen.Lit(a.Object)))
+	}
+	return jen.Qual(accessPath, "Permission").Add(inline(parts...))
 }
 
 // role writes a role of the hierarchy, or one of the two reserved ones where the hierarchy has

@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -36,52 +37,69 @@ func Source(rename func(name string) string) (model.Expr, error) {
 // hashParsed parses hash.go once for all packages of a run. It is safe for concurrent use.
 var hashParsed = sync.OnceValues(func() (*parsed, error) { return parse(hashSource) })
 
-// parsed is a source file that is only read from now on.
+// parsed is a source file cut at every name that is written in another way elsewhere. It is only
+// read from now on.
 type parsed struct {
-	source  []byte
-	files   *token.FileSet
-	file    *ast.File
-	imports map[string]string // paths, by name
+	declared []string // package-level names, in the file's order
+	pieces   []piece
+}
+
+// piece is a stretch of source: a token as it is, or a package-level name.
+type piece struct {
+	token model.Token
+	name  string // the package-level name that stands here, or empty
 }
 
 func parse(source []byte) (*parsed, error) {
-	p := &parsed{source: source, files: token.NewFileSet(), imports: map[string]string{}}
-	var err error
-	if p.file, err = parser.ParseFile(p.files, "hash.go", source, parser.ParseComments); err != nil {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "hash.go", source, parser.ParseComments)
+	if err != nil {
 		return nil, fmt.Errorf("the source of the freshness test: %w", err)
 	}
-	for _, spec := range p.file.Imports {
+	imports := map[string]string{} // paths, by name
+	for _, spec := range file.Imports {
 		value, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			return nil, fmt.Errorf("the source of the freshness test: %w", err)
 		}
-		p.imports[path.Base(value)] = value
+		imports[path.Base(value)] = value
 	}
+	p := &parsed{declared: declared(file)}
+	body := offset(files, file.Decls[0].End()) // after the imports
+	for _, edit := range edits(file, imports, p.declared) {
+		start := offset(files, edit.pos)
+		p.pieces = append(p.pieces, piece{token: model.Token{Text: string(source[body:start])}}, edit.piece)
+		body = start + edit.length
+	}
+	p.pieces = append(p.pieces, piece{token: model.Token{Text: string(source[body:])}})
 	return p, nil
 }
 
 func (p *parsed) rewrite(rename func(name string) string) model.Expr {
-	source, files, file, imports := p.source, p.files, p.file, p.imports
-	renamed := map[string]string{}
-	for _, name := range declared(file) {
+	renamed := make(map[string]string, len(p.declared))
+	for _, name := range p.declared {
 		renamed[name] = rename(name)
 	}
-	body := offset(files, file.Decls[0].End()) // after the imports
 	var e model.Expr
-	put := func(t model.Token) {
-		if n := len(e); t.Path == "" && n > 0 && e[n-1].Path == "" {
-			e[n-1].Text += t.Text
-		} else if t.Text != "" {
-			e = append(e, t)
+	var text strings.Builder
+	flush := func() {
+		if text.Len() > 0 {
+			e = append(e, model.Token{Text: text.String()})
+			text.Reset()
 		}
 	}
-	for _, edit := range edits(file, imports, renamed) {
-		start := offset(files, edit.pos)
-		put(model.Token{Text: string(source[body:start])})
-		put(edit.token)
-		body = start + edit.length
+	for _, piece := range p.pieces {
+		switch {
+		case piece.name != "":
+			text.WriteString(renamed[piece.name])
+		case piece.token.Path != "":
+			flush()
+			e = append(e, piece.token)
+		default:
+			text.WriteString(piece.token.Text)
+		}
 	}
-	put(model.Token{Text: string(source[body:])})
+	flush()
 	return e
 }
 
@@ -105,16 +123,16 @@ func declared(file *ast.File) []string {
 	return names
 }
 
-// edit replaces length bytes at pos.
+// edit puts a piece in the place of length bytes at pos.
 type edit struct {
 	pos    token.Pos
 	length int
-	token  model.Token
+	piece  piece
 }
 
 // edits finds the names to change, in the order of the source: selectors of imported packages,
 // package-level names, and the name at the head of a doc comment.
-func edits(file *ast.File, imports, renamed map[string]string) []edit {
+func edits(file *ast.File, imports map[string]string, declared []string) []edit {
 	var found []edit
 	selected := map[*ast.Ident]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -127,16 +145,18 @@ func edits(file *ast.File, imports, renamed map[string]string) []edit {
 			selected[n.Sel] = true
 			if x, ok := n.X.(*ast.Ident); ok && imports[x.Name] != "" {
 				selected[x] = true
-				found = append(found, edit{n.Pos(), int(n.End() - n.Pos()), model.Token{Text: n.Sel.Name, Path: imports[x.Name], Package: x.Name}})
+				found = append(found, edit{n.Pos(), int(n.End() - n.Pos()), piece{
+					token: model.Token{Text: n.Sel.Name, Path: imports[x.Name], Package: x.Name},
+				}})
 			}
 		case *ast.Ident:
-			if to, ok := renamed[n.Name]; ok && !selected[n] {
-				found = append(found, edit{n.Pos(), len(n.Name), model.Token{Text: to}})
+			if slices.Contains(declared, n.Name) && !selected[n] {
+				found = append(found, edit{n.Pos(), len(n.Name), piece{name: n.Name}})
 			}
 		case *ast.Comment:
-			for name, to := range renamed {
-				if head := "// " + name + " "; len(n.Text) > len(head) && n.Text[:len(head)] == head {
-					found = append(found, edit{n.Pos() + 3, len(name), model.Token{Text: to}})
+			for _, name := range declared {
+				if strings.HasPrefix(n.Text, "// "+name+" ") {
+					found = append(found, edit{n.Pos() + 3, len(name), piece{name: name}})
 				}
 			}
 		}

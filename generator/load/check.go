@@ -30,6 +30,8 @@ type checker struct {
 	sizes  types.Sizes // nil where nobody knows, which is the same as amd64's
 	order  []*Package  // sources, as they were met
 	parsed int         // how many of them have been parsed
+	// guessed hands over once the export data that was asked for before anything was known.
+	guessed <-chan map[string]string
 	// walked are the packages whose imports have been looked at.
 	walked map[*packages.Package]bool
 }
@@ -123,31 +125,23 @@ func (c *checker) parse() error {
 // command would compile them.
 func (c *checker) exports() (map[string]string, error) {
 	files := map[string]string{}
+	if err := c.parse(); err != nil {
+		return nil, err
+	}
+	guessed := <-c.guessed
 	for {
-		if err := c.parse(); err != nil {
-			return nil, err
-		}
-		ask := map[string]*packages.Package{}
-		for _, pkg := range c.order {
-			for _, file := range pkg.Files {
-				for _, spec := range file.Syntax.Imports {
-					name, err := strconv.Unquote(spec.Path.Value)
-					imported := pkg.meta.Imports[name]
-					if err != nil || imported == nil || name == "unsafe" {
-						continue
-					}
-					path := imported.PkgPath
-					if _, known := files[path]; !known && c.prog.sources[path] == nil && len(imported.GoFiles) > 0 {
-						ask[path] = imported
-					}
-				}
+		ask := c.unknown(files)
+		for path := range ask {
+			if file := guessed[path]; file != "" {
+				files[path] = file
+				delete(ask, path)
 			}
 		}
 		if len(ask) == 0 {
 			return files, nil
 		}
 		paths := slices.Sorted(maps.Keys(ask))
-		pkgs, err := list(c.ctx, c.o, packages.NeedName|packages.NeedExportFile, paths)
+		pkgs, err := list(c.ctx, c.o, exported, paths)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +156,31 @@ func (c *checker) exports() (map[string]string, error) {
 				c.source(ask[path])
 			}
 		}
+		if err := c.parse(); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// unknown are the packages that the sources import, are no sources themselves and are not in files.
+func (c *checker) unknown(files map[string]string) map[string]*packages.Package {
+	ask := map[string]*packages.Package{}
+	for _, pkg := range c.order {
+		for _, file := range pkg.Files {
+			for _, spec := range file.Syntax.Imports {
+				name, err := strconv.Unquote(spec.Path.Value)
+				imported := pkg.meta.Imports[name]
+				if err != nil || imported == nil || name == "unsafe" {
+					continue
+				}
+				path := imported.PkgPath
+				if _, known := files[path]; !known && c.prog.sources[path] == nil && len(imported.GoFiles) > 0 {
+					ask[path] = imported
+				}
+			}
+		}
+	}
+	return ask
 }
 
 // read puts the types of a package into the map from its export data.

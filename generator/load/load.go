@@ -59,9 +59,13 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 			return nil, &Error{err}
 		}
 	}
-	// The two questions do not depend on each other.
-	arch := make(chan string, 1)
+	// What is still running when there is nothing to load has no use.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The three questions do not depend on each other.
+	arch, guessed := make(chan string, 1), make(chan map[string]string, 1)
 	go func() { arch <- architecture(ctx, o) }()
+	go func() { guessed <- guessedExports(ctx, o, patterns) }()
 	roots, err := list(ctx, o, metadata, patterns)
 	sizes := types.SizesFor("gc", <-arch)
 	if err != nil {
@@ -71,7 +75,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 		Fset: token.NewFileSet(), sources: map[string]*Package{},
 		types: map[string]*types.Package{"unsafe": types.Unsafe},
 	}
-	c := checker{ctx: ctx, o: o, prog: prog, sizes: sizes, walked: map[*packages.Package]bool{}}
+	c := checker{ctx: ctx, o: o, prog: prog, sizes: sizes, guessed: guessed, walked: map[*packages.Package]bool{}}
 	for _, root := range roots {
 		if len(root.GoFiles) == 0 && len(root.IgnoredFiles) == 0 && len(root.Errors) == 0 {
 			continue // nothing but tests

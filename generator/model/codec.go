@@ -9,36 +9,40 @@ type Codec struct {
 	Pointers int
 	// Nullable says that null is accepted, and stands for the zero value.
 	Nullable bool
-	Name     string   // ObjectCodec: which of Service.Objects it is
-	Key      string   // MapCodec: "string", "enum", "int" or "uint"
-	Keys     []string // MapCodec with enum keys: which
-	KeyType  Expr
-	Elem     *Codec // ListCodec, ArrayCodec, MapCodec
-	Least    string // IntCodec, UintCodec: the limits, integers within the Go type
-	Most     string
-	Checks   []Check // in the order in which they are asked
+	// Quoted says that the number or the boolean stands in a string, and of what form: the first of
+	// Checks is the pattern of a number.
+	Quoted  bool
+	Name    string   // ObjectCodec: which of Service.Objects it is
+	Key     string   // MapCodec: "string", "enum", "int", "uint" or "text"
+	Keys    []string // MapCodec with enum keys: which
+	KeyType Expr
+	Elem    *Codec // ListCodec, ArrayCodec, MapCodec
+	Least   string // IntCodec, UintCodec: the limits, integers within the Go type
+	Most    string
+	Checks  []Check // in the order in which they are asked
 }
 
 // CodecKind is a JSON form and what of Go it becomes.
 type CodecKind int
 
 const (
-	ObjectCodec  CodecKind = iota // a struct
-	ListCodec                     // a slice
-	ArrayCodec                    // an array
-	MapCodec                      // a map
-	StringCodec                   // a string type
-	BoolCodec                     // a bool type
-	IntCodec                      // an integer type with a sign
-	UintCodec                     // an integer type without
-	FloatCodec                    // a floating-point type
-	BytesCodec                    // base64 as a []byte
-	TimeCodec                     // date-time as a time.Time
-	TextCodec                     // a string that the type reads by UnmarshalText
-	NumeralCodec                  // a number as a json.Number
-	BigIntCodec                   // an integer as a big.Int
-	AnyCodec                      // anything as an empty interface
-	RawCodec                      // anything as a json.RawMessage
+	ObjectCodec     CodecKind = iota // a struct
+	ListCodec                        // a slice
+	ArrayCodec                       // an array
+	MapCodec                         // a map
+	StringCodec                      // a string type
+	BoolCodec                        // a bool type
+	IntCodec                         // an integer type with a sign
+	UintCodec                        // an integer type without
+	FloatCodec                       // a floating-point type
+	BytesCodec                       // base64 as a []byte
+	NamedBytesCodec                  // base64 as a slice of bytes of their own type
+	TimeCodec                        // date-time as a time.Time
+	TextCodec                        // a string that the type reads by UnmarshalText
+	NumeralCodec                     // a number as a json.Number
+	BigIntCodec                      // an integer as a big.Int
+	AnyCodec                         // anything, or the types of a check, as an empty interface
+	RawCodec                         // the same as a json.RawMessage
 )
 
 // Check is one keyword of the schema and its values, as JSON writes numbers and as strings
@@ -53,6 +57,8 @@ type Object struct {
 	Name   string // unique within the service; no identifier
 	Type   Expr
 	Fields []ObjectField
+	// OneOf and AnyOf are groups of properties, of which one or at least one must be there whole.
+	OneOf, AnyOf [][]string
 }
 
 // ObjectField is one property of an object.

@@ -14,7 +14,7 @@ type Tool struct {
 	Description string // from the doc comment, without directives
 	Handler     Handler
 	Access      Access
-	Denial      string // "", "conceal" or "forbid"; empty is the server's choice
+	Denial      string // "", "conceal", "forbid" or "challenge"; empty is the server's choice
 	Hints       Hints
 	Limits      Limits
 	Input       Input

@@ -90,6 +90,7 @@ func (s *scanner) scan() {
 		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
 			"rename the file, or delete it if it was generated", "%s is not mcpgen's: it lacks %s", name, lacks)
 	}
+	s.testFiles()
 	s.header()
 	s.hierarchy()
 	s.defaults()

@@ -42,7 +42,7 @@ func (w *Walker) ObjectCodec(name string, props []Property, fields []string, s *
 	object := &model.Object{Name: name}
 	for i, prop := range props {
 		f := model.ObjectField{Name: prop.Name, Path: []model.Selector{{Name: fields[i]}}}
-		if err := c.field(object, f, prop.Type, s); err != nil {
+		if err := c.field(object, f, prop.Type, s, false); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +82,7 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		t = ptr.Elem()
 		codec.Pointers++
 	}
-	if len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null" {
+	if _, choice := typesOf(s.AnyOf); len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null" && !(choice && isDynamic(t)) {
 		outer := noted(s)
 		outer.AnyOf = nil
 		if !empty(outer) {
@@ -107,10 +107,107 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 	if err := c.form(&codec, t, &rest); err != nil {
 		return codec, err
 	}
+	if len(rest.OneOf)+len(rest.AnyOf) > 0 {
+		return codec, fmt.Errorf("%s is a choice of several schemas", plainly(t))
+	}
 	if !empty(rest) {
 		return codec, fmt.Errorf("%s has a schema that is more than its Go type's", plainly(t))
 	}
 	return codec, nil
+}
+
+// quoted makes the codec of a field with the string option of encoding/json.
+func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
+	inner := *s
+	outer := &inner
+	if len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null" {
+		inside := *s.AnyOf[0]
+		inner.AnyOf = []*jsonschema.Schema{&inside, s.AnyOf[1]}
+		outer = &inside
+	}
+	// The codec is that of the number or the boolean, and what the schema says binds its text.
+	text := noted(outer)
+	elem := types.Unalias(t)
+	if ptr, ok := elem.(*types.Pointer); ok {
+		elem = types.Unalias(ptr.Elem())
+	}
+	basic, ok := elem.Underlying().(*types.Basic)
+	if _, opaque := c.opaque(elem); !ok || opaque || basic.Info()&types.IsString != 0 || c.has(elem, unmarshalText, byPointer) {
+		return c.value(t, s)
+	}
+	form := map[types.BasicInfo]string{types.IsFloat: numberPattern, types.IsUnsigned: unsignedPattern, 0: signedPattern}[basic.Info()&(types.IsFloat|types.IsUnsigned)]
+	*outer = jsonschema.Schema{Type: "integer"}
+	switch {
+	case basic.Info()&types.IsBoolean != 0:
+		*outer, form = jsonschema.Schema{Type: "boolean"}, ""
+		if !reflect.DeepEqual(text.Enum, []any{"true", "false"}) {
+			return model.Codec{}, errors.New("a string option with an enum of its own")
+		}
+		text.Enum = nil
+	case basic.Info()&types.IsFloat != 0:
+		outer.Type = "number"
+	}
+	if text.Pattern != form {
+		return model.Codec{}, errors.New("a string option with a pattern of its own")
+	}
+	text.Pattern = ""
+	codec, err := c.value(t, &inner)
+	if err != nil {
+		return codec, err
+	}
+	codec.Quoted = true
+	if form != "" {
+		ask(&codec, "pattern", form)
+	}
+	if err := c.text(&codec, &text); err != nil {
+		return codec, err
+	}
+	if !empty(text) {
+		return codec, errors.New("a string option with limits that are not a string's")
+	}
+	return codec, nil
+}
+
+// isDynamic reports types that hold JSON of any kind.
+func isDynamic(t types.Type) bool {
+	t = types.Unalias(t)
+	n, ok := t.(*types.Named)
+	return types.IsInterface(t) || ok && fullName(n) == "encoding/json.RawMessage"
+}
+
+// choice reads the types that a value of any kind may have.
+func (c *coder) choice(codec *model.Codec, rest *jsonschema.Schema) error {
+	switch one, isOne := typesOf(rest.OneOf); {
+	case rest.Type != "":
+		ask(codec, "type", rest.Type)
+		rest.Type = ""
+	case isOne && len(rest.AnyOf) == 0:
+		if slices.Contains(one, "integer") && slices.Contains(one, "number") || len(one) > len(slices.Compact(slices.Sorted(slices.Values(one)))) {
+			return errors.New("a choice of types that exclude each other")
+		}
+		ask(codec, "type", one...)
+		rest.OneOf = nil
+	case len(rest.OneOf) == 0:
+		if some, ok := typesOf(rest.AnyOf); ok {
+			ask(codec, "type", some...)
+			rest.AnyOf = nil
+		}
+	}
+	if codec.Nullable && len(codec.Checks) > 0 {
+		return errors.New("a choice of types that may also be null")
+	}
+	return nil
+}
+
+// typesOf are the types of alternatives that say nothing else.
+func typesOf(alternatives []*jsonschema.Schema) (names []string, ok bool) {
+	for _, s := range alternatives {
+		if s.Type == "" || !reflect.DeepEqual(*s, jsonschema.Schema{Type: s.Type}) {
+			return nil, false
+		}
+		names = append(names, s.Type)
+	}
+	return names, len(names) > 0
 }
 
 // noted is a copy of a schema without what binds nothing. Whoever reads a keyword deletes it
@@ -153,10 +250,11 @@ func (c *coder) form(codec *model.Codec, t types.Type, rest *jsonschema.Schema) 
 		return c.object(codec, t, u, rest)
 	case *types.Slice:
 		if rest.ContentEncoding == "base64" {
+			codec.Kind = model.BytesCodec
 			if !types.Identical(types.Unalias(u.Elem()), types.Typ[types.Uint8]) {
-				return fmt.Errorf("the elements of %s are bytes of their own type", plainly(t))
+				codec.Kind = model.NamedBytesCodec
 			}
-			codec.Kind, rest.ContentEncoding = model.BytesCodec, ""
+			rest.ContentEncoding = ""
 			return c.text(codec, rest)
 		}
 		codec.Kind = model.ListCodec
@@ -168,7 +266,7 @@ func (c *coder) form(codec *model.Codec, t types.Type, rest *jsonschema.Schema) 
 		return c.mapped(codec, u, rest)
 	case *types.Interface:
 		codec.Kind = model.AnyCodec
-		return nil
+		return c.choice(codec, rest)
 	case *types.Basic:
 		return c.scalar(codec, u, rest)
 	}
@@ -186,7 +284,7 @@ func (c *coder) fixed(codec *model.Codec, name string, rest *jsonschema.Schema) 
 		return true, c.text(codec, rest)
 	case "encoding/json.RawMessage":
 		codec.Kind = model.RawCodec
-		return true, nil
+		return true, c.choice(codec, rest)
 	case "encoding/json.Number":
 		codec.Kind = model.NumeralCodec
 		return true, c.number(codec, rest)
@@ -201,12 +299,12 @@ func (c *coder) fixed(codec *model.Codec, name string, rest *jsonschema.Schema) 
 	return false, nil
 }
 
-// asserted are the formats that runtime/decode knows; unasserted those that the schema
-// validator asserts besides. A format that neither knows binds nothing.
-var (
-	asserted = []string{"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uri-reference", "uuid"}
-	others   = []string{"iri", "iri-reference", "json-pointer", "period", "regex", "relative-json-pointer", "semver", "uri-template"}
-)
+// asserted are the formats that runtime/decode knows, and with it the schema validator. Another
+// format binds nothing.
+var asserted = []string{
+	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference", "json-pointer", "period",
+	"regex", "relative-json-pointer", "semver", "time", "uri", "uri-reference", "uri-template", "uuid",
+}
 
 // text reads the keywords of strings.
 func (c *coder) text(codec *model.Codec, rest *jsonschema.Schema) error {
@@ -215,9 +313,6 @@ func (c *coder) text(codec *model.Codec, rest *jsonschema.Schema) error {
 	}
 	if err := enum(codec, rest); err != nil {
 		return err
-	}
-	if slices.Contains(others, rest.Format) {
-		return fmt.Errorf("the format %s is not generated", rest.Format)
 	}
 	if slices.Contains(asserted, rest.Format) {
 		ask(codec, "format", rest.Format)

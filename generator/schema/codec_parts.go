@@ -26,10 +26,15 @@ func (c *coder) object(codec *model.Codec, t types.Type, u *types.Struct, rest *
 		return err
 	}
 	rest.Properties, rest.Required, rest.AdditionalProperties = nil, nil, nil
+	oneOf, okOne := groups(&rest.OneOf)
+	anyOf, okAny := groups(&rest.AnyOf)
+	if !okOne || !okAny {
+		return fmt.Errorf("%s is a choice of other schemas", plainly(t))
+	}
 	if c.objects[codec.Name] != nil || c.w.objects[codec.Name] != nil {
 		return nil
 	}
-	object := &model.Object{Name: codec.Name, Type: codec.Type}
+	object := &model.Object{Name: codec.Name, Type: codec.Type, OneOf: oneOf, AnyOf: anyOf}
 	c.objects[codec.Name] = object // before its fields, which may hold it
 	for _, f := range c.fields(t, u, place{}) {
 		if f.hidden {
@@ -39,7 +44,7 @@ func (c *coder) object(codec *model.Codec, t types.Type, u *types.Struct, rest *
 		if err != nil {
 			return err
 		}
-		if err := c.field(object, model.ObjectField{Name: f.name, Path: path}, f.typ, &s); err != nil {
+		if err := c.field(object, model.ObjectField{Name: f.name, Path: path}, f.typ, &s, f.quoted); err != nil {
 			return fmt.Errorf("%s: %w", f.path, err)
 		}
 	}
@@ -47,7 +52,7 @@ func (c *coder) object(codec *model.Codec, t types.Type, u *types.Struct, rest *
 }
 
 // field adds a property of parent to an object.
-func (c *coder) field(object *model.Object, f model.ObjectField, t types.Type, parent *jsonschema.Schema) error {
+func (c *coder) field(object *model.Object, f model.ObjectField, t types.Type, parent *jsonschema.Schema, quoted bool) error {
 	s, ok := parent.Properties.Get(f.Name)
 	if !ok {
 		return errors.New("the schema has no such property")
@@ -61,25 +66,30 @@ func (c *coder) field(object *model.Object, f model.ObjectField, t types.Type, p
 		f.Default = string(text)
 	}
 	var err error
-	if f.Codec, err = c.value(t, s); err != nil {
-		return err
+	if quoted {
+		f.Codec, err = c.quoted(t, s)
+	} else {
+		f.Codec, err = c.value(t, s)
 	}
-	if f.Default != "" && !hasLiteral(f.Codec) {
-		return fmt.Errorf("the default of a %s", plainly(t))
+	if err != nil {
+		return err
 	}
 	object.Fields = append(object.Fields, f)
 	return nil
 }
 
-// hasLiteral reports whether Go writes values of a codec as literals, which defaults become.
-func hasLiteral(codec model.Codec) bool {
-	switch codec.Kind {
-	case model.StringCodec, model.BoolCodec, model.IntCodec, model.UintCodec, model.FloatCodec:
-		return true
-	case model.ListCodec:
-		return codec.Pointers == 0 && hasLiteral(*codec.Elem)
+// groups takes over alternatives that name properties which must be there and say nothing else.
+func groups(alternatives *[]*jsonschema.Schema) (names [][]string, ok bool) {
+	for _, s := range *alternatives {
+		rest := noted(s)
+		rest.Required = nil
+		if len(s.Required) == 0 || !empty(rest) {
+			return nil, false
+		}
+		names = append(names, s.Required)
 	}
-	return false
+	*alternatives = nil
+	return names, true
 }
 
 // selectors is the way to a field through what the struct embeds.
@@ -140,11 +150,9 @@ func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema
 	}
 	codec.Kind = model.MapCodec
 	key := types.Unalias(u.Key())
-	if c.textKey(key) {
-		return fmt.Errorf("the keys of type %s have a text form of their own", plainly(key))
-	}
+	text := c.textKey(key) && !types.IsInterface(key)
 	basic, ok := key.Underlying().(*types.Basic)
-	if !ok {
+	if !ok && !text {
 		return fmt.Errorf("the keys of type %s have no generated form", plainly(key))
 	}
 	if !spell.Can(key, c.w.pkg) {
@@ -152,7 +160,9 @@ func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema
 	}
 	codec.KeyType = spell.Type(key, c.w.pkg)
 	s := rest.AdditionalProperties
-	if basic.Info()&types.IsString != 0 {
+	if text {
+		codec.Key = "text"
+	} else if basic.Info()&types.IsString != 0 {
 		codec.Key = "string"
 		if names := rest.PropertyNames; names != nil {
 			codec.Key, codec.Keys = "enum", choices(names.Enum)

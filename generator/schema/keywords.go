@@ -104,6 +104,10 @@ func init() {
 func (k keywords) group(alternatives *[]*jsonschema.Schema, title string) {
 	for _, s := range *alternatives {
 		if s.Title == title {
+			if k.dir != reflecting && slices.Contains(s.Required, k.field.name) {
+				k.bad("drop one of them", "the tag puts the field into the group %s twice", title)
+				return
+			}
 			s.Required = append(s.Required, k.field.name)
 			return
 		}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"go/types"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/invopop/jsonschema"
@@ -50,6 +52,12 @@ func (k keywords) check(s *jsonschema.Schema) {
 		}
 	}
 	if s.Items != nil {
+		switch u := k.typ.Underlying().(type) {
+		case *types.Slice:
+			k.typ = u.Elem()
+		case *types.Array:
+			k.typ = u.Elem()
+		}
 		k.check(s.Items)
 	}
 }
@@ -219,6 +227,16 @@ func refusesText(s *jsonschema.Schema, value string) string {
 		return fmt.Sprintf("is shorter than minLength=%d", *s.MinLength)
 	case s.MaxLength != nil && n > *s.MaxLength:
 		return fmt.Sprintf("is longer than maxLength=%d", *s.MaxLength)
+	}
+	switch {
+	case s.Format == "date-time":
+		if _, err := time.Parse(time.RFC3339, strings.ToUpper(value)); err != nil {
+			return "is no moment of RFC 3339, as in 2026-01-31T15:04:05Z"
+		}
+	case s.ContentEncoding == "base64":
+		if _, err := base64.StdEncoding.Strict().DecodeString(value); err != nil {
+			return "is not base64"
+		}
 	}
 	if s.Pattern != "" {
 		if re, err := regexp.Compile(s.Pattern); err == nil && !re.MatchString(value) {

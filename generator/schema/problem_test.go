@@ -125,7 +125,7 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A [2]int `jsonschema:\"minItems=3\"`", "minItems=3 and maxItems=2 leave no value", ""},
 		{"A [2]int `jsonschema:\"maxItems=5\"`", "the array holds 2 items", ""},
 		{"A int8 `jsonschema:\"maximum=200\"`", "maximum=200 is beyond the Go type int8", "stay within -128 and 127"},
-		{"A []uint `jsonschema:\"minimum=-1\"`", "minimum=-1 is beyond the Go type []uint", ""},
+		{"A []uint `jsonschema:\"minimum=-1\"`", "minimum=-1 is beyond the Go type uint", ""},
 		{"A int `jsonschema:\"default=11,maximum=10\"`", "default=11 is beyond maximum=10", ""},
 		{"A int `jsonschema:\"default=0,exclusiveMinimum=0\"`", "default=0 is beyond exclusiveMinimum=0", ""},
 		{"A uint8 `jsonschema:\"default=256\"`", "default=256 is beyond maximum=255", ""},

@@ -77,7 +77,7 @@ func Parse(text string) (Template, error) {
 		name, isReserved := strings.CutPrefix(inner, "+")
 		switch {
 		case !isName(name):
-			return Template{}, &Error{fmt.Sprintf("{%s} is not supported", inner), "write {name}, or {+name} for text with slashes"}
+			return Template{}, unsupported(inner)
 		case seen[name]:
 			return Template{}, &Error{"the variable " + name + " stands twice", "use each variable once"}
 		case len(t.atoms) > 0 && t.atoms[len(t.atoms)-1].name != "":
@@ -92,6 +92,27 @@ func Parse(text string) (Template, error) {
 		return Template{}, &Error{"it begins with no scheme", "write an absolute URI, as in team://people/{id}"}
 	}
 	return t.compiled(), nil
+}
+
+// unsupported refuses what stands between braces and is neither name nor +name. The other forms of RFC
+// 6570, sections 2.4 and 3.2, have a cure of their own: what they stand for can be written out.
+func unsupported(inner string) *Error {
+	cure := "write {name}, or {+name} for text with slashes"
+	operator, names := "", inner
+	if inner != "" && strings.ContainsRune("+#./;?&", rune(inner[0])) {
+		operator, names = inner[:1], inner[1:]
+	}
+	first, _, several := strings.Cut(names, ",")
+	switch name := strings.TrimRight(first, "*:0123456789"); {
+	case !isName(name) || operator == "+" && !several:
+	case several:
+		cure = "write each variable by itself, with literal text between them, as in {a}/{b}"
+	case operator == "?" || operator == "&":
+		cure = fmt.Sprintf("write the query out, as in %s%s={%s}", operator, name, name)
+	case operator != "":
+		cure = fmt.Sprintf("write the %s out, as in %s{%s}", operator, operator, name)
+	}
+	return &Error{fmt.Sprintf("{%s} is not supported", inner), cure}
 }
 
 // Typed returns the template with the kinds of its variables set, by name.

@@ -1,6 +1,7 @@
 package uritemplate_test
 
 import (
+	"errors"
 	"maps"
 	"net/url"
 	"strings"
@@ -54,6 +55,37 @@ func TestTemplatesThatAreNone(t *testing.T) {
 		if _, err := uritemplate.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+	}
+}
+
+func TestFormsThatAreNotSupportedHaveACure(t *testing.T) {
+	for inner, want := range map[string]string{
+		"":       "write {name}, or {+name} for text with slashes",
+		"1b":     "write {name}, or {+name} for text with slashes",
+		"+":      "write {name}, or {+name} for text with slashes",
+		"b*":     "write {name}, or {+name} for text with slashes",
+		"b:3":    "write {name}, or {+name} for text with slashes",
+		"+b*":    "write {name}, or {+name} for text with slashes",
+		"b,c":    "write each variable by itself, with literal text between them, as in {a}/{b}",
+		"+b,c":   "write each variable by itself, with literal text between them, as in {a}/{b}",
+		"?b,c*":  "write each variable by itself, with literal text between them, as in {a}/{b}",
+		"?q":     "write the query out, as in ?q={q}",
+		"&page*": "write the query out, as in &page={page}",
+		"/path":  "write the / out, as in /{path}",
+		".ext":   "write the . out, as in .{ext}",
+		";x:2":   "write the ; out, as in ;{x}",
+		"#part":  "write the # out, as in #{part}",
+		"?1":     "write {name}, or {+name} for text with slashes",
+	} {
+		_, err := uritemplate.Parse("a:b{" + inner + "}")
+		var bad *uritemplate.Error
+		if !errors.As(err, &bad) || bad.Message != "{"+inner+"} is not supported" || bad.Cure != want {
+			t.Errorf("{%s}: %v, want %s", inner, err, want)
+		}
+	}
+	// What the cures say can be written.
+	for _, text := range []string{"a:b?q={q}", "a:b?q={q}&page={page}", "a:b/{path}", "a:b.{ext}", "a:b;{x}", "a:b#{part}", "a:{a}/{b}", "a:{+b}"} {
+		parse(t, text)
 	}
 }
 

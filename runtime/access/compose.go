@@ -19,7 +19,7 @@ type index struct {
 	names  []string
 	byName map[string]int
 	// levels holds what is visible at each level: 0 for anonymous callers, 1 for known ones
-	// without a role, then one for each role.
+	// without a role, then one for each role. What permissions take away is not in it.
 	levels []level
 }
 
@@ -132,7 +132,7 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	case !rule.of(k):
 		bad("a rule among those of %ss that names something else: run go generate", k)
 	}
-	if rule.Public && (rule.Authenticated || rule.MinRole != 0 || len(rule.Scopes) > 0 || rule.Permission != "" || rule.Constrained) {
+	if rule.Public && (rule.Authenticated || rule.MinRole != 0 || len(rule.Scopes) > 0 || rule.Permission != Permission{} || rule.Constrained) {
 		bad("public stands alone, and this rule asks for more: remove public or the rest")
 	}
 	switch {
@@ -146,8 +146,14 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	if slices.Contains(rule.Scopes, "") {
 		bad("asks for a scope without a name: remove it from scopes=")
 	}
-	if rule.Denial < DenialDefault || rule.Denial > Forbid {
-		bad("has a denial that this version does not know: use conceal or forbid")
+	if rule.Permission.Asked() && !rule.Permission.complete() {
+		bad("asks for the permission %q, which lacks its app or its action: run go generate", rule.Permission)
+	}
+	switch {
+	case rule.Denial < DenialDefault || rule.Denial > Challenge:
+		bad("has a denial that this version does not know: use conceal, forbid or challenge")
+	case rule.Denial == Challenge && len(rule.Scopes) == 0:
+		bad("has denial=challenge and no scopes to ask for: write scopes=, or another denial")
 	}
 	return errs
 }
@@ -168,13 +174,16 @@ func newIndex(t *Table) *index {
 		l := level{free: newSet(x.names)}
 		for i := range t.Rules {
 			rule := t.Rules[i]
-			if scopes := rule.Scopes; len(scopes) > 0 {
-				if rule.Scopes = nil; n > 0 && (!rule.enforced() || t.decide(&rule, &p, rank).Allowed) {
-					l.scoped = append(l.scoped, i)
-				}
+			if !t.enforced(&rule) {
 				continue
 			}
-			if t.decide(&rule, &p, rank).Allowed {
+			scopes := rule.Scopes
+			rule.Scopes = nil
+			switch d := t.decideSelf(&rule, &p, rank); {
+			case !d.Allowed:
+			case len(scopes) > 0:
+				l.scoped = append(l.scoped, i)
+			default:
 				l.free.add(i)
 			}
 		}

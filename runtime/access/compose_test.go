@@ -29,7 +29,7 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 		"public and authenticated":  {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Authenticated: true})}, []string{`package x/p: tool "t": public stands alone`}},
 		"public and a role":         {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, MinRole: access.Lowest})}, []string{"public stands alone"}},
 		"public and scopes":         {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Scopes: []string{"s"}})}, []string{"public stands alone"}},
-		"public and a permission":   {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Permission: "a.b"})}, []string{"public stands alone"}},
+		"public and a permission":   {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Permission: access.Permission{App: "a", Action: "b"}})}, []string{"public stands alone"}},
 		"public and constrained":    {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Constrained: true})}, []string{"public stands alone"}},
 		"a rank above":              {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", MinRole: 3})}, []string{"role number 3 of a hierarchy of 2"}},
 		"a rank below":              {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", MinRole: -3})}, []string{"role number -3, which no hierarchy has"}},

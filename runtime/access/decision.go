@@ -15,6 +15,8 @@ const (
 	AxisAuthentication Axis = "authentication" // whether the caller is known
 	AxisRole           Axis = "role"           // the caller's role
 	AxisScopes         Axis = "scopes"         // the caller's scopes
+	AxisPermission     Axis = "permission"     // what the host lets the caller do; on an aware table only
+	AxisConstraint     Axis = "constraints"    // the host lets the caller do it to some objects only, and the handler knows no constraints
 )
 
 // Decision is the answer to one question: may this caller use this tool?
@@ -27,9 +29,15 @@ type Decision struct {
 	// Denial is how the tool's rule wants a refusal to look; DenialDefault leaves it to the server.
 	Denial Denial
 
-	login  bool     // an authenticated caller is missing
-	role   string   // the role that is missing
-	scopes []string // the scopes that are missing
+	// What is missing. Words are made of it by Missing, so that deciding costs none.
+	rule       *Rule
+	login      bool     // an authenticated caller
+	role       string   // this role
+	scoped     bool     // some of the rule's scopes
+	held       []string // the caller's scopes, where scoped
+	stranger   bool     // a user of the host
+	permission bool     // the rule's permission
+	bounded    bool     // the same without constraints
 }
 
 // Missing says what the caller lacks, in words fit for the caller: "needs role Manager",
@@ -46,12 +54,20 @@ func (d Decision) Missing() string {
 	if d.role != "" {
 		needs = append(needs, "role "+d.role)
 	}
-	switch len(d.scopes) {
+	switch scopes := d.scopes(); len(scopes) {
 	case 0:
 	case 1:
-		needs = append(needs, "scope "+d.scopes[0])
+		needs = append(needs, "scope "+scopes[0])
 	default:
-		needs = append(needs, "scopes "+strings.Join(d.scopes, ", "))
+		needs = append(needs, "scopes "+strings.Join(scopes, ", "))
+	}
+	switch {
+	case d.bounded:
+		needs = append(needs, "permission "+d.rule.Permission.String()+" without constraints")
+	case d.permission:
+		needs = append(needs, "permission "+d.rule.Permission.String())
+	case d.stranger:
+		needs = append(needs, "a user of the host")
 	}
 	if len(needs) == 0 {
 		return "is open to nobody"
@@ -59,53 +75,118 @@ func (d Decision) Missing() string {
 	return "needs " + strings.Join(needs, " and ")
 }
 
+// LacksScopesOnly reports whether the call is refused for missing scopes and for nothing else, so
+// that a token with more of them would do.
+func (d Decision) LacksScopesOnly() bool {
+	return !d.Allowed && d.Axis == AxisScopes && !d.stranger && !d.permission
+}
+
+// ScopesThatWouldDo returns the scopes of a token that would be let in where a call is refused
+// for scopes alone, sorted: those of the rule and those that the caller has already, since a
+// client that asks for a new token would lose what it does not ask for. Nil for any other decision.
+func (d Decision) ScopesThatWouldDo() []string {
+	if !d.LacksScopesOnly() {
+		return nil
+	}
+	all := slices.Concat(d.rule.Scopes, d.held)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// scopes are those that the rule asks for and the caller lacks.
+func (d Decision) scopes() (missing []string) {
+	if !d.scoped {
+		return nil
+	}
+	for _, scope := range d.rule.Scopes {
+		if d.login || !holds(d.held, scope) {
+			missing = append(missing, scope)
+		}
+	}
+	return missing
+}
+
+// holds reports whether a scope is among those that a caller has. A scope without a name is
+// nobody's.
+func holds(held []string, scope string) bool { return scope != "" && slices.Contains(held, scope) }
+
 // Decide says whether a principal may use a tool. It is the one decision function: lists,
 // calls and documents all read it.
 //
 // Names of tools and roles match exactly. A role that the hierarchy does not have, an empty
-// scope list and an empty rule all deny. A public tool is everybody's.
+// scope list and an empty rule all deny. A public tool is everybody's. On an aware table the
+// permission of the rule must be among the principal's Permits as well.
 func (t Table) Decide(p Principal, tool string) Decision {
 	i := t.find(tool)
 	if i < 0 {
 		return Decision{Axis: AxisUnknown}
 	}
-	return t.decide(&t.Rules[i], &p, t.Rank(p.Role))
+	return t.decide(i, &p, t.Rank(p.Role))
 }
 
-func (t *Table) decide(rule *Rule, p *Principal, rank Role) Decision {
-	d := Decision{Denial: rule.Denial}
-	switch {
-	case rule.Public:
-		d.Allowed, d.Axis = true, AxisPublic
+// decide decides by the rule at a position.
+func (t *Table) decide(i int, p *Principal, rank Role) Decision {
+	rule := &t.Rules[i]
+	if !t.enforced(rule) {
+		return Decision{Denial: rule.Denial, Axis: AxisRule}
+	}
+	d := t.decideSelf(rule, p, rank)
+	if !t.aware || rule.Public {
 		return d
-	case !rule.enforced():
-		d.Axis = AxisRule
+	}
+	var held *permitSet
+	if !p.Anonymous() {
+		held = p.Permits.of(t)
+	}
+	switch {
+	case held == nil && !rule.Permission.Asked():
+		d.fail(AxisPermission)
+		d.stranger = !p.Anonymous() // who is anonymous lacks more than that
+	case held == nil || !held.use(i):
+		axis := AxisPermission
+		if held != nil && held.permit(i) == PermitConstrained {
+			axis, d.bounded = AxisConstraint, true
+		}
+		d.fail(axis)
+		d.permission = true
+	case d.Allowed && rule.Permission.Asked():
+		d.Axis = AxisPermission
+	}
+	return d
+}
+
+// fail notes the first part of a rule that does not hold.
+func (d *Decision) fail(axis Axis) {
+	if d.Allowed {
+		d.Allowed, d.Axis = false, axis
+	}
+}
+
+// decideSelf decides by what the table can check without the host.
+func (t *Table) decideSelf(rule *Rule, p *Principal, rank Role) Decision {
+	d := Decision{Denial: rule.Denial, Allowed: true, Axis: AxisPublic, rule: rule}
+	if rule.Public {
 		return d
 	}
 	d.Axis = AxisAuthentication
-	fail := func(axis Axis) {
-		if d.Allowed {
-			d.Allowed, d.Axis = false, axis
-		}
-	}
-	d.Allowed = true
 	if p.Anonymous() {
 		d.login = true
-		fail(AxisAuthentication)
+		d.fail(AxisAuthentication)
 	}
 	if rule.MinRole != 0 {
 		if need := t.resolve(rule.MinRole); p.Anonymous() || rank < need {
 			d.role = t.roleName(need)
-			fail(AxisRole)
+			d.fail(AxisRole)
 		} else if d.Allowed {
 			d.Axis = AxisRole
 		}
 	}
 	if len(rule.Scopes) > 0 {
 		for _, scope := range rule.Scopes {
-			if p.Anonymous() || scope == "" || !slices.Contains(p.Scopes, scope) {
-				d.scopes = append(d.scopes, scope)
-				fail(AxisScopes)
+			if p.Anonymous() || !holds(p.Scopes, scope) {
+				d.scoped, d.held = true, p.Scopes
+				d.fail(AxisScopes)
+				break
 			}
 		}
 		if d.Allowed {

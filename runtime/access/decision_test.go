@@ -41,7 +41,7 @@ func TestDecisionSaysWhoMayAndWhatIsMissing(t *testing.T) {
 	}{
 		{access.Rule{}, as("Admin"), false, access.AxisRule, "is open to nobody"},
 		{access.Rule{}, nobody, false, access.AxisRule, "is open to nobody"},
-		{access.Rule{Permission: "dcim.view_device"}, as("Admin"), false, access.AxisRule, "is open to nobody"},
+		{access.Rule{Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}}, as("Admin"), false, access.AxisRule, "is open to nobody"},
 		{access.Rule{Constrained: true}, as("Admin"), false, access.AxisRule, "is open to nobody"},
 		{access.Rule{Scopes: []string{}}, as("Admin"), false, access.AxisRule, "is open to nobody"},
 		{access.Rule{Public: true}, nobody, true, access.AxisPublic, ""},
@@ -169,7 +169,7 @@ func TestDecisionsAgreeWithTheOracle(t *testing.T) {
 				rule.MinRole = access.Role(rapid.IntRange(-2, len(roles)).Draw(t, "min"))
 				rule.Scopes = rapid.SliceOfNDistinct(rapid.SampledFrom(scopes), 0, 2, rapid.ID[string]).Draw(t, "scopes")
 				if rapid.Bool().Draw(t, "permission") {
-					rule.Permission = "a.b"
+					rule.Permission = access.Permission{App: "a", Action: "b"}
 				}
 			}
 			rules = append(rules, rule)
@@ -294,10 +294,10 @@ func TestPrincipal(t *testing.T) {
 
 func TestDenialIsWrittenAsInDirectives(t *testing.T) {
 	var words []string
-	for d := access.DenialDefault; d <= access.Forbid+1; d++ {
+	for d := access.DenialDefault; d <= access.Challenge+1; d++ {
 		words = append(words, d.String())
 	}
-	if got := strings.Join(words, " "); got != "default conceal forbid unknown" {
+	if got := strings.Join(words, " "); got != "default conceal forbid challenge unknown" {
 		t.Error(got)
 	}
 }

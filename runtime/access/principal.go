@@ -23,6 +23,9 @@ type Principal struct {
 	Groups []string
 	Orgs   []Membership
 	Teams  []Membership
+	// Permits are what the host lets the caller do, for the table of one server. A server fills
+	// them in; nobody else does. Nil is nothing at all.
+	Permits *Permits
 }
 
 // Membership is a place in an organisation or a team.
@@ -57,5 +60,5 @@ func (p Principal) ClientID() string {
 // IsZero reports whether nothing at all is set.
 func (p Principal) IsZero() bool {
 	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.User == "" && p.Role == "" &&
-		len(p.Scopes) == 0 && len(p.Groups) == 0 && len(p.Orgs) == 0 && len(p.Teams) == 0
+		len(p.Scopes) == 0 && len(p.Groups) == 0 && len(p.Orgs) == 0 && len(p.Teams) == 0 && p.Permits == nil
 }

@@ -86,13 +86,41 @@ func (t Table) All() Set {
 	return set
 }
 
-// Visible returns the tools that a principal may use: exactly those that Decide allows.
+// Visible returns the tools that a principal may use: exactly those that Decide allows. On an
+// aware table it is kept with the principal's Permits for each role.
 func (t Table) Visible(p Principal) Set {
+	return t.shown(&p, visibleOnly)
+}
+
+// Listed returns the tools that a principal is shown where the server refuses by a denial
+// when a rule does not say otherwise: those that are visible, and those that are refused by a
+// [Challenge] for scopes alone.
+func (t Table) Listed(p Principal, server Denial) Set {
+	return t.shown(&p, server)
+}
+
+// visibleOnly is no denial: what is refused is not shown.
+const visibleOnly Denial = -1
+
+// shownBy reports whether a caller sees the tool that the decision is about.
+func (d Decision) shownBy(server Denial) bool {
+	return d.Allowed || server != visibleOnly && d.denial(server) == Challenge && d.LacksScopesOnly()
+}
+
+// denial is how the refusal looks, where the server says one for rules that say none.
+func (d Decision) denial(server Denial) Denial {
+	if d.Denial == DenialDefault {
+		return server
+	}
+	return d.Denial
+}
+
+func (t *Table) shown(p *Principal, server Denial) Set {
 	rank := t.Rank(p.Role)
 	if t.index == nil {
 		set := newSet(t.ruleNames())
 		for i := range t.Rules {
-			if t.find(t.Rules[i].Name()) == i && t.decide(&t.Rules[i], &p, rank).Allowed {
+			if t.find(t.Rules[i].Name()) == i && t.decide(i, p, rank).shownBy(server) {
 				set.add(i)
 			}
 		}
@@ -102,14 +130,20 @@ func (t Table) Visible(p Principal) Set {
 	if !p.Anonymous() {
 		level = 1 + int(rank)
 	}
-	base := t.index.levels[level]
-	if len(base.scoped) == 0 || len(p.Scopes) == 0 {
-		return base.free
+	var held *permitSet
+	if t.aware && level > 0 {
+		if held = p.Permits.of(t); held == nil {
+			level = 0 // what is public, and nothing else
+		}
 	}
+	base := t.index.levels[level]
 	set := base.free
+	if held != nil {
+		set = held.seen(level, set)
+	}
 	copied := false
 	for _, i := range base.scoped {
-		if !t.decide(&t.Rules[i], &p, rank).Allowed {
+		if !t.decide(i, p, rank).shownBy(server) {
 			continue
 		}
 		if !copied {

@@ -19,6 +19,9 @@ const (
 	DenialDefault Denial = iota // what the server says
 	Conceal                     // byte for byte what an unknown tool gets
 	Forbid                      // not listed, but a call is told what is missing
+	// Challenge lists a tool to callers who lack nothing but scopes, and tells their calls which
+	// ones would do; from all others it is concealed.
+	Challenge
 )
 
 // String is the word that a directive uses.
@@ -30,6 +33,8 @@ func (d Denial) String() string {
 		return "conceal"
 	case Forbid:
 		return "forbid"
+	case Challenge:
+		return "challenge"
 	}
 	return "unknown"
 }
@@ -67,9 +72,9 @@ type Rule struct {
 	Public        bool // everybody, anonymous callers included; stands alone
 	Authenticated bool
 	MinRole       Role
-	Scopes        []string // all of them
-	Permission    string   // <app>.<action>_<object>, enforced with permission-aware discovery
-	Constrained   bool     // the handler honours object constraints
+	Scopes        []string   // all of them
+	Permission    Permission // of the host; enforced by an aware table, and recorded by any other
+	Constrained   bool       // the handler honours object constraints
 	Denial        Denial
 }
 
@@ -96,9 +101,19 @@ func (r *Rule) of(k Kind) bool {
 	return (r.Tool != "") == (k == Tools) && (r.Prompt != "") == (k == Prompts) && (r.Resource != "") == (k == Resources)
 }
 
-// enforced reports whether the rule says anything that this table can check by itself.
-func (r *Rule) enforced() bool {
-	return r.Public || r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
+// enforced reports whether the rule says anything that the table can check. On an aware table a rule
+// that is not public and does not say what it asks the host for admits nobody.
+func (t *Table) enforced(r *Rule) bool {
+	switch asks := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0; {
+	case r.Public:
+		return true
+	case t.aware && r.Permission == NoPermission:
+		return asks
+	case t.aware:
+		return r.Permission.Asked()
+	default:
+		return asks
+	}
 }
 
 // Table is the compiled authority of a package or a server: roles lowest first, rules by the
@@ -114,6 +129,8 @@ type Table struct {
 	Prompts   []Rule
 	Resources []Rule
 
+	kind  Kind // of Rules
+	aware bool // permissions are enforced
 	index *index
 	parts *[2]index // of prompts and of resources; nil in a table that was not composed
 }
@@ -124,19 +141,19 @@ type Table struct {
 func (t Table) Of(k Kind) Table {
 	switch k {
 	case Tools:
-		return Table{Roles: t.Roles, Rules: t.Rules, index: t.index}
+		return Table{Roles: t.Roles, Rules: t.Rules, kind: t.kind, aware: t.aware, index: t.index}
 	case Prompts:
-		return t.part(t.Prompts, 0)
+		return t.part(t.Prompts, k)
 	case Resources:
-		return t.part(t.Resources, 1)
+		return t.part(t.Resources, k)
 	}
-	return Table{Roles: t.Roles}
+	return Table{Roles: t.Roles, aware: t.aware}
 }
 
-func (t *Table) part(rules []Rule, i int) Table {
-	part := Table{Roles: t.Roles, Rules: rules}
+func (t *Table) part(rules []Rule, k Kind) Table {
+	part := Table{Roles: t.Roles, Rules: rules, kind: k, aware: t.aware}
 	if t.parts != nil {
-		part.index = &t.parts[i]
+		part.index = &t.parts[k-Prompts]
 	}
 	return part
 }

@@ -2,12 +2,14 @@ package decode
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
 // Any reads any value into what encoding/json would make of it: map[string]any, []any,
-// string, float64, bool or nil.
-func (r *Reader) Any(v *any) {
+// string, float64, bool or nil. The value must have one of the types, in words of JSON Schema; no
+// types are all of them.
+func (r *Reader) Any(v *any, types ...string) {
 	if r.fault != nil {
 		return
 	}
@@ -16,8 +18,26 @@ func (r *Reader) Any(v *any) {
 		r.fail(f)
 		return
 	}
+	if !r.isOf(k, types) {
+		r.mismatch(k, types...)
+		return
+	}
 	r.orNull = false
 	r.any(k, v)
+}
+
+// isOf reports whether the value that stands next, of kind k, has one of the types.
+func (r *Reader) isOf(k kind, types []string) bool {
+	is := r.typeName(k)
+	if len(types) == 0 || slices.Contains(types, is) {
+		return true
+	}
+	if k != numberKind || !slices.Contains(types, "integer") {
+		return false
+	}
+	ahead := r.lexer
+	number, f := ahead.number()
+	return f != nil || parseDecimal(number).isInteger() // the fault is told by whoever reads the number
 }
 
 func (r *Reader) any(k kind, v *any) {
@@ -40,7 +60,7 @@ func (r *Reader) any(k kind, v *any) {
 		}
 		n, err := strconv.ParseFloat(string(number), 64)
 		if err != nil {
-			r.report(number, "is beyond the range of a 64-bit number")
+			r.report(number, SaysFloatRange(64))
 		}
 		*v = n
 	case arrayKind:
@@ -94,12 +114,16 @@ func (r *Reader) anyObject(v *any) {
 	*v = object
 }
 
-// Raw reads any value as its JSON text, which is copied.
-func (r *Reader) Raw(v *json.RawMessage) {
+// Raw reads any value, of the types as Any has them, as its JSON text, which is copied.
+func (r *Reader) Raw(v *json.RawMessage, types ...string) {
 	if r.fault != nil {
 		return
 	}
 	k, f := r.kind()
+	if f == nil && !r.isOf(k, types) {
+		r.mismatch(k, types...)
+		return
+	}
 	if f == nil {
 		start := r.pos
 		if f = skipKind(&r.lexer, k); f == nil {

@@ -8,8 +8,11 @@ import (
 // equalItems finds two equal items in an array of n that has been read and found sound.
 func equalItems(array []byte, n int) (i, j int, equal bool) {
 	l := &lexer{doc: array, limits: unlimited}
-	met := make(map[string]int, n)
 	l.pos++
+	if n <= fewItems {
+		return equalFew(l)
+	}
+	met := make(map[string]int, n)
 	for j := 0; ; j++ {
 		if more, f := l.more(']', j == 0); f != nil || !more {
 			return 0, 0, false
@@ -19,6 +22,29 @@ func equalItems(array []byte, n int) (i, j int, equal bool) {
 			return i, j, true
 		}
 		met[text] = j
+	}
+}
+
+// fewItems is up to where comparing an item with every one before beats a map.
+const fewItems = 8
+
+func equalFew(l *lexer) (i, j int, equal bool) {
+	var (
+		room [256]byte
+		ends [fewItems + 1]int // of the items' canonical forms, which stand one after another
+	)
+	forms := room[:0]
+	for j := 0; ; j++ {
+		if more, f := l.more(']', j == 0); f != nil || !more {
+			return 0, 0, false
+		}
+		forms = canonical(l, forms)
+		ends[j+1] = len(forms)
+		for i := range j {
+			if string(forms[ends[i]:ends[i+1]]) == string(forms[ends[j]:]) {
+				return i, j, true
+			}
+		}
 	}
 }
 

@@ -27,6 +27,17 @@ var formats = map[string]format{
 	"uri":           {isURI, "https://example.com/path"},
 	"uri-reference": {isURIReference, ""},
 	"uuid":          {isUUID, "123e4567-e89b-12d3-a456-426614174000"},
+
+	// net/url takes what RFC 3987 allows beyond ASCII, in both pairs.
+	"iri":           {isURI, "https://example.com/größe"},
+	"iri-reference": {isURIReference, ""},
+
+	"json-pointer":          {isJSONPointer, "/site/name"},
+	"period":                {isPeriod, "2026-01-31T15:04:05Z/P1D"},
+	"regex":                 {isRegex, ""},
+	"relative-json-pointer": {isRelativeJSONPointer, "1/name"},
+	"semver":                {isSemver, "1.4.0"},
+	"uri-template":          {isURITemplate, "/sites/{id}"},
 }
 
 // Formats are the names of the formats that this package asserts, sorted.
@@ -37,13 +48,6 @@ func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 func IsFormat(name, text string) bool {
 	f, known := formats[name]
 	return known && f.is(text)
-}
-
-func saysFormat(name string) string {
-	if example := formats[name].example; example != "" {
-		return "is not a valid " + name + ", as in " + example
-	}
-	return "is not a valid " + name
 }
 
 // isDateTime is date-time of RFC 3339 section 5.6, without leap seconds: Go has none.

@@ -29,12 +29,12 @@ const (
 )
 
 // newLexer returns a lexer at the start of doc, or the fault of a document that is too large.
-func newLexer(doc []byte, limits Limits) (*lexer, *fault) {
+func newLexer(doc []byte, limits Limits) (lexer, *fault) {
 	limits = limits.orDefaults()
 	if f := tooLong(doc, limits); f != nil {
-		return nil, f
+		return lexer{}, f
 	}
-	return &lexer{doc: doc, limits: limits}, nil
+	return lexer{doc: doc, limits: limits}, nil
 }
 
 // tooLong is the fault of a document that is too large, or nil.

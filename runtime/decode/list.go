@@ -11,7 +11,7 @@ type elements struct {
 }
 
 func (r *Reader) array() (elements, bool) {
-	if !r.begin(arrayKind, "an array") {
+	if !r.begin(arrayKind, "array") {
 		return elements{}, false
 	}
 	start := r.pos
@@ -102,7 +102,7 @@ func (r *Reader) asList() *List {
 // MinItems asks for at least n items.
 func (l *List) MinItems(n int) *List {
 	if l != nil && l.items < n {
-		(*Reader)(l).report(nil, saysCount(l.items, "item", "fewer", "minimum", n))
+		(*Reader)(l).report(nil, SaysCount(l.items, "item", "fewer", "minimum", n))
 	}
 	return l
 }
@@ -110,7 +110,7 @@ func (l *List) MinItems(n int) *List {
 // MaxItems asks for at most n items.
 func (l *List) MaxItems(n int) *List {
 	if l != nil && l.items > n {
-		(*Reader)(l).report(nil, saysCount(l.items, "item", "more", "maximum", n))
+		(*Reader)(l).report(nil, SaysCount(l.items, "item", "more", "maximum", n))
 	}
 	return l
 }

@@ -1,11 +1,15 @@
 package decode
 
-import "strconv"
+import (
+	"bytes"
+	"encoding"
+	"strconv"
+)
 
 // Map reads an object whose names are the author's business into a map: key turns each name into
 // a key and reports whether it is one, read reads the value.
 func Map[M ~map[K]V, K comparable, V any](r *Reader, v *M, key func(*Reader, []byte, *K) bool, read func(*Reader, *V)) {
-	if !r.begin(objectKind, "an object") {
+	if !r.begin(objectKind, "object") {
 		return
 	}
 	if f := r.open(); f != nil {
@@ -14,7 +18,7 @@ func Map[M ~map[K]V, K comparable, V any](r *Reader, v *M, key func(*Reader, []b
 	}
 	m := M{}
 	var names nameSet
-	depth := len(r.at)
+	depth, keys := len(r.at), 0
 	for first := true; ; first = false {
 		r.at = r.at[:depth]
 		name, more := r.member(first, &names)
@@ -26,7 +30,11 @@ func Map[M ~map[K]V, K comparable, V any](r *Reader, v *M, key func(*Reader, []b
 		known := key(r, name, &k)
 		if read(r, &value); known {
 			m[k] = value
+			keys++
 		}
+	}
+	if keys > len(m) {
+		r.report(nil, SaysSameKey) // one of the values would be lost
 	}
 	*v = m
 }
@@ -70,7 +78,7 @@ func EnumKey[K ~string](r *Reader, name []byte, k *K, choices ...string) bool {
 			return true
 		}
 	}
-	r.report(nil, "is not a possible name: it "+saysEnum(quoteAll(choices)))
+	r.report(nil, "is not a possible name: it "+SaysEnum(quoteAll(choices)))
 	return false
 }
 
@@ -98,6 +106,18 @@ func UintKey[K Unsigned](r *Reader, name []byte, k *K) bool {
 	return false
 }
 
+// TextKey takes the names that the key's type reads by a method of its own.
+func TextKey[K comparable, P interface {
+	*K
+	encoding.TextUnmarshaler
+}](r *Reader, name []byte, k *K) bool {
+	err := P(k).UnmarshalText(bytes.Clone(name))
+	if err != nil {
+		r.report(nil, SaysBadName+r.saysRefused(err))
+	}
+	return err == nil
+}
+
 // badKey tells a name that is no number from a number that the key's type cannot hold.
 func (r *Reader) badKey(name []byte, signed bool) {
 	digits := name
@@ -109,7 +129,7 @@ func (r *Reader) badKey(name []byte, signed bool) {
 		whole = whole && isDigit(c)
 	}
 	if whole {
-		r.report(nil, "has a name that is not an integer in range")
+		r.report(nil, SaysBadIndex)
 	} else {
 		r.report(nil, "unknown property")
 	}

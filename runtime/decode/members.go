@@ -43,7 +43,7 @@ func members(doc []byte, limits Limits, yield func(name, value []byte)) *fault {
 		}
 		l.space()
 		from := l.pos
-		if f := skip(l); f != nil {
+		if f := skip(&l); f != nil {
 			return f.within(string(name))
 		}
 		yield(name, l.doc[from:l.pos])

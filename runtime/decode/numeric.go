@@ -2,8 +2,6 @@ package decode
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"math/big"
 	"strconv"
 )
@@ -36,11 +34,11 @@ func (r *Reader) numeral(expected string) bool {
 // whole reads an integer, which JSON Schema takes in any writing: 1.0, 1e2 and -0 are integers. simple
 // is its text as Go writes integers.
 func (r *Reader) whole() (simple []byte, ok bool) {
-	refusal := "is not an integer"
+	refusal := SaysType("number", "integer")
 	if r.orNull {
-		refusal = "is a number, expected an integer or null"
+		refusal = SaysType("number", "integer", "null")
 	}
-	if !r.numeral("an integer") {
+	if !r.numeral("integer") {
 		return nil, false
 	}
 	for i, c := range r.literal {
@@ -65,7 +63,7 @@ func Int[T Signed](r *Reader, v *T, least, most int64) *Number {
 	}
 	n, ok := r.signed(text, least, most)
 	if *v = T(n); ok && int64(*v) != n {
-		r.report(r.literal, fmt.Sprintf("is beyond the range %d to %d", math.MinInt32, math.MaxInt32))
+		r.report(r.literal, SaysRange(32, true))
 	}
 	return (*Number)(r)
 }
@@ -118,7 +116,7 @@ func Uint[T Unsigned](r *Reader, v *T, least, most uint64) *Number {
 	}
 	n, ok := r.unsigned(text, least, most)
 	if *v = T(n); ok && uint64(*v) != n {
-		r.report(r.literal, fmt.Sprintf("is beyond the range 0 to %d", int64(math.MaxUint32)))
+		r.report(r.literal, SaysRange(32, false))
 	}
 	return (*Number)(r)
 }
@@ -149,16 +147,13 @@ func (r *Reader) tooLarge(most string) bool {
 
 // Float reads a number.
 func Float[T Real](r *Reader, v *T) *Number {
-	if !r.numeral("a number") {
+	if !r.numeral("number") {
 		return nil
 	}
-	bits := 64
-	if odd := float64(1<<24 + 1); float64(T(odd)) != odd {
-		bits = 32
-	}
+	bits := floatBits[T]()
 	f, err := strconv.ParseFloat(string(r.literal), bits)
 	if err != nil {
-		r.report(r.literal, fmt.Sprintf("is beyond the range of a %d-bit number", bits))
+		r.report(r.literal, SaysFloatRange(bits))
 	} else {
 		*v = T(f)
 	}
@@ -167,7 +162,7 @@ func Float[T Real](r *Reader, v *T) *Number {
 
 // Numeral reads a number as the text it is written as.
 func (r *Reader) Numeral(v *json.Number) *Number {
-	if !r.numeral("a number") {
+	if !r.numeral("number") {
 		return nil
 	}
 	*v = json.Number(r.literal)
@@ -201,21 +196,31 @@ func (n *Number) check(limit string, refused func(c int) bool, says string) *Num
 }
 
 // Minimum asks for limit or more.
+//
+// It is not inlined, nor are those below: each copy brings a func literal of its own into a generated decoder.
+//
+//go:noinline
 func (n *Number) Minimum(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c < 0 }, "is less than the minimum ")
 }
 
 // Maximum asks for limit or less.
+//
+//go:noinline
 func (n *Number) Maximum(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c > 0 }, "is more than the maximum ")
 }
 
 // Above asks for more than limit.
+//
+//go:noinline
 func (n *Number) Above(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c <= 0 }, "is not more than ")
 }
 
 // Below asks for less than limit.
+//
+//go:noinline
 func (n *Number) Below(limit string) *Number {
 	return n.check(limit, func(c int) bool { return c >= 0 }, "is not less than ")
 }
@@ -239,6 +244,6 @@ func (n *Number) OneOf(choices ...string) *Number {
 			return n
 		}
 	}
-	(*Reader)(n).report(n.literal, saysEnum(choices))
+	(*Reader)(n).report(n.literal, SaysEnum(choices))
 	return n
 }

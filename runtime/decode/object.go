@@ -1,11 +1,14 @@
 package decode
 
-import "strings"
+import "slices"
 
 // Properties are the names that an object of a schema may have. It may have no others.
 type Properties struct {
 	Required []string
 	Optional []string
+
+	// OneOf and AnyOf are groups of them: all of exactly one group, or of at least one, must be there.
+	OneOf, AnyOf [][]string
 }
 
 func (p *Properties) count() int { return len(p.Required) + len(p.Optional) }
@@ -15,6 +18,14 @@ func (p *Properties) name(i int) string {
 		return p.Required[i]
 	}
 	return p.Optional[i-len(p.Required)]
+}
+
+func (p *Properties) names(yield func(string) bool) {
+	for i := range p.count() {
+		if !yield(p.name(i)) {
+			return
+		}
+	}
 }
 
 // Object is one object while it is read:
@@ -43,7 +54,7 @@ type Object struct {
 
 // Object begins an object. Of another value, which is a problem, Next finds no properties.
 func (r *Reader) Object(of *Properties) Object {
-	if !r.begin(objectKind, "an object") {
+	if !r.begin(objectKind, "object") {
 		return Object{}
 	}
 	if f := r.open(); f != nil {
@@ -92,7 +103,7 @@ func (o *Object) Next() bool {
 			break
 		}
 		r.at = r.at[:o.depth]
-		r.reportMember(name, "unknown property"+nearestName(o.of, string(name)))
+		r.reportMember(name, SaysUnknown(string(name), o.of.names))
 	}
 	o.r = nil
 	return false
@@ -133,6 +144,50 @@ func (o *Object) mark(i int) bool {
 	return !known
 }
 
+// forms notes which groups of properties were not there.
+func (o *Object) forms() {
+	if full := o.complete(o.of.OneOf); full > 1 {
+		o.r.report(nil, SaysManyForms)
+	} else if full == 0 && len(o.of.OneOf) > 0 {
+		o.noForm(o.of.OneOf)
+	}
+	if len(o.of.AnyOf) > 0 && o.complete(o.of.AnyOf) == 0 {
+		o.noForm(o.of.AnyOf)
+	}
+}
+
+// complete counts the groups that were there.
+func (o *Object) complete(groups [][]string) int {
+	n := 0
+	for _, group := range groups {
+		if !slices.ContainsFunc(group, o.lacks) {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *Object) noForm(groups [][]string) {
+	if len(groups) > 1 {
+		o.r.report(nil, SaysNoForm)
+		return
+	}
+	for _, name := range groups[0] {
+		if o.lacks(name) {
+			o.r.reportMember([]byte(name), "is required")
+		}
+	}
+}
+
+func (o *Object) lacks(name string) bool {
+	for i := range o.of.count() {
+		if o.of.name(i) == name {
+			return !o.has(i)
+		}
+	}
+	return true
+}
+
 func (o *Object) has(i int) bool {
 	if i < 64 {
 		return o.seen&(1<<i) != 0
@@ -142,6 +197,7 @@ func (o *Object) has(i int) bool {
 
 // end notes the required properties that were absent.
 func (o *Object) end() {
+	o.forms()
 	if n := len(o.of.Required); n < 64 && o.seen&(1<<n-1) == 1<<n-1 {
 		return
 	}
@@ -150,45 +206,4 @@ func (o *Object) end() {
 			o.r.reportMember([]byte(name), "is required")
 		}
 	}
-}
-
-// nearestName suggests the property that an unknown name may have been meant to be.
-func nearestName(of *Properties, name string) string {
-	const tooLong = 64 // no property to suggest, and costly to compare
-	if len(name) > tooLong {
-		return ""
-	}
-	best, distance := "", len(name)/3+1
-	for i := range of.count() {
-		known := of.name(i)
-		d := editDistance([]rune(strings.ToLower(name)), []rune(strings.ToLower(known)))
-		if d < distance || d == distance && known < best {
-			best, distance = known, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return ", did you mean " + Show(quote(best)) + "?"
-}
-
-// editDistance counts the runes to insert, delete or replace between two names.
-func editDistance(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			replaced := diagonal
-			if x != y {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -3,7 +3,6 @@ package decode
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"sync"
 )
@@ -178,26 +177,12 @@ func (r *Reader) begin(want kind, expected string) bool {
 }
 
 // mismatch skips a value that should have been another.
-func (r *Reader) mismatch(k kind, expected string) {
+func (r *Reader) mismatch(k kind, expected ...string) {
 	if r.orNull {
-		expected += " or null"
+		expected = append(expected, "null")
 		r.orNull = false
 	}
-	start, is := r.pos, ""
-	switch k {
-	case stringKind:
-		is = "a string"
-	case numberKind:
-		is = "a number"
-	case arrayKind:
-		is = "an array"
-	case objectKind:
-		is = "an object"
-	default:
-		if is = "a boolean"; r.doc[start] == 'n' {
-			is = "null"
-		}
-	}
+	start, is := r.pos, r.typeName(k)
 	if f := skipKind(&r.lexer, k); f != nil {
 		r.fail(f)
 		return
@@ -206,7 +191,25 @@ func (r *Reader) mismatch(k kind, expected string) {
 	if k == arrayKind || k == objectKind || is == "null" {
 		literal = nil // messages do not repeat these
 	}
-	r.report(literal, fmt.Sprintf("is %s, expected %s", is, expected))
+	r.report(literal, SaysType(is, expected...))
+}
+
+// typeName is the type, in words of JSON Schema, of the value that stands next and is of kind k.
+func (r *Reader) typeName(k kind) string {
+	switch k {
+	case stringKind:
+		return "string"
+	case numberKind:
+		return "number"
+	case arrayKind:
+		return "array"
+	case objectKind:
+		return "object"
+	}
+	if r.doc[r.pos] == 'n' {
+		return "null"
+	}
+	return "boolean"
 }
 
 // Null reads null where a value may be null, and reports whether it did.
@@ -233,6 +236,20 @@ func (r *Reader) Null() bool {
 func New[T any](v **T) *T {
 	*v = new(T)
 	return *v
+}
+
+// Default gives an absent property its value, where Go has no literal for it: read reads text, the
+// value in JSON. What the Go type cannot hold is a problem of the property, which no document can mend.
+func Default[T any](r *Reader, name, text string, v *T, read func(*Reader, *T)) {
+	if r.fault != nil {
+		return
+	}
+	own := readers.Get().(*Reader)
+	own.start([]byte(text))
+	read(own, v)
+	if err := own.finish(); err != nil {
+		r.reportMember([]byte(name), "has a default that the type refuses")
+	}
 }
 
 // Within is the struct that a pointer embeds, made at the first of its properties.

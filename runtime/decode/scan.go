@@ -23,7 +23,7 @@ func scan(doc []byte, limits Limits) *fault {
 	if f != nil {
 		return f
 	}
-	if f := skip(l); f != nil {
+	if f := skip(&l); f != nil {
 		return f
 	}
 	return l.end()

@@ -12,7 +12,7 @@ import (
 
 // string reads a string into r.str.
 func (r *Reader) string() bool {
-	if !r.begin(stringKind, "a string") {
+	if !r.begin(stringKind, "string") {
 		return false
 	}
 	start := r.pos
@@ -44,7 +44,7 @@ func Bool[T ~bool](r *Reader, v *T) *Truth {
 	}
 	k, f := r.kind()
 	if f == nil && (k != literalKind || r.doc[r.pos] == 'n') {
-		r.mismatch(k, "a boolean")
+		r.mismatch(k, "boolean")
 		return nil
 	}
 	start := r.pos
@@ -74,7 +74,7 @@ func (t *Truth) OneOf(choices ...string) *Truth {
 			return t
 		}
 	}
-	(*Reader)(t).report(t.literal, saysEnum(choices))
+	(*Reader)(t).report(t.literal, SaysEnum(choices))
 	return nil
 }
 
@@ -86,10 +86,24 @@ func Bytes[S ~[]byte](r *Reader, v *S) *Text {
 	}
 	b, ok := Base64(r.str)
 	if !ok {
-		r.report(r.literal, "is not base64 (RFC 4648, standard alphabet, with padding)")
+		r.report(r.literal, SaysBase64)
 	}
 	*v = b
 	return (*Text)(r)
+}
+
+// BytesOf is Bytes for elements that are bytes of a type of their own.
+func BytesOf[S ~[]E, E ~byte](r *Reader, v *S) *Text {
+	var b []byte
+	text := Bytes(r, &b)
+	if text != nil {
+		s := make(S, len(b))
+		for i := range b {
+			s[i] = E(b[i])
+		}
+		*v = s
+	}
+	return text
 }
 
 // Base64 decodes the text that a schema's contentEncoding base64 means.
@@ -130,11 +144,14 @@ func (r *Reader) Unmarshal(v encoding.TextUnmarshaler) *Text {
 
 // refused notes the error of a type's own method, unless it could repeat a secret.
 func (r *Reader) refused(err error) {
-	says := "cannot be decoded"
-	if !SecretPointer(r.pointer()) {
-		says += ": " + Show(err.Error())
+	r.report(r.literal, r.saysRefused(err))
+}
+
+func (r *Reader) saysRefused(err error) string {
+	if SecretPointer(r.pointer()) {
+		return SaysRefused
 	}
-	r.report(r.literal, says)
+	return SaysRefused + ": " + Show(err.Error())
 }
 
 // Text is a string that has just been read. Its methods note what a schema refuses in it. They do nothing
@@ -145,7 +162,7 @@ type Text Reader
 func (t *Text) MinLength(n int) *Text {
 	if t != nil && len(t.str) < n*utf8.UTFMax {
 		if got := utf8.RuneCountInString(t.str); got < n {
-			t.says(saysCount(got, "character", "fewer", "minimum", n))
+			t.says(SaysCount(got, "character", "fewer", "minimum", n))
 		}
 	}
 	return t
@@ -155,7 +172,7 @@ func (t *Text) MinLength(n int) *Text {
 func (t *Text) MaxLength(n int) *Text {
 	if t != nil && len(t.str) > n {
 		if got := utf8.RuneCountInString(t.str); got > n {
-			t.says(saysCount(got, "character", "more", "maximum", n))
+			t.says(SaysCount(got, "character", "more", "maximum", n))
 		}
 	}
 	return t
@@ -172,7 +189,7 @@ func (t *Text) Match(p *Pattern) *Text {
 // Format asks for a format of JSON Schema, one that Formats knows.
 func (t *Text) Format(name string) *Text {
 	if t != nil && !formats[name].is(t.str) {
-		t.says(saysFormat(name))
+		t.says(SaysFormat(name))
 	}
 	return t
 }
@@ -188,7 +205,7 @@ func (t *Text) OneOf(choices ...string) *Text {
 			return t
 		}
 	}
-	t.says(saysEnum(quoteAll(choices)))
+	t.says(SaysEnum(quoteAll(choices)))
 	return nil
 }
 

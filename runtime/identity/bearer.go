@@ -22,9 +22,31 @@ type Verifier func(ctx context.Context, token string) (Identity, error)
 // about it. A request without that header carries no credentials. A header that is repeated,
 // malformed or of another scheme is an invalid token, so that nobody is taken for an
 // anonymous caller by mistake; tokens in the query or the body are not looked for.
-func Bearer(verify Verifier) Source { return bearer{verify} }
+func Bearer(verify Verifier, options ...BearerOption) Source {
+	b := bearer{verify: verify}
+	for _, option := range options {
+		if option != nil {
+			option(&b)
+		}
+	}
+	return b
+}
 
-type bearer struct{ verify Verifier }
+type bearer struct {
+	verify Verifier
+	users  bool
+}
+
+// BearerOption says more of a verifier than its type does.
+type BearerOption func(*bearer)
+
+// NamesUsers promises that the verifier fills access.Principal.User with the user of the host that a
+// token acts for. Permission-aware discovery needs it, or a mapping of clients to users: a server
+// does not start where nobody could be a user of the host.
+func NamesUsers() BearerOption { return func(b *bearer) { b.users = true } }
+
+// NamesUsers implements [UserNamer].
+func (b bearer) NamesUsers() bool { return b.users }
 
 func (b bearer) Check() error {
 	if b.verify == nil {

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -73,19 +76,36 @@ func TestDecodersAgreeWithTheirSchemas(t *testing.T) {
 	if len(cases) < 300 {
 		t.Fatalf("%d types, want at least 300", len(cases))
 	}
+	judges := make([]*jsonschema.Schema, len(cases))
+	for i, c := range cases {
+		judges[i] = judge(t, c.schema)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // garbage is most of what a document leaves
 	var total count
-	workers := runtime.GOMAXPROCS(0)
 	var wait sync.WaitGroup
 	var lock sync.Mutex
-	for w := range workers {
+	each := *documents/len(cases) + 1
+	shards := (each + shard - 1) / shard
+	var next atomic.Int64
+	told := time.Now()
+	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
-			var c count
-			for i := w; i < len(cases); i += workers {
-				agree(t, cases[i], uint64(i), *documents/len(cases)+1, &c)
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= shards*len(cases) {
+					return
+				}
+				i, part := n%len(cases), n/len(cases)
+				var c count
+				agree(t, cases[i], judges[i], uint64(n), min(shard, each-part*shard), &c)
+				lock.Lock()
+				total.add(c)
+				if *documents > 1_000_000 && time.Since(told) > 10*time.Second {
+					told = time.Now()
+					fmt.Printf("%d documents, %d disagreements\n", total.accepted+total.refused, total.disagreements)
+				}
+				lock.Unlock()
 			}
-			lock.Lock()
-			defer lock.Unlock()
-			total.add(c)
 		})
 	}
 	wait.Wait()
@@ -96,6 +116,10 @@ func TestDecodersAgreeWithTheirSchemas(t *testing.T) {
 		t.Error("less than 30 % are accepted or refused: the documents prove too little")
 	}
 }
+
+// shard is how many documents of one type a worker draws before it looks for other work. Each shard has a
+// stream of random numbers of its own, so that what is drawn does not depend on the workers.
+const shard = 500
 
 type count struct{ accepted, refused, exceptions, disagreements, compared int }
 
@@ -112,8 +136,7 @@ func percent(part, whole int) float64 { return 100 * float64(part) / float64(max
 // shown bounds how many disagreements of one type are told.
 const shown = 3
 
-func agree(t *testing.T, c test, stream uint64, n int, total *count) {
-	schema := judge(t, c.schema)
+func agree(t *testing.T, c test, schema *jsonschema.Schema, stream uint64, n int, total *count) {
 	d := drawer{rand: rand.New(rand.NewPCG(*seed, stream))}
 	if err := json.Unmarshal([]byte(c.schema), &d.root); err != nil {
 		t.Error(err)
@@ -172,6 +195,9 @@ func opinion(schema *jsonschema.Schema, doc []byte, value any, err error, total 
 	if err != nil {
 		return fmt.Sprintf("the value cannot be encoded: %v", err)
 	}
+	if bytes.Equal(again, doc) {
+		return ""
+	}
 	back, err := jsonschema.UnmarshalJSON(bytes.NewReader(again))
 	if err != nil {
 		return err.Error()
@@ -189,8 +215,9 @@ func excepted(err error) bool {
 		return false
 	}
 	for _, p := range refused.Problems {
-		if !strings.Contains(p.Message, "cannot be decoded") && !strings.Contains(p.Message, "is beyond the range of a ") &&
-			!strings.Contains(p.Message, "is not base64") && !strings.Contains(p.Message, "has a name that is not an integer in range") {
+		if !strings.Contains(p.Message, decode.SaysRefused) && !strings.Contains(p.Message, "is beyond the range ") &&
+			p.Message != decode.SaysBase64 && !strings.HasSuffix(p.Message, decode.SaysBase64) &&
+			p.Message != decode.SaysBadIndex && p.Message != decode.SaysSameKey {
 			return false
 		}
 	}
@@ -219,7 +246,7 @@ func sameWords(c test, doc []byte, value any, err error) string {
 		told[p.String()] = true
 	}
 	for _, p := range wantErr.(*decode.Error).Problems {
-		if strings.Contains(p.Message, "fits none of the forms") {
+		if strings.Contains(p.Message, decode.SaysNoForm) {
 			continue // generated code knows which of value and null was meant
 		}
 		if !told[p.String()] && len(refused.Problems) <= decode.MaxProblems {

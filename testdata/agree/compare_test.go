@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // differ says where what a value encodes to is not the document it was decoded from. Absent
@@ -52,7 +55,7 @@ func differ(at string, doc, back any) string {
 			return ""
 		}
 	case string:
-		if other, ok := back.(string); ok && (doc == other || sameTime(doc, other) || sameAddress(doc, other)) {
+		if other, ok := back.(string); ok && (doc == other || sameTime(doc, other) || sameAddress(doc, other) || sameQuoted(doc, other)) {
 			return ""
 		}
 	default:
@@ -70,6 +73,9 @@ func isEmpty(v any) bool {
 	case bool:
 		return !v
 	case string:
+		if n, err := strconv.ParseFloat(v, 64); err == nil && n == 0 || v == "false" {
+			return true // by the string option
+		}
 		return v == "" || strings.HasPrefix(v, "0001-01-01T00:00:00")
 	case json.Number:
 		f, err := v.Float64()
@@ -94,6 +100,9 @@ func isEmpty(v any) bool {
 
 // sameNumber allows for what a float32 cannot tell apart.
 func sameNumber(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
 	x, okX := new(big.Rat).SetString(string(a))
 	y, okY := new(big.Rat).SetString(string(b))
 	if !okX || !okY {
@@ -118,6 +127,11 @@ func sameTime(a, b string) bool {
 	x, errX := time.Parse(time.RFC3339Nano, strings.ToUpper(a))
 	y, errY := time.Parse(time.RFC3339Nano, strings.ToUpper(b))
 	return errX == nil && errY == nil && x.Equal(y)
+}
+
+// sameQuoted allows for a number within a string in another writing.
+func sameQuoted(a, b string) bool {
+	return (strings.ContainsAny(a+b, ".eE") || len(a) > 8 && strings.HasSuffix(b, "00")) && decode.Scan([]byte(a), decode.Limits{}) == nil && sameNumber(json.Number(a), json.Number(b))
 }
 
 // sameAddress allows for an address in its shortest writing.

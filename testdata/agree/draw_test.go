@@ -82,7 +82,11 @@ func (d *drawer) value(s map[string]any, depth int) {
 	if ref, ok := s["$ref"].(string); ok {
 		s = d.root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
 	}
-	if forms, ok := s["anyOf"].([]any); ok {
+	forms, ok := s["anyOf"].([]any)
+	if !ok {
+		forms, ok = s["oneOf"].([]any)
+	}
+	if ok && s["type"] == nil { // beside a type they are groups of properties
 		s = forms[d.rand.IntN(len(forms))].(map[string]any)
 		d.value(s, depth)
 		return
@@ -204,7 +208,7 @@ func (d *drawer) members(s map[string]any, depth int, member func(string, map[st
 	}
 	met := map[string]bool{}
 	for range d.rand.IntN(4) {
-		name := d.pick("a", "b", "red", "a/b", "é", "~", "")
+		name := d.pick("a", "b", "red", "a/b", "é", "~", "", "a-b", "X-1", "::1", "192.0.2.1")
 		switch names, _ := s["propertyNames"].(map[string]any); {
 		case pattern != "":
 			name = strconv.Itoa(d.rand.IntN(100))

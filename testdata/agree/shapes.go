@@ -39,6 +39,12 @@ type Codes map[Label]int16
 // Anything is an interface of its own type.
 type Anything any
 
+// Octet is a byte of its own type.
+type Octet byte
+
+// Octets is a list of them.
+type Octets []Octet
+
 // Level is an integer of its own type.
 type Level int8
 
@@ -161,4 +167,56 @@ type Texts struct {
 	Zero  int     `json:"zero" jsonschema:"nullable,default=5"`
 	Lists [][]int `json:"lists"`
 	Odd   string  `json:"a/b~c"`
+}
+
+// Quoted has numbers and booleans within strings.
+type Quoted struct {
+	I8    int8     `json:"i8,string"`
+	I64   int64    `json:"i64,string" jsonschema:"enum=1,enum=20,enum=9223372036854775807"`
+	U     uint     `json:"u,string" jsonschema:"default=4"`
+	U16   *uint16  `json:"u16,string" jsonschema:"nullable"`
+	F     float64  `json:"f,string" jsonschema:"maxLength=8"`
+	F32   *float32 `json:"f32,omitempty,string"`
+	B     bool     `json:"b,string" jsonschema:"default=true"`
+	Maybe *bool    `json:"maybe,string" jsonschema:"nullable"`
+	Level Level    `json:"level,string"`
+}
+
+// Choices has values of several types, and keys and bytes of their own types.
+type Choices struct {
+	Text     any                  `json:"text" jsonschema:"type=string"`
+	Whole    any                  `json:"whole" jsonschema:"oneof_type=integer;string"`
+	Some     json.RawMessage      `json:"some" jsonschema:"anyof_type=array;object;null"`
+	Plates   map[Plate]int        `json:"plates"`
+	Addrs    map[netip.Addr]Level `json:"addrs"`
+	Octets   Octets               `json:"octets"`
+	Unnamed  []Octet              `json:"unnamed" jsonschema:"maxLength=4"`
+	Template string               `json:"template" jsonschema:"format=uri-template"`
+	Version  string               `json:"version" jsonschema:"format=semver"`
+	Expr     string               `json:"expr" jsonschema:"format=regex"`
+}
+
+// Standing has defaults that Go has no literals for.
+type Standing struct {
+	At    time.Time   `json:"at" jsonschema:"default=2026-01-31t15:04:05.5z"`
+	Ends  *time.Time  `json:"ends,omitempty" jsonschema:"nullable,default=2027-01-31T15:04:05+01:00"`
+	Plate Plate       `json:"plate" jsonschema:"default=A-1"`
+	Addr  netip.Addr  `json:"addr" jsonschema:"default=::1"`
+	Blob  []byte      `json:"blob" jsonschema:"default=YWI="`
+	Big   *big.Int    `json:"big" jsonschema:"default=123456789012345678901234567890"`
+	Text  json.Number `json:"text" jsonschema:"default=1.50"`
+	Lists []time.Time `json:"lists" jsonschema:"default=2026-01-31T15:04:05Z"`
+	Plain *Names      `json:"plain" jsonschema:"default=a"`
+}
+
+// Group has properties of which some exclude others.
+type Group struct {
+	ID    int    `json:"id,omitempty" jsonschema:"oneof_required=number"`
+	Name  string `json:"name,omitempty" jsonschema:"oneof_required=text"`
+	City  string `json:"city,omitempty" jsonschema:"oneof_required=text,anyof_required=place"`
+	Zone  string `json:"zone,omitempty" jsonschema:"anyof_required=area"`
+	Inner struct {
+		Only *int `json:"only,omitempty" jsonschema:"anyof_required=it"`
+	} `json:"inner"`
+	Next *Group `json:"next,omitempty"`
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -55,15 +57,20 @@ var mcpgenPeer = peer{
 	},
 }
 
-// guardedChain takes hold of the whole chain, guard included, by a middleware outside of it,
-// which is possible in an adopted server only, and of the session and the carrier of a real
-// call, without which the guard serves nothing.
+// guardedChain takes hold of the whole chain, guard included, by a middleware outside of it, and of
+// the session and the carrier of a real call, without which the guard serves nothing. What stands
+// outside of the guard is not for users: the server behind it is not handed out, and a
+// benchmark takes it by force.
 func guardedChain(t testing.TB, toolset runtime.Toolset) func(string, json.RawMessage) ([]byte, error) {
-	sdk := mcp.NewServer(&mcp.Implementation{Name: "freight"}, nil)
-	server, err := runtime.Adopt(sdk, options(), nil, toolset)
+	server, err := runtime.New(options(), toolset)
 	if err != nil {
 		t.Fatal(err)
 	}
+	hidden := reflect.ValueOf(server).Elem().FieldByName("mcp")
+	if !hidden.IsValid() || hidden.Type() != reflect.TypeFor[*mcp.Server]() {
+		t.Fatal("runtime.Server keeps its *mcp.Server elsewhere now")
+	}
+	sdk := *(**mcp.Server)(unsafe.Pointer(hidden.UnsafeAddr()))
 	var (
 		once    sync.Once
 		handler mcp.MethodHandler

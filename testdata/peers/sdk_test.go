@@ -161,14 +161,21 @@ func sdkPeer(name string, add func(*mcp.Server)) peer {
 	}
 }
 
-// bareChain takes hold of go-sdk's own chain and of the session of a real request.
+// bareChain is go-sdk's own chain.
 func bareChain(t testing.TB, server *mcp.Server) func(string, json.RawMessage) ([]byte, error) {
-	var (
-		once    sync.Once
-		handler mcp.MethodHandler
-		session *mcp.ServerSession
-		extra   *mcp.RequestExtra
-	)
+	handler, session, extra := taken(t, server)
+	return func(method string, params json.RawMessage) ([]byte, error) {
+		res, err := handler(context.Background(), method, request(method, params, session, extra))
+		if err != nil {
+			return nil, err
+		}
+		return bytesOf(res)
+	}
+}
+
+// taken takes hold of go-sdk's own chain and of the session of a real request.
+func taken(t testing.TB, server *mcp.Server) (handler mcp.MethodHandler, session *mcp.ServerSession, extra *mcp.RequestExtra) {
+	var once sync.Once
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if r, ok := req.(*mcp.ListToolsRequest); ok {
@@ -181,11 +188,5 @@ func bareChain(t testing.TB, server *mcp.Server) func(string, json.RawMessage) (
 		return server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 	})
 	w.call(t, "tools/list", json.RawMessage(`{}`))
-	return func(method string, params json.RawMessage) ([]byte, error) {
-		res, err := handler(context.Background(), method, request(method, params, session, extra))
-		if err != nil {
-			return nil, err
-		}
-		return bytesOf(res)
-	}
+	return handler, session, extra
 }

@@ -1,4 +1,4 @@
-// Package directory is a team directory kept in a SQLite file, served as MCP tools.
+// Package directory is a team directory kept in a SQLite file, served as MCP tools, prompts and resources.
 //
 //mcp:server name=team version=1.0.0 title="Team directory"
 //mcp:roles Viewer < Member < Manager < Admin

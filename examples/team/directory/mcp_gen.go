@@ -27,6 +27,19 @@ const (
 	ToolUpdate           = "update"
 )
 
+// The prompts of this package.
+const (
+	PromptAnnouncePromotion = "announce_promotion"
+	PromptWelcome           = "welcome"
+)
+
+// The resources of this package, templates included.
+const (
+	ResourceHandbook = "team://handbook"
+	ResourceCard     = "team://people/{id}"
+	ResourceRanked   = "team://ranks/{rank}"
+)
+
 // The roles, lowest first.
 const (
 	viewer access.Role = iota + 1 // zero is nobody: an empty rule denies
@@ -44,6 +57,15 @@ var table = access.Table{
 		{Tool: ToolGetPublicInfo, Public: true},
 		{Tool: ToolPromoteToManager, MinRole: admin},
 		{Tool: ToolUpdate, MinRole: manager},
+	},
+	Prompts: []access.Rule{
+		{Prompt: PromptAnnouncePromotion, MinRole: admin},
+		{Prompt: PromptWelcome, MinRole: member},
+	},
+	Resources: []access.Rule{
+		{Resource: ResourceHandbook, Public: true},
+		{Resource: ResourceCard, Authenticated: true},
+		{Resource: ResourceRanked, MinRole: manager},
 	},
 }
 
@@ -144,6 +166,91 @@ func Toolset(directory *Directory) runtime.Toolset {
 				},
 			},
 		},
+		Prompts: []runtime.Prompt{
+			{
+				Name:        PromptAnnouncePromotion,
+				Title:       "Announce a promotion",
+				Description: "AnnouncePromotion asks for a note that tells the team of a new manager.",
+				Arguments: []runtime.Argument{
+					{Name: "name", Description: "Who is a manager now.", Required: true},
+				},
+				Timeout: 30 * time.Second,
+				Get: func(ctx context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
+					in, err := decode.Arguments(call.Arguments, decodeAnnouncePromotionInput)
+					if err != nil {
+						return runtime.PromptAnswer{}, err
+					}
+					return runtime.PromptText(directory.AnnouncePromotion(ctx, in.Name))
+				},
+			},
+			{
+				Name:        PromptWelcome,
+				Title:       "Write a welcome",
+				Description: "Welcome asks for a letter that welcomes somebody to the team.",
+				Arguments: []runtime.Argument{
+					{Name: "name", Description: "Name is who gets the letter.", Required: true, Complete: directory.Names},
+					{Name: "tone", Description: "Tone is how it sounds; warm where nothing is said.", Values: []string{"warm", "formal"}},
+				},
+				Timeout: 30 * time.Second,
+				Get: func(ctx context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
+					in, err := decode.Arguments(call.Arguments, decodeLetter)
+					if err != nil {
+						return runtime.PromptAnswer{}, err
+					}
+					return runtime.PromptText(directory.Welcome(ctx, in))
+				},
+			},
+		},
+		Resources: []runtime.Resource{
+			{
+				URI:         ResourceHandbook,
+				Name:        "handbook",
+				Title:       "Handbook",
+				Description: "Handbook is what everybody may read about the team.",
+				MIMEType:    "text/markdown",
+				Timeout:     30 * time.Second,
+				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+					if err := decode.Nothing(call.Arguments); err != nil {
+						return runtime.ResourceAnswer{}, err
+					}
+					return runtime.ResourceText(directory.Handbook(ctx))
+				},
+			},
+			{
+				URI:         ResourceCard,
+				Name:        "card",
+				Description: "Card is the entry of one person, as text.",
+				MIMEType:    "text/markdown",
+				Variables: []runtime.Variable{
+					{Name: "id", Type: runtime.IntegerVariable, Complete: directory.Numbers},
+				},
+				Timeout: 30 * time.Second,
+				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+					in, err := decode.Arguments(call.Arguments, decodeCardInput)
+					if err != nil {
+						return runtime.ResourceAnswer{}, err
+					}
+					return runtime.ResourceText(directory.Card(ctx, in.ID))
+				},
+			},
+			{
+				URI:         ResourceRanked,
+				Name:        "ranked",
+				Description: "Ranked lists the names of everybody of one rank.",
+				MIMEType:    "text/plain",
+				Variables: []runtime.Variable{
+					{Name: "rank", Values: []string{"member", "manager"}},
+				},
+				Timeout: 30 * time.Second,
+				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+					in, err := decode.Arguments(call.Arguments, decodeRankedInput)
+					if err != nil {
+						return runtime.ResourceAnswer{}, err
+					}
+					return runtime.ResourceText(directory.Ranked(ctx, in.Rank))
+				},
+			},
+		},
 	})
 }
 
@@ -155,6 +262,21 @@ type getByIDInput struct {
 // promoteToManagerInput is what Directory.PromoteToManager takes.
 type promoteToManagerInput struct {
 	ID int64 `json:"id"`
+}
+
+// announcePromotionInput is what Directory.AnnouncePromotion takes.
+type announcePromotionInput struct {
+	Name string `json:"name"`
+}
+
+// cardInput is what Directory.Card takes.
+type cardInput struct {
+	ID int64 `json:"id"`
+}
+
+// rankedInput is what Directory.Ranked takes.
+type rankedInput struct {
+	Rank Rank `json:"rank"`
 }
 
 // The decoders take what the schemas accept and nothing else.
@@ -213,16 +335,71 @@ func decodeChange(r *decode.Reader, v *Change) {
 
 var changeProperties = decode.Properties{Required: []string{"id"}, Optional: []string{"name", "email"}}
 
+func decodeAnnouncePromotionInput(r *decode.Reader, v *announcePromotionInput) {
+	o := r.Object(&announcePromotionInputProperties)
+	for o.Next() {
+		switch o.Name {
+		case "name":
+			decode.String(r, &v.Name).MinLength(1).MaxLength(100)
+		}
+	}
+}
+
+var announcePromotionInputProperties = decode.Properties{Required: []string{"name"}}
+
+func decodeLetter(r *decode.Reader, v *Letter) {
+	v.Tone = "warm"
+	o := r.Object(&letterProperties)
+	for o.Next() {
+		switch o.Name {
+		case "name":
+			decode.String(r, &v.Name).MinLength(1).MaxLength(100)
+		case "tone":
+			decode.String(r, &v.Tone).OneOf("warm", "formal")
+		}
+	}
+}
+
+var letterProperties = decode.Properties{Required: []string{"name"}, Optional: []string{"tone"}}
+
+func decodeCardInput(r *decode.Reader, v *cardInput) {
+	o := r.Object(&cardInputProperties)
+	for o.Next() {
+		switch o.Name {
+		case "id":
+			decode.Int(r, &v.ID, 1, math.MaxInt64)
+		}
+	}
+}
+
+var cardInputProperties = decode.Properties{Required: []string{"id"}}
+
+func decodeRankedInput(r *decode.Reader, v *rankedInput) {
+	o := r.Object(&rankedInputProperties)
+	for o.Next() {
+		switch o.Name {
+		case "rank":
+			decode.String(r, &v.Rank).OneOf("member", "manager")
+		}
+	}
+}
+
+var rankedInputProperties = decode.Properties{Required: []string{"rank"}}
+
 // The schemas of what tools take and return.
 const (
-	newPersonSchema             = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is where to write to."}},"additionalProperties":false,"type":"object","required":["name","email"],"description":"NewPerson is what an entry is made from."}`
-	noInputSchema               = `{"properties":{},"additionalProperties":false,"type":"object"}`
-	getByIDInputSchema          = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	promoteToManagerInputSchema = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	changeSchema                = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"ID is the number of the entry."},"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the new full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"],"description":"Change names an entry and what to change in it; what is left out stays."}`
-	personSchema                = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."}`
-	personListResultSchema      = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
-	publicInfoSchema            = `{"properties":{"team":{"type":"string","description":"Team is the name of the team."},"people":{"type":"integer","description":"People is how many entries there are."}},"additionalProperties":false,"type":"object","required":["team","people"],"description":"PublicInfo is what anybody may know."}`
+	newPersonSchema              = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is where to write to."}},"additionalProperties":false,"type":"object","required":["name","email"],"description":"NewPerson is what an entry is made from."}`
+	noInputSchema                = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	getByIDInputSchema           = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	promoteToManagerInputSchema  = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	changeSchema                 = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"ID is the number of the entry."},"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the new full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"],"description":"Change names an entry and what to change in it; what is left out stays."}`
+	announcePromotionInputSchema = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Who is a manager now."}},"additionalProperties":false,"type":"object","required":["name"]}`
+	letterSchema                 = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is who gets the letter."},"tone":{"type":"string","enum":["warm","formal"],"description":"Tone is how it sounds; warm where nothing is said.","default":"warm"}},"additionalProperties":false,"type":"object","required":["name"],"description":"Letter says whom to write to, and how."}`
+	cardInputSchema              = `{"properties":{"id":{"type":"integer","maximum":9223372036854775807,"minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	rankedInputSchema            = `{"properties":{"rank":{"type":"string","enum":["member","manager"],"description":"Rank is what somebody is in the team."}},"additionalProperties":false,"type":"object","required":["rank"]}`
+	personSchema                 = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."}`
+	personListResultSchema       = `{"properties":{"result":{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is where to write to."},"rank":{"type":"string","description":"Rank is what the person is in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"Person is one entry of the directory."},"type":"array"}},"additionalProperties":false,"type":"object","required":["result"]}`
+	publicInfoSchema             = `{"properties":{"team":{"type":"string","description":"Team is the name of the team."},"people":{"type":"integer","description":"People is how many entries there are."}},"additionalProperties":false,"type":"object","required":["team","people"],"description":"PublicInfo is what anybody may know."}`
 )
 
 // What this file was made from. Where the compiler stops at a line below, the source has
@@ -259,12 +436,55 @@ func _() {
 }
 
 func _() {
+	type runGoGenerate = func(*Directory, context.Context, Letter) (string, error)
+	var _ runGoGenerate = (*Directory).Welcome
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, string) (string, error)
+	var _ runGoGenerate = (*Directory).AnnouncePromotion
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, string) ([]string, error)
+	var _ runGoGenerate = (*Directory).Names
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context) (string, error)
+	var _ runGoGenerate = (*Directory).Handbook
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, int64) (string, error)
+	var _ runGoGenerate = (*Directory).Card
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, Rank) (string, error)
+	var _ runGoGenerate = (*Directory).Ranked
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, string) ([]string, error)
+	var _ runGoGenerate = (*Directory).Numbers
+}
+
+func _() {
 	type runGoGenerate = struct {
 		ID    int64   `json:"id" jsonschema:"minimum=1"`
 		Name  *string `json:"name,omitempty" jsonschema:"minLength=1,maxLength=100"`
 		Email *string `json:"email,omitempty" jsonschema:"format=email,maxLength=254"`
 	}
 	var _ runGoGenerate = Change{}
+}
+
+func _() {
+	type runGoGenerate = struct {
+		Name string `json:"name" jsonschema:"minLength=1,maxLength=100"`
+		Tone Tone   `json:"tone,omitempty" jsonschema:"default=warm"`
+	}
+	var _ runGoGenerate = Letter{}
 }
 
 func _() {
@@ -299,6 +519,11 @@ func _() {
 	_ = runGoGenerate((*Rank)(nil))
 }
 
+func _() {
+	type runGoGenerate = *string
+	_ = runGoGenerate((*Tone)(nil))
+}
+
 // None of these takes its JSON into its own hands: a method that does so is ambiguous here.
 func _() {
 	type runGoGenerate interface {
@@ -310,6 +535,10 @@ func _() {
 	var (
 		_ runGoGenerate = struct {
 			Change
+			runGoGenerate
+		}{}
+		_ runGoGenerate = struct {
+			Letter
 			runGoGenerate
 		}{}
 		_ runGoGenerate = struct {
@@ -328,6 +557,10 @@ func _() {
 			Rank
 			runGoGenerate
 		}{}
+		_ runGoGenerate = struct {
+			Tone
+			runGoGenerate
+		}{}
 	)
 }
 
@@ -337,5 +570,7 @@ func _() {
 	var (
 		_ [7]runGoGenerate = [len(max(min(RankMember, "member\x00")+"\x00", "member"))]runGoGenerate{}
 		_ [8]runGoGenerate = [len(max(min(RankManager, "manager\x00")+"\x00", "manager"))]runGoGenerate{}
+		_ [5]runGoGenerate = [len(max(min(ToneWarm, "warm\x00")+"\x00", "warm"))]runGoGenerate{}
+		_ [7]runGoGenerate = [len(max(min(ToneFormal, "formal\x00")+"\x00", "formal"))]runGoGenerate{}
 	)
 }

@@ -1,11 +1,12 @@
 // Command tour starts the team server, visits it as each of its users with a real MCP client,
-// and prints what each sees and what a call to each of the other tools gets.
+// and prints what each sees and what asking for everything gets, whether it is seen or not.
 //
 //	tour SERVER [flags of the server]
 package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,6 +48,27 @@ var tools = []struct {
 	{directory.ToolPromoteToManager, map[string]int{"id": 1}},
 	{directory.ToolUpdate, map[string]any{"id": 1, "name": "Rear Admiral Hopper"}},
 }
+
+// prompts and resources are the others that the server has, with what they accept.
+var (
+	prompts = []struct {
+		name string
+		args map[string]string
+	}{
+		{directory.PromptAnnouncePromotion, map[string]string{"name": "Grace Hopper"}},
+		{directory.PromptWelcome, map[string]string{"name": "Grace Hopper", "tone": string(directory.ToneFormal)}},
+	}
+	resources = []struct{ listed, uri string }{
+		{directory.ResourceHandbook, directory.ResourceHandbook},
+		{directory.ResourceCard, "team://people/1"},
+		{directory.ResourceRanked, "team://ranks/manager"},
+	}
+	completions = []struct{ of, argument, begun string }{
+		{directory.PromptWelcome, "tone", "f"},
+		{directory.PromptWelcome, "name", "R"},
+		{directory.ResourceRanked, "rank", ""},
+	}
+)
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -111,7 +134,7 @@ func start(ctx context.Context, server string, args []string) (url string, stop 
 	return url, stop, nil
 }
 
-// visit connects with a token, lists the tools, and calls every tool of the server.
+// visit connects with a token, lists everything, and asks for everything that the server has.
 func visit(ctx context.Context, w io.Writer, url, token string) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tour", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
@@ -122,41 +145,87 @@ func visit(ctx context.Context, w io.Writer, url, token string) error {
 		return err
 	}
 	defer session.Close()
-	list, err := session.ListTools(ctx, nil)
+	seen, err := look(ctx, w, session)
 	if err != nil {
 		return err
 	}
-	var listed []string
-	for _, t := range list.Tools {
-		listed = append(listed, t.Name)
+	say := func(verb, listed, asked, answer string) {
+		if !seen[listed] {
+			verb = "tries"
+		}
+		fmt.Fprintf(w, "  %-6s %-20s %s\n", verb, asked, answer)
 	}
-	fmt.Fprintf(w, "  sees   %s\n", strings.Join(listed, ", "))
 	for _, t := range tools {
 		args := t.args
 		if args == nil {
 			args = struct{}{}
 		}
 		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: t.name, Arguments: args})
-		fmt.Fprintf(w, "  %-6s %-19s %s\n", mark(slices.Contains(listed, t.name)), t.name, answer(res, err))
+		say("calls", t.name, t.name, called(res, err))
+	}
+	for _, p := range prompts {
+		res, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: p.name, Arguments: p.args})
+		say("gets", p.name, p.name, written(res, err))
+	}
+	for _, r := range resources {
+		res, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.uri})
+		say("reads", r.listed, r.uri, read(res, err))
+	}
+	for _, c := range completions {
+		if !seen[c.of] {
+			continue
+		}
+		ref := &mcp.CompleteReference{Type: "ref/prompt", Name: c.of}
+		if strings.Contains(c.of, "://") {
+			ref = &mcp.CompleteReference{Type: "ref/resource", URI: c.of}
+		}
+		res, err := session.Complete(ctx, &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteParamsArgument{Name: c.argument, Value: c.begun}})
+		fmt.Fprintf(w, "  fills  %s of %s, begun with %q: %s\n", c.argument, c.of, c.begun, completed(res, err))
 	}
 	return nil
 }
 
-func mark(listed bool) string {
-	if listed {
-		return "calls"
+// look lists tools, prompts, resources and templates, and prints a line of each kind.
+func look(ctx context.Context, w io.Writer, session *mcp.ClientSession) (seen map[string]bool, err error) {
+	var names [3][]string
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		names[0] = append(names[0], t.Name)
 	}
-	return "tries"
+	for p, err := range session.Prompts(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		names[1] = append(names[1], p.Name)
+	}
+	for r, err := range session.Resources(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		names[2] = append(names[2], r.URI)
+	}
+	for r, err := range session.ResourceTemplates(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		names[2] = append(names[2], r.URITemplate)
+	}
+	seen = map[string]bool{}
+	for i, kind := range []string{"tools", "prompts", "resources"} {
+		for _, name := range names[i] {
+			seen[name] = true
+		}
+		fmt.Fprintf(w, "  sees   %-9s  %s\n", kind, cmp.Or(strings.Join(names[i], ", "), "none"))
+	}
+	return seen, nil
 }
 
-// answer is what came back, on one line.
-func answer(res *mcp.CallToolResult, err error) string {
+// called is what a call brought back, on one line.
+func called(res *mcp.CallToolResult, err error) string {
 	if err != nil {
-		var wire *jsonrpc.Error
-		if errors.As(err, &wire) {
-			return fmt.Sprintf("error %d: %s", wire.Code, wire.Message)
-		}
-		return err.Error()
+		return failed(err)
 	}
 	if res.IsError {
 		if text, ok := res.Content[0].(*mcp.TextContent); ok {
@@ -170,12 +239,52 @@ func answer(res *mcp.CallToolResult, err error) string {
 	return shorten(string(line))
 }
 
+// written is the first message of a prompt.
+func written(res *mcp.GetPromptResult, err error) string {
+	if err != nil {
+		return failed(err)
+	}
+	if text, ok := res.Messages[0].Content.(*mcp.TextContent); ok {
+		return shorten(text.Text)
+	}
+	return "no text"
+}
+
+// read is the text of a resource, its lines apart by slashes.
+func read(res *mcp.ReadResourceResult, err error) string {
+	if err != nil {
+		return failed(err)
+	}
+	return shorten(strings.Join(strings.FieldsFunc(res.Contents[0].Text, func(r rune) bool { return r == '\n' }), " / "))
+}
+
+// completed is the values of a completion.
+func completed(res *mcp.CompleteResult, err error) string {
+	if err != nil {
+		return failed(err)
+	}
+	return strings.Join(res.Completion.Values, ", ")
+}
+
+// failed is an error as the protocol has it.
+func failed(err error) string {
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		return fmt.Sprintf("error %d: %s", wire.Code, wire.Message)
+	}
+	return err.Error()
+}
+
 func shorten(s string) string {
 	const width = 90
-	if len(s) > width {
-		return s[:width-1] + "…"
+	if len(s) <= width {
+		return s
 	}
-	return s
+	cut := width - 1
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
 }
 
 // bearer sends a token with each request; the empty one sends none.

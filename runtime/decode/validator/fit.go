@@ -57,7 +57,7 @@ func (f *fitter) fit(t reflect.Type, v any) any {
 		return f.fitList(t, v)
 	case reflect.Interface:
 		if t.NumMethod() > 0 {
-			f.report(v, "cannot be decoded")
+			f.report(v, decode.SaysRefused)
 			return v
 		}
 		return f.fitAny(v)
@@ -94,9 +94,9 @@ func (f *fitter) fitOpaque(t reflect.Type, v any) any {
 // saysRefused tells the error of a type's own method, unless it could repeat a secret.
 func (f *fitter) saysRefused(v any, err error) string {
 	if decode.SecretPointer(f.pointer()) || holdsSecret(v) {
-		return "cannot be decoded"
+		return decode.SaysRefused
 	}
-	return "cannot be decoded: " + decode.Show(err.Error())
+	return decode.SaysRefused + ": " + decode.Show(err.Error())
 }
 
 // holdsSecret reports whether a property whose name looks secret lies within v.
@@ -171,56 +171,56 @@ func (f *fitter) fitMap(t reflect.Type, v any) any {
 		f.report(v, saysType(v, []string{"object"}))
 		return v
 	}
-	numbers := map[string]string{}
+	keys, known := map[any]bool{}, 0
 	for name, value := range object {
 		f.path = append(f.path, name)
-		f.key(t.Key(), name, numbers)
+		if key, ok := f.key(t.Key(), name); ok {
+			keys[key] = true
+			known++
+		}
 		object[name] = f.fit(t.Elem(), value)
 		f.path = f.path[:len(f.path)-1]
+	}
+	if known > len(keys) {
+		f.report(nil, decode.SaysSameKey) // one of the values would be lost
 	}
 	return v
 }
 
-// key checks the name of a property that becomes the integer key of a map: numbers are the
-// keys so far, by their number.
-func (f *fitter) key(t reflect.Type, name string, numbers map[string]string) {
+// key is the key of a map that a name becomes; false where it becomes none.
+func (f *fitter) key(t reflect.Type, name string) (any, bool) {
 	if reflect.PointerTo(t).Implements(textUnmarshaler) {
-		if f.probe {
-			if err := reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name)); err != nil {
-				f.report(nil, "has a name that "+f.saysRefused(nil, err))
-			}
+		key := reflect.New(t)
+		err := key.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(name))
+		if err != nil && f.probe {
+			f.report(nil, decode.SaysBadName+f.saysRefused(nil, err))
 		}
-		return
+		if err != nil || !key.Elem().Comparable() {
+			return nil, false
+		}
+		return key.Elem().Interface(), true
 	}
 	if t.Kind() == reflect.String {
-		return
+		return name, true
 	}
-	canonical := ""
+	var key any
 	var err error
 	if isUnsigned(t) {
-		var n uint64
-		n, err = strconv.ParseUint(name, 10, t.Bits())
-		canonical = strconv.FormatUint(n, 10)
+		key, err = strconv.ParseUint(name, 10, t.Bits())
 	} else {
-		var n int64
-		n, err = strconv.ParseInt(name, 10, t.Bits())
-		canonical = strconv.FormatInt(n, 10)
+		key, err = strconv.ParseInt(name, 10, t.Bits())
 	}
 	if err != nil {
-		f.report(nil, "has a name that is not an integer in range")
-		return
+		f.report(nil, decode.SaysBadIndex)
+		return nil, false
 	}
-	if other, twice := numbers[canonical]; twice {
-		f.report(nil, "has the same number for a name as "+decode.Show(literal(other)))
-		return
-	}
-	numbers[canonical] = name
+	return key, true
 }
 
 func (f *fitter) fitList(t reflect.Type, v any) any {
 	if s, ok := v.(string); ok && isBytes(t) {
 		if _, ok := decode.Base64(s); !ok {
-			f.report(v, "is not base64 (RFC 4648, standard alphabet, with padding)")
+			f.report(v, decode.SaysBase64)
 		}
 		return v
 	}
@@ -230,7 +230,7 @@ func (f *fitter) fitList(t reflect.Type, v any) any {
 		return v
 	}
 	if t.Kind() == reflect.Array && len(list) > t.Len() {
-		f.report(v, saysCount(len(list), "item", "more", "maximum", t.Len()))
+		f.report(v, decode.SaysCount(len(list), "item", "more", "maximum", t.Len()))
 		return v
 	}
 	for i, item := range list {
@@ -290,14 +290,14 @@ func (f *fitter) fitScalar(t reflect.Type, v any) any {
 		}
 		return f.integer(t, number)
 	default:
-		f.report(v, "cannot be decoded")
+		f.report(v, decode.SaysRefused)
 	}
 	return v
 }
 
 func (f *fitter) float(number json.Number, bits int) {
 	if _, err := strconv.ParseFloat(number.String(), bits); err != nil {
-		f.report(number, "is beyond the range of a "+strconv.Itoa(bits)+"-bit number")
+		f.report(number, decode.SaysFloatRange(bits))
 	}
 }
 
@@ -314,7 +314,7 @@ func (f *fitter) integer(t reflect.Type, number json.Number) any {
 		_, err = strconv.ParseInt(canonical, 10, t.Bits())
 	}
 	if err != nil {
-		f.report(number, saysIntegerRange(t))
+		f.report(number, decode.SaysRange(t.Bits(), !isUnsigned(t)))
 		return number
 	}
 	if canonical == number.String() {

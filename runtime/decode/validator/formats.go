@@ -19,20 +19,6 @@ var formats = func() []jsonschema.Format {
 	return all
 }()
 
-// formatExamples tell a reader what a format looks like.
-var formatExamples = map[string]string{
-	"date-time": "2026-01-31T15:04:05Z",
-	"date":      "2026-01-31",
-	"time":      "15:04:05Z",
-	"duration":  "P1DT12H",
-	"email":     "name@example.com",
-	"hostname":  "www.example.com",
-	"ipv4":      "192.0.2.1",
-	"ipv6":      "2001:db8::1",
-	"uri":       "https://example.com/path",
-	"uuid":      "123e4567-e89b-12d3-a456-426614174000",
-}
-
 var errFormat = errors.New("not of the format")
 
 // stringFormat applies a format to strings; other values have no format.

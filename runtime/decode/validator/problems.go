@@ -3,11 +3,10 @@ package validator
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
@@ -70,7 +69,7 @@ func (r *report) add(v *jsonschema.ValidationError) {
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			r.about(v, name, "unknown property"+r.nearest(v, name))
+			r.about(v, name, r.unknown(v, name))
 		}
 	case *kind.FalseSchema:
 		if strings.HasSuffix(v.SchemaURL, "/unevaluatedProperties") {
@@ -84,7 +83,7 @@ func (r *report) add(v *jsonschema.ValidationError) {
 		r.alternatives(v)
 	case *kind.OneOf:
 		if len(k.Subschemas) > 0 {
-			r.says(v, "fits more than one of the forms that the schema allows, of which it must be exactly one")
+			r.says(v, decode.SaysManyForms)
 		} else {
 			r.alternatives(v)
 		}
@@ -137,7 +136,7 @@ func (r *report) alternatives(v *jsonschema.ValidationError) {
 	case onlyTypes && len(types) > 0:
 		r.says(v, saysType(value(r.doc, v.InstanceLocation), types))
 	default:
-		r.says(v, "fits none of the forms that the schema allows")
+		r.says(v, decode.SaysNoForm)
 	}
 }
 
@@ -164,24 +163,13 @@ func otherForm(v *jsonschema.ValidationError, branch []*jsonschema.ValidationErr
 	return false
 }
 
-// nearest suggests the known property that an unknown one may have been meant to be.
-func (r *report) nearest(v *jsonschema.ValidationError, name string) string {
-	const tooLong = 64 // no property to suggest, and costly to compare
+// unknown tells of a property that the object at v does not have.
+func (r *report) unknown(v *jsonschema.ValidationError, name string) string {
 	s := r.contract.at[v.SchemaURL]
-	if s == nil || len(name) > tooLong {
-		return ""
+	if s == nil {
+		return "unknown property"
 	}
-	best, distance := "", len(name)/3+1
-	for known := range s.Properties {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(known))
-		if d < distance || d == distance && known < best {
-			best, distance = known, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return ", did you mean " + quoted(best) + "?"
+	return decode.SaysUnknown(name, maps.Keys(s.Properties))
 }
 
 func pointer(path []string) string {
@@ -214,14 +202,4 @@ func value(doc any, path []string) any {
 // quoted is a name of the schema or the document as messages show it.
 func quoted(name string) string {
 	return decode.Show(literal(name))
-}
-
-// oneOf joins choices as in "a, b or c".
-func oneOf(choices []string) string {
-	choices = slices.Compact(slices.Clone(choices))
-	if len(choices) < 2 {
-		return strings.Join(choices, "")
-	}
-	last := len(choices) - 1
-	return strings.Join(choices[:last], ", ") + " or " + choices[last]
 }

@@ -87,7 +87,7 @@ func unmarshalError(t reflect.Type, doc any) error {
 	f.fit(t, doc)
 	if len(f.problems) == 0 {
 		// Not the error's text: whatever value it repeats cannot be known to be harmless.
-		f.problems = []decode.Problem{{Message: "cannot be decoded"}}
+		f.problems = []decode.Problem{{Message: decode.SaysRefused}}
 	}
 	return decode.NewError(f.problems)
 }

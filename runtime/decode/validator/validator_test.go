@@ -57,7 +57,7 @@ func TestEveryKeywordRefusesInOurWords(t *testing.T) {
 		{"maxLength", withProperty("a", `{"maxLength":0}`), `{"a":"é"}`, `/a: "é" has 1 character, more than the maximum 0`},
 		{"pattern", withProperty("a", `{"pattern":"^[a-z]+$"}`), `{"a":"X"}`, `/a: "X" does not match the pattern ^[a-z]+$`},
 		{"format", withProperty("a", `{"format":"email"}`), `{"a":"nobody"}`, `/a: "nobody" is not a valid email, as in name@example.com`},
-		{"format without example", withProperty("a", `{"format":"semver"}`), `{"a":"1"}`, `/a: "1" is not a valid semver`},
+		{"format without example", withProperty("a", `{"format":"uri-reference"}`), `{"a":"a\\\\b"}`, `/a: "a\\\\b" is not a valid uri-reference`},
 		{"format regex", withProperty("a", `{"format":"regex"}`), `{"a":"("}`, `/a: "(" is not a valid regular expression (RE2 syntax)`},
 		{"minItems", withProperty("a", `{"minItems":1}`), `{"a":[]}`, `/a: has 0 items, fewer than the minimum 1`},
 		{"maxItems", withProperty("a", `{"maxItems":1}`), `{"a":[1,2]}`, `/a: has 2 items, more than the maximum 1`},

@@ -16,12 +16,12 @@ import (
 const drawn = 320
 
 // written are the roots that shapes.go has.
-var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "Numbers", "Texts"}
+var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "Numbers", "Texts", "Quoted", "Choices", "Standing", "Group"}
 
 func main() {
 	log.SetFlags(0)
 	m := maker{rand: rand.New(rand.NewPCG(3, 2026))}
-	m.code.WriteString("package agree\n\nimport (\n\"context\"\n\"encoding/json\"\n\"math/big\"\n\"time\"\n)\n\n")
+	m.code.WriteString("package agree\n\nimport (\n\"context\"\n\"encoding/json\"\n\"math/big\"\n\"net/netip\"\n\"time\"\n)\n\n")
 	m.tests.WriteString("package agree\n\n// cases are all decoders with the schemas they must agree with.\nvar cases = []test{\n")
 	for i := range drawn {
 		m.draw(fmt.Sprintf("In%03d", i))
@@ -89,11 +89,29 @@ func (m *maker) field(owner string, i int) {
 	} else if m.rand.IntN(10) == 0 {
 		tag = append(tag, "required")
 	}
+	if options := m.quoting(typ); options != nil {
+		option, tag = option+",string", options
+	}
 	fmt.Fprintf(&m.code, "F%d %s `json:%q", i, typ, name+option)
 	if len(tag) > 0 {
 		fmt.Fprintf(&m.code, " jsonschema:%q", strings.Join(tag, ","))
 	}
 	m.code.WriteString("`\n")
+}
+
+// quoting draws the tag of some fields that have the string option, nil for the others.
+func (m *maker) quoting(typ string) []string {
+	least := strings.TrimLeft(typ, "*")
+	if len(typ)-len(least) > 1 || m.rand.IntN(4) > 0 {
+		return nil
+	}
+	switch least {
+	case "bool":
+		return append([]string{}, m.some("default=true", "nullable")...)
+	case "int", "int64", "int32", "Level", "uint", "uint64", "uint32", "uint8", "uint16", "float64", "float32":
+		return append([]string{}, m.some("default=17", "maxLength=3", "nullable", "minLength=2")...)
+	}
+	return nil
 }
 
 func (m *maker) one(choices ...string) string { return choices[m.rand.IntN(len(choices))] }
@@ -107,13 +125,13 @@ func (m *maker) typ(owner string, depth int) (string, []string) {
 			return "*" + strings.TrimLeft(elem, "*"), nil
 		case 1, 2:
 			elem, _ := m.typ(owner, depth+1)
-			return "[]" + elem, m.some("minItems=1", "maxItems=4", "uniqueItems=true")
+			return "[]" + strings.Replace(elem, "uint8", "uint16", 1), m.some("minItems=1", "maxItems=4", "uniqueItems=true")
 		case 3:
 			elem, _ := m.typ(owner, depth+1)
 			return fmt.Sprintf("[%d]%s", 1+m.rand.IntN(3), elem), m.some("uniqueItems=true")
 		case 4:
 			elem, _ := m.typ(owner, depth+1)
-			return "map[" + m.one("string", "Label", "Color", "int", "int8", "uint16", "uint64") + "]" + elem, nil
+			return "map[" + m.one("string", "Label", "Color", "int", "int8", "uint16", "uint64", "Plate", "netip.Addr") + "]" + elem, nil
 		case 5:
 			return m.one("*"+owner, "[]"+owner, "map[string]"+owner), nil
 		default:
@@ -134,14 +152,22 @@ func (m *maker) typ(owner string, depth int) (string, []string) {
 	case 5:
 		return m.one("string", "Label", "*string"), m.some("minLength=1", "maxLength=6", `pattern=^[a-cé]*$`, "default=a")
 	case 6:
-		return "string", []string{"format=" + m.one("date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "color")}
+		return "string", []string{"format=" + m.one("date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "color",
+			"iri", "iri-reference", "json-pointer", "period", "regex", "relative-json-pointer", "semver", "uri-template")}
 	case 7:
 		return m.one("Color", "*Color"), m.some("default=red")
 	case 8:
 		return m.one("string", "Label"), []string{"enum=a", "enum=b c", "enum=é"}
 	case 9:
-		return m.one("time.Time", "*time.Time", "[]byte", "Plate"), nil
+		return m.one("time.Time", "*time.Time", "[]byte", "[]Octet", "Octets", "Plate"), nil
 	case 10:
+		if m.rand.IntN(3) == 0 {
+			return m.one("any", "json.RawMessage", "Anything"), []string{m.one("type=string", "type=integer", "type=object", "oneof_type=string;null", "oneof_type=integer;array",
+				"anyof_type=number;integer", "anyof_type=boolean;object;integer", "anyof_type=string;null", "anyof_type=array")}
+		}
+		if m.rand.IntN(3) == 0 {
+			return "time.Time", []string{"default=2026-01-31T15:04:05Z"}
+		}
 		return m.one("any", "json.RawMessage", "json.Number", "*big.Int", "Names", "Codes"), nil
 	}
 	return m.one("int", "float64"), []string{"enum=1", "enum=2", "enum=30"}

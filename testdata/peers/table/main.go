@@ -1,6 +1,10 @@
 // Command table runs the benchmarks of the peers and prints how many times mcpgen's cost each
 // of the others has: medians over several runs, so that one busy moment does not count. The
-// raw lines are kept for benchstat.
+// raw lines are kept for benchstat, and for writing the README's tables from them:
+//
+//	table                                       measure, keep peers.out, print all of it
+//	table -from peers.out -markdown             print the README's tables from what was kept
+//	table -from peers.out -readme ../../README.md  and write them there
 package main
 
 import (
@@ -25,43 +29,106 @@ func main() {
 	pattern := flag.String("bench", ".", "benchmarks to run, as go test takes it")
 	count := flag.Int("count", 5, "runs of each")
 	duration := flag.String("benchtime", "300ms", "time or times of each run, as go test takes it")
-	keep := flag.String("o", "peers.out", "file for the raw lines, which benchstat reads")
+	keep := flag.String("o", "peers.out", "`file` for the raw lines, which benchstat reads")
+	from := flag.String("from", "", "measure nothing and read this `file` of raw lines")
+	markdown := flag.Bool("markdown", false, "print the tables of the README")
+	readme := flag.String("readme", "", "write the tables of the README into this `file`, between its markers")
 	flag.Parse()
-	if err := run(*pattern, *count, *duration, *keep, os.Stdout); err != nil {
+	if err := run(*pattern, *count, *duration, *keep, *from, *markdown, *readme, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}
 }
 
-func run(pattern string, count int, duration, keep string, out io.Writer) (err error) {
+func run(pattern string, count int, duration, keep, from string, markdown bool, readme string, out io.Writer) error {
+	if from == "" {
+		if err := measure(pattern, count, duration, keep); err != nil {
+			return err
+		}
+		from = keep
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	m, err := read(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	switch {
+	case readme != "":
+		if err := m.complete(); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		return write(readme, m.markdown())
+	case markdown:
+		_, err := io.WriteString(out, m.markdown())
+		return err
+	}
+	fmt.Fprintf(out, "%s\n\n", m.conditions())
+	return m.found.print(out)
+}
+
+// measure runs the benchmarks and keeps what go test prints, below lines in the same format that
+// say what go test does not.
+func measure(pattern string, count int, duration, keep string) (err error) {
 	file, err := os.Create(keep)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err := fmt.Fprintf(file, "cores: %d\ngo: %s\ndate: %s\n", runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly)); err != nil {
+		return err
+	}
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", pattern, "-benchtime", duration, "-count", strconv.Itoa(count), "-timeout", "30m", ".")
-	cmd.Stderr = os.Stderr
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	found := results{}
-	cpu := ""
-	lines := bufio.NewScanner(io.TeeReader(pipe, file))
-	for lines.Scan() {
-		if name, ok := strings.CutPrefix(lines.Text(), "cpu: "); ok {
-			cpu = name
-		}
-		found.add(lines.Text())
-	}
-	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
+	cmd.Stdout, cmd.Stderr = file, os.Stderr
+	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go test: %w; its output is in %s", err, keep)
 	}
-	fmt.Fprintf(out, "%s, %d cores, %s/%s, %s, %s\n\n", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), time.Now().Format(time.DateOnly))
-	return found.print(out)
+	return nil
+}
+
+// measurement is one file of raw lines.
+type measurement struct {
+	said  map[string]string // what lines "key: value" say: cpu, cores, goos, goarch, go, date
+	found results
+}
+
+// said are the lines that stand before the benchmarks (golang.org/design/14313-benchmark-format).
+var said = regexp.MustCompile(`^([a-z]+): (.+)$`)
+
+func read(lines io.Reader) (measurement, error) {
+	m := measurement{said: map[string]string{}, found: results{}}
+	scanner := bufio.NewScanner(lines)
+	for scanner.Scan() {
+		if s := said.FindStringSubmatch(scanner.Text()); s != nil {
+			m.said[s[1]] = s[2]
+		}
+		m.found.add(scanner.Text())
+	}
+	return m, scanner.Err()
+}
+
+// conditions say where and when it was measured; what the file does not say is left out.
+func (m measurement) conditions() string {
+	var parts []string
+	add := func(format string, keys ...string) {
+		values := make([]any, len(keys))
+		for i, key := range keys {
+			if m.said[key] == "" {
+				return
+			}
+			values[i] = m.said[key]
+		}
+		parts = append(parts, fmt.Sprintf(format, values...))
+	}
+	add("%s", "cpu")
+	add("%s cores", "cores")
+	add("%s/%s", "goos", "goarch")
+	add("%s", "go")
+	add("%s", "date")
+	return strings.Join(parts, ", ")
 }
 
 // results are the values of every measurement: by benchmark without its peer, by peer, by unit.

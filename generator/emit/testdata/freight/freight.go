@@ -100,7 +100,7 @@ func (d *Desk) Purge(ctx context.Context) error { return nil }
 
 // Inspect answers in go-sdk's own shape.
 //
-//mcp:tool authenticated constrained
+//mcp:tool authenticated action=none denial=challenge scopes=freight:look constrained
 func (d *Desk) Inspect(ctx context.Context, req *mcp.CallToolRequest, in BookInput) (*mcp.CallToolResult, Parcel, error) {
 	return nil, in.Parcel, nil
 }

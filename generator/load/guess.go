@@ -1,0 +1,167 @@
+package load
+
+import (
+	"context"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// guessedExports finds export data before the go command has said which packages there are, so that its
+// two listings run at once: each takes longer than all the rest of a run. The guess is what the files
+// below the patterns import. A wrong one costs time and nothing else: only packages that are
+// needed are taken from the answer, and what is missing in it is asked for again.
+func guessedExports(ctx context.Context, o Options, patterns []string) map[string]string {
+	files := map[string]string{}
+	paths := guessedImports(o, patterns)
+	if len(paths) == 0 {
+		return files
+	}
+	pkgs, err := list(ctx, o, exported, paths)
+	if err != nil {
+		return files
+	}
+	for _, p := range pkgs {
+		if p.ExportFile != "" {
+			files[p.PkgPath] = p.ExportFile
+		}
+	}
+	return files
+}
+
+// exported is what the go command tells of a package that it compiles.
+const exported = packages.NeedName | packages.NeedExportFile
+
+// guessedImports are the packages outside the module of o.Dir that files below the patterns import, and
+// those that the packages of the module below them import; nil where only the go command
+// knows which are outside.
+func guessedImports(o Options, patterns []string) []string {
+	dir, err := filepath.Abs(o.Dir)
+	work := workspace(o.Env)
+	if err != nil || work != "" && work != "off" {
+		return nil
+	}
+	g := guess{seen: map[string]bool{}, outside: map[string]bool{}}
+	if !g.module(dir, work == "off") {
+		return nil
+	}
+	for _, pattern := range patterns {
+		if pattern != "." && pattern != ".." && !strings.HasPrefix(pattern, "./") && !strings.HasPrefix(pattern, "../") {
+			return nil
+		}
+		below, all := strings.CutSuffix(pattern, "...")
+		if strings.Contains(below, "...") || all && !strings.HasSuffix(below, "/") {
+			return nil
+		}
+		if start := filepath.Join(dir, filepath.FromSlash(below)); all {
+			g.walk(start)
+		} else {
+			g.directory(start)
+		}
+	}
+	var paths []string
+	for path := range g.outside {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// guess is how far the look for imports has come.
+type guess struct {
+	root    string // where go.mod is
+	path    string // of the module
+	seen    map[string]bool
+	outside map[string]bool // import paths
+}
+
+var moduleLine = regexp.MustCompile(`(?m)^module[ \t]+"?([^\s"]+)`)
+
+// workspace is what the go command's environment says of workspaces; the last entry of a name counts.
+func workspace(env []string) (value string) {
+	if env == nil {
+		return os.Getenv("GOWORK")
+	}
+	for _, entry := range env {
+		if v, ok := strings.CutPrefix(entry, "GOWORK="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// module finds the module of dir. Below a go.work there are several, unless they are off.
+func (g *guess) module(dir string, off bool) bool {
+	for up := dir; ; up = filepath.Dir(up) {
+		if _, err := os.Stat(filepath.Join(up, "go.work")); err == nil && !off {
+			return false
+		}
+		if text, err := os.ReadFile(filepath.Join(up, "go.mod")); err == nil && g.root == "" {
+			if m := moduleLine.FindSubmatch(text); m != nil {
+				g.root, g.path = up, string(m[1])
+			}
+		}
+		if up == filepath.Dir(up) {
+			return g.root != ""
+		}
+	}
+}
+
+// walk looks at every directory that the pattern ... matches.
+func (g *guess) walk(start string) {
+	_ = filepath.WalkDir(start, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil // the go command will say what cannot be read
+		}
+		name := d.Name()
+		if path != start && (name[0] == '.' || name[0] == '_' || name == "testdata" || name == "vendor") {
+			return filepath.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != g.root {
+			return filepath.SkipDir
+		}
+		g.directory(path)
+		return nil
+	})
+}
+
+// directory notes what the files of a package import. Files under constraints are left aside: what only
+// they import may take long to compile for nothing.
+func (g *guess) directory(dir string) {
+	if g.seen[dir] {
+		return
+	}
+	g.seen[dir] = true
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name[0] == '.' || name[0] == '_' ||
+			name == GeneratedFile || name == PoisonFile {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		file, _ := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+		if file == nil || constrained(path, file) {
+			continue
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil || imported == "C" || imported == "unsafe" {
+				continue
+			}
+			if rel, inside := strings.CutPrefix(imported+"/", g.path+"/"); inside {
+				g.directory(filepath.Join(g.root, filepath.FromSlash(rel)))
+			} else {
+				g.outside[imported] = true
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package testdb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"sync/atomic"
+	"testing"
+)
+
+// ErrLost is what a database of a [Probe] says when the probe cuts it off.
+var ErrLost = errors.New("testdb: the connection was lost")
+
+// Probe stands between a test and a database. It counts what is asked, and cuts answers short.
+type Probe struct {
+	*sql.DB
+
+	queries atomic.Int64
+	rows    atomic.Int64 // that are still let through; negative is all
+}
+
+// Probe opens the database once more, through a probe.
+func (d *Database) Probe(t testing.TB) *Probe {
+	t.Helper()
+	p := &Probe{}
+	p.rows.Store(-1)
+	p.DB = sql.OpenDB(&connector{probe: p, dsn: d.DSN, driver: d.DB.Driver()})
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// Queries returns how many queries have reached the database.
+func (p *Probe) Queries() int { return int(p.queries.Load()) }
+
+// CutAfter lets n more rows through, over all queries, and then fails with [ErrLost].
+func (p *Probe) CutAfter(n int) { p.rows.Store(int64(n)) }
+
+type connector struct {
+	probe  *Probe
+	dsn    string
+	driver driver.Driver
+}
+
+func (c *connector) Driver() driver.Driver { return c.driver }
+
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	opened, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: opened, probe: c.probe}, nil
+}
+
+// conn hides all of a connection but what is counted: whatever else a driver can do is left to
+// database/sql, which makes do without.
+type conn struct {
+	driver.Conn
+	probe *Probe
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.probe.queries.Add(1)
+	found, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	return &rows{Rows: found, probe: c.probe}, nil
+}
+
+type rows struct {
+	driver.Rows
+	probe *Probe
+}
+
+func (r *rows) Next(dest []driver.Value) error {
+	switch left := r.probe.rows.Load(); {
+	case left == 0:
+		return ErrLost
+	case left > 0:
+		r.probe.rows.Add(-1)
+	}
+	return r.Rows.Next(dest)
+}

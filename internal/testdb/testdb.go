@@ -1,0 +1,88 @@
+// Package testdb gives tests databases of their own: SQLite in a file of the test's, and
+// PostgreSQL in a private cluster that ends with the test binary.
+//
+// It is for tests alone: it links drivers, and no package of the runtime may import it.
+package testdb
+
+import (
+	"database/sql"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "modernc.org/sqlite"             // the driver "sqlite", in Go alone
+)
+
+// Database is an empty database that is the test's alone. It is closed and removed when the test
+// ends.
+type Database struct {
+	*sql.DB
+	Driver string // the name of its driver for sql.Open: "sqlite" or "pgx"
+	DSN    string // what sql.Open takes for it, for further connections of the test's own
+
+	// File is the file of an SQLite database, empty for PostgreSQL.
+	File string
+	// Host, Port, User and Name are where a PostgreSQL database is found, empty for SQLite. Host is
+	// the directory of a socket; no password is asked for.
+	Host, Port, User, Name string
+}
+
+// SQLite returns a database in a file below the test's own directory.
+func SQLite(t testing.TB) *Database {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "test.db")
+	source := url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: "_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"}
+	return open(t, &Database{Driver: "sqlite", DSN: source.String(), File: file})
+}
+
+// PostgreSQL returns a database of a cluster that the tests of one binary share. Making the cluster
+// takes about two seconds, a database on it some milliseconds. Where PostgreSQL is not installed the test
+// ends as by [Unavailable].
+func PostgreSQL(t testing.TB) *Database {
+	t.Helper()
+	c, err := shared()
+	if err != nil {
+		Unavailable(t, "no PostgreSQL: %v", err)
+	}
+	name, err := c.create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Registered first and so run last: the database goes once the test's connections are closed.
+	t.Cleanup(func() {
+		if err := c.drop(name); err != nil {
+			t.Error(err)
+		}
+	})
+	return open(t, &Database{Driver: "pgx", DSN: c.dsn(name), Host: c.dir, Port: port, User: user, Name: name})
+}
+
+func open(t testing.TB, d *Database) *Database {
+	t.Helper()
+	var err error
+	if d.DB, err = sql.Open(d.Driver, d.DSN); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := d.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Unavailable ends a test that needs what this machine does not have: it is skipped, and fails where the
+// environment says CI=true, so that a test that never ran is not taken for one that passed. The
+// message says how to get what is missing.
+func Unavailable(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}

@@ -1,0 +1,100 @@
+package access
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Verdict is what one part of a rule says about a caller.
+type Verdict struct {
+	Axis  Axis
+	Holds bool
+	Needs string // what the rule asks for, as in "Manager"
+	Has   string // what the caller has, as in "Viewer"
+}
+
+// String is the verdict in one line, for logs and people.
+func (v Verdict) String() string {
+	word := "holds"
+	if !v.Holds {
+		word = "fails"
+	}
+	return fmt.Sprintf("%s %s: needs %s, has %s", v.Axis, word, v.Needs, v.Has)
+}
+
+const nothing = "nothing"
+
+// Explain says how each part of a tool's rule judges a principal, those after the first that fails
+// included; where all hold, Decide allows. It is for logs and admins, and never for the caller:
+// it tells what exists.
+//
+// A permission that the table records and does not enforce holds, and its verdict says so.
+func (t Table) Explain(p Principal, tool string) []Verdict {
+	i := t.find(tool)
+	if i < 0 {
+		return []Verdict{{Axis: AxisUnknown, Needs: "a " + t.kind.String() + " that exists", Has: nothing}}
+	}
+	rule := &t.Rules[i]
+	switch {
+	case rule.Public:
+		return []Verdict{{Axis: AxisPublic, Holds: true, Needs: nothing, Has: caller(p)}}
+	case !t.enforced(rule):
+		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits somebody", Has: "an empty one"}}
+	}
+	rank := t.Rank(p.Role)
+	d := t.decide(i, &p, rank)
+	all := []Verdict{{Axis: AxisAuthentication, Holds: !d.login, Needs: "an authenticated caller", Has: caller(p)}}
+	if rule.MinRole != 0 {
+		all = append(all, Verdict{Axis: AxisRole, Holds: d.role == "" && rank >= t.resolve(rule.MinRole) && !p.Anonymous(), Needs: t.roleName(t.resolve(rule.MinRole)), Has: written(p.Role)})
+	}
+	if len(rule.Scopes) > 0 {
+		all = append(all, Verdict{Axis: AxisScopes, Holds: !d.scoped, Needs: strings.Join(rule.Scopes, ", "), Has: written(strings.Join(p.Scopes, ", "))})
+	}
+	switch {
+	case rule.Permission == Permission{}:
+	case !t.aware:
+		all = append(all, Verdict{Axis: AxisPermission, Holds: true, Needs: rule.Permission.String(), Has: "not asked for: the table does not enforce permissions"})
+	default:
+		all = append(all, t.explainPermission(&p, i)...)
+	}
+	return all
+}
+
+// explainPermission judges what the host lets a principal do.
+func (t *Table) explainPermission(p *Principal, i int) []Verdict {
+	rule := &t.Rules[i]
+	held := p.Permits.of(t)
+	v := Verdict{Axis: AxisPermission, Needs: rule.Permission.String()}
+	switch {
+	case held == nil || p.Anonymous():
+		v.Has = "no user of the host, or no answer from it"
+		return []Verdict{v}
+	case !rule.Permission.Asked():
+		v.Holds, v.Has = true, "a user of the host"
+		return []Verdict{v}
+	}
+	permit := held.permit(i)
+	v.Holds, v.Has = permit != PermitNone, permit.String()
+	if permit != PermitConstrained {
+		return []Verdict{v}
+	}
+	c := Verdict{Axis: AxisConstraint, Holds: rule.Constrained, Needs: "a permission for all objects, as the handler is not marked constrained", Has: permit.String()}
+	if rule.Constrained {
+		c.Needs = "a permission for some objects, as the handler is marked constrained"
+	}
+	return []Verdict{v, c}
+}
+
+func caller(p Principal) string {
+	if p.Anonymous() {
+		return "an anonymous caller"
+	}
+	return p.Subject
+}
+
+func written(s string) string {
+	if s == "" {
+		return nothing
+	}
+	return s
+}

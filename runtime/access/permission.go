@@ -1,0 +1,45 @@
+package access
+
+// Permission is a permission of the host whose authority a server projects: an action, as a rule
+// on a type of objects, as in {"dcim", "napalm_read", "device"}. Permissions are compared by ==.
+//
+// The zero Permission says nothing: on an aware table ([Table.Aware]) a rule must say one, or
+// [NoPermission], unless it is public.
+type Permission struct {
+	App    string // the label of the app, as in "dcim"
+	Action string // as in "view" or "napalm_read"
+	Object string // the type of object within the app, as in "device"; empty for an action on none
+}
+
+// NoPermission is what a rule says that asks the host for nothing: action=none.
+var NoPermission = Permission{Action: "none"}
+
+// String is the permission as the manifest and the host's documents write it:
+// <app>.<action>_<object>, without an object <app>.<action>. It is "none" for NoPermission and
+// empty for the zero Permission.
+func (p Permission) String() string {
+	switch {
+	case p == Permission{}:
+		return ""
+	case p == NoPermission:
+		return p.Action
+	case p.Object == "":
+		return p.App + "." + p.Action
+	}
+	return p.App + "." + p.Action + "_" + p.Object
+}
+
+// Asked reports whether there is a permission to ask the host for.
+func (p Permission) Asked() bool { return p != Permission{} && p != NoPermission }
+
+// Type is what the action is done on, as hosts name it: "dcim.device", and the app alone for a
+// permission without an object.
+func (p Permission) Type() string {
+	if p.Object == "" {
+		return p.App
+	}
+	return p.App + "." + p.Object
+}
+
+// complete reports whether the permission can be asked for: it has an app and an action.
+func (p Permission) complete() bool { return p.App != "" && p.Action != "" }

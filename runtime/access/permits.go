@@ -1,0 +1,145 @@
+package access
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// Permit is what a host answers about one caller and one permission. The zero Permit denies.
+type Permit uint8
+
+const (
+	PermitNone        Permit = iota // the caller does not have it
+	PermitConstrained               // the caller has it for some objects only
+	PermitAll                       // the caller has it for all objects
+)
+
+// String is the permit in a word, for explanations.
+func (p Permit) String() string {
+	switch p {
+	case PermitConstrained:
+		return "constrained"
+	case PermitAll:
+		return "all objects"
+	}
+	return "none"
+}
+
+// Permits are what a host lets one caller do, compiled for the rules of one table: a few bits for
+// each rule. They are made by [Table.Permits], never changed, and fit that table and what
+// Aware and Of make of it; any other table takes them for none.
+type Permits struct {
+	kinds [3]permitSet
+}
+
+// permitSet holds the permits of the rules of one kind, by position.
+type permitSet struct {
+	rules  []Rule // those that it was compiled for
+	some   []uint64
+	all    []uint64
+	usable []uint64 // held as the rule needs it, and rules that ask for none
+	// visible are the tools that are visible at each level of an aware table, made when asked for.
+	visible []atomic.Pointer[Set]
+}
+
+// Permits compiles what a host lets one caller do. ask is called once for each rule that asks for
+// a permission, and not after Permits has returned.
+func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
+	p := &Permits{}
+	for _, k := range []Kind{Tools, Prompts, Resources} {
+		part := t.Of(k)
+		words := (len(part.Rules) + 63) / 64
+		set := permitSet{
+			rules: part.Rules, some: make([]uint64, words), all: make([]uint64, words), usable: make([]uint64, words),
+			visible: make([]atomic.Pointer[Set], len(part.Hierarchy())+2),
+		}
+		for i := range part.Rules {
+			rule := &part.Rules[i]
+			word, bit := i>>6, uint64(1)<<(i&63)
+			if !rule.Permission.Asked() {
+				if rule.Public || rule.Permission == NoPermission {
+					set.usable[word] |= bit
+				}
+				continue
+			}
+			switch ask(k, *rule) {
+			case PermitAll:
+				set.some[word] |= bit
+				set.all[word] |= bit
+				set.usable[word] |= bit
+			case PermitConstrained:
+				set.some[word] |= bit
+				if rule.Constrained {
+					set.usable[word] |= bit
+				}
+			}
+		}
+		p.kinds[k] = set
+	}
+	return p
+}
+
+// of returns the permits for a table's rules, or nil where there are none for them: they were
+// compiled for another table, or not at all.
+func (p *Permits) of(t *Table) *permitSet {
+	if p == nil || t.kind < Tools || t.kind > Resources {
+		return nil
+	}
+	set := &p.kinds[t.kind]
+	if len(set.rules) != len(t.Rules) || len(t.Rules) > 0 && &set.rules[0] != &t.Rules[0] {
+		return nil
+	}
+	return set
+}
+
+// permit is what is held of the permission of the rule at a position.
+func (s *permitSet) permit(i int) Permit {
+	switch word, bit := i>>6, uint64(1)<<(i&63); {
+	case s.all[word]&bit != 0:
+		return PermitAll
+	case s.some[word]&bit != 0:
+		return PermitConstrained
+	}
+	return PermitNone
+}
+
+func (s *permitSet) use(i int) bool { return s.usable[i>>6]&(1<<(i&63)) != 0 }
+
+// seen returns what of a level's tools the permits leave. Callers of one level share it.
+func (s *permitSet) seen(level int, free Set) Set {
+	if level >= len(s.visible) {
+		return free.and(s.usable)
+	}
+	if set := s.visible[level].Load(); set != nil {
+		return *set
+	}
+	set := free.and(s.usable)
+	s.visible[level].Store(&set)
+	return set
+}
+
+// and is the set without what words has no bit for.
+func (s Set) and(words []uint64) Set {
+	s.words = slices.Clone(s.words)
+	for i := range s.words {
+		s.words[i] &= words[i]
+	}
+	return s
+}
+
+// Aware returns the same table with the permissions of its rules enforced. A rule that is not
+// public then needs a permission or [NoPermission], and callers whose Permits are nil use
+// what is public and nothing else.
+func (t Table) Aware() Table {
+	t.aware = true
+	if t.index == nil {
+		return t
+	}
+	prompts, resources := t.Of(Prompts), t.Of(Resources)
+	t.index = newIndex(&t)
+	t.parts = &[2]index{*newIndex(&prompts), *newIndex(&resources)}
+	return t
+}
+
+// IsAware reports whether the table enforces the permissions of its rules.
+func (t Table) IsAware() bool { return t.aware }

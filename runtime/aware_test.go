@@ -1,0 +1,553 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+)
+
+// fakeHost is a host in memory.
+type fakeHost struct {
+	mu    sync.Mutex
+	users map[string]capability.Set
+	asked map[string]int
+	fail  func(context.Context) error // runs before each answer
+}
+
+func newHost(users map[string]capability.Set) *fakeHost {
+	return &fakeHost{users: maps.Clone(users), asked: map[string]int{}}
+}
+
+func (h *fakeHost) set(user string, permissions ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users == nil {
+		h.users = map[string]capability.Set{}
+	}
+	h.users[user] = permissionsOf(permissions...)
+}
+
+func (h *fakeHost) remove(user string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.users, user)
+}
+
+func (h *fakeHost) failing(fail func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fail = fail
+}
+
+func (h *fakeHost) times(user string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked[user]
+}
+
+func (h *fakeHost) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
+	h.mu.Lock()
+	fail := h.fail
+	h.asked[p.User]++
+	h.mu.Unlock()
+	if fail != nil {
+		if err := fail(ctx); err != nil {
+			return capability.Set{}, err
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	set, ok := h.users[p.User]
+	if !ok {
+		return capability.Set{}, fmt.Errorf("user %q: %w", p.User, capability.ErrNoUser)
+	}
+	return set, nil
+}
+
+func (h *fakeHost) Resolve(_ context.Context, p access.Principal) (capability.User, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.users[p.User]; !ok {
+		return capability.User{}, capability.ErrNoUser
+	}
+	return capability.User{ID: "7", Name: p.User}, nil
+}
+
+func (h *fakeHost) MapAction(permission string) (string, error) { return permission, nil }
+
+// permissionsOf are a host's permissions: "x" for all objects, "x?" under a constraint, "exempt object action".
+func permissionsOf(permissions ...string) capability.Set {
+	var set capability.Set
+	for _, p := range permissions {
+		if words := strings.Fields(p); words[0] == "exempt" {
+			set.Exempt(words[1], words[2])
+		} else if name, ok := strings.CutSuffix(p, "?"); ok {
+			set.Add(name, capability.Constraint(`{"site":"a"}`))
+		} else {
+			set.Add(p)
+		}
+	}
+	return set
+}
+
+func permission(s string) access.Permission {
+	if s == "none" {
+		return access.NoPermission
+	}
+	app, rest, _ := strings.Cut(s, ".")
+	action, object, _ := strings.Cut(rest, "_")
+	return access.Permission{App: app, Action: action, Object: object}
+}
+
+// stock is a toolset whose rules name permissions.
+func stock() runtime.Toolset { return runtime.NewToolset(stockGenerated()) }
+
+func stockGenerated() runtime.Generated {
+	call := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		constraints := []string{}
+		for _, c := range capability.Constraints(ctx) {
+			constraints = append(constraints, string(c))
+			if len(c) > 0 {
+				c[0] = 'X' // what a handler does to its own is nobody else's
+			}
+		}
+		return runtime.Structured(map[string]any{"constraints": constraints}, nil)
+	}
+	g := runtime.Generated{
+		Package: "example.com/stock", Server: runtime.ServerInfo{Name: "stock", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
+			{Tool: "device_change", MinRole: member, Permission: permission("dcim.change_device")},
+			{Tool: "device_find", MinRole: viewer, Permission: permission("dcim.view_device"), Constrained: true},
+			{Tool: "device_get", MinRole: viewer, Permission: permission("dcim.view_device")},
+			{Tool: "device_wipe", MinRole: admin, Permission: permission("dcim.wipe_device"), Denial: access.Forbid},
+			{Tool: "export", Permission: permission("billing.export")},
+			{Tool: "status", Public: true},
+			{Tool: "whoami", Authenticated: true, Permission: access.NoPermission},
+		}, Prompts: []access.Rule{
+			{Prompt: "triage", Permission: permission("dcim.view_device")},
+		}, Resources: []access.Rule{
+			{Resource: "dcim://devices", Permission: permission("dcim.view_device"), Constrained: true},
+			{Resource: "dcim://sites/{id}", Permission: permission("dcim.view_site")},
+		}},
+	}
+	for _, rule := range g.Table.Rules {
+		g.Tools = append(g.Tools, runtime.Tool{Name: rule.Tool, Input: anyInput, Call: call})
+	}
+	g.Prompts = []runtime.Prompt{{Name: "triage", Get: func(context.Context, runtime.Call) (runtime.PromptAnswer, error) {
+		return runtime.PromptText("look", nil)
+	}}}
+	read := func(ctx context.Context, _ runtime.Call) (runtime.ResourceAnswer, error) {
+		return runtime.ResourceText(fmt.Sprintf("%s", capability.Constraints(ctx)), nil)
+	}
+	g.Resources = []runtime.Resource{
+		{URI: "dcim://devices", Name: "devices", Read: read},
+		{URI: "dcim://sites/{id}", Name: "site", Read: read, Variables: []runtime.Variable{{Name: "id"}}},
+	}
+	return g
+}
+
+// hosted are callers whose tokens say all: "user/role" or "user/role/client".
+func hosted() identity.Source {
+	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		parts := strings.Split(token, "_")
+		p := access.Principal{Issuer: "test", Subject: "sub-" + parts[0], User: parts[0], Role: parts[1]}
+		if len(parts) > 2 {
+			p.User, p.Client = "", parts[2]
+		}
+		return identity.Identity{Principal: p}, nil
+	}, identity.NamesUsers())
+}
+
+// aware makes a permission-aware server of the stock.
+func aware(t testing.TB, h *fakeHost, options runtime.Options) *runtime.Server {
+	t.Helper()
+	options.PermissionAware, options.Capabilities = true, h
+	if options.Identity == nil {
+		options.Identity = hosted()
+	}
+	return newServer(t, options, stock())
+}
+
+func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device", "dcim.change_device")
+	h.set("bob", "dcim.view_device?", "exempt billing export")
+	h.set("root", "exempt * *")
+	url := serve(t, aware(t, h, runtime.Options{Anonymous: true}))
+	for token, want := range map[string]string{
+		"ada_Admin":  "device_change device_find device_get status whoami | triage | dcim://devices",
+		"ada_Viewer": "device_find device_get status whoami | triage | dcim://devices",
+		"ada_":       "status whoami | triage | dcim://devices",
+		"bob_Admin":  "device_find export status whoami |  | dcim://devices",
+		"root_Admin": "device_change device_find device_get device_wipe export status whoami | triage | dcim://devices dcim://sites/{id}",
+		"root_":      "export status whoami | triage | dcim://devices dcim://sites/{id}",
+		"":           "status |  | ",
+		"eve_Admin":  "status |  | ", // no user of the host: as anonymous
+	} {
+		for _, era := range eras {
+			session := connectHTTP(t, url, token, era)
+			if got := surfaceOf(t, session); got != want {
+				t.Errorf("%s, %s: %s", token, era, got)
+			}
+		}
+	}
+}
+
+func surfaceOf(t testing.TB, session *mcp.ClientSession) string {
+	t.Helper()
+	ctx := context.Background()
+	var prompts, uris []string
+	for p, err := range session.Prompts(ctx, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompts = append(prompts, p.Name)
+	}
+	for r, err := range session.Resources(ctx, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		uris = append(uris, r.URI)
+	}
+	for r, err := range session.ResourceTemplates(ctx, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		uris = append(uris, r.URITemplate)
+	}
+	return strings.Join(mcptest.Tools(t, session), " ") + " | " + strings.Join(prompts, " ") + " | " + strings.Join(uris, " ")
+}
+
+// list ≡ what can be called ≡ the host's own answer, for random hosts and roles.
+func TestListCallAndHostAgree(t *testing.T) {
+	all := []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site", "billing.export"}
+	exemptions := []string{"exempt * *", "exempt dcim.device view", "exempt dcim.device *", "exempt * view", "exempt billing export", "exempt billing *", "exempt dcim.site change"}
+	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
+		h := newHost(nil)
+		h.set("ada")
+		s := aware(t, h, runtime.Options{Denial: denial})
+		url := serve(t, s)
+		client := &raw{url: url, era: "2026-07-28", client: http.Client{Timeout: 20 * time.Second}}
+		rapid.Check(t, func(rt *rapid.T) {
+			role := rapid.SampledFrom(append(access.DefaultRoles(), "")).Draw(rt, "role")
+			held := map[string]int{} // 1 under a constraint, 2 without
+			var permissions []string
+			for _, p := range all {
+				switch held[p] = rapid.IntRange(0, 2).Draw(rt, p); held[p] {
+				case 1:
+					permissions = append(permissions, p+"?")
+				case 2:
+					permissions = append(permissions, p)
+				}
+			}
+			exempt := rapid.SliceOfNDistinct(rapid.SampledFrom(exemptions), 0, 2, rapid.ID[string]).Draw(rt, "exempt")
+			h.set("ada", append(permissions, exempt...)...)
+			s.InvalidateCapabilities(runtime.OfUser("ada"))
+			client.token = "ada_" + role
+			// The host in other words: what each tool needs, and who has it.
+			free := func(words ...string) bool {
+				return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(exempt, "exempt "+w) })
+			}
+			view := free("* *", "dcim.device view", "dcim.device *", "* view")
+			rank := slices.Index(access.DefaultRoles(), role)
+			want := map[string]bool{
+				"device_change": rank >= 1 && (held["dcim.change_device"] == 2 || free("* *", "dcim.device *")),
+				"device_find":   rank >= 0 && (held["dcim.view_device"] > 0 || view),
+				"device_get":    rank >= 0 && (held["dcim.view_device"] == 2 || view),
+				"device_wipe":   rank >= 3 && (held["dcim.wipe_device"] == 2 || free("* *", "dcim.device *")),
+				"export":        held["billing.export"] == 2 || free("* *", "billing export", "billing *"),
+				"status":        true,
+				"whoami":        true,
+			}
+			listed := client.ask(t, "tools/list", "", nil).body
+			for tool, may := range want {
+				if got := strings.Contains(listed, `"name":"`+tool+`"`); got != may {
+					rt.Fatalf("%s as %q with %v: listed %v", tool, role, permissions, got)
+				}
+				answer := client.call(t, tool, `,"arguments":{}`, nil)
+				if got := answer.status == http.StatusOK && !strings.Contains(answer.body, "isError"); got != may {
+					rt.Fatalf("%s as %q with %v: called %v: %s", tool, role, permissions, got, answer)
+				}
+			}
+		})
+	}
+}
+
+func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
+	h := newHost(nil)
+	h.set("bob", "dcim.view_device?")
+	h.set("ada", "dcim.view_device")
+	h.set("root", "exempt * *", "dcim.view_device?")
+	url := serve(t, aware(t, h, runtime.Options{Denial: access.Forbid}))
+	for token, want := range map[string]string{"bob_Viewer": `{"constraints":["{\"site\":\"a\"}"]}`, "ada_Viewer": `{"constraints":[]}`, "root_Viewer": `{"constraints":[]}`} {
+		session := connectHTTP(t, url, token, "")
+		for range 2 { // the first handler writes to what it got
+			res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "device_find"})
+			if err != nil || mcptest.Text(res) != want {
+				t.Errorf("%s: %v, %s", token, err, mcptest.Text(res))
+			}
+		}
+	}
+	session := connectHTTP(t, url, "bob_Viewer", "")
+	res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "device_get"})
+	if err != nil || mcptest.Text(res) != `403 Forbidden: tool "device_get" needs permission dcim.view_device without constraints` {
+		t.Errorf("%v, %s", err, mcptest.Text(res))
+	}
+	read, err := session.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "dcim://devices"})
+	if err != nil || read.Contents[0].Text != `[{"site":"a"}]` {
+		t.Errorf("%v, %+v", err, read)
+	}
+}
+
+func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	url := serve(t, aware(t, h, runtime.Options{}))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			session := connectHTTP(t, url, "ada_Viewer", "")
+			for range 5 {
+				mcptest.Tools(t, session)
+				if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "device_get"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := h.times("ada"); n != 1 {
+		t.Errorf("the host was asked %d times", n)
+	}
+}
+
+func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	s := aware(t, h, runtime.Options{})
+	url := serve(t, s)
+	for _, era := range eras {
+		h.set("ada", "dcim.view_device")
+		s.InvalidateCapabilities(nil)
+		c := newRaw(t, url, "ada_Viewer", era)
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
+			t.Fatalf("%s", got)
+		}
+		h.set("ada")
+		s.InvalidateCapabilities(runtime.OfUser("ada"))
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "unknown tool") {
+			t.Errorf("%s: the next request: %s", era, got)
+		}
+		h.remove("ada")
+		s.InvalidateCapabilities(nil)
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); got.status != http.StatusForbidden {
+			t.Errorf("%s: a user that is gone: %s", era, got)
+		}
+	}
+}
+
+func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	const period = 20 * time.Millisecond
+	url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: period}))
+	c := newRaw(t, url, "ada_Viewer", "2026-07-28")
+	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
+		t.Fatalf("%s", got)
+	}
+	h.set("ada")
+	time.Sleep(period)
+	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "unknown tool") {
+		t.Errorf("after the period: %s", got)
+	}
+}
+
+func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	var s *runtime.Server
+	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/call" || method == "prompts/get" {
+				h.set("ada")
+				s.InvalidateCapabilities(nil)
+			}
+			return next(ctx, method, req)
+		}
+	}
+	s = aware(t, h, runtime.Options{Middleware: []mcp.Middleware{middleware}})
+	url := serve(t, s)
+	for _, use := range []struct{ method, params, name string }{{"tools/call", `"name":"device_get","arguments":{}`, "device_get"}, {"prompts/get", `"name":"triage"`, "triage"}} {
+		h.set("ada", "dcim.view_device")
+		s.InvalidateCapabilities(nil)
+		if got := newRaw(t, url, "ada_Viewer", "2026-07-28").ask(t, use.method, use.params, nameOf("2026-07-28", use.name)); !strings.Contains(got.body, "unknown") {
+			t.Errorf("%s: %s", use.method, got)
+		}
+	}
+}
+
+func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
+	for name, fail := range map[string]func(context.Context) error{
+		"an error":              func(context.Context) error { return errors.New("secret reason") },
+		"a panic":               func(context.Context) error { panic("secret reason") },
+		"the end of its thread": func(context.Context) error { goruntime.Goexit(); return nil },
+		"no answer":             func(ctx context.Context) error { <-ctx.Done(); time.Sleep(20 * time.Millisecond); return nil },
+	} {
+		h := newHost(nil)
+		h.set("ada", "exempt * *")
+		var events []audit.Event
+		var mu sync.Mutex
+		var log lockedBuffer
+		s := aware(t, h, runtime.Options{
+			CapabilityTimeout: 50 * time.Millisecond, Denial: access.Forbid, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+				mu.Lock()
+				defer mu.Unlock()
+				events = append(events, e)
+				return nil
+			}),
+		})
+		h.failing(fail)
+		c := newRaw(t, serve(t, s), "ada_Admin", "2026-07-28")
+		list := c.ask(t, "tools/list", "", nil)
+		if !strings.Contains(list.body, `"status"`) || strings.Contains(list.body, "whoami") || strings.Contains(list.body, "device") {
+			t.Errorf("%s: %s", name, list)
+		}
+		got := c.call(t, "device_get", `,"arguments":{}`, nil)
+		if !strings.Contains(got.body, `403 Forbidden: tool \"device_get\" needs permission dcim.view_device"`) || strings.Contains(got.body, "could not") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if public := c.call(t, "status", `,"arguments":{}`, nil); !strings.Contains(public.body, "constraints") {
+			t.Errorf("%s: %s", name, public)
+		}
+		mu.Lock()
+		e := events[1]
+		mu.Unlock()
+		if e.Principal != "sub-ada" || e.Axis != "permission" || e.Missing != "needs permission dcim.view_device; the host's permissions could not be read" {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if !strings.Contains(log.String(), "the host's permissions could not be read") {
+			t.Errorf("%s: %s", name, log.String())
+		}
+		h.failing(nil)
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
+			t.Errorf("%s: once it answers again: %s", name, got)
+		}
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "exempt * *")
+	var log lockedBuffer
+	url := serve(t, aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+	for _, token := range []string{"eve_Admin", "_Admin"} {
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+			c := &raw{url: url, token: token}
+			if got := c.send(t, method, c.request("tools/list", ""), nil); got.status != http.StatusForbidden || got.body != "forbidden\n" {
+				t.Errorf("%s %s: %s", method, token, got)
+			}
+		}
+	}
+	if !strings.Contains(log.String(), "an identity has no user of the host") || !strings.Contains(log.String(), "principal=sub-eve") {
+		t.Errorf("%s", log.String())
+	}
+	// On stdio the server refuses to start; a user that goes away later is refused.
+	s := aware(t, h, runtime.Options{Logger: quiet()})
+	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard, access.Principal{Subject: "eve", User: "eve", Role: "Admin"}); err == nil ||
+		err.Error() != `the principal "eve" cannot be served with Options.PermissionAware: the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host` {
+		t.Errorf("%v", err)
+	}
+	session := connectIO(t, s, access.Principal{Subject: "ada", User: "ada", Role: "Admin"}, "")
+	if got := len(mcptest.Tools(t, session)); got != 7 {
+		t.Errorf("%d tools", got)
+	}
+	h.remove("ada")
+	s.InvalidateCapabilities(nil)
+	if _, err := session.ListTools(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "403 Forbidden") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestServiceUsersAreUsersOfTheirClients(t *testing.T) {
+	h := newHost(nil)
+	h.set("svc", "dcim.view_device")
+	h.set("svc-test", "billing.export")
+	h.set("ada", "exempt * *")
+	url := serve(t, aware(t, h, runtime.Options{ServiceUsers: []runtime.ServiceUser{
+		{Client: "ci", User: "svc"}, {Client: "ci", Issuer: "test", User: "svc-test"}, {Client: "cron", User: "svc"}, {Client: "night", Issuer: "other", User: "svc"},
+	}}))
+	for token, want := range map[string]string{
+		"x_Viewer_ci":   "export status whoami",
+		"x_Viewer_cron": "device_find device_get status whoami",
+	} {
+		if got := strings.Join(mcptest.Tools(t, connectHTTP(t, url, token, "")), " "); got != want {
+			t.Errorf("%s: %s", token, got)
+		}
+	}
+	for _, token := range []string{"x_Viewer_night", "x_Viewer_CI", "_Viewer"} { // another issuer's, another case, a subject that is called as nothing
+		c := &raw{url: url, token: token, era: "2026-07-28"}
+		if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusForbidden {
+			t.Errorf("%s: %s", token, got)
+		}
+	}
+}
+
+func TestHandshakeDeclaresChangesForEverybodyAlike(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "exempt * *")
+	h.set("bob")
+	url := serve(t, aware(t, h, runtime.Options{}))
+	var bodies []string
+	for _, token := range []string{"ada_Admin", "bob_"} {
+		c := &raw{url: url, token: token, era: "2026-07-28"}
+		bodies = append(bodies, c.ask(t, "server/discover", "", nil).body)
+		capabilities := connectHTTP(t, url, token, "2025-11-25").InitializeResult().Capabilities
+		if !capabilities.Tools.ListChanged || !capabilities.Prompts.ListChanged || !capabilities.Resources.ListChanged || capabilities.Resources.Subscribe {
+			raw, _ := json.Marshal(capabilities)
+			t.Errorf("%s", raw)
+		}
+	}
+	if bodies[0] != bodies[1] || strings.Count(bodies[0], `"listChanged":true`) != 3 {
+		t.Errorf("%s", bodies)
+	}
+}

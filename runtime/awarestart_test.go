@@ -1,0 +1,237 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// oddHost is a host whose parts can be replaced.
+type oddHost struct {
+	*fakeHost
+	spell   func(string) (string, error)
+	actions func(context.Context) ([]string, error)
+}
+
+func (h oddHost) MapAction(p string) (string, error) {
+	if h.spell == nil {
+		return p, nil
+	}
+	return h.spell(p)
+}
+
+func (h oddHost) Actions(ctx context.Context) ([]string, error) {
+	if h.actions == nil {
+		return []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site", "billing.export"}, nil
+	}
+	return h.actions(ctx)
+}
+
+// silentUsers is a source that does not say whether it names users.
+func silentUsers() identity.Source {
+	return identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+		return identity.Identity{}, identity.ErrInvalidToken
+	})
+}
+
+func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
+	ada := newHost(nil)
+	ada.set("ada", "exempt * *")
+	host := oddHost{fakeHost: ada}
+	static := func(p access.Principal) identity.Source {
+		return identity.Static(map[string]access.Principal{identity.HashToken("t"): p})
+	}
+	on := func(o runtime.Options) runtime.Options {
+		o.PermissionAware = true
+		if o.Capabilities == nil {
+			o.Capabilities = host
+		}
+		return o
+	}
+	silent := toolset([]runtime.Tool{{Name: "a", Input: anyInput, Call: noCall}, {Name: "b", Input: anyInput, Call: noCall}, {Name: "c", Input: anyInput, Call: noCall}},
+		access.Rule{Tool: "c", Public: true})
+	const asks = `tool "device_change", tool "device_find", tool "device_get", tool "device_wipe", tool "export", prompt "triage", resource "dcim://devices" and resource "dcim://sites/{id}"`
+	for _, test := range []struct {
+		name    string
+		options runtime.Options
+		set     runtime.Toolset
+		want    string
+	}{
+		{"no adapter", runtime.Options{PermissionAware: true}, stock(),
+			`Options.PermissionAware is set and Options.Capabilities is not, so that nobody could see ` + asks + `: set Capabilities to the adapter of the host, or leave PermissionAware out`},
+		{"an adapter alone", runtime.Options{Capabilities: host}, stock(),
+			`Options.Capabilities is set and Options.PermissionAware is not, so that no permission would be asked for: set PermissionAware, or leave Capabilities out`},
+		{"a nil adapter", runtime.Options{PermissionAware: true, Capabilities: (*fakeHost)(nil)}, stock(),
+			`Options.Capabilities is a nil *runtime_test.fakeHost: pass an adapter that works, or leave the option out`},
+		{"service users alone", runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "b"}}}, stock(),
+			`Options.ServiceUsers is set and Options.PermissionAware is not, so that no user would be asked about: set PermissionAware, or leave ServiceUsers out`},
+		{"half a service user", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}), stock(),
+			`Options.ServiceUsers[0] has no Client or no User: name both, or remove it`},
+		{"a client twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "ada"}, {Client: "a", User: "bob"}}}), stock(),
+			`Options.ServiceUsers names client "a" of issuer "" twice: remove one`},
+		{"bearer without users", on(runtime.Options{Identity: silentUsers()}), stock(),
+			`Options.PermissionAware is set, and neither Options.Identity (identity.bearer) nor Options.ServiceUsers names a user of the host, so that nobody could see ` + asks +
+				`: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
+		{"a source that says nothing", on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) { return identity.Identity{}, identity.ErrInvalidToken })}), stock(), `neither Options.Identity (runtime_test.sourceFunc) nor Options.ServiceUsers names a user of the host`},
+		{"a static token without a user", on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
+			`Options.Identity: principal "bot": it names no user of the host (no such user in the host): set its User, or map its Client in Options.ServiceUsers`},
+		{"a static token of nobody", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}), stock(),
+			`Options.Identity: principal "bot": the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host`},
+		{"a service user that is nobody", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}), stock(),
+			`Options.ServiceUsers: client "ci": the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host`},
+		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) {
+			return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device", "billing.export"}, nil
+		}}}), stock(),
+			`Options.Capabilities: the host has no permission dcim.change_device, which tool "device_change" asks for, did you mean dcim.chnage_device: correct action=, object= or app= and run go generate, or add the permission to the host
+Options.Capabilities: the host has no permission dcim.view_site, which resource "dcim://sites/{id}" asks for, did you mean dcim.view_device: correct action=, object= or app= and run go generate, or add the permission to the host`},
+		{"a host that cannot be asked", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) { return nil, errors.New("down") }}}), stock(),
+			`Options.Capabilities cannot say which permissions the host has: down; make it reachable before the server starts`},
+		{"a host that panics", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) { panic("boom") }}}), stock(),
+			`Options.Capabilities cannot say which permissions the host has: it panicked: boom; make it reachable`},
+		{"a host that does not come back", on(runtime.Options{CapabilityTimeout: time.Millisecond, Capabilities: oddHost{fakeHost: ada, actions: func(ctx context.Context) ([]string, error) { <-ctx.Done(); time.Sleep(time.Second); return nil, nil }}}), stock(),
+			`Options.Capabilities cannot say which permissions the host has: no answer in time`},
+		{"an action that cannot be spelt", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
+			if p == "billing.export" {
+				return "", errors.New("it has no object")
+			}
+			return p, nil
+		}}}), stock(), `Options.Capabilities cannot have permission billing.export, which tool "export" asks for: it has no object; correct action= or object=, and run go generate`},
+		{"an action that is spelt as nothing", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, spell: func(string) (string, error) { return "", nil }}}), stock(),
+			`Options.Capabilities cannot have permission dcim.view_device, which tool "device_find", tool "device_get", prompt "triage" and resource "dcim://devices" asks for: it is spelt as nothing`},
+		{"tools that say nothing", on(runtime.Options{}), silent,
+			`Options.PermissionAware is set, and tool "a" and tool "b" neither asks the host for a permission nor says that it asks for none: write action= or object= on it, or action=none, and run go generate (in Adopt: set Permission in its rule)`},
+		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(), `Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
+		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(), `Options.CapabilityTTL is -1ns: use a positive duration, or 0 for 1m0s`},
+		{"a bad bound", on(runtime.Options{MaxCapabilities: -1}), stock(), `Options.MaxCapabilities is -1: use a positive number, or 0 for 4096`},
+	} {
+		test.options.Logger = quiet()
+		_, err := runtime.New(test.options, test.set)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s:\n%v\nwant\n%s", test.name, err, test.want)
+		}
+	}
+	for name, options := range map[string]runtime.Options{
+		"no identity over HTTP": {}, "a verifier that names users": {Identity: hosted()},
+		"a mapping":        {Identity: silentUsers(), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+		"static":           {Identity: static(access.Principal{Subject: "bot", User: "ada"})},
+		"static by client": {Identity: static(access.Principal{Subject: "bot", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+	} {
+		options.Logger = quiet()
+		if _, err := runtime.New(on(options), stock()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func noCall(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+
+func TestAdoptedToolsTakePartToo(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	options := runtime.Options{Identity: hosted(), PermissionAware: true, Capabilities: h, Logger: quiet()}
+	if _, err := runtime.Adopt(existing("a"), options, map[string]access.Rule{"a": {Authenticated: true}}); err == nil ||
+		!strings.Contains(err.Error(), `tool "a" neither asks the host for a permission nor says that it asks for none`) {
+		t.Errorf("%v", err)
+	}
+	s, err := runtime.Adopt(existing("a", "b"), options, map[string]access.Rule{
+		"a": {Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}}, "b": {Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := connectHTTP(t, serve(t, s), "ada_Viewer", "")
+	tools, err := session.ListTools(context.Background(), nil)
+	if err != nil || len(tools.Tools) != 1 || tools.Tools[0].Name != "a" {
+		t.Errorf("%+v, %v", tools, err)
+	}
+	if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "b"}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device?")
+	h.set("svc", "exempt * *")
+	s := newServer(t, runtime.Options{
+		PermissionAware: true, Capabilities: h,
+		Identity:     identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", User: "ada", Role: "Viewer"}}),
+		ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
+	}, stock())
+	ctx := context.Background()
+	e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada", Role: "Viewer"}, "device_get")
+	if want := `tool "device_get": denied
+  authentication holds: needs an authenticated caller, has ada
+  role holds: needs Viewer, has Viewer
+  permission holds: needs dcim.view_device, has constrained
+  constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+`; e.String() != want || e.Allowed {
+		t.Errorf("%s", e)
+	}
+	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources, "dcim://devices")
+	if e.Allowed || e.Host != `the host has no active user "eve": user "eve": no such user in the host` || !strings.HasSuffix(e.String(), e.Host+"\n") {
+		t.Errorf("%s", e)
+	}
+	if e = s.Explain(ctx, access.Principal{Subject: "ci", Client: "ci"}, "export"); !e.Allowed || e.String() != `tool "export": allowed
+  authentication holds: needs an authenticated caller, has ci
+  permission holds: needs billing.export, has all objects
+` {
+		t.Errorf("%s", e)
+	}
+	report := s.Doctor(ctx, access.Principal{Subject: "nobody", Role: "Admin"}, access.Principal{})
+	if want := `ada (Options.Identity), role Viewer, user ada of the host
+  sees tool device_find
+  sees tool status
+  sees tool whoami
+  sees resource dcim://devices
+  not  tool device_change: role fails: needs Member, has Viewer; permission fails: needs dcim.change_device, has none
+  not  tool device_get: constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  not  tool device_wipe: role fails: needs Admin, has Viewer; permission fails: needs dcim.wipe_device, has none
+  not  tool export: permission fails: needs billing.export, has none
+  not  prompt triage: constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  not  resource dcim://sites/{id}: permission fails: needs dcim.view_site, has none
+
+ci (Options.ServiceUsers), user svc of the host
+`; !strings.HasPrefix(report.String(), want) {
+		t.Errorf("%s", report)
+	}
+	for _, want := range []string{
+		"nobody (asked for), role Admin\n  problem: it names no user of the host: user \"\": no such user in the host\n  sees tool status\n  not  tool device_change: permission fails: needs dcim.change_device, has no user of the host, or no answer from it\n",
+		"\nan anonymous caller (asked for)\n  sees tool status\n",
+	} {
+		if !strings.Contains(report.String(), want) {
+			t.Errorf("no %s in\n%s", want, report)
+		}
+	}
+	h.failing(func(context.Context) error { return errors.New("down") })
+	s.InvalidateCapabilities(nil)
+	if e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada"}, "whoami"); e.Allowed || e.Host != "the host could not be asked: down" {
+		t.Errorf("%s", e)
+	}
+	// Off, both speak of the table alone.
+	off := newServer(t, runtime.Options{}, directory(&desk{}))
+	off.InvalidateCapabilities(nil)
+	if got := off.Doctor(ctx).String(); got != "No identity is known beforehand: pass principals to look at.\n" {
+		t.Errorf("%s", got)
+	}
+	if e := off.Explain(ctx, principalOf("Viewer"), "update"); e.Allowed || !strings.Contains(e.String(), "role fails: needs Manager, has Viewer") {
+		t.Errorf("%s", e)
+	}
+}
+
+var _ capability.Enumerator = oddHost{}
+
+// sourceFunc is a source of somebody's own.
+type sourceFunc func(*http.Request) (identity.Identity, error)
+
+func (f sourceFunc) Identify(r *http.Request) (identity.Identity, error) { return f(r) }

@@ -1,0 +1,40 @@
+// Package dialect says how a statement is spelled for the database of a host. It knows no driver:
+// whoever opens the database brings one.
+package dialect
+
+import "strings"
+
+// Dialect is the engine that keeps a host's tables. The zero Dialect is none.
+type Dialect int
+
+// The engines that adapters read.
+const (
+	SQLite Dialect = iota + 1
+	PostgreSQL
+)
+
+// Known reports whether it is one of the engines above.
+func (d Dialect) Known() bool { return d == SQLite || d == PostgreSQL }
+
+// String returns the engine's name.
+func (d Dialect) String() string {
+	switch d {
+	case SQLite:
+		return "SQLite"
+	case PostgreSQL:
+		return "PostgreSQL"
+	}
+	return "no engine"
+}
+
+// First spells the first parameter of a statement. It stands once in the statement: drivers of
+// SQLite differ in how they count a parameter that stands twice.
+func (d Dialect) First() string {
+	if d == PostgreSQL {
+		return "$1"
+	}
+	return "?"
+}
+
+// Quote spells the name of a table or a column, whatever is in it.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

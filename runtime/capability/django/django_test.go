@@ -1,0 +1,82 @@
+package django_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/capability/django"
+)
+
+// TestCapabilitiesAreWhatDjangoSaysOfEachUser holds the source against a real Django: for every user that it
+// made the permissions must be those of user.get_all_permissions().
+func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
+	for _, test := range []struct {
+		name, model string
+		options     django.Options
+		users       int
+	}{
+		{"auth.User", "auth.User", django.Options{}, 1000},
+		{"a model with its own key and name", "accounts.Member", django.Options{UserModel: "accounts.Member", UserKey: "number", Username: "mail"}, 100},
+		{"a model with its own table", "staff.Login", django.Options{UserModel: "staff.Login", UserTable: "Staff Login"}, 100},
+	} {
+		for _, engine := range engines {
+			t.Run(test.name+" in "+engine.dialect.String(), func(t *testing.T) {
+				db := engine.open(t)
+				h := newHost(t, db, test.model, 1, test.users)
+				s := newSource(t, db, engine.dialect, test.options)
+				kinds := map[string]int{}
+				for _, u := range h.Users {
+					p := access.Principal{Issuer: "i", Subject: "not " + u.Name, User: u.Name}
+					set, err := s.Capabilities(t.Context(), p)
+					got, resolveErr := s.Resolve(t.Context(), p)
+					if !u.Active {
+						kinds["inactive"]++
+						if !errors.Is(err, capability.ErrNoUser) || !errors.Is(resolveErr, capability.ErrNoUser) {
+							t.Errorf("%s is inactive: %v, %v", u.Name, err, resolveErr)
+						}
+						if len(set.Permissions()) != 0 || set.Unrestricted("a.b", "view") {
+							t.Errorf("%s is inactive and has %v", u.Name, set)
+						}
+						continue
+					}
+					if err != nil || resolveErr != nil {
+						t.Fatalf("%s: %v, %v", u.Name, err, resolveErr)
+					}
+					if !slices.Equal(set.Permissions(), u.Permissions) {
+						t.Errorf("%s: %q, Django says %q", u.Name, set.Permissions(), u.Permissions)
+					}
+					if set.Unrestricted("no.such", "thing") != u.Superuser {
+						t.Errorf("%s is superuser: %v", u.Name, u.Superuser)
+					}
+					if want := (capability.User{ID: u.ID, Name: u.Name, Superuser: u.Superuser}); got != want {
+						t.Errorf("%+v, want %+v", got, want)
+					}
+					kinds[kind(u.Superuser, len(u.Permissions))]++
+				}
+				for _, k := range []string{"inactive", "superuser", "some", "none"} {
+					if kinds[k] == 0 {
+						t.Errorf("no user is %s: %v", k, kinds)
+					}
+				}
+				actions, err := s.Actions(t.Context())
+				slices.Sort(actions)
+				if actions = slices.Compact(actions); err != nil || !slices.Equal(actions, h.All) {
+					t.Errorf("%q, %v; Django has %q", actions, err, h.All)
+				}
+			})
+		}
+	}
+}
+
+func kind(superuser bool, permissions int) string {
+	switch {
+	case superuser:
+		return "superuser"
+	case permissions == 0:
+		return "none"
+	}
+	return "some"
+}

@@ -1,0 +1,99 @@
+"""Fills an empty database as a Django host, and prints what Django says that each user may do.
+
+    host.py DATABASE USER_MODEL SEED USERS
+
+DATABASE is the JSON of one entry of Django's DATABASES. All is drawn from SEED.
+"""
+
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+import django
+from django.conf import settings
+
+database, user_model, seed, count = sys.argv[1:]
+
+# The apps of the host get their migrations anew, outside the source tree.
+migrations = tempfile.TemporaryDirectory()
+sys.path.insert(0, migrations.name)
+own = ["inventory"]
+if not user_model.startswith("auth."):
+    own.append(user_model.split(".")[0])
+for app in own:
+    (pathlib.Path(migrations.name) / f"{app}_migrations").mkdir()
+    (pathlib.Path(migrations.name) / f"{app}_migrations" / "__init__.py").touch()
+
+settings.configure(
+    DATABASES={"default": json.loads(database)},
+    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", *own],
+    MIGRATION_MODULES={app: f"{app}_migrations" for app in own},
+    AUTH_USER_MODEL=user_model,
+    AUTHENTICATION_BACKENDS=["django.contrib.auth.backends.ModelBackend"],
+    DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
+)
+django.setup()
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.db import transaction
+
+call_command("makemigrations", *own, verbosity=0)
+call_command("migrate", verbosity=0)
+
+draw = random.Random(int(seed))
+User = get_user_model()
+name_field = User.USERNAME_FIELD
+
+# Codenames are free text, and one may stand below several content types of an app.
+odd = ["export", "sync.all", "größe_ändern", "View_Device", "view device", "x" * 100, "'; --", "%s", "*"]
+
+
+def some(things, most):
+    return draw.sample(things, min(len(things), draw.choice([0, 0, 1, 2, draw.randint(0, most)])))
+
+
+def link(through, owners, field, things, target, most):
+    """Fills a table of a many-to-many relation with some of the things for each owner."""
+    through.objects.bulk_create(
+        through(**{field: owner, target: thing}) for owner in owners for thing in some(things, most)
+    )
+
+
+with transaction.atomic():
+    types = list(ContentType.objects.order_by("pk"))
+    for codename in odd:
+        for content_type in draw.sample(types, draw.randint(1, 3)):
+            Permission.objects.get_or_create(codename=codename, content_type=content_type, defaults={"name": codename})
+    # A content type whose model is gone keeps its permissions, and Django goes on counting them.
+    stale = ContentType.objects.create(app_label="gone", model="relic")
+    Permission.objects.create(codename="view_relic", content_type=stale, name="view")
+    permissions = list(Permission.objects.select_related("content_type").order_by("pk"))
+
+    Group.objects.bulk_create(Group(name=f"group {i}") for i in range(40))
+    groups = list(Group.objects.order_by("pk"))
+    link(Group.permissions.through, groups, "group", permissions, "permission", 20)
+
+    names = ["user{}", "User{}", "us er {}", "größe{}", "o'brien{}", 'q"{}', "u%{}_", "{}@example.com"]
+    User.objects.bulk_create(
+        User(**{name_field: draw.choice(names).format(i)}, is_active=draw.random() < 0.85, is_superuser=draw.random() < 0.1)
+        for i in range(int(count))
+    )
+    users = list(User.objects.order_by("pk"))
+    link(User.user_permissions.through, users, User._meta.model_name, permissions, "permission", 10)
+    link(User.groups.through, users, User._meta.model_name, groups, "group", 5)
+
+json.dump({
+    "users": [{
+        "id": str(user.pk),
+        "name": user.get_username(),
+        "active": user.is_active,
+        "superuser": user.is_superuser,
+        "permissions": sorted(user.get_all_permissions()),
+    } for user in User.objects.order_by("pk")],
+    "all": sorted({f"{p.content_type.app_label}.{p.codename}" for p in permissions}),
+}, sys.stdout)

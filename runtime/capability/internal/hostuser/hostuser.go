@@ -1,0 +1,56 @@
+// Package hostuser reads what a host keeps of one user. Adapters whose hosts have a table of users share
+// it, so that all of them take the same names for no user's.
+package hostuser
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/capability"
+)
+
+// Read runs a statement whose one parameter is a user's name. Each row starts with the user's key, name and
+// whether it is a superuser; what follows is scanned into columns, and row is called for it, if there is one. No
+// row is no user: the error then wraps [capability.ErrNoUser]. Rows of two users are an error too, because
+// a name of both would be given what either of them may do. host names the adapter in errors.
+func Read(ctx context.Context, db *sql.DB, host, statement, name string, row func() error, columns ...any) (capability.User, error) {
+	if name == "" {
+		return capability.User{}, fmt.Errorf("%s: the principal names no user of the host (set the user claim of its tokens, or ServiceUsers): %w", host, capability.ErrNoUser)
+	}
+	// PostgreSQL fails on these, though all that they say is that it is nobody's name.
+	if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return capability.User{}, fmt.Errorf("%s: no user can be called %q: %w", host, name, capability.ErrNoUser)
+	}
+	rows, err := db.QueryContext(ctx, statement, name)
+	if err != nil {
+		return capability.User{}, fmt.Errorf("%s: user %q: %w", host, name, err)
+	}
+	defer rows.Close()
+	var found, u capability.User
+	dest := append([]any{&u.ID, &u.Name, &u.Superuser}, columns...)
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return capability.User{}, fmt.Errorf("%s: user %q: %w", host, name, err)
+		}
+		if found.ID != "" && found.ID != u.ID {
+			return capability.User{}, fmt.Errorf("%s: %q names more than one active user: look users up in a column whose values are unique", host, name)
+		}
+		found = u
+		if row == nil {
+			continue
+		}
+		if err := row(); err != nil {
+			return capability.User{}, fmt.Errorf("%s: user %q: %w", host, name, err)
+		}
+	}
+	if err := rows.Err(); err != nil { // what was read until then is not given out
+		return capability.User{}, fmt.Errorf("%s: user %q: %w", host, name, err)
+	}
+	if found.ID == "" {
+		return capability.User{}, fmt.Errorf("%s: no active user %q: %w", host, name, capability.ErrNoUser)
+	}
+	return found, nil
+}

@@ -1,0 +1,264 @@
+package objectperm_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
+	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
+)
+
+// team is a small host: ada may read facts of devices of one site, as a member of a group; eve is a superuser who
+// left.
+var team = world{
+	Users:  []user{{Name: "ada", Active: true, Groups: []int{0}}, {Name: "eve", Superuser: true}, {Name: "root", Active: true, Superuser: true}},
+	Groups: 1,
+	Permissions: []grant{
+		{Enabled: true, Actions: []string{"napalm_read"}, Models: []int{0}, Groups: []int{0}, Constraints: `{"site":"ams"}`},
+		{Enabled: false, Actions: []string{"delete"}, Models: []int{0}, Users: []int{0}},
+	},
+}
+
+func everywhere(t *testing.T, test func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database)) {
+	t.Helper()
+	for _, l := range layouts {
+		for _, engine := range engines {
+			t.Run(l.name+" on "+engine.dialect.String(), func(t *testing.T) {
+				db := l.open(t, engine.dialect, engine.open)
+				l.write(t, db, engine.dialect, team)
+				test(t, l, engine.dialect, db)
+			})
+		}
+	}
+}
+
+func newSource(t *testing.T, db *testdb.Database, d dialect.Dialect, l layout, options objectperm.Options) *objectperm.Source {
+	t.Helper()
+	s, err := objectperm.New(db.DB, d, l.tables, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestCustomActionIsHeldWithItsConstraint(t *testing.T) {
+	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
+		s := newSource(t, db, d, l, objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{}})
+		set, err := s.Capabilities(t.Context(), access.Principal{User: "ada"})
+		if err != nil || !slices.Equal(set.Permissions(), []string{"dcim.napalm_read_device"}) {
+			t.Fatalf("%v, %v", set.Permissions(), err)
+		}
+		if constraints, held := set.Constraints("dcim.napalm_read_device"); !held || len(constraints) != 1 || canonical(t, read(t, string(constraints[0]))) != `{"site":"ams"}` {
+			t.Errorf("%s, %v", constraints, held)
+		}
+	})
+}
+
+// TestViewingAllIsExemptButForWhatTheHostKeeps spells out what each host keeps, and that an exemption opens
+// no other action.
+func TestViewingAllIsExemptButForWhatTheHostKeeps(t *testing.T) {
+	kept := map[string][]string{
+		"NetBox":   {"extras.configrevision", "users.user", "users.group", "users.objectpermission", "users.token"},
+		"Nautobot": {"auth.group", "users.user", "users.objectpermission"},
+	}
+	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
+		for exempt, open := range map[string]func(model string) bool{
+			"*":                 func(model string) bool { return !slices.Contains(kept[l.name], model) },
+			"* users.user":      func(model string) bool { return model == "users.user" || !slices.Contains(kept[l.name], model) },
+			"users.user":        func(model string) bool { return model == "users.user" },
+			"no_plugin.nothing": func(string) bool { return false },
+		} {
+			s := newSource(t, db, d, l, objectperm.Options{ExemptView: strings.Fields(exempt)})
+			set, err := s.Capabilities(t.Context(), access.Principal{User: "ada"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, model := range models {
+				if got := set.Unrestricted(model, "view"); got != open(model) {
+					t.Errorf("%s exempts viewing %s: %v", exempt, model, got)
+				}
+				if set.Unrestricted(model, "change") {
+					t.Errorf("%s exempts changing %s", exempt, model)
+				}
+			}
+		}
+	})
+}
+
+func TestEveryUserHoldsTheDefaults(t *testing.T) {
+	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
+		set, err := newSource(t, db, d, l, objectperm.Options{}).Capabilities(t.Context(), access.Principal{User: "ada"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		constraints, held := set.Constraints("users.delete_token")
+		if l.name == "Nautobot" {
+			if held {
+				t.Errorf("%s", constraints)
+			}
+		} else if !held || len(constraints) != 1 || string(constraints[0]) != `{"user":"$user"}` {
+			t.Errorf("%s, %v", constraints, held)
+		}
+	})
+}
+
+func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
+	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
+		s := newSource(t, db, d, l, objectperm.Options{ExemptView: []string{"*"}})
+		for name, p := range map[string]access.Principal{
+			"nobody":                {},
+			"a subject alone":       {Issuer: "i", Subject: "ada", Client: "ada"},
+			"an unknown user":       {User: "adam"},
+			"another case":          {User: "Ada"},
+			"an inactive superuser": {User: "eve"},
+			"NUL":                   {User: "ada\x00"},
+			"broken UTF-8":          {User: "ada\xff"},
+		} {
+			set, err := s.Capabilities(t.Context(), p)
+			if !errors.Is(err, capability.ErrNoUser) || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
+				t.Errorf("%s: %v, %v", name, set, err)
+			}
+			if _, err := s.Resolve(t.Context(), p); !errors.Is(err, capability.ErrNoUser) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestCapabilitiesAreReadByOneQuery(t *testing.T) {
+	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
+		probe := db.Probe(t)
+		s, err := objectperm.New(probe.DB, d, l.tables, objectperm.Options{ExemptView: []string{"*"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Capabilities(t.Context(), access.Principal{User: "ada"}); err != nil || probe.Queries() != 1 {
+			t.Errorf("%v, %d queries", err, probe.Queries())
+		}
+	})
+}
+
+// TestBrokenBackendIsAnErrorAndNotAnAnswer cuts the answer short after each of its rows, ends the context, and
+// puts what is no permission into the tables.
+func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
+	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
+		probe := db.Probe(t)
+		s, err := objectperm.New(probe.DB, d, l.tables, objectperm.Options{ExemptView: []string{"*"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(ctx context.Context, what, says string) {
+			t.Helper()
+			set, err := s.Capabilities(ctx, access.Principal{User: "ada"})
+			if err == nil || errors.Is(err, capability.ErrNoUser) || !strings.Contains(err.Error(), says) || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
+				t.Errorf("%s: %v, %v", what, set, err)
+			}
+		}
+		for n := range 1 + len(models) { // one permission, and every model
+			probe.CutAfter(n)
+			check(t.Context(), "cut off", testdb.ErrLost.Error())
+		}
+		probe.CutAfter(-1)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		check(ended, "no time left", "context canceled")
+
+		for value, says := range map[string]string{
+			`'null'`:         "is no list of names: mend it in the host",
+			`'{"view": 1}'`:  "is no list of names: mend it in the host",
+			`'["view", 1]'`:  "is no list of names: mend it in the host",
+			`'not any JSON'`: "is no list of names: mend it in the host",
+		} {
+			if d == dialect.PostgreSQL && (!l.uuids || value == `'not any JSON'`) {
+				continue // the column takes no such thing
+			}
+			if _, err := db.Exec("UPDATE users_objectpermission SET actions = " + value); err != nil {
+				t.Fatal(err)
+			}
+			check(t.Context(), value, says)
+		}
+		if d == dialect.SQLite {
+			for _, value := range []string{`'[{"a": 1}, '`, `'{"a"'`, `''`} {
+				if _, err := db.Exec(`UPDATE users_objectpermission SET actions = '["view"]', constraints = ` + value); err != nil {
+					t.Fatal(err)
+				}
+				check(t.Context(), value, "which is no JSON: mend it in the host")
+			}
+		}
+		if _, err := db.Exec("DROP TABLE users_objectpermission"); err != nil {
+			t.Fatal(err)
+		}
+		check(t.Context(), "no table", "users_objectpermission")
+	})
+}
+
+// TestConstraintThatIsNoFilterCoversNoObject holds constraints that the hosts refuse to write, and choke on:
+// they count as constraints, so that only a handler that reads them can be called.
+func TestConstraintThatIsNoFilterCoversNoObject(t *testing.T) {
+	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
+		s := newSource(t, db, d, l, objectperm.Options{})
+		for _, value := range []string{`"x"`, `7`, `0`, `false`, `""`, `[[]]`, `[0]`} {
+			if _, err := db.Exec("UPDATE users_objectpermission SET constraints = " + text(value)); err != nil {
+				t.Fatal(err)
+			}
+			set, err := s.Capabilities(t.Context(), access.Principal{User: "ada"})
+			if constraints, held := set.Constraints("dcim.napalm_read_device"); err != nil || !held || len(constraints) != 1 {
+				t.Errorf("%s: %s, %v, %v", value, constraints, held, err)
+			}
+		}
+	})
+}
+
+func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
+	db := testdb.SQLite(t).DB
+	for want, make := range map[string]func() (*objectperm.Source, error){
+		"objectperm: no database: open the host's with sql.Open": func() (*objectperm.Source, error) {
+			return objectperm.New(nil, dialect.SQLite, objectperm.NetBox(), objectperm.Options{})
+		},
+		"objectperm: no engine: say dialect.SQLite or dialect.PostgreSQL": func() (*objectperm.Source, error) {
+			return objectperm.New(db, 0, objectperm.NetBox(), objectperm.Options{})
+		},
+		"objectperm: Layout.Users names nothing: start from objectperm.NetBox() or objectperm.Nautobot()": func() (*objectperm.Source, error) {
+			return objectperm.New(db, dialect.SQLite, objectperm.Layout{}, objectperm.Options{})
+		},
+		`objectperm: Options.ExemptView: "site" is no model: write it as in EXEMPT_VIEW_PERMISSIONS, "dcim.site", or "*" for all`: func() (*objectperm.Source, error) {
+			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{ExemptView: []string{"site"}})
+		},
+		`objectperm: DefaultPermissions: "token" is no permission: write it as in DEFAULT_PERMISSIONS, "users.view_token"`: func() (*objectperm.Source, error) {
+			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"token": nil}})
+		},
+		`objectperm: DefaultPermissions: users.view_token: constraint "{" is no JSON: unexpected end of JSON input`: func() (*objectperm.Source, error) {
+			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"users.view_token": {capability.Constraint("{")}}})
+		},
+	} {
+		if s, err := make(); s != nil || err == nil || err.Error() != want {
+			t.Errorf("%v, %v, want %s", s, err, want)
+		}
+	}
+	for _, model := range []string{"", ".", "dcim", "dcim.", ".site", "dcim.Site", "dcim.site.x", "dcim.si te", "dcim.*"} {
+		if _, err := objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{ExemptView: []string{model}}); err == nil {
+			t.Errorf("%q is taken for a model", model)
+		}
+	}
+}
+
+func TestActionsAreSpelledAsTheyStand(t *testing.T) {
+	s := newSource(t, testdb.SQLite(t), dialect.SQLite, layouts[0], objectperm.Options{})
+	for _, permission := range []string{"dcim.view_device", "dcim.napalm_read_device", "my_plugin.sync_dnsrecord"} {
+		if got, err := s.MapAction(permission); got != permission || err != nil {
+			t.Errorf("%s: %q, %v", permission, got, err)
+		}
+	}
+	for _, permission := range []string{"", "view_device", ".view_device", "dcim.", "dcim.view", "dcim.view_", "dcim._device", "dcim.view_IPAddress", "dcim.view_ip address", "a.b.view_device", "billing.export"} {
+		got, err := s.MapAction(permission)
+		if got != "" || err == nil || !strings.Contains(err.Error(), "write app= in //mcp:server, and action= and object= on the tool") {
+			t.Errorf("%q: %q, %v", permission, got, err)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+// Package objectperm reads the permissions of NetBox and Nautobot from their database: object
+// permissions, each a list of actions on types of objects, given to users and groups, with
+// constraints on the objects that it covers.
+package objectperm
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
+	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostuser"
+)
+
+// view is the action that hosts exempt models from.
+const view = "view"
+
+// Options are the settings of a host that bear on its permissions. They are read from its configuration by
+// whoever starts the server, because no table has them.
+type Options struct {
+	// ExemptView is EXEMPT_VIEW_PERMISSIONS: models that everybody may view, "dcim.site", or
+	// [capability.Any] for all but the layout's NeverExempt. None is the hosts' default.
+	ExemptView []string
+	// DefaultPermissions is DEFAULT_PERMISSIONS where a deployment sets it; nil is the layout's, and an
+	// empty map is none.
+	DefaultPermissions map[string][]capability.Constraint
+}
+
+// Source is a [capability.Source] over the database of NetBox or Nautobot. It only reads, keeps nothing, and is
+// safe for concurrent use.
+//
+// It is no [capability.Enumerator]: an action is free text that a permission's author writes, so
+// that no list of them is complete.
+//
+// The user of a principal is [access.Principal.User], matched exactly. An inactive user is none.
+type Source struct {
+	db         *sql.DB
+	statements statements
+	exempt     map[string]bool // models
+	exemptAll  bool
+	never      map[string]bool // models that exemptAll leaves out
+	defaults   map[string]*grant
+}
+
+var _ capability.Source = (*Source)(nil)
+
+// New returns a source that reads db, which stays the caller's to close. Any driver of the engine will do. An
+// account that may only select from the layout's tables and django_content_type is enough, and is what a
+// server should be given.
+func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source, error) {
+	if db == nil {
+		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
+	}
+	s := &Source{db: db, exempt: map[string]bool{}, never: map[string]bool{}, defaults: map[string]*grant{}}
+	for _, model := range options.ExemptView {
+		if model == capability.Any {
+			s.exemptAll = true
+			continue
+		}
+		app, name, _ := strings.Cut(model, ".")
+		if p, ok := parse(app + "." + view + "_" + name); !ok || p.object() != model || strings.Contains(model, capability.Any) {
+			return nil, fmt.Errorf("objectperm: Options.ExemptView: %q is no model: write it as in EXEMPT_VIEW_PERMISSIONS, \"dcim.site\", or \"*\" for all", model)
+		}
+		s.exempt[model] = true
+	}
+	for _, model := range layout.NeverExempt {
+		s.never[model] = true
+	}
+	defaults := options.DefaultPermissions
+	if defaults == nil {
+		defaults = layout.DefaultPermissions
+	}
+	for name, constraints := range defaults {
+		if _, ok := parse(name); !ok {
+			return nil, fmt.Errorf("objectperm: DefaultPermissions: %q is no permission: write it as in DEFAULT_PERMISSIONS, \"users.view_token\"", name)
+		}
+		g := &grant{}
+		for _, c := range constraints {
+			if err := g.constrain(c); err != nil {
+				return nil, fmt.Errorf("objectperm: DefaultPermissions: %s: constraint %q is no JSON: %w", name, c, err)
+			}
+		}
+		s.defaults[name] = g
+	}
+	var err error
+	s.statements, err = layout.statements(d, s.exemptAll)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Resolve returns the active user that a principal's User names.
+func (s *Source) Resolve(ctx context.Context, p access.Principal) (capability.User, error) {
+	return hostuser.Read(ctx, s.db, "objectperm", s.statements.user, p.User, nil)
+}
+
+// Capabilities returns, by one statement, the enabled permissions of a user and of its groups, and
+// those that all users hold. Constraints are raw JSON, each an object that is a queryset filter; "$user"
+// in one stands for the user's own key, as the host has it. A permission is held without constraints where
+// one of its grants has none (null, or an empty object), and so is every permission of a superuser and the viewing of
+// an exempt model, which hosts do not constrain either. What cannot be read as a permission is an
+// error, and a constraint that is no object is passed on for a handler to fail on: no object meets it.
+func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
+	var set capability.Set
+	grants := map[string]*grant{}
+	for name, g := range s.defaults {
+		grants[name] = &grant{free: g.free, constraints: slices.Clone(g.constraints)}
+	}
+	var isModel bool
+	var app, model, actions, constraints sql.NullString
+	read := func() error {
+		if !app.Valid { // the one row of a user without permissions
+			return nil
+		}
+		object := app.String + "." + model.String
+		if isModel {
+			if !s.never[object] {
+				set.Exempt(object, view)
+			}
+			return nil
+		}
+		var names []string
+		if err := json.Unmarshal([]byte(actions.String), &names); err != nil || names == nil {
+			return fmt.Errorf("a permission on %s has actions %q, which is no list of names: mend it in the host", object, actions.String)
+		}
+		for _, action := range names {
+			name := app.String + "." + action + "_" + model.String
+			if grants[name] == nil {
+				grants[name] = &grant{}
+			}
+			if err := grants[name].add(constraints); err != nil {
+				return fmt.Errorf("permission %s has constraints %q, which is no JSON: mend it in the host", name, constraints.String)
+			}
+		}
+		return nil
+	}
+	u, err := hostuser.Read(ctx, s.db, "objectperm", s.statements.capabilities, p.User, read, &isModel, &app, &model, &actions, &constraints)
+	if err != nil {
+		return capability.Set{}, err
+	}
+	if u.Superuser {
+		set.Exempt(capability.Any, capability.Any)
+	}
+	for model := range s.exempt {
+		set.Exempt(model, view)
+	}
+	for _, name := range slices.Sorted(maps.Keys(grants)) {
+		g := grants[name]
+		if parsed, ok := parse(name); g.free || u.Superuser || ok && set.Unrestricted(parsed.object(), parsed.action) {
+			set.Add(name)
+			continue
+		}
+		set.Add(name, g.constraints...)
+	}
+	return set, nil
+}
+
+// MapAction returns a permission as it is: hosts spell it "app.action_model" too. It errs where one of the three
+// is missing, and where the model is not in lower case, as no model of Django's is.
+func (s *Source) MapAction(permission string) (string, error) {
+	if _, ok := parse(permission); !ok {
+		return "", fmt.Errorf("objectperm: %q is no permission of this host: it has the form app.action_model with the model in lower case and without underscores, as in \"dcim.napalm_read_device\" or \"ipam.view_ipaddress\"; write app= in //mcp:server, and action= and object= on the tool", permission)
+	}
+	return permission, nil
+}
+
+// grant is what all grants of one permission come to. Without constraints and not free it covers all
+// objects: it stands on empty lists alone, which is how hosts read them.
+type grant struct {
+	free        bool
+	constraints []capability.Constraint
+}
+
+// add adds a column of constraints: null, one, or a list of which an object must meet any.
+func (g *grant) add(column sql.NullString) error {
+	if !column.Valid {
+		g.free = true
+		return nil
+	}
+	text := []byte(column.String)
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+		return g.constrain(text)
+	}
+	var list []capability.Constraint
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	for _, c := range list {
+		if err := g.constrain(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// constrain adds one constraint; null and the empty object constrain nothing.
+func (g *grant) constrain(c capability.Constraint) error {
+	var value any
+	if err := json.Unmarshal(c, &value); err != nil {
+		return err
+	}
+	if members, ok := value.(map[string]any); value == nil || ok && len(members) == 0 {
+		g.free = true
+		return nil
+	}
+	g.constraints = append(g.constraints, c)
+	return nil
+}

@@ -1,0 +1,38 @@
+package decode
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Few items are compared without a map and many with one: both find the first item that stands
+// a second time, and where it stood first.
+func TestEqualItemsAreFoundWhetherFewOrMany(t *testing.T) {
+	spellings := [][]string{ // of equal values
+		{`"a"`, `"\u0061"`}, {`"s1:a"`}, {`""`}, {"1", "1.0", "10e-1"}, {"-1"}, {"0", "-0", "0e5"}, {"null"}, {"true"},
+		{`[]`}, {`["a",1]`, `[ "a" , 1.0 ]`}, {`{"x":1,"y":2}`, `{"y":2,"x":1}`}, {`{"x":1}`}, {`[[1],[2]]`}, {`[[1,2]]`},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 3*fewItems).Draw(t, "items")
+		var texts []string
+		first := map[int]int{}
+		wantI, wantJ, want := 0, 0, false
+		for j := range n {
+			value := rapid.IntRange(0, len(spellings)-1).Draw(t, "value")
+			texts = append(texts, rapid.SampledFrom(spellings[value]).Draw(t, "spelling"))
+			i, met := first[value]
+			switch {
+			case !met:
+				first[value] = j
+			case !want:
+				wantI, wantJ, want = i, j, true
+			}
+		}
+		array := "[" + strings.Join(texts, ", ") + "]"
+		if i, j, equal := equalItems([]byte(array), n); i != wantI || j != wantJ || equal != want {
+			t.Fatalf("%s: %d, %d, %t, want %d, %d, %t", array, i, j, equal, wantI, wantJ, want)
+		}
+	})
+}

@@ -1,0 +1,205 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+)
+
+// ServiceUser makes an OAuth client a user of the host. It counts for principals that name no user
+// themselves, and by access.Principal.Client alone: a subject that is called as a client is
+// not that client.
+type ServiceUser struct {
+	Client string
+	Issuer string // whose client it is; empty is any issuer's
+	User   string // as in access.Principal.User
+}
+
+// host is permission-aware discovery: what the host lets callers do, projected onto the table.
+type host struct {
+	source capability.Source
+	table  access.Table                 // aware
+	spelt  map[access.Permission]string // as the host spells them
+	users  map[ServiceUser]string       // by client and issuer
+	cache  *permitCache
+}
+
+// errStranger says that an identity has no user of the host. It is treated as an anonymous caller.
+var errStranger = errors.New("the identity has no user of the host")
+
+// ask asks the host for all that it lets a principal do, and compiles the answer.
+func (h *host) ask(ctx context.Context, p access.Principal) (*grant, error) {
+	set, err := h.source.Capabilities(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return &grant{set, h.table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
+		return permitOf(set, rule.Permission, h.spelt[rule.Permission])
+	})}, nil
+}
+
+// permitOf reads one permission from a host's answer.
+func permitOf(set capability.Set, p access.Permission, spelt string) access.Permit {
+	if set.Unrestricted(p.Type(), p.Action) {
+		return access.PermitAll
+	}
+	switch constraints, held := set.Constraints(spelt); {
+	case !held:
+		return access.PermitNone
+	case len(constraints) > 0:
+		return access.PermitConstrained
+	}
+	return access.PermitAll
+}
+
+// named fills in the user of an OAuth client that a principal names none for.
+func (h *host) named(p access.Principal) access.Principal {
+	p.Permits = nil // nobody else's count
+	if p.User != "" || p.Client == "" || p.Anonymous() {
+		return p
+	}
+	for _, issuer := range []string{p.Issuer, ""} {
+		if user := h.users[ServiceUser{Client: p.Client, Issuer: issuer}]; user != "" {
+			p.User = user
+			return p
+		}
+	}
+	return p
+}
+
+// project lays what the host lets the caller do over a record, once for each message. It fails
+// with errStranger where the caller has no user of the host and anonymous ones are not admitted.
+// Where the host cannot be asked the caller keeps its name and is let do nothing but what is public.
+func (s *Server) project(ctx context.Context, rec *record) error {
+	if s.host == nil || rec.projected || rec.principal.Anonymous() {
+		return nil
+	}
+	rec.projected = true
+	p := s.host.named(rec.principal)
+	e, err := s.host.cache.get(ctx, p)
+	rec.principal, rec.answer, rec.unanswered = p, nil, false
+	switch {
+	case err == nil:
+		rec.principal.Permits, rec.answer = e.grant.permits, e
+	case errors.Is(err, capability.ErrNoUser):
+		s.log.WarnContext(ctx, "an identity has no user of the host; it is treated as an anonymous caller",
+			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "reason", err)
+		if !s.opts.Anonymous {
+			return errStranger
+		}
+		rec.principal = access.Principal{}
+	default:
+		rec.unanswered = true
+		s.log.ErrorContext(ctx, "the host's permissions could not be read; the caller is let do nothing that is not public",
+			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "error", err)
+	}
+	return nil
+}
+
+// renew is what is decided again by: what the host lets the caller do now, where the answer
+// that the message came with counts no longer.
+func (s *Server) renew(ctx context.Context, rec *record) {
+	if s.host == nil || rec.answer == nil || s.host.cache.current(rec.answer) {
+		return
+	}
+	rec.projected = false
+	if err := s.project(ctx, rec); err != nil {
+		rec.principal = access.Principal{}
+	}
+}
+
+// constrained is the context of a handler: one that is marked constrained finds in it the
+// constraints under which its caller holds the permission.
+func (s *Server) constrained(ctx context.Context, rec *record, k access.Kind, name string) context.Context {
+	if s.host == nil || rec.answer == nil {
+		return ctx
+	}
+	rule, ok := s.table.Of(k).Tool(name)
+	if !ok || !rule.Constrained || !rule.Permission.Asked() {
+		return ctx
+	}
+	set := rec.answer.grant.set
+	if set.Unrestricted(rule.Permission.Type(), rule.Permission.Action) {
+		return ctx
+	}
+	held, _ := set.Constraints(s.host.spelt[rule.Permission])
+	own := make([]capability.Constraint, len(held))
+	for i, c := range held {
+		own[i] = slices.Clone(c) // the handler may write to it
+	}
+	return capability.WithConstraints(ctx, own)
+}
+
+// missing is what the audit and the log say that a caller lacked.
+func (s *Server) missing(rec *record, d access.Decision) string {
+	if rec.unanswered && !d.Allowed && d.Axis != access.AxisUnknown {
+		return d.Missing() + "; the host's permissions could not be read"
+	}
+	return d.Missing()
+}
+
+// InvalidateCapabilities forgets what the host said of the principals that match, all of them
+// where match is nil: their next requests ask it again, and an answer that is on its way is not
+// taken. Call it when a permission, a role or a user has changed in the host. It is safe for
+// concurrent use. Without Options.PermissionAware it does nothing.
+func (s *Server) InvalidateCapabilities(match func(access.Principal) bool) {
+	if s.host == nil {
+		return
+	}
+	s.host.cache.invalidate(match)
+	s.watch.recheck(match)
+}
+
+// OfUser matches the principals of one user of the host, for [Server.InvalidateCapabilities].
+func OfUser(user string) func(access.Principal) bool {
+	return func(p access.Principal) bool { return p.User == user }
+}
+
+// newHost makes what projects the host's permissions, or says why it could not work. The table
+// is aware.
+func newHost(opts Options, table access.Table) (*host, error) {
+	h := &host{source: opts.Capabilities, table: table, spelt: map[access.Permission]string{}, users: map[ServiceUser]string{}}
+	for _, u := range opts.ServiceUsers {
+		h.users[ServiceUser{Client: u.Client, Issuer: u.Issuer}] = u.User
+	}
+	h.cache = newPermitCache(opts.CapabilityTimeout, opts.CapabilityTTL, opts.MaxCapabilities, h.ask)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*opts.CapabilityTimeout)
+	defer cancel()
+	if err := errors.Join(h.checkParts(), h.spell(ctx)); err != nil {
+		return nil, err
+	}
+	if err := h.checkIdentity(ctx, opts); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// supervised calls an adapter, which may panic, end its goroutine or not come back.
+func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type outcome struct {
+		res T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		o := outcome{err: errGoexit}
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{err: fmt.Errorf("it panicked: %v", p)}
+			}
+			done <- o
+		}()
+		o.res, o.err = call()
+	}()
+	select {
+	case o := <-done:
+		return o.res, o.err
+	case <-ctx.Done():
+		var none T
+		return none, errNoAnswer
+	}
+}

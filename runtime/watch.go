@@ -1,0 +1,239 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+)
+
+// watch tells clients that what they see has changed: those whose own surface did, and nobody else.
+// Each has a worker of its own, since a client that does not read blocks what is sent to it; while it
+// sends, further changes come together in one. A nil watch tells nobody anything.
+type watch struct {
+	server *Server
+	send   mcp.MethodHandler // past the middleware that drops what go-sdk would tell everybody
+
+	mu       sync.Mutex
+	watched  map[*watched]struct{}
+	sessions map[*mcp.ServerSession]*watched // of protocols with sessions
+}
+
+// watched is one that is told: a session, or with 2026-07-28 a subscriptions/listen request.
+type watched struct {
+	session *mcp.ServerSession
+	kick    chan struct{} // holds one: look again
+	ended   context.Context
+	end     context.CancelFunc
+
+	mu        sync.Mutex
+	principal access.Principal // the last caller
+	expires   time.Time        // of its credential
+	seen      surface          // what the client knows
+	listens   *mcp.NotificationSubscriptions
+	id        any // of the listen request; nil for a session
+}
+
+// surface is what a caller sees, in short, by kind.
+type surface [3][digestLen]byte
+
+func (s *Server) surface(p access.Principal) surface {
+	return surface{s.lists.tools.visible(p).digest, s.lists.prompts.visible(p).digest, s.lists.resources.visible(p).digest}
+}
+
+// newWatch makes the watch of a server. next sends a notification.
+func newWatch(s *Server) *watch {
+	return &watch{server: s, watched: map[*watched]struct{}{}, sessions: map[*mcp.ServerSession]*watched{}}
+}
+
+// observe notes who sends a message on a session, and looks whether that caller sees something else than
+// the session's last one did: another token of the same user may have another role.
+func (w *watch) observe(req mcp.Request, rec *record) {
+	if w == nil || rec.principal.Anonymous() {
+		return
+	}
+	session, ok := req.GetSession().(*mcp.ServerSession)
+	if !ok || session == nil || session.InitializeParams() == nil || !legacy(session) {
+		return
+	}
+	w.mu.Lock()
+	o := w.sessions[session]
+	if o == nil {
+		o = newWatched(context.Background(), session)
+		o.principal, o.seen = rec.principal, w.server.surface(rec.principal)
+		w.sessions[session] = o
+		w.add(o)
+		go func() {
+			_ = session.Wait() // how it ended does not matter
+			w.leave(o)
+		}()
+	}
+	w.mu.Unlock()
+	o.mu.Lock()
+	same := sees(o.principal, rec.principal)
+	o.principal, o.expires = rec.principal, rec.expires
+	o.mu.Unlock()
+	if !same {
+		o.look()
+	}
+}
+
+// sees reports whether two principals surely see the same.
+func sees(a, b access.Principal) bool {
+	return a.Permits == b.Permits && a.Role == b.Role && a.Subject == b.Subject && slices.Equal(a.Scopes, b.Scopes)
+}
+
+func newWatched(ctx context.Context, session *mcp.ServerSession) *watched {
+	o := &watched{session: session, kick: make(chan struct{}, 1)}
+	o.ended, o.end = context.WithCancel(ctx)
+	return o
+}
+
+// add starts the worker. w.mu is held.
+func (w *watch) add(o *watched) {
+	w.watched[o] = struct{}{}
+	go w.work(o)
+}
+
+func (w *watch) leave(o *watched) {
+	w.mu.Lock()
+	delete(w.watched, o)
+	if w.sessions[o.session] == o {
+		delete(w.sessions, o.session)
+	}
+	w.mu.Unlock()
+	o.end()
+}
+
+// look asks the worker to look again, unless it is asked already.
+func (o *watched) look() {
+	select {
+	case o.kick <- struct{}{}:
+	default:
+	}
+}
+
+// recheck looks again at those whose principal matches; nil matches all.
+func (w *watch) recheck(match func(access.Principal) bool) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	all := make([]*watched, 0, len(w.watched))
+	for o := range w.watched {
+		all = append(all, o)
+	}
+	w.mu.Unlock()
+	for _, o := range all {
+		o.mu.Lock()
+		p := withoutPermits(o.principal)
+		o.mu.Unlock()
+		if match == nil || match(p) {
+			o.look()
+		}
+	}
+}
+
+// answered looks again at the clients of a principal that the host has just been asked about.
+func (w *watch) answered(p access.Principal) {
+	w.recheck(func(q access.Principal) bool {
+		return p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User
+	})
+}
+
+func (w *watch) work(o *watched) {
+	for {
+		select {
+		case <-o.ended.Done():
+			return
+		case <-o.kick:
+			w.tell(o)
+		}
+	}
+}
+
+// tell compares what a client knows with what its last caller sees now, and says what differs.
+func (w *watch) tell(o *watched) {
+	o.mu.Lock()
+	p, expires := o.principal, o.expires
+	o.mu.Unlock()
+	if !expires.IsZero() && !time.Now().Before(expires) {
+		return // nothing is sent once the credential has ended; the next one is looked at anew
+	}
+	e, err := w.server.host.cache.get(o.ended, p)
+	switch {
+	case err == nil:
+		p.Permits = e.grant.permits
+	case errors.Is(err, capability.ErrNoUser):
+		p = access.Principal{}
+	default:
+		return // not known to have changed; the next answer tells
+	}
+	now := w.server.surface(p)
+	o.mu.Lock()
+	before, listens, id := o.seen, o.listens, o.id
+	o.seen = now
+	o.mu.Unlock()
+	for k := range now {
+		if now[k] != before[k] && (listens == nil || [...]bool{listens.ToolsListChanged, listens.PromptsListChanged, listens.ResourcesListChanged}[k]) {
+			w.notify(o, kinds[k], id)
+		}
+	}
+}
+
+// notify sends one list_changed. One that cannot be sent is logged: its session is gone, or about to be.
+func (w *watch) notify(o *watched, k access.Kind, id any) {
+	var meta mcp.Meta
+	if id != nil {
+		meta = mcp.Meta{mcp.MetaKeySubscriptionID: id}
+	}
+	var (
+		method string
+		req    mcp.Request
+	)
+	switch k {
+	case access.Tools:
+		method, req = "notifications/tools/list_changed", &mcp.ServerRequest[*mcp.ToolListChangedParams]{Session: o.session, Params: &mcp.ToolListChangedParams{Meta: meta}}
+	case access.Prompts:
+		method, req = "notifications/prompts/list_changed", &mcp.ServerRequest[*mcp.PromptListChangedParams]{Session: o.session, Params: &mcp.PromptListChangedParams{Meta: meta}}
+	case access.Resources:
+		method, req = "notifications/resources/list_changed", &mcp.ServerRequest[*mcp.ResourceListChangedParams]{Session: o.session, Params: &mcp.ResourceListChangedParams{Meta: meta}}
+	}
+	if _, err := w.send(o.ended, method, req); err != nil {
+		w.server.log.DebugContext(o.ended, "a client could not be told that its list has changed", "method", method, "error", err)
+	}
+}
+
+// listen watches for a subscriptions/listen request. It tells nothing before go-sdk has acknowledged
+// the request, whose id stands in what is told.
+func (w *watch) listen(ctx context.Context, session *mcp.ServerSession, rec *record) (leave func()) {
+	if rec.principal.Anonymous() || legacy(session) {
+		return func() {}
+	}
+	o := newWatched(ctx, session)
+	o.principal, o.expires, o.seen = rec.principal, rec.expires, w.server.surface(rec.principal)
+	rec.listening = o
+	return func() { w.leave(o) }
+}
+
+// acknowledged starts telling a listen request what it asked for.
+func (w *watch) acknowledged(rec *record, req mcp.Request) {
+	ack, ok := req.GetParams().(*mcp.SubscriptionsAcknowledgedParams)
+	if w == nil || !ok || ack == nil || rec == nil || rec.listening == nil {
+		return
+	}
+	o := rec.listening
+	o.mu.Lock()
+	o.listens, o.id = &ack.Notifications, ack.Meta[mcp.MetaKeySubscriptionID]
+	o.mu.Unlock()
+	w.mu.Lock()
+	w.add(o)
+	w.mu.Unlock()
+	o.look() // for what has changed meanwhile
+}
