@@ -551,3 +551,64 @@ func TestHandshakeDeclaresChangesForEverybodyAlike(t *testing.T) {
 		t.Errorf("%s", bodies)
 	}
 }
+
+// What the host does not let a caller do is to that caller what does not exist.
+func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.change_device")
+	h.set("bob", "dcim.view_device?")
+	s := aware(t, h, runtime.Options{Anonymous: true})
+	url := serve(t, s)
+	compared := 0
+	for _, era := range eras {
+		for token, hidden := range map[string][]string{"ada_Admin": {"device_get", "device_find", "export"}, "bob_Admin": {"device_get"}, "eve_Admin": {"whoami", "device_get"}, "": {"whoami"}} {
+			c := newRaw(t, url, token, era)
+			for _, tool := range hidden {
+				for _, v := range variants {
+					unknown := tool[:len(tool)-1] + "_"
+					got := c.call(t, tool, v.rest, v.headers).String()
+					want := strings.ReplaceAll(c.call(t, unknown, v.rest, v.headers).String(), unknown, tool)
+					if compared++; got != want {
+						t.Errorf("%s as %q, %s, %s:\n%s\nunknown:\n%s", tool, token, era, v.name, got, want)
+					}
+				}
+			}
+		}
+		c := newRaw(t, url, "ada_Admin", era)
+		for _, use := range []struct{ method, hidden, unknown, from, to string }{
+			{"prompts/get", `"name":"triage"`, `"name":"triag_"`, "triag_", "triage"},
+			{"resources/read", `"uri":"dcim://devices"`, `"uri":"dcim://device_"`, "dcim://device_", "dcim://devices"},
+			{"resources/read", `"uri":"dcim://sites/7"`, `"uri":"dcim://site_/7"`, "dcim://site_/7", "dcim://sites/7"},
+			{"completion/complete", `"ref":{"type":"ref/prompt","name":"triage"},"argument":{"name":"a","value":""}`, `"ref":{"type":"ref/prompt","name":"triag_"},"argument":{"name":"a","value":""}`, "triag_", "triage"},
+		} {
+			headers := func(name string) map[string]string {
+				if use.method == "completion/complete" {
+					return nil
+				}
+				return nameOf(era, name)
+			}
+			got := c.ask(t, use.method, use.hidden, headers(use.to)).String()
+			want := strings.ReplaceAll(c.ask(t, use.method, use.unknown, headers(use.from)).String(), use.from, use.to)
+			if compared++; got != want {
+				t.Errorf("%s, %s:\n%s\nunknown:\n%s", use.hidden, era, got, want)
+			}
+		}
+	}
+	t.Logf("%d answers compared", compared)
+}
+
+func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
+		var log lockedBuffer
+		s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))})
+		c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
+		if got := c.call(t, "export", "", nil); strings.Contains(got.body, "billing") {
+			t.Errorf("the caller is told: %s", got)
+		}
+		if got := strings.Contains(log.String(), "permission fails: needs billing.export, has none"); got != want {
+			t.Errorf("%v: traced %v:\n%s", level, got, log.String())
+		}
+	}
+}
