@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,8 +15,10 @@ import (
 	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
+	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
@@ -24,6 +27,7 @@ type app struct {
 	settings  settings
 	inventory *dcim.Inventory
 	host      *sql.DB
+	users     string // the table of the host's
 	server    *runtime.Server
 }
 
@@ -38,11 +42,7 @@ func open(ctx context.Context, s settings, source identity.Source, logger *slog.
 	if a.inventory, err = dcim.Open(ctx, s.file); err != nil {
 		return nil, err
 	}
-	var engine dialect.Dialect
-	if a.host, engine, err = openHost(s); err != nil {
-		return nil, err
-	}
-	permissions, err := django.New(a.host, engine, django.Options{})
+	permissions, err := a.openHost()
 	if err != nil {
 		return nil, err
 	}
@@ -60,20 +60,27 @@ func open(ctx context.Context, s settings, source identity.Source, logger *slog.
 }
 
 // openHost opens the database of the host, to read it only.
-func openHost(s settings) (*sql.DB, dialect.Dialect, error) {
-	file := s.file
-	switch kind, rest, _ := strings.Cut(s.django, ":"); kind {
+func (a *app) openHost() (capability.Source, error) {
+	named := cmp.Or(a.settings.netbox, a.settings.django, "sqlite:"+a.settings.file)
+	driver, source, engine := "sqlite", "", dialect.SQLite
+	switch kind, rest, _ := strings.Cut(named, ":"); kind {
 	case "postgres", "postgresql":
-		db, err := sql.Open("pgx", s.django)
-		return db, dialect.PostgreSQL, err
+		driver, source, engine = "pgx", named, dialect.PostgreSQL
 	case "sqlite":
-		file = rest
-	case "":
+		source = dcim.Source(rest, "mode=ro")
 	default:
-		return nil, 0, fmt.Errorf("-django %s: want sqlite:FILE or postgres://...", kind)
+		return nil, fmt.Errorf("the database of the host is on %s: want sqlite:FILE or postgres://...", kind)
 	}
-	db, err := sql.Open("sqlite", dcim.Source(file, "mode=ro"))
-	return db, dialect.SQLite, err
+	var err error
+	if a.host, err = sql.Open(driver, source); err != nil {
+		return nil, err
+	}
+	if a.settings.netbox != "" {
+		a.users = objectperm.NetBox().Users
+		return objectperm.New(a.host, engine, objectperm.NetBox(), objectperm.Options{})
+	}
+	a.users = "auth_user"
+	return django.New(a.host, engine, django.Options{})
 }
 
 // doctor prints what everybody who is known would see, and why not the rest.
@@ -81,7 +88,7 @@ func (a *app) doctor(ctx context.Context, w io.Writer) error {
 	users := []string{a.settings.as}
 	if a.settings.as == "" {
 		var err error
-		if users, err = a.users(ctx); err != nil {
+		if users, err = a.everybody(ctx); err != nil {
 			return err
 		}
 	}
@@ -89,9 +96,9 @@ func (a *app) doctor(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// users are those of the host, those that are not active included.
-func (a *app) users(ctx context.Context) ([]string, error) {
-	rows, err := a.host.QueryContext(ctx, "SELECT username FROM auth_user")
+// everybody is the users of the host, those that are not active included.
+func (a *app) everybody(ctx context.Context) ([]string, error) {
+	rows, err := a.host.QueryContext(ctx, "SELECT username FROM "+a.users)
 	if err != nil {
 		return nil, fmt.Errorf("the users of the host: %w", err)
 	}

@@ -85,13 +85,12 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 		return err
 	}
 	defer app.close()
-	fmt.Fprintf(out, "serving http://%s%s\n", listener.Addr(), runtime.PathMCP)
-
 	// Whoever changes a permission in the host says so by this signal; without it the change counts
 	// after -cache.
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGHUP)
 	defer signal.Stop(changed)
+	fmt.Fprintf(out, "serving http://%s%s\n", listener.Addr(), runtime.PathMCP)
 	web := &http.Server{Handler: app.server.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- web.Serve(listener) }()

@@ -18,10 +18,11 @@ import (
 
 // settings are what the command line says.
 type settings struct {
-	file, django string // of the inventory, and of the host; empty is the same file
-	cache        time.Duration
-	denial       access.Denial
-	verbose      bool
+	file           string // of the inventory
+	django, netbox string // of the host; where both are empty it is a Django in the same file
+	cache          time.Duration
+	denial         access.Denial
+	verbose        bool
 
 	seed, stdio, doctor bool
 	addr                string
@@ -44,6 +45,7 @@ func parse(args []string) (settings, error) {
 
 	flags.StringVar(&s.file, "db", "inventory.db", "SQLite `file` of the inventory")
 	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://...; the file of -db where it is left out")
+	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
 	flags.DurationVar(&s.cache, "cache", runtime.DefaultCapabilityTTL, "for how long an answer of the host counts; SIGHUP has it asked anew")
 	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
 	flags.StringVar(&s.role, "role", "", "the `role` of who brings no token, as with -stdio and -doctor: Viewer, Member, Manager, Admin, or none")
@@ -94,6 +96,8 @@ func (s settings) check() error {
 		return errors.New("-http needs -issuer: the OpenID provider whose tokens are taken")
 	case s.addr == "" && s.issuer != "":
 		return errors.New("-issuer goes with -http: nobody else brings a token")
+	case s.django != "" && s.netbox != "":
+		return errors.New("want one host: -django or -netbox")
 	case s.stdio && s.as == "":
 		return errors.New("-stdio needs -as: the user of the host for whom the client acts")
 	case s.addr != "" && (s.as != "" || s.role != ""):
