@@ -104,13 +104,15 @@ func (i *Inventory) UpdateDevice(ctx context.Context, in DeviceChange) (Device, 
 	return i.change(ctx, in.Name, in.Name, "site = coalesce(?, site), role = coalesce(?, role), status = coalesce(?, status)", in.Site, in.Role, in.Status)
 }
 
-// RenameDevice gives a device another name. Its addresses stay its own.
+// RenameDevice gives a device another name, and says nothing else of it: who may rename a device may
+// not see it for that. Its addresses stay its own.
 //
 //mcp:tool action=rename object=device constrained
 //mcp:param name description="Its name until now."
 //mcp:param newName description="Its name from now on." pattern=^[a-z0-9-]+$ maxLength=63
-func (i *Inventory) RenameDevice(ctx context.Context, name, newName string) (Device, error) {
-	return i.change(ctx, name, newName, "name = ?", newName)
+func (i *Inventory) RenameDevice(ctx context.Context, name, newName string) error {
+	_, err := i.change(ctx, name, newName, "name = ?", newName)
+	return err
 }
 
 // DeleteDevice removes a device and its addresses.

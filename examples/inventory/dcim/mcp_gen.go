@@ -305,16 +305,15 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 			},
 			{
 				Name:        ToolRenameDevice,
-				Description: "RenameDevice gives a device another name. Its addresses stay its own.",
+				Description: "RenameDevice gives a device another name, and says nothing else of it: who may rename a device may not see it for that. Its addresses stay its own.",
 				Input:       renameDeviceInputSchema,
-				Output:      deviceSchema,
 				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeRenameDeviceInput)
 					if err != nil {
 						return runtime.Result{}, err
 					}
-					return runtime.Structured(inventory.RenameDevice(ctx, in.Name, in.NewName))
+					return runtime.Done(inventory.RenameDevice(ctx, in.Name, in.NewName))
 				},
 			},
 			{
@@ -883,7 +882,7 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string, string) (Device, error)
+	type runGoGenerate = func(*Inventory, context.Context, string, string) error
 	var _ runGoGenerate = (*Inventory).RenameDevice
 }
 
