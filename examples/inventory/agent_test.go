@@ -137,7 +137,7 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 		"a client's user is unknown":  {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "dns-agnet"}} }, `the host has no active user "dns-agnet"`},
 		"a client's user is inactive": {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "gone"}} }, `the host has no active user "gone"`},
 		"there is no host":            {func(s *settings) { s.django = "sqlite:" + db.File + ".none"; s.userClaim = "user" }, "cannot say which permissions the host has"},
-		"a host of another kind":      {func(s *settings) { s.django = "mysql://host" }, "the database of the host is on mysql: want sqlite:FILE or postgres://..."},
+		"a host of another kind":      {func(s *settings) { s.django = "mysql://host" }, "the database of the host is on mysql: want sqlite:FILE or postgres://HOST/NAME"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s

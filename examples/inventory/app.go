@@ -69,7 +69,7 @@ func (a *app) openHost() (capability.Source, error) {
 	case "sqlite":
 		source = dcim.Source(rest, "mode=ro")
 	default:
-		return nil, fmt.Errorf("the database of the host is on %s: want sqlite:FILE or postgres://...", kind)
+		return nil, fmt.Errorf("the database of the host is on %s: want sqlite:FILE or postgres://HOST/NAME", kind)
 	}
 	var err error
 	if a.host, err = sql.Open(driver, source); err != nil {

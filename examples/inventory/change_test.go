@@ -12,8 +12,8 @@ import (
 )
 
 func TestLostPermissionIsGoneWithTheNextRequestAfterInvalidation(t *testing.T) {
+	w := agentWorld(t, func(*settings) {})
 	for _, era := range eras {
-		w := agentWorld(t, func(*settings) {})
 		c := w.connect(w.token("dns-agent"), era)
 		before := c.tools()
 		w.host.tell("take", "svc-dns", "dcim.rename_device")
@@ -86,8 +86,9 @@ func peopleWorld(t testing.TB, change func(*settings)) *world {
 // A role is in the token: who loses it has it until the token ends, and the next one is without it, on the
 // same session too.
 func TestLostRoleIsGoneWithTheNextToken(t *testing.T) {
+	w := peopleWorld(t, func(*settings) {})
 	for _, era := range eras {
-		w := peopleWorld(t, func(*settings) {})
+		w.provider.change(map[string]any{"claims": map[string]claims{"mara": of("mara", "Manager")}})
 		c := w.connect(w.token("mara"), era)
 		high := []string{"check_references", "delete_device", "get_device", "list_devices"}
 		if got := c.tools(); !slices.Equal(got, high) {
@@ -111,7 +112,7 @@ func TestTokenThatHasEndedIsRefusedAndAFreshOneIsNot(t *testing.T) {
 	for _, era := range eras[1:] {
 		w.provider.change(map[string]any{"ttl": 600})
 		c := w.raw(w.token("vera"), era)
-		w.provider.change(map[string]any{"ttl": 2})
+		w.provider.change(map[string]any{"ttl": 1})
 		c.token = w.token("vera")
 		ended := ""
 		eventually(t, "the token has ended", func() bool {
@@ -161,8 +162,8 @@ func (w *world) hearing(c *client, user string) {
 }
 
 func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
+	w := peopleWorld(t, func(*settings) {})
 	for _, era := range eras[1:] {
-		w := peopleWorld(t, func(*settings) {})
 		sessions := map[string]*client{}
 		for _, name := range []string{"agent 1", "agent 2", "mara", "vera"} {
 			client, user := name, name
@@ -209,7 +210,14 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 			if len(c.told) > 0 {
 				t.Errorf("%s: %s hears of %q besides", era, name, <-c.told)
 			}
+			_ = c.Close()
 		}
+		w.host.tell("give", "svc-dns", "dcim.rename_device")
+		w.host.tell("give", "svc-dns", "dcim.view_dnsrecord")
+		w.host.tell("take", "vera", "dcim.delete_device")
+		w.host.tell("take", "vera", "dcim.add_device")
+		w.host.tell("give", "mara", "dcim.delete_device")
+		w.server.InvalidateCapabilities(nil)
 	}
 }
 

@@ -44,7 +44,7 @@ func parse(args []string) (settings, error) {
 	flags.BoolVar(&s.seed, "seed", false, "first make a demonstration of it all in the file of -db: an inventory, and the tables of a Django host with users")
 
 	flags.StringVar(&s.file, "db", "inventory.db", "SQLite `file` of the inventory")
-	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://...; the file of -db where it is left out")
+	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://HOST/NAME; the file of -db where it is left out")
 	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
 	flags.DurationVar(&s.cache, "cache", runtime.DefaultCapabilityTTL, "for how long an answer of the host counts; SIGHUP has it asked anew")
 	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
