@@ -22,12 +22,12 @@ func TestEveryUserAndToolIsAsDjangoSays(t *testing.T) {
 			clients, roles := map[string]claims{}, map[string]string{}
 			for i, u := range answers {
 				roles[u.Name] = ranks[len(ranks)-1-i%len(ranks)]
-				clients[u.Name] = of(u.Name, roles[u.Name])
+				clients["client-of-"+u.Name] = of(u.Name, roles[u.Name]) // named otherwise: a subject is no user
 			}
 			w := newWorld(t, db, h, clients, func(*settings) {})
 			kinds, asked := map[string]int{}, 0
 			for i, u := range answers {
-				token := w.token(u.Name)
+				token := w.token("client-of-" + u.Name)
 				if !u.Active {
 					kinds["inactive"]++
 					w.isNobody(token)
