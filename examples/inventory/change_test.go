@@ -148,15 +148,20 @@ func (w *world) hearing(c *client, user string) {
 			w.host.tell("take", user, "dcim.view_ipaddress")
 			w.server.InvalidateCapabilities(runtime.OfUser(user))
 			eventually(w.t, "the permission is taken back", func() bool { return !slices.Contains(c.tools(), "list_ip_addresses") })
-			for quiet := false; !quiet; {
-				select {
-				case <-c.told:
-				case <-time.After(200 * time.Millisecond):
-					quiet = true
-				}
-			}
+			c.quiet()
 			return
 		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// quiet waits until it is told nothing more of what has changed already.
+func (c *client) quiet() {
+	for {
+		select {
+		case <-c.told:
+		case <-time.After(300 * time.Millisecond):
+			return
 		}
 	}
 }
@@ -175,10 +180,8 @@ func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
 			sessions[name] = c
 			w.hearing(c, user)
 		}
-		for _, c := range sessions { // the second agent's readiness was told to the first one too
-			for len(c.told) > 0 {
-				<-c.told
-			}
+		for _, c := range sessions { // the readiness of the second agent was told to the first one too
+			c.quiet()
 		}
 		for _, test := range []struct {
 			order, user, permission string
