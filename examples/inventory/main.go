@@ -1,6 +1,6 @@
 // Command inventory serves devices, DNS records and addresses, and lets each caller see and do what a
-// Django host lets its user see and do: over HTTP to callers with tokens of an OpenID provider, or
-// over stdio as a user of the host.
+// host lets its user see and do: a Django, or one with NetBox's permissions. It serves callers with
+// tokens of an OpenID provider over HTTP, or a user of the host over stdio.
 package main
 
 import (

@@ -74,11 +74,11 @@ func visitAll(ctx context.Context, w io.Writer, server string) error {
 		}
 	}
 	// What no caller is told, whoever runs the server is.
-	report, err := output(ctx, server, "-doctor", "-as", visitors[0].name, "-db", filepath.Join(dir, visitors[0].name+".db"))
+	report, err := output(ctx, server, "-seed", "-doctor", "-as", visitors[0].name, "-db", filepath.Join(dir, visitors[0].name+".db"))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n$ bin/inventory -doctor -as %s | grep delete_device\n", visitors[0].name)
+	fmt.Fprintf(w, "\n$ bin/inventory -seed -doctor -as %s | grep %s\n", visitors[0].name, dcim.ToolDeleteDevice)
 	for line := range strings.Lines(report) {
 		if strings.Contains(line, dcim.ToolDeleteDevice) {
 			fmt.Fprint(w, line)
