@@ -114,13 +114,14 @@ func (a *app) everybody(ctx context.Context) ([]string, error) {
 	return users, rows.Err()
 }
 
+// close closes the inventory last: where both are one file, it is the one that may tidy it up.
 func (a *app) close() error {
 	var errs []error
-	if a.inventory != nil {
-		errs = append(errs, a.inventory.Close())
-	}
 	if a.host != nil {
 		errs = append(errs, a.host.Close())
+	}
+	if a.inventory != nil {
+		errs = append(errs, a.inventory.Close())
 	}
 	return errors.Join(errs...)
 }
