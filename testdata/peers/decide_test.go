@@ -37,6 +37,8 @@ type decisions struct {
 	call func(tool string) bool
 	// list decides about all tools, and returns how many may be used.
 	list func() int
+	// first is list where nothing is kept from before, or nil where list keeps nothing.
+	first func() int
 	// names are what list has counted, sorted.
 	names func() []string
 }
@@ -122,17 +124,30 @@ var mcpgenDecider = decider{"mcpgen", func(t testing.TB, p policy, permissions b
 	if permissions {
 		table = table.Aware()
 	}
+	spelt := map[access.Permission]string{} // as a server keeps it
+	for _, tool := range p.tools {
+		spelt[tool.permission] = tool.permission.String()
+	}
 	return func(a asker) decisions {
 		caller := access.Principal{Issuer: "bench", Subject: "sub-" + a.user, User: a.user, Role: a.role}
-		if permissions {
-			caller.Permits = table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
-				if p.held[a.user][rule.Permission.String()] {
+		permits := func() *access.Permits {
+			if !permissions {
+				return nil
+			}
+			return table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
+				if p.held[a.user][spelt[rule.Permission]] {
 					return access.PermitAll
 				}
 				return access.PermitNone
 			})
 		}
+		caller.Permits = permits()
 		return decisions{
+			first: func() int {
+				caller := caller
+				caller.Permits = permits()
+				return table.Visible(caller).Len()
+			},
 			call:  func(tool string) bool { return table.Decide(caller, tool).Allowed },
 			list:  func() int { return table.Visible(caller).Len() },
 			names: func() []string { return table.Visible(caller).Names() },
@@ -195,7 +210,9 @@ func TestAllDecidersAgree(t *testing.T) {
 	}
 }
 
-// BenchmarkDecide is one decision about a call, of another tool each time, and the decision about a list of 1,000 tools.
+// BenchmarkDecide is one decision about a call, of another tool each time, and the decision about a list of 1,000 tools. By
+// role mcpgen has made the list when it started, and with permissions once for each answer of the host, which
+// is measured by itself; the others decide each time.
 func BenchmarkDecide(b *testing.B) {
 	p := newPolicy(many)
 	// A stride without a common divisor visits all tools, neighbours far apart.
@@ -222,22 +239,36 @@ func BenchmarkDecide(b *testing.B) {
 				})
 			}
 		})
+		want := 0
+		for _, tool := range p.tools {
+			if p.may(mel, tool, form.permissions) {
+				want++
+			}
+		}
+		lists := func(b *testing.B, list func() int) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if list() != want {
+					b.Fatalf("not %d tools", want)
+				}
+			}
+		}
 		b.Run("of=list/by="+form.name, func(b *testing.B) {
 			for _, d := range deciders() {
+				b.Run("peer="+d.name, func(b *testing.B) { lists(b, d.new(b, p, form.permissions)(mel).list) })
+			}
+		})
+		if !form.permissions {
+			continue
+		}
+		b.Run("of=first-list/by="+form.name, func(b *testing.B) {
+			for _, d := range []decider{mcpgenDecider, mapDecider} {
 				b.Run("peer="+d.name, func(b *testing.B) {
-					list := d.new(b, p, form.permissions)(mel).list
-					want := 0
-					for _, tool := range p.tools {
-						if p.may(mel, tool, form.permissions) {
-							want++
-						}
+					asked := d.new(b, p, form.permissions)(mel)
+					if asked.first == nil {
+						asked.first = asked.list
 					}
-					b.ReportAllocs()
-					for b.Loop() {
-						if list() != want {
-							b.Fatalf("not %d tools", want)
-						}
-					}
+					lists(b, asked.first)
 				})
 			}
 		})
