@@ -31,10 +31,10 @@ type Decision struct {
 
 	// What is missing. Words are made of it by Missing, so that deciding costs none.
 	rule       *Rule
-	login      bool     // an authenticated caller
 	role       string   // this role
-	scoped     bool     // some of the rule's scopes
 	held       []string // the caller's scopes, where scoped
+	login      bool     // an authenticated caller
+	scoped     bool     // some of the rule's scopes
 	stranger   bool     // a user of the host
 	permission bool     // the rule's permission
 	bounded    bool     // the same without constraints
