@@ -38,8 +38,9 @@ func (e *execution[R]) run() {
 		return // nobody waits for it any more
 	}
 	e.answer = a
-	event := e.record.awaited
-	if event == nil || a.outcome != audit.OK || a.body == nil || e.record.expired() {
+	// What was recorded as answered should be: the answer is finished, and the credential
+	// outlives the time that the sink has.
+	if e.record.awaited == nil || a.outcome != audit.OK || a.body.whole == nil || e.record.expiredAt(time.Now().Add(e.server.opts.AuditTimeout+grace)) {
 		return
 	}
 	select {
@@ -48,10 +49,11 @@ func (e *execution[R]) run() {
 		return // the guard waits for a place
 	}
 	e.begun = true
-	e.entry.prepare(e.server, e.ctx, e.record, *event)
-	e.entry.event.Status = a.outcome
+	event := *e.record.awaited // which is the guard's again where the sink is given up
+	event.Status = a.outcome
+	e.entry.prepare(e.server, e.ctx, e.record, &event)
 	e.state.Store(recording)
-	e.entry.run()
+	e.entry.hand(event)
 }
 
 func (e *execution[R]) ended(c *crash) bool {

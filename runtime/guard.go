@@ -298,6 +298,9 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 		}
 	}
 	if err != nil {
+		if status == audit.OK {
+			status = audit.Failed // the closure answered, and its answer got lost behind it
+		}
 		return nil, status, err
 	}
 	if res, err = g.sealer.sealed(rec, params, res); err != nil {

@@ -260,7 +260,7 @@ func TestSinkOnAHandlersWorker(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel() // the record is written even where the caller has gone away
 				a, took := ranOnce(ctx, s, rec, time.Hour, func(context.Context) toolAnswer {
-					return toolAnswer{outcome: audit.OK, body: []byte("{}")}
+					return toolAnswer{outcome: audit.OK, body: newBody([]byte("{}"))}
 				})
 				got := ""
 				if rec.unrecorded != nil {
@@ -290,7 +290,7 @@ func TestRecordsThatFindNoPlaceAreLeftToTheGuard(t *testing.T) {
 		s.recording <- struct{}{}
 		s.recording <- struct{}{}
 		rec := &record{awaited: &audit.Event{}}
-		a, _ := ranOnce(t.Context(), s, rec, time.Hour, func(context.Context) toolAnswer { return toolAnswer{outcome: audit.OK, body: []byte("{}")} })
+		a, _ := ranOnce(t.Context(), s, rec, time.Hour, func(context.Context) toolAnswer { return toolAnswer{outcome: audit.OK, body: newBody([]byte("{}"))} })
 		if a.outcome != audit.OK || rec.recorded || asked != 0 {
 			t.Errorf("recorded: %t, asked %d times", rec.recorded, asked)
 		}
