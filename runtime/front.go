@@ -216,8 +216,12 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 		}
 		return identity.Identity{}, identity.ErrNoCredentials
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), f.opts.IdentityTimeout)
-	defer cancel()
+	now := time.Now()
+	ctx := &bounded{values: r.Context(), deadline: now.Add(f.opts.IdentityTimeout)}
+	if earlier, ok := r.Context().Deadline(); ok && earlier.Before(ctx.deadline) {
+		ctx.deadline = earlier
+	}
+	defer ctx.end(context.Canceled)
 	// The source gets a request of its own, without the body, which is read meanwhile or later.
 	asked := r.Clone(ctx)
 	asked.Body = http.NoBody
@@ -227,13 +231,25 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 	)
 	job := &task{do: func() { id, err = f.opts.Identity.Identify(asked) }}
 	w := f.workers.take(job)
-	select {
-	case <-w.done:
-	case <-ctx.Done():
-		if job.abandon() {
-			return identity.Identity{}, fmt.Errorf("%w (%w)", errNoAnswer, ctx.Err())
+	for done := false; !done; {
+		w.wake(ctx.deadline, now)
+		select {
+		case <-w.done:
+			done = true
+			continue
+		case <-w.alarm:
+			w.rang()
+		case <-r.Context().Done():
+			ctx.end(r.Context().Err())
 		}
-		<-w.done
+		now = time.Now()
+		if ended := ctx.Err(); ended != nil {
+			if job.abandon() {
+				return identity.Identity{}, fmt.Errorf("%w (%w)", errNoAnswer, ended)
+			}
+			<-w.done
+			done = true
+		}
 	}
 	crash := job.crash
 	f.workers.give(w)
