@@ -15,15 +15,21 @@ import (
 // memory with the text. Arguments is safe for concurrent use.
 func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
 	var value, zero T
-	r := readers.Get().(*Reader)
-	r.start(arguments)
-	if r.fault == nil {
-		read(r, &value)
-	}
-	if err := r.finish(); err != nil {
+	r := Begin(arguments)
+	read(r, &value)
+	if err := r.Finish(); err != nil {
 		return zero, err
 	}
 	return value, nil
+}
+
+// Begin returns a Reader at the start of arguments, for one generated func to read them with and
+// Finish to be called after it: the parts of Arguments that are the same for every type. It reads nothing
+// where the arguments are too long.
+func Begin(arguments []byte) *Reader {
+	r := readers.Get().(*Reader)
+	r.start(arguments)
+	return r
 }
 
 // Nothing is Arguments for a tool that takes none: an object without properties.
@@ -77,8 +83,9 @@ func (r *Reader) start(doc []byte) {
 	r.fault = tooLong(doc, defaultLimits)
 }
 
-// finish returns what is wrong with the document and gives the Reader back.
-func (r *Reader) finish() error {
+// Finish returns what is wrong with the arguments, as Arguments does, and gives the Reader back, which
+// must not be used afterwards.
+func (r *Reader) Finish() error {
 	if r.fault == nil {
 		if f := r.end(); f != nil {
 			r.fail(f)
@@ -244,10 +251,9 @@ func Default[T any](r *Reader, name, text string, v *T, read func(*Reader, *T)) 
 	if r.fault != nil {
 		return
 	}
-	own := readers.Get().(*Reader)
-	own.start([]byte(text))
+	own := Begin([]byte(text))
 	read(own, v)
-	if err := own.finish(); err != nil {
+	if err := own.Finish(); err != nil {
 		r.reportMember([]byte(name), "has a default that the type refuses")
 	}
 }
