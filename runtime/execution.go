@@ -31,6 +31,8 @@ const (
 	recording                        // as returned, and the sink has the record
 )
 
+func (e *execution[R]) on() context.Context { return &e.call }
+
 func (e *execution[R]) run() {
 	a := e.do(&e.call)
 	a = settle(&e.call, e.work, a)
@@ -65,8 +67,12 @@ func (e *execution[R]) ended(c *crash) bool {
 	if e.turn(running, over) || e.turn(returned, over) {
 		return true
 	}
-	e.server.log.WarnContext(e.ctx, "a handler returned after its call was answered", e.work.kind, e.work.name,
-		"request_id", e.record.requestID, "after", time.Since(e.record.started))
+	attrs := []any{e.work.kind, e.work.name, "request_id", e.record.requestID, "after", time.Since(e.record.started)}
+	if c != nil && c.panicked {
+		e.server.log.ErrorContext(e.ctx, "a handler panicked after its call was answered", append(attrs, "panic", c.value, "stack", c.stacktrace)...)
+	} else {
+		e.server.log.WarnContext(e.ctx, "a handler returned after its call was answered", attrs...)
+	}
 	return false
 }
 

@@ -229,7 +229,7 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 		id  identity.Identity
 		err error
 	)
-	job := &task{do: func() { id, err = f.opts.Identity.Identify(asked) }}
+	job := &task{ctx: ctx, do: func() { id, err = f.opts.Identity.Identify(asked) }}
 	w := f.workers.take(job)
 	for done := false; !done; {
 		w.wake(ctx.deadline, now)

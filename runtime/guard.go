@@ -241,7 +241,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
 	}
 	stands := false
-	if rec.recorded && event.Status == audit.OK {
+	if event.Status == audit.OK && rec.recorded { // in this order: the worker of an abandoned call may write rec.recorded
 		stands = g.stands(ctx, rec, rec.unrecorded)
 	} else {
 		// Also where it was written already and something came in between since: the last one counts.

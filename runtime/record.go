@@ -176,6 +176,8 @@ type writing struct {
 	event audit.Event
 }
 
+func (e *writing) on() context.Context { return &e.ctx }
+
 func (e *writing) run() { e.hand(e.event) }
 
 func (e *writing) ended(c *crash) bool {

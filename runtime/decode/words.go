@@ -49,7 +49,7 @@ func SaysFormat(name string) string {
 	case example != "":
 		return "is not a valid " + name + ", as in " + example
 	case name == "regex":
-		return "is not a valid regular expression (RE2 syntax)"
+		return "is not a valid regular expression (RE2 syntax, at most 4096 bytes)"
 	}
 	return "is not a valid " + name
 }

@@ -58,7 +58,7 @@ func TestEveryKeywordRefusesInOurWords(t *testing.T) {
 		{"pattern", withProperty("a", `{"pattern":"^[a-z]+$"}`), `{"a":"X"}`, `/a: "X" does not match the pattern ^[a-z]+$`},
 		{"format", withProperty("a", `{"format":"email"}`), `{"a":"nobody"}`, `/a: "nobody" is not a valid email, as in name@example.com`},
 		{"format without example", withProperty("a", `{"format":"uri-reference"}`), `{"a":"a\\\\b"}`, `/a: "a\\\\b" is not a valid uri-reference`},
-		{"format regex", withProperty("a", `{"format":"regex"}`), `{"a":"("}`, `/a: "(" is not a valid regular expression (RE2 syntax)`},
+		{"format regex", withProperty("a", `{"format":"regex"}`), `{"a":"("}`, `/a: "(" is not a valid regular expression (RE2 syntax, at most 4096 bytes)`},
 		{"minItems", withProperty("a", `{"minItems":1}`), `{"a":[]}`, `/a: has 0 items, fewer than the minimum 1`},
 		{"maxItems", withProperty("a", `{"maxItems":1}`), `{"a":[1,2]}`, `/a: has 2 items, more than the maximum 1`},
 		{"uniqueItems", withProperty("a", `{"uniqueItems":true}`), `{"a":[1,"x",1.0]}`, `/a: has equal items at 0 and 2, which must differ`},
