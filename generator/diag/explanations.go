@@ -296,7 +296,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  BadSchemaFile,
 		Title: "schema by hand that cannot be used",
-		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, has a default that it refuses, or does not fit the handler: arguments are an object with a property for each plain parameter.",
+		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, has a default that it refuses, or does not fit the handler: arguments are an object with a property for each plain parameter. A single struct is no plain parameter, not even one with an UnmarshalJSON of its own: the schema describes it, unless it has a property named as the parameter.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:schema input=query.json
 func Find(ctx context.Context, in Query) (Device, error)`,
