@@ -133,7 +133,7 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  BadTag,
 		Title: "bad schema tag",
-		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the field's type, or contradicts another.",
+		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the field's type, or contradicts another; or a tag without a key, which would be a description, looks as if it was meant to have one.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,

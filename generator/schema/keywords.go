@@ -268,6 +268,9 @@ func (k keywords) unknown(e element) {
 		k.bad("write "+e.key+" alone", "%s takes no value", e.key)
 	case e.flag && knownKey(e.key):
 		k.bad("write "+e.key+"=…", "%s has no value", e.key)
+	case e.flag && (strings.HasPrefix(e.after, "enum=") || strings.HasPrefix(e.after, "example=")) && resembled(strings.TrimSpace(e.key)) == "":
+		key, _, _ := strings.Cut(e.after, "=")
+		k.bad(fmt.Sprintf("say it once per value: %s,%s=%s", e.after, key, strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
 	default:
 		cure := `write \\, for a comma within a value`
 		if near := nearest(strings.TrimSpace(e.key)); near != "" {
