@@ -52,6 +52,14 @@ func (k keywords) bad(cure, format string, args ...any) {
 	k.pass.bad(k.at, cure, format, args...)
 }
 
+// holder is what the author would change: a field of a struct, or a plain parameter.
+func (k keywords) holder() string {
+	if k.field.v == nil {
+		return "parameter"
+	}
+	return "field"
+}
+
 // general applies the keys that every type has and returns the others.
 func (k keywords) general(s *jsonschema.Schema, list []element) []element {
 	var rest []element

@@ -146,7 +146,7 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 	case slices.Contains(valueKeys, e.key) && slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
 	case !loose && knownKey(e.key):
-		v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, applied(kind))
+		v.bad("drop it, or give the "+v.holder()+" a type that has it", "%s does not apply to %s", e.key, applied(kind))
 	default:
 		v.unknown(e)
 	}
@@ -161,7 +161,7 @@ func (v *values) list(s *jsonschema.Schema, e element) {
 	}
 	if view == nil {
 		if !loose {
-			v.bad("give the field a slice type", "%s needs items of a known type", e.key)
+			v.bad("give the "+v.holder()+" a slice type", "%s needs items of a known type", e.key)
 		}
 		return
 	}
@@ -250,7 +250,7 @@ func (v *values) parse(kind string, e element) (any, bool) {
 		}
 	default:
 		if v.dir != reflecting {
-			v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, applied(kind))
+			v.bad("drop it, or give the "+v.holder()+" a type that has it", "%s does not apply to %s", e.key, applied(kind))
 		}
 		return nil, false
 	}
