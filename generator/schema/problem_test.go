@@ -210,6 +210,25 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 	}
 }
 
+func TestDurationsAreWrittenInNanoseconds(t *testing.T) {
+	for tag, want := range map[string]string{
+		"default=1h":               "Root.A: default=1h is not an integer\n\twrite nanoseconds: 3600000000000\n",
+		"minimum=1m30s":            "Root.A: minimum=1m30s is not a number\n\twrite nanoseconds: 90000000000\n",
+		"default=soon":             "Root.A: default=soon is not an integer\n\twrite an integer\n",
+		"maximum=1000,default=0.1": "Root.A: default=0.1 is not an integer\n\twrite an integer\n",
+	} {
+		for _, typ := range []string{"time.Duration", "*time.Duration"} {
+			problems, _ := problemsOf(t, "import \"time\"\ntype Root struct { A "+typ+" `jsonschema:\""+tag+"\"` }", false)
+			if got := said(problems); got != want {
+				t.Errorf("%s: got %s, want %s", tag, got, want)
+			}
+		}
+	}
+	if problems, _ := problemsOf(t, "type Root struct { A int `jsonschema:\"default=1h\"` }", false); said(problems) != "Root.A: default=1h is not an integer\n\twrite an integer\n" {
+		t.Error(said(problems))
+	}
+}
+
 func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 	for _, text := range []string{
 		"title of the book", "pattern of the cloth", "format", "title", "the type", "minimum number of racks", "required by law", "default: none",

@@ -2,10 +2,13 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
+	"go/types"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/invopop/jsonschema"
@@ -271,7 +274,20 @@ func (k keywords) unreadable(e element, kind string) {
 	case "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		want = "a number"
 	}
-	k.bad("write "+want, "%s=%s is not %s", e.key, e.value, want)
+	cure := "write " + want
+	if d, err := time.ParseDuration(e.value); err == nil && isDuration(k.typ) {
+		cure = fmt.Sprintf("write nanoseconds: %d", d.Nanoseconds())
+	}
+	k.bad(cure, "%s=%s is not %s", e.key, e.value, want)
+}
+
+// isDuration reports a time.Duration or a list of them, which JSON has as numbers of nanoseconds.
+func isDuration(t types.Type) bool {
+	if list, ok := t.Underlying().(*types.Slice); ok {
+		t = list.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && fullName(n) == "time.Duration"
 }
 
 // applied is a JSON type as something that a key applies to.
