@@ -16,6 +16,18 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		return
 	}
 	b.WriteString("\n| argument | type | required | description |\n|---|---|---|---|\n")
+	r := argumentRows{b: b, definitions: s.Definitions, shown: map[string]bool{}}
+	r.fields("", s)
+}
+
+// argumentRows writes the properties of an object, and below each the properties of what it holds.
+type argumentRows struct {
+	b           *strings.Builder
+	definitions jsonschema.Definitions
+	shown       map[string]bool // definitions, each of which is told once
+}
+
+func (r argumentRows) fields(path string, s *jsonschema.Schema) {
 	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
 		required := "no"
 		if slices.Contains(s.Required, pair.Key) {
@@ -25,7 +37,32 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		if pair.Value.Default != nil {
 			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(pair.Value.Default)))
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |%s |\n", pair.Key, cell(typeWords(pair.Value)), required, pad(cell(prose(description))))
+		name := path + pair.Key
+		fmt.Fprintf(r.b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(pair.Value)), required, pad(cell(prose(description))))
+		r.within(name, pair.Value)
+	}
+}
+
+// within writes what a value holds: the fields of an object, of the items of a list as name[], and of the
+// values of a map as name.*.
+func (r argumentRows) within(path string, s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
+		if !r.shown[name] {
+			r.shown[name] = true
+			r.within(path, r.definitions[name])
+		}
+		return
+	}
+	if s.Properties != nil {
+		r.fields(path+".", s)
+	}
+	r.within(path+"[]", s.Items)
+	r.within(path+".*", s.AdditionalProperties)
+	for _, one := range slices.Concat(s.AnyOf, s.OneOf) {
+		r.within(path, one)
 	}
 }
 
@@ -54,9 +91,9 @@ func typeWords(s *jsonschema.Schema) string {
 		return "any value"
 	case "array":
 		if s.Items == nil {
-			return "array"
+			return "array" + listLimits(s)
 		}
-		return "array of " + typeWords(s.Items)
+		return "array of " + typeWords(s.Items) + listLimits(s)
 	case "object":
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Type != "" {
 			return "object of " + typeWords(s.AdditionalProperties)
@@ -79,17 +116,37 @@ func textLimits(s *jsonschema.Schema) string {
 	if s.ContentEncoding != "" {
 		limits = append(limits, s.ContentEncoding)
 	}
-	switch {
-	case s.MinLength != nil && s.MaxLength != nil:
-		limits = append(limits, fmt.Sprintf("%d to %d characters", *s.MinLength, *s.MaxLength))
-	case s.MinLength != nil:
-		limits = append(limits, fmt.Sprintf("at least %d characters", *s.MinLength))
-	case s.MaxLength != nil:
-		limits = append(limits, fmt.Sprintf("at most %d characters", *s.MaxLength))
-	}
+	limits = appendCount(limits, s.MinLength, s.MaxLength, "characters")
 	if s.Pattern != "" {
 		limits = append(limits, "matches "+code(s.Pattern))
 	}
+	return inBrackets(limits)
+}
+
+// listLimits says in brackets what a list must be like.
+func listLimits(s *jsonschema.Schema) string {
+	limits := appendCount(nil, s.MinItems, s.MaxItems, "items")
+	if s.UniqueItems {
+		limits = append(limits, "no two equal")
+	}
+	return inBrackets(limits)
+}
+
+func appendCount(limits []string, least, most *uint64, unit string) []string {
+	switch {
+	case least != nil && most != nil && *least == *most:
+		return append(limits, fmt.Sprintf("%d %s", *least, unit))
+	case least != nil && most != nil:
+		return append(limits, fmt.Sprintf("%d to %d %s", *least, *most, unit))
+	case least != nil:
+		return append(limits, fmt.Sprintf("at least %d %s", *least, unit))
+	case most != nil:
+		return append(limits, fmt.Sprintf("at most %d %s", *most, unit))
+	}
+	return limits
+}
+
+func inBrackets(limits []string) string {
 	if len(limits) == 0 {
 		return ""
 	}
@@ -124,10 +181,14 @@ func bounds(s *jsonschema.Schema) string {
 			limits = append(limits, limit.words+" "+limit.value.String())
 		}
 	}
-	if len(limits) == 0 {
-		return ""
+	words := ""
+	if len(limits) > 0 {
+		words = " " + strings.Join(limits, " ")
 	}
-	return " " + strings.Join(limits, " ")
+	if s.MultipleOf != "" {
+		words += ", a multiple of " + s.MultipleOf.String()
+	}
+	return words
 }
 
 // value writes a JSON value as code.
