@@ -566,7 +566,9 @@ func TestResourceHandlerSaysNotFoundAsAnUnknownURIDoes(t *testing.T) {
 	answer := errors.New("no shelf 7")
 	s := newServer(t, runtime.Options{}, odd(
 		func(context.Context, runtime.Call) (runtime.PromptAnswer, error) { return runtime.PromptText("", nil) },
-		func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) { return runtime.ResourceText("", answer) }))
+		func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
+			return runtime.ResourceText("", answer)
+		}))
 	for _, era := range eras {
 		c := newRaw(t, serve(t, s), tokens["Viewer"], era)
 		read := func(uri string) string {
