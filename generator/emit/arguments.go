@@ -16,54 +16,51 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		return
 	}
 	b.WriteString("\n| argument | type | required | description |\n|---|---|---|---|\n")
-	r := argumentRows{b: b, definitions: s.Definitions, shown: map[string]bool{}}
-	r.fields("", s)
+	each(s, func(name string, required bool, p *jsonschema.Schema) {
+		needed := "no"
+		if required {
+			needed = "yes"
+		}
+		description := p.Description
+		if p.Default != nil {
+			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(p.Default)))
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)), needed, pad(cell(prose(description))))
+	})
 }
 
-// argumentRows writes the properties of an object, and below each the properties of what it holds.
-type argumentRows struct {
-	b           *strings.Builder
-	definitions jsonschema.Definitions
-	shown       map[string]bool // definitions, each of which is told once
-}
-
-func (r argumentRows) fields(path string, s *jsonschema.Schema) {
-	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		required := "no"
-		if slices.Contains(s.Required, pair.Key) {
-			required = "yes"
+// each yields the properties of an object, and behind each the properties of what it holds: the fields
+// of an object as name.field, of the items of a list as name[], and of the values of a map as name.*.
+func each(s *jsonschema.Schema, yield func(name string, required bool, p *jsonschema.Schema)) {
+	shown := map[string]bool{} // definitions, each of which is told once
+	var within func(path string, s *jsonschema.Schema)
+	fields := func(path string, s *jsonschema.Schema) {
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			yield(path+pair.Key, slices.Contains(s.Required, pair.Key), pair.Value)
+			within(path+pair.Key, pair.Value)
 		}
-		description := pair.Value.Description
-		if pair.Value.Default != nil {
-			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(pair.Value.Default)))
+	}
+	within = func(path string, part *jsonschema.Schema) {
+		if part == nil {
+			return
 		}
-		name := path + pair.Key
-		fmt.Fprintf(r.b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(pair.Value)), required, pad(cell(prose(description))))
-		r.within(name, pair.Value)
-	}
-}
-
-// within writes what a value holds: the fields of an object, of the items of a list as name[], and of the
-// values of a map as name.*.
-func (r argumentRows) within(path string, s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
-		if !r.shown[name] {
-			r.shown[name] = true
-			r.within(path, r.definitions[name])
+		if name, ok := strings.CutPrefix(part.Ref, "#/$defs/"); ok {
+			if !shown[name] {
+				shown[name] = true
+				within(path, s.Definitions[name])
+			}
+			return
 		}
-		return
+		if part.Properties != nil {
+			fields(path+".", part)
+		}
+		within(path+"[]", part.Items)
+		within(path+".*", part.AdditionalProperties)
+		for _, one := range slices.Concat(part.AnyOf, part.OneOf) {
+			within(path, one)
+		}
 	}
-	if s.Properties != nil {
-		r.fields(path+".", s)
-	}
-	r.within(path+"[]", s.Items)
-	r.within(path+".*", s.AdditionalProperties)
-	for _, one := range slices.Concat(s.AnyOf, s.OneOf) {
-		r.within(path, one)
-	}
+	fields("", s)
 }
 
 // typeWords says in a few words what a schema accepts. A reference is named, not followed.

@@ -178,6 +178,8 @@ func TestResultsAreSaidInWords(t *testing.T) {
 		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array"}}}`)}, "The result is an object whose `result` is an array."},
 		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"string"}}}`)}, "The result is an object whose `result` is a string."},
 		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"enum":[1,2]}}}`)}, "The result is an object whose `result` is one of `1`, `2`."},
+		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`)}, "The result is an object with `a` (object) and `a.b` (string)."},
+		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}}}}`)}, "The result is an object whose `result` is an array of object with `result[].a` (string) and `result[].b` (integer)."},
 		{model.Output{Kind: model.WrappedOutput, Schema: &jsonschema.Schema{Type: "object"}}, "The result is an object whose `result` is any value."},
 	} {
 		if got := resultWords(tc.out); got != tc.want {
