@@ -35,3 +35,14 @@ func (s *Server) Visible(p access.Principal) []string {
 	}
 	return names
 }
+
+// ParamsTypes are the params that messages are checked for, by method.
+var ParamsTypes = paramsTypes
+
+// CheckParams says what is wrong with params, or nothing.
+func CheckParams(method string, params []byte) string {
+	if err := paramsShapes()[method].misfit(params); err != nil {
+		return err.text
+	}
+	return ""
+}

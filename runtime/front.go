@@ -306,10 +306,11 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
 		plain(w, http.StatusBadRequest, "the body could not be read")
 		return false
 	}
-	if err := checkMessage(body); err != nil {
+	body, refused := checkMessage(body)
+	if refused != nil {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(err.response()) // the client may be gone
+		w.WriteHeader(refused.status(r))
+		_, _ = w.Write(refused.response()) // the client may be gone
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -74,9 +75,19 @@ type guard struct {
 func (g guard) refusal(ctx context.Context, method string, err error) error {
 	out := wireError(err)
 	if e, ok := out.(*jsonrpc.Error); ok && e.Code == jsonrpc.CodeInternalError && e.Message == "internal error" && err.Error() != e.Message {
-		g.log.ErrorContext(ctx, "a request failed", "method", method, "error", err)
+		g.log.ErrorContext(ctx, "a request failed", "method", method, "error", withoutValue(err))
 	}
 	return out
+}
+
+// withoutValue is an error fit for the log. One of decoding repeats what it could not decode, such as a
+// client's answer to an elicitation.
+func withoutValue(err error) error {
+	var misfit *json.UnmarshalTypeError
+	if !errors.As(err, &misfit) {
+		return err
+	}
+	return fmt.Errorf("what the client answered does not fit a %v (field %q)", misfit.Type, misfit.Field)
 }
 
 // handle lets through what is listed here and nothing else. A method that go-sdk learns later,

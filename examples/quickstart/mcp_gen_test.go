@@ -35,7 +35,7 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 	if want := "e1e64b797e54edd3159250696994ab9a"; got != want {
 		t.Error("package main is not what mcp_gen.go was made from:\n" +
-			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
+			"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
 	code, err := os.ReadFile("mcp_gen.go")

@@ -93,7 +93,7 @@ func (o *Object) Next() bool {
 			r.fail(twice(name))
 			break
 		}
-		r.at = append(r.at, step{name: name})
+		r.at = append(r.at, step{name: name, optional: i >= len(o.of.Required)})
 		if i >= 0 {
 			o.Name = o.of.name(i)
 			return true

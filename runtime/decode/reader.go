@@ -63,8 +63,9 @@ type Reader struct {
 
 // step is a property's name, or an index where the name is nil.
 type step struct {
-	name  []byte
-	index int
+	name     []byte
+	index    int
+	optional bool // the property may be absent
 }
 
 var readers = sync.Pool{New: func() any { return &Reader{at: make([]step, 0, 16)} }}
@@ -198,7 +199,11 @@ func (r *Reader) mismatch(k kind, expected ...string) {
 	if k == arrayKind || k == objectKind || is == "null" {
 		literal = nil // messages do not repeat these
 	}
-	r.report(literal, SaysType(is, expected...))
+	says := SaysType(is, expected...)
+	if n := len(r.at); is == "null" && n > 0 && r.at[n-1].optional {
+		says += SaysLeaveOut
+	}
+	r.report(literal, says)
 }
 
 // typeName is the type, in words of JSON Schema, of the value that stands next and is of kind k.

@@ -51,7 +51,7 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 	if want := "69fc7ac305d77fe7f74e312946392d9b"; got != want {
 		t.Error("package directory is not what mcp_gen.go was made from:\n" +
-			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
+			"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
 	code, err := os.ReadFile("mcp_gen.go")
