@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,10 @@ func compose(toolsets []Toolset, aware bool, further ...access.Part) (composed, 
 		g := set.generated
 		if g.Package == "" && len(g.Tools) == 0 {
 			errs = append(errs, fmt.Errorf("toolset %d is empty: pass what a generated Toolset function returns", i+1))
+			continue
+		}
+		if slices.ContainsFunc(parts, func(p access.Part) bool { return p.Package == g.Package }) {
+			errs = append(errs, fmt.Errorf("package %s: its Toolset is passed twice: pass it once", g.Package))
 			continue
 		}
 		if c.info == (ServerInfo{}) {

@@ -32,7 +32,11 @@ func (s *Server) contained(next mcp.MethodHandler) mcp.MethodHandler {
 			res mcp.Result
 			err error
 		)
-		job := &task{do: func() { res, err = next(ctx, method, req) }}
+		job := &task{ctx: ctx, do: func() { res, err = next(ctx, method, req) }, late: func(c *crash) {
+			if c != nil && c.panicked {
+				s.panicked(ctx, method, c)
+			}
+		}}
 		w := s.workers.take(job)
 		select {
 		case <-w.done:
@@ -51,11 +55,15 @@ func (s *Server) contained(next mcp.MethodHandler) mcp.MethodHandler {
 		case crash == nil:
 			return res, err
 		case crash.panicked:
-			s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", crash.value, "stack", crash.stacktrace)
+			s.panicked(ctx, method, crash)
 			return nil, internalError()
 		}
 		return nil, errGoexit
 	}
+}
+
+func (s *Server) panicked(ctx context.Context, method string, c *crash) {
+	s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", c.value, "stack", c.stacktrace)
 }
 
 // alone reports whether only toolsets are served, and nothing stands between the guard and go-sdk.

@@ -31,7 +31,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			s.log.ErrorContext(ctx, "a call reached a handler without a caller; refused", "tool", t.Name)
 			return nil, unknownTool(t.Name)
 		}
-		rec.reached, rec.body, rec.recorded = true, nil, false
+		rec.reached, rec.body, rec.recorded = true, body{}, false
 		s.renew(ctx, rec)
 		d := s.table.Decide(rec.principal, t.Name)
 		if rec.expired() {
@@ -55,8 +55,8 @@ type answer[R any] struct {
 	res     R
 	err     error // a JSON-RPC error that the handler chose to answer with
 	outcome audit.Status
-	failure error  // what the handler returned, where it is not an answer
-	body    []byte // the structured content, where that is all of the answer
+	failure error // what the handler returned, where it is not an answer
+	body    body  // the structured content, where that is all of the answer
 }
 
 // work is a handler to run, as the log names it.

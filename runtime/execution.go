@@ -31,6 +31,8 @@ const (
 	recording                        // as returned, and the sink has the record
 )
 
+func (e *execution[R]) on() context.Context { return &e.call }
+
 func (e *execution[R]) run() {
 	a := e.do(&e.call)
 	a = settle(&e.call, e.work, a)
@@ -38,8 +40,9 @@ func (e *execution[R]) run() {
 		return // nobody waits for it any more
 	}
 	e.answer = a
-	event := e.record.awaited
-	if event == nil || a.outcome != audit.OK || a.body == nil || e.record.expired() {
+	// What was recorded as answered should be: the answer is finished, and the credential
+	// outlives the time that the sink has.
+	if e.record.awaited == nil || a.outcome != audit.OK || a.body.whole == nil || e.record.expiredAt(time.Now().Add(e.server.opts.AuditTimeout+grace)) {
 		return
 	}
 	select {
@@ -48,10 +51,11 @@ func (e *execution[R]) run() {
 		return // the guard waits for a place
 	}
 	e.begun = true
-	e.entry.prepare(e.server, e.ctx, e.record, *event)
-	e.entry.event.Status = a.outcome
+	event := *e.record.awaited // which is the guard's again where the sink is given up
+	event.Status = a.outcome
+	e.entry.prepare(e.server, e.ctx, e.record, &event)
 	e.state.Store(recording)
-	e.entry.run()
+	e.entry.hand(event)
 }
 
 func (e *execution[R]) ended(c *crash) bool {
@@ -63,8 +67,12 @@ func (e *execution[R]) ended(c *crash) bool {
 	if e.turn(running, over) || e.turn(returned, over) {
 		return true
 	}
-	e.server.log.WarnContext(e.ctx, "a handler returned after its call was answered", e.work.kind, e.work.name,
-		"request_id", e.record.requestID, "after", time.Since(e.record.started))
+	attrs := []any{e.work.kind, e.work.name, "request_id", e.record.requestID, "after", time.Since(e.record.started)}
+	if c != nil && c.panicked {
+		e.server.log.ErrorContext(e.ctx, "a handler panicked after its call was answered", append(attrs, "panic", c.value, "stack", c.stacktrace)...)
+	} else {
+		e.server.log.WarnContext(e.ctx, "a handler returned after its call was answered", attrs...)
+	}
 	return false
 }
 

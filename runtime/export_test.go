@@ -42,3 +42,14 @@ func Watched(s *Server) int {
 	defer s.watch.mu.Unlock()
 	return len(s.watch.watched)
 }
+
+// ParamsTypes are the params that messages are checked for, by method.
+var ParamsTypes = paramsTypes
+
+// CheckParams says what is wrong with params, or nothing.
+func CheckParams(method string, params []byte) string {
+	if err := paramsShapes()[method].misfit(params); err != nil {
+		return err.text
+	}
+	return ""
+}

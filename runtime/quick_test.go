@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -79,12 +80,14 @@ func TestWhatSomebodyChangedIsNotFinishedQuickly(t *testing.T) {
 		"nil content":     func(r *mcp.CallToolResult, _ *record) { r.Content[0] = (*mcp.TextContent)(nil) },
 		"another value":   func(r *mcp.CallToolResult, _ *record) { r.StructuredContent = map[string]any{"result": "a"} },
 		"equal bytes": func(r *mcp.CallToolResult, rec *record) {
-			r.StructuredContent = json.RawMessage(slices.Clone(rec.body))
+			r.StructuredContent = json.RawMessage(slices.Clone(rec.body.content))
 		},
-		"no record of bytes": func(_ *mcp.CallToolResult, rec *record) { rec.body = nil },
+		"no record of bytes": func(_ *mcp.CallToolResult, rec *record) { rec.body = body{} },
 		"invalid UTF-8": func(r *mcp.CallToolResult, rec *record) {
-			rec.body[len(rec.body)-3] = 0xff
-			r.Content[0].(*mcp.TextContent).Text = string(rec.body)
+			rec.body.content[len(rec.body.content)-3] = 0xff
+			rec.body = newBody(rec.body.content)
+			r.StructuredContent = json.RawMessage(rec.body.content)
+			r.Content[0].(*mcp.TextContent).Text = string(rec.body.content)
 		},
 	} {
 		res, rec := answered(t, "abc")
@@ -96,11 +99,23 @@ func TestWhatSomebodyChangedIsNotFinishedQuickly(t *testing.T) {
 			t.Errorf("%s: %s", name, quick.(*finished).body)
 		}
 	}
+	for what, change := range map[string]func([]byte){
+		"no JSON any more":  func(content []byte) { content[0] = 'x' },
+		"no UTF-8 any more": func(content []byte) { content[len(content)-3] = 0xff },
+	} {
+		res, rec := answered(t, "abc")
+		change(rec.body.content)
+		res.Content[0].(*mcp.TextContent).Text = string(rec.body.content)
+		if (&Server{adopted: true}).quick(rec, res) != nil {
+			t.Errorf("what is %s leaves an adopted server", what)
+		}
+	}
 	res, rec := answered(t, "abc")
-	rec.body[0] = 'x'
-	res.Content[0].(*mcp.TextContent).Text = string(rec.body)
-	if (&Server{adopted: true}).quick(rec, res) != nil {
-		t.Error("what is no JSON any more leaves an adopted server")
+	copy(rec.body.content[len(rec.body.content)-5:], "x")
+	res.Content[0].(*mcp.TextContent).Text = string(rec.body.content)
+	changed := (&Server{adopted: true}).quick(rec, res)
+	if changed == nil || strings.Count(string(changed.(*finished).body), "xbc") != 2 {
+		t.Errorf("text and content differ: %+v", changed)
 	}
 	res, rec = answered(t, "abc")
 	if (&Server{opts: Options{Middleware: []mcp.Middleware{nil}}}).quick(rec, res) != nil {

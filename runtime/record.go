@@ -102,8 +102,9 @@ func (s *Server) stands(ctx context.Context, rec *record, err error) bool {
 // write hands an event to the sink on a worker, and does not wait for a sink
 // that does not come back.
 func (s *Server) write(ctx context.Context, event audit.Event, rec *record) error {
-	e := &entry{}
-	e.prepare(s, ctx, rec, event)
+	e := &writing{}
+	e.prepare(s, ctx, rec, &event)
+	e.event = event
 	select {
 	case s.recording <- struct{}{}:
 	default:
@@ -133,25 +134,23 @@ func (s *Server) write(ctx context.Context, event audit.Event, rec *record) erro
 
 // entry is an event on its way to the sink. It has a place in Server.recording.
 type entry struct {
-	waited
 	server *Server
 	ctx    bounded
-	event  audit.Event
 	err    error // why it does not stand; for the waiting side once the worker is done
 }
 
 // prepare fills in what is known when the sink is asked. The record is written even where the caller has
 // gone away.
-func (e *entry) prepare(s *Server, ctx context.Context, rec *record, event audit.Event) {
+func (e *entry) prepare(s *Server, ctx context.Context, rec *record, event *audit.Event) {
 	now := time.Now()
 	event.Time = rec.started
 	event.Milliseconds = float64(now.Sub(rec.started)) / float64(time.Millisecond)
-	e.server, e.event = s, event
+	e.server = s
 	e.ctx.values, e.ctx.deadline = ctx, now.Add(s.opts.AuditTimeout)
 }
 
-func (e *entry) run() {
-	if err := e.server.opts.Audit.Record(&e.ctx, e.event); err != nil {
+func (e *entry) hand(event audit.Event) {
+	if err := e.server.opts.Audit.Record(&e.ctx, event); err != nil {
 		// Asked for its words here, where a panic of them is recovered.
 		e.err = errors.New(err.Error())
 	}
@@ -170,7 +169,18 @@ func (e *entry) closed(c *crash) {
 	<-e.server.recording
 }
 
-func (e *entry) ended(c *crash) bool {
+// writing is an entry as a job of its own.
+type writing struct {
+	waited
+	entry
+	event audit.Event
+}
+
+func (e *writing) on() context.Context { return &e.ctx }
+
+func (e *writing) run() { e.hand(e.event) }
+
+func (e *writing) ended(c *crash) bool {
 	e.closed(c)
 	return e.turn(running, over)
 }

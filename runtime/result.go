@@ -15,24 +15,29 @@ import (
 // Where the structured content is all that the answer holds, it is returned as well.
 //
 // It must run under recover: values marshal themselves.
-func (t *tool) result(r Result) (*mcp.CallToolResult, []byte, error) {
+func (t *tool) result(r Result) (*mcp.CallToolResult, body, error) {
 	if !r.sdk && r.hasOut {
-		body, err := t.structured(r)
+		e, text, err := encode(r.out)
 		if err != nil {
-			return nil, nil, err
+			return nil, body{}, err
 		}
+		if text, err = t.mended(r, text); err != nil {
+			return nil, body{}, err
+		}
+		made := newBody(text)
+		e.free()
 		var whole struct {
 			res     mcp.CallToolResult
 			content [1]mcp.Content
 			text    mcp.TextContent
 		}
-		whole.text.Text = string(body)
+		whole.text.Text = string(made.content)
 		whole.content[0] = &whole.text
-		whole.res.Content, whole.res.StructuredContent = whole.content[:], json.RawMessage(body)
-		return &whole.res, body, nil
+		whole.res.Content, whole.res.StructuredContent = whole.content[:], json.RawMessage(made.content)
+		return &whole.res, made, nil
 	}
 	res, err := t.foreign(r)
-	return res, nil, err
+	return res, body{}, err
 }
 
 // foreign is the answer of a handler that made it itself, or that answers with an error alone.
@@ -74,7 +79,10 @@ func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 
 // structure fills in the structured content.
 func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
-	body, err := t.structured(r)
+	body, err := marshal(r.out)
+	if err == nil {
+		body, err = t.mended(r, body)
+	}
 	if err != nil || string(body) == "null" {
 		return err
 	}
@@ -85,12 +93,9 @@ func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
 	return nil
 }
 
-// structured is what the handler returned, as its schema says. It is null for a handler of go-sdk's own shape only.
-func (t *tool) structured(r Result) ([]byte, error) {
-	body, err := marshal(r.out)
-	if err != nil {
-		return nil, err
-	}
+// mended is what the handler returned, marshalled as body, as its schema says. It is null for a handler of
+// go-sdk's own shape only.
+func (t *tool) mended(r Result, body []byte) ([]byte, error) {
 	if r.wrapped {
 		body = slices.Concat([]byte(`{"result":`), body, []byte{'}'})
 	}

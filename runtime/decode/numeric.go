@@ -188,8 +188,7 @@ func (n *Number) check(limit string, refused func(c int) bool, says string) *Num
 	if n == nil {
 		return nil
 	}
-	var room, limits [32]byte
-	if refused(readDecimal(n.literal, room[:0]).compare(readDecimal([]byte(limit), limits[:0]))) {
+	if refused(compareNumbers(n.literal, limit)) {
 		(*Reader)(n).report(n.literal, says+limit)
 	}
 	return n

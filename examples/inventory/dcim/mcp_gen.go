@@ -106,13 +106,7 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      deviceSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNewDevice)
-					if err != nil {
-						return runtime.Result{}, err
-					}
-					return runtime.Structured(inventory.AddDevice(ctx, in))
-				},
+				Call:        runtime.Answer(decodeNewDevice, inventory.AddDevice),
 			},
 			{
 				Name:        ToolAddDNSRecord,
@@ -121,13 +115,7 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      recordSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNewRecord)
-					if err != nil {
-						return runtime.Result{}, err
-					}
-					return runtime.Structured(inventory.AddDNSRecord(ctx, in))
-				},
+				Call:        runtime.Answer(decodeNewRecord, inventory.AddDNSRecord),
 			},
 			{
 				Name:        ToolAddIPAddress,
@@ -323,13 +311,7 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      deviceSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeDeviceChange)
-					if err != nil {
-						return runtime.Result{}, err
-					}
-					return runtime.Structured(inventory.UpdateDevice(ctx, in))
-				},
+				Call:        runtime.Answer(decodeDeviceChange, inventory.UpdateDevice),
 			},
 			{
 				Name:        ToolUpdateDNSRecord,
