@@ -3,8 +3,6 @@ package runtime
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,26 +49,21 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
 	members = members[:min(len(members), maxRecordedArguments)]
 
-	// Names and digests are parts of one string.
-	var room [1024]byte
-	text := room[:0]
+	// The names are parts of one string.
+	var room [256]byte
+	names := room[:0]
 	for _, m := range members {
-		sum := sha256.Sum256(m.value)
-		text = append(text, shortened(m.name, maxRecordedName)...)
-		text = hex.AppendEncode(append(text, digestPrefix...), sum[:])
+		names = append(names, shortened(m.name, maxRecordedName)...)
 	}
-	rest := string(text)
+	rest := string(names)
 	list := make([]audit.Argument, len(members))
 	for i, m := range members {
 		n := len(shortened(m.name, maxRecordedName))
-		d := n + len(digestPrefix) + hex.EncodedLen(sha256.Size)
-		list[i] = audit.Argument{Name: rest[:n], Bytes: len(m.value), Digest: rest[n:d]}
-		rest = rest[d:]
+		list[i] = audit.Argument{Name: rest[:n], Bytes: len(m.value), Digest: audit.DigestOf(m.value)}
+		rest = rest[n:]
 	}
 	return list
 }
-
-const digestPrefix = "sha256:"
 
 // maxRecording bounds the records that are written at a time, and so the goroutines that a sink
 // can hold which does not come back.
