@@ -142,8 +142,8 @@ func (e *entry) prepare(s *Server, ctx context.Context, rec *record, event *audi
 	e.ctx.values, e.ctx.deadline = ctx, now.Add(s.opts.AuditTimeout)
 }
 
-func (e *entry) hand(event audit.Event) {
-	if err := e.server.opts.Audit.Record(&e.ctx, event); err != nil {
+func (e *entry) hand(event *audit.Event) {
+	if err := e.server.opts.Audit.Record(&e.ctx, *event); err != nil {
 		// Asked for its words here, where a panic of them is recovered.
 		e.err = errors.New(err.Error())
 	}
@@ -171,7 +171,7 @@ type writing struct {
 
 func (e *writing) on() context.Context { return &e.ctx }
 
-func (e *writing) run() { e.hand(e.event) }
+func (e *writing) run() { e.hand(&e.event) }
 
 func (e *writing) ended(c *crash) bool {
 	e.closed(c)
