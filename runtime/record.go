@@ -38,7 +38,7 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 		return nil
 	}
 	type member struct{ name, value []byte }
-	var few [16]member
+	var few [12]member
 	members := few[:0]
 	err := decode.Members(raw, messageLimits, func(name, value []byte) {
 		members = append(members, member{name, value})
@@ -50,17 +50,19 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 	members = members[:min(len(members), maxRecordedArguments)]
 
 	// The names are parts of one string.
-	var room [256]byte
+	var room [128]byte
 	names := room[:0]
-	for _, m := range members {
-		names = append(names, shortened(m.name, maxRecordedName)...)
+	for i := range members {
+		m := &members[i]
+		m.name = shortened(m.name, maxRecordedName)
+		names = append(names, m.name...)
 	}
 	rest := string(names)
 	list := make([]audit.Argument, len(members))
-	for i, m := range members {
-		n := len(shortened(m.name, maxRecordedName))
-		list[i] = audit.Argument{Name: rest[:n], Bytes: len(m.value), Digest: audit.DigestOf(m.value)}
-		rest = rest[n:]
+	for i := range members {
+		m, argument := &members[i], &list[i]
+		argument.Name, rest = rest[:len(m.name)], rest[len(m.name):]
+		argument.Bytes, argument.Digest = len(m.value), audit.DigestOf(m.value)
 	}
 	return list
 }
