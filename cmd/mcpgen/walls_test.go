@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
+	"runtime/store":            {"runtime/access", "runtime/audit"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
@@ -80,6 +81,15 @@ var outside = map[string]struct {
 	"runtime/capability/django":     {},
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
+
+	// Both drivers and the migrations. The runtime itself imports none of it: a service that wants no
+	// database links no database.
+	"runtime/store": {modules: []string{
+		"github.com/pressly/goose/v3", "github.com/mfridman/interpolate", "github.com/sethvargo/go-retry", "go.uber.org/multierr", "golang.org/x/sync",
+		"github.com/jackc/pgx/v5", "github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/puddle/v2", "golang.org/x/text",
+		"modernc.org/sqlite", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "golang.org/x/sys",
+		"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
+	}},
 }
 
 func TestWallsBetweenPackages(t *testing.T) {

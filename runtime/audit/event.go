@@ -1,5 +1,5 @@
 // Package audit records what was decided: one event for each call of a tool, each get of a
-// prompt, each read of a resource, each completion and each list.
+// prompt, each read of a resource, each completion, each list, and each change to what a store keeps.
 //
 // An event says who asked, for what, how it was decided and how it ended. It never holds the
 // value of an argument, a result or a credential. The server writes it before the answer
@@ -27,6 +27,7 @@ const (
 	ResourceList Type = "resource_list"
 	TemplateList Type = "resource_template_list"
 	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
+	Changed      Type = "changed"    // Action was done to Object, by an administrator
 )
 
 // Status says how a request ended.
@@ -59,7 +60,11 @@ type Event struct {
 	// Resource is the URI or the URI template of the resource that was asked for, as its author
 	// wrote it. It is empty for a URI that is none of them. What stands in the place of
 	// variables, and such a URI, are values: Arguments has their size and digest.
-	Resource  string     `json:"resource,omitempty"`
+	Resource string `json:"resource,omitempty"`
+	// Action is what was done to what a store keeps, as in "update", and Object what it was done to,
+	// as in "catalog 17".
+	Action    string     `json:"action,omitempty"`
+	Object    string     `json:"object,omitempty"`
 	Arguments []Argument `json:"arguments,omitempty"`
 
 	Status Status `json:"status"`

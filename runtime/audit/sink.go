@@ -17,7 +17,7 @@ func Slog(logger *slog.Logger) Sink {
 		if logger == nil {
 			return errors.New("audit.Slog has no logger")
 		}
-		attrs := make([]slog.Attr, 0, 18)
+		attrs := make([]slog.Attr, 0, 20)
 		attrs = append(attrs,
 			slog.Time("timestamp", e.Time),
 			slog.String("event_type", string(e.Type)),
@@ -35,6 +35,8 @@ func Slog(logger *slog.Logger) Sink {
 		text("tool", e.Tool)
 		text("prompt", e.Prompt)
 		text("resource", e.Resource)
+		text("action", e.Action)
+		text("object", e.Object)
 		if len(e.Arguments) > 0 {
 			attrs = append(attrs, slog.Any("arguments", e.Arguments))
 		}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// Catalog is a named group of tools.
+type Catalog struct {
+	ID               int64
+	Scope            Scope  // [Global], an organisation or a team. It never changes
+	Name             string // unique in its scope
+	Description      string
+	Active           bool  // clients know active ones only
+	Version          int64 // 1, and one more with each update. Entries do not change it
+	Created, Updated time.Time
+}
+
+// CatalogPatch is what an update changes. Nil leaves it as it is.
+type CatalogPatch struct {
+	Name, Description *string
+	Active            *bool
+}
+
+const catalogColumns = `id, name, description, org_id, team_id, is_active, version, created_at, updated_at`
+
+func readCatalog(row scanner) (c Catalog, err error) {
+	var org, team sql.Null[int64]
+	err = row.Scan(&c.ID, &c.Name, &c.Description, &org, &team, &c.Active, &c.Version, moment{&c.Created}, moment{&c.Updated})
+	c.Scope = scopeOf(org, team)
+	return c, err
+}
+
+func (c Catalog) change() Change {
+	return Change{Kind: ChangedCatalog, Org: c.Scope.Org(), Team: c.Scope.Team(), Catalog: c.ID}
+}
+
+// CreateCatalog makes a catalog without entries: [Global], in an organisation or in a team.
+func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description string, active bool, by audit.Event) (c Catalog, err error) {
+	if err := first(in.one("catalog", global, inOrg, inTeam), checkName("catalog", name), checkText("description", description, MaxDescription)); err != nil {
+		return Catalog{}, invalid("create catalog", err)
+	}
+	err = s.change(ctx, by, "create catalog", func(t *tx) (_ Change, err error) {
+		org, team := in.columns()
+		at := t.engine.moment(t.now)
+		c, err = readCatalog(say(`INSERT INTO tool_catalogs (name, description, org_id, team_id, is_active, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+catalogColumns,
+			name, description, org, team, active, at, at).row(ctx, t))
+		if err != nil {
+			return Change{}, t.refused("catalog", err)
+		}
+		return c.change(), nil
+	})
+	return only(c, err)
+}
+
+// Catalog returns a catalog of a scope, active or not.
+func (s *Store) Catalog(ctx context.Context, in Scope, id int64) (Catalog, error) {
+	return get(ctx, s, "catalog", id, in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id = ?`, id)), readCatalog)
+}
+
+// Catalogs returns a page of the catalogs of a scope, active or not, in the order of their ids, and whether
+// there are more.
+func (s *Store) Catalogs(ctx context.Context, in Scope, page Page[int64]) ([]Catalog, bool, error) {
+	q := in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id > ?`, page.After)).and(`ORDER BY id`)
+	return list(ctx, s, "catalogs", q, page, readCatalog)
+}
+
+// UpdateCatalog changes a catalog that is still at the version that was read.
+func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, patch CatalogPatch, by audit.Event) (c Catalog, err error) {
+	problem := checkVersion(version, 1)
+	if patch.Name != nil {
+		problem = first(problem, checkName("catalog", *patch.Name))
+	}
+	if patch.Description != nil {
+		problem = first(problem, checkText("description", *patch.Description, MaxDescription))
+	}
+	if problem != nil {
+		return Catalog{}, invalid("update catalog", problem)
+	}
+	err = s.change(ctx, by, "update catalog", func(t *tx) (_ Change, err error) {
+		q := say(`UPDATE tool_catalogs SET version = version + 1, updated_at = ?`, t.engine.moment(t.now))
+		if patch.Name != nil {
+			q.and(`, name = ?`, *patch.Name)
+		}
+		if patch.Description != nil {
+			q.and(`, description = ?`, *patch.Description)
+		}
+		if patch.Active != nil {
+			q.and(`, is_active = ?`, *patch.Active)
+		}
+		c, err = readCatalog(versioned(in.within(q.and(`WHERE id = ?`, id)), version).and(`RETURNING `+catalogColumns).row(ctx, t))
+		if err != nil {
+			return Change{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
+		}
+		return c.change(), nil
+	})
+	return only(c, err)
+}
+
+// DeleteCatalog deletes a catalog with its entries, if it is still at the version that was read, or at
+// any where version is 0.
+func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64, by audit.Event) error {
+	if err := checkVersion(version, 0); err != nil {
+		return invalid("delete catalog", err)
+	}
+	return s.change(ctx, by, "delete catalog", func(t *tx) (Change, error) {
+		c, err := readCatalog(versioned(in.within(say(`DELETE FROM tool_catalogs WHERE id = ?`, id)), version).and(`RETURNING `+catalogColumns).row(ctx, t))
+		if err != nil {
+			return Change{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
+		}
+		return c.change(), nil
+	})
+}
+
+// ActiveCatalogs returns the active catalogs of a name in any of some scopes, in no order that means
+// anything: the scopes of a caller, who says which comes first. [Anywhere] is not one of them.
+func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope) ([]Catalog, error) {
+	if checkName("catalog", name) != nil {
+		return nil, nil // there is none of such a name
+	}
+	// One question for each kind of scope, for each of which there is an index.
+	parts := map[scopeKind][]int64{}
+	for _, in := range among {
+		if err := in.one("catalog", global, inOrg, inTeam); err != nil {
+			return nil, invalid("resolve catalog", err)
+		}
+		parts[in.kind] = append(parts[in.kind], in.id)
+	}
+	var found []Catalog
+	for kind, where := range map[scopeKind]string{global: `AND org_id IS NULL AND team_id IS NULL`, inOrg: `AND org_id`, inTeam: `AND team_id`} {
+		ids := parts[kind]
+		if len(ids) == 0 {
+			continue
+		}
+		q := say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE name = ?`, name)
+		if kind == global {
+			q.and(where)
+		} else {
+			args := make([]any, len(ids))
+			for i, id := range ids {
+				args[i] = id
+			}
+			q.and(where+` IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, args...)
+		}
+		some, err := all(ctx, s.reads, q.and(`AND is_active = ?`, true), readCatalog)
+		if err != nil {
+			return nil, s.engine.explain(ctx, "resolve catalog", err)
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}

@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Kind says what a [Change] is about.
+type Kind string
+
+const (
+	// Everything may have changed: read anew what you keep. It comes first, when a connection was
+	// lost and is back, and in the place of changes that nobody was told of or that were
+	// not taken in time.
+	Everything     Kind = "everything"
+	ChangedOrg     Kind = "org"     // Org; with all that is in it when it is deleted
+	ChangedTeam    Kind = "team"    // Org and Team; with all that is in it when it is deleted
+	ChangedMember  Kind = "member"  // Issuer and Subject, in Org or Team
+	ChangedCatalog Kind = "catalog" // Catalog, of Org or Team or neither
+	ChangedEntry   Kind = "entry"   // Tool in Catalog, of Org or Team or neither
+	ChangedTool    Kind = "tool"    // Tool
+)
+
+// Change says what was created, updated or deleted, and not how it is now: read it.
+type Change struct {
+	Kind Kind `json:"kind"`
+	// Revision counts the changes of a database, in the order in which they came to stand.
+	Revision int64 `json:"revision"`
+
+	Org     int64  `json:"org,omitempty"`
+	Team    int64  `json:"team,omitempty"`
+	Catalog int64  `json:"catalog,omitempty"`
+	Member  int64  `json:"member,omitempty"`
+	Issuer  string `json:"issuer,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Tool    string `json:"tool,omitempty"`
+}
+
+// object names what changed, for the audit.
+func (c Change) object() string {
+	switch c.Kind {
+	case ChangedOrg:
+		return fmt.Sprintf("organization %d", c.Org)
+	case ChangedTeam:
+		return fmt.Sprintf("team %d", c.Team)
+	case ChangedMember:
+		return fmt.Sprintf("member %d", c.Member)
+	case ChangedCatalog:
+		return fmt.Sprintf("catalog %d", c.Catalog)
+	case ChangedEntry:
+		return fmt.Sprintf("entry %s of catalog %d", c.Tool, c.Catalog)
+	case ChangedTool:
+		return "tool " + c.Tool
+	}
+	return string(c.Kind)
+}
+
+const (
+	// quiet is how long nothing may be heard before a follower looks whether that is true.
+	quiet = 30 * time.Second
+	// pause is how long a follower waits before it connects again.
+	pause = time.Second
+	// held back at most for a follower that does not take its changes.
+	backlog = 256
+)
+
+// Changes tells of the changes to the database until ctx ends or the store is closed, and closes the
+// channel then. The first is [Everything], once changes are being heard: what is read after it misses
+// none. A follower that is slow holds nobody up; it gets Everything in the place of what it missed.
+//
+// On PostgreSQL each follower has a connection of its own and hears of the changes of all
+// processes as they are committed. On SQLite those of this process are told at once, and those of another
+// process within half a minute, as Everything.
+func (s *Store) Changes(ctx context.Context) <-chan Change {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.closing, cancel)
+	out, box := make(chan Change), &mailbox{signal: make(chan struct{}, 1)}
+	var attending sync.WaitGroup
+	attending.Go(func() { s.attend(ctx, box) })
+	go func() {
+		defer close(out)
+		defer attending.Wait()
+		defer cancel()
+		defer stop()
+		for {
+			c, ok := box.take()
+			if !ok {
+				select {
+				case <-box.signal:
+					continue
+				case <-ctx.Done():
+					return
+				}
+			}
+			select {
+			case out <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// attend fills a mailbox until ctx ends.
+func (s *Store) attend(ctx context.Context, box *mailbox) {
+	if s.engine.listen != nil {
+		for ctx.Err() == nil {
+			if err := s.engine.listen(ctx, box, s.quiet); err != nil {
+				wait(ctx, s.pause)
+			}
+		}
+		return
+	}
+	s.feed.add(box)
+	defer s.feed.remove(box)
+	for first := true; ctx.Err() == nil; {
+		var at int64
+		if err := s.reads.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+			wait(ctx, s.pause)
+			continue
+		}
+		if first {
+			box.everything(at)
+			first = false
+		}
+		box.saw(at)
+		wait(ctx, s.quiet)
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// feed tells the followers within a process.
+type feed struct {
+	mu    sync.Mutex
+	boxes map[*mailbox]bool
+}
+
+func (f *feed) add(box *mailbox) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.boxes[box] = true
+}
+
+func (f *feed) remove(box *mailbox) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.boxes, box)
+}
+
+func (f *feed) publish(c Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for box := range f.boxes {
+		box.put(c)
+	}
+}
+
+// mailbox holds the changes that a follower has not taken yet. Revisions have no gaps: one that is
+// missing was not heard of.
+type mailbox struct {
+	mu      sync.Mutex
+	pending []Change
+	last    int64         // the revision up to which all is in pending, or was
+	signal  chan struct{} // of size one: something is pending
+}
+
+// heard takes what another process has announced.
+func (b *mailbox) heard(payload string) {
+	var c Change
+	if err := json.Unmarshal([]byte(payload), &c); err != nil || c.Revision == 0 {
+		c.Revision = 0 // somebody else's word on our channel may be about anything
+		b.everything(0)
+		return
+	}
+	b.put(c)
+}
+
+func (b *mailbox) put(c Change) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case c.Revision <= b.last:
+		return // covered by an Everything
+	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 && b.pending[0].Kind == Everything:
+		b.pending = append(b.pending[:0], Change{Kind: Everything, Revision: c.Revision})
+	default:
+		b.pending = append(b.pending, c)
+	}
+	b.last = c.Revision
+	b.ring()
+}
+
+// everything takes that all up to a revision may have changed.
+func (b *mailbox) everything(at int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = max(b.last, at)
+	b.pending = append(b.pending[:0], Change{Kind: Everything, Revision: b.last})
+	b.ring()
+}
+
+// saw takes that the database is at a revision, which must have been heard of.
+func (b *mailbox) saw(at int64) {
+	b.mu.Lock()
+	behind := at > b.last
+	b.mu.Unlock()
+	if behind {
+		b.everything(at)
+	}
+}
+
+func (b *mailbox) ring() {
+	select {
+	case b.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (b *mailbox) take() (Change, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.pending) == 0 {
+		return Change{}, false
+	}
+	c := b.pending[0]
+	b.pending = b.pending[1:]
+	return c, true
+}

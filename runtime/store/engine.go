@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// engine is what SQLite and PostgreSQL do differently. Statements are the same for both.
+type engine struct {
+	name       string
+	dialect    goose.Dialect
+	migrations fs.FS
+	oneWriter  bool
+
+	// open opens the pools of a database that has been migrated.
+	open func() (writes, reads *sql.DB, err error)
+	// connect opens the one connection that migrates.
+	connect func(ctx context.Context) (driver.Conn, error)
+	// begin starts, on that connection, the transaction that only one process can be in.
+	begin func(ctx context.Context, c driver.Conn) error
+	// verify says what a migration has left broken, before it is committed. Nil where the engine
+	// sees to that all by itself.
+	verify func(ctx context.Context, c driver.Conn) error
+
+	// moment is a time as the engine keeps it.
+	moment func(time.Time) any
+	// fault reads the engine's errors.
+	fault func(error) fault
+	// announce tells other processes of a change, with the transaction that makes it. Nil where
+	// there is no way.
+	announce func(ctx context.Context, tx *sql.Tx, payload string) error
+	// listen tells a mailbox of the changes of all processes until ctx ends or the connection does,
+	// and looks for ones that were not told every so often.
+	// Nil where there is no way.
+	listen func(ctx context.Context, box *mailbox, every time.Duration) error
+}
+
+// parse reads a store's URL. Errors repeat nothing that could be a password.
+func parse(url string) (*engine, error) {
+	scheme, rest, ok := strings.Cut(url, ":")
+	switch {
+	case ok && scheme == "sqlite":
+		return sqliteEngine(rest)
+	case ok && (scheme == "postgres" || scheme == "postgresql"):
+		return postgresEngine(url)
+	}
+	return nil, fmt.Errorf("store: the URL starts with neither sqlite: nor postgres: — write sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE: %w", ErrInvalid)
+}

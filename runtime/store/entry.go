@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// Entry is a tool's name in a catalog. Whether there is such a tool is not asked.
+type Entry struct {
+	ID      int64
+	Catalog int64
+	Tool    string // unique in its catalog
+	Module  string // where the tool comes from, for people to read; may be empty
+	Created time.Time
+}
+
+const entryColumns = `id, catalog_id, tool_name, module_id, created_at`
+
+func readEntry(row scanner) (e Entry, err error) {
+	return e, row.Scan(&e.ID, &e.Catalog, &e.Tool, &e.Module, moment{&e.Created})
+}
+
+// entriesOf narrows a statement to the entries of a catalog, if that is in the scope.
+func entriesOf(q *statement, in Scope, catalog int64) *statement {
+	return in.within(q.and(`AND catalog_id IN (SELECT id FROM tool_catalogs WHERE id = ?`, catalog)).and(`)`)
+}
+
+// catalogFor reads a catalog of a scope within a transaction that changes its entries.
+func (t *tx) catalogFor(in Scope, id int64) (Catalog, error) {
+	c, err := readCatalog(in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id = ?`, id)).row(t.ctx, t))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("catalog", id)
+	}
+	return c, err
+}
+
+// AddEntry puts a tool into a catalog of a scope.
+func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, module string, by audit.Event) (e Entry, err error) {
+	if err := first(checkTool(tool), checkText("module", module, MaxModule)); err != nil {
+		return Entry{}, invalid("create entry", err)
+	}
+	err = s.change(ctx, by, "create entry", func(t *tx) (Change, error) {
+		c, err := t.catalogFor(in, catalog)
+		if err != nil {
+			return Change{}, err
+		}
+		e, err = readEntry(say(`INSERT INTO tool_catalog_entries (catalog_id, tool_name, module_id, created_at) VALUES (?, ?, ?, ?) RETURNING `+entryColumns,
+			catalog, tool, module, t.engine.moment(t.now)).row(ctx, t))
+		if err != nil {
+			return Change{}, t.refused("entry", err)
+		}
+		return c.entryChange(tool), nil
+	})
+	return only(e, err)
+}
+
+func (c Catalog) entryChange(tool string) Change {
+	change := c.change()
+	change.Kind, change.Tool = ChangedEntry, tool
+	return change
+}
+
+// RemoveEntry takes a tool out of a catalog of a scope.
+func (s *Store) RemoveEntry(ctx context.Context, in Scope, catalog int64, tool string, by audit.Event) error {
+	if err := checkTool(tool); err != nil {
+		return invalid("delete entry", err)
+	}
+	return s.change(ctx, by, "delete entry", func(t *tx) (Change, error) {
+		c, err := t.catalogFor(in, catalog)
+		if err != nil {
+			return Change{}, err
+		}
+		met, err := say(`DELETE FROM tool_catalog_entries WHERE catalog_id = ? AND tool_name = ?`, catalog, tool).exec(ctx, t)
+		if err == nil && met == 0 {
+			err = fmt.Errorf("entry %s of catalog %d: %w", tool, catalog, ErrNotFound)
+		}
+		return c.entryChange(tool), err
+	})
+}
+
+// Entries returns a page of the entries of a catalog, in the order of the tools' names, and whether
+// there are more.
+func (s *Store) Entries(ctx context.Context, in Scope, catalog int64, page Page[string]) ([]Entry, bool, error) {
+	if _, err := s.Catalog(ctx, in, catalog); err != nil {
+		return nil, false, err
+	}
+	q := entriesOf(say(`SELECT `+entryColumns+` FROM tool_catalog_entries WHERE tool_name > ?`, keepable(page.After)), in, catalog).and(`ORDER BY tool_name`)
+	return list(ctx, s, "entries", q, page, readEntry)
+}
+
+// Tools returns the names of all tools in a catalog, in order. A catalog that is not there has none.
+func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
+	names, err := all(ctx, s.reads, say(`SELECT tool_name FROM tool_catalog_entries WHERE catalog_id = ? ORDER BY tool_name`, catalog), readName)
+	if err != nil {
+		return nil, s.engine.explain(ctx, "list tools of a catalog", err)
+	}
+	return names, nil
+}
+
+func readName(row scanner) (name string, err error) { return name, row.Scan(&name) }

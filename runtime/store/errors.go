@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotFound: there is no such thing in the scope that was asked for. A thing of another scope
+	// gives the same error, with the same text.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: the name is taken within its scope, or the entry or member is there already.
+	ErrExists = errors.New("exists already")
+	// ErrConflict: it has been changed since the version that the caller has read. Read it again.
+	ErrConflict = errors.New("changed meanwhile: read it again")
+	// ErrInvalid: a name, a standing, a scope or a version is none.
+	ErrInvalid = errors.New("not valid")
+	// ErrNewer: a newer program has migrated the database.
+	ErrNewer = errors.New("the database is newer than this program")
+)
+
+// fault is what an engine says, in the words of neither.
+type fault int
+
+const (
+	other    fault = iota
+	taken          // a unique key
+	orphan         // a foreign key
+	again          // a deadlock or a failed serialisation: the same again may well work
+	occupied       // another table has the name
+	nowhere        // the schema does not exist
+)
+
+// explain wraps an error of the database with what was being done. The end of the context comes
+// first: drivers say it in words of their own.
+func (e *engine) explain(ctx context.Context, doing string, err error) error {
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
+	}
+	return fmt.Errorf("store: %s: %w", doing, err)
+}
+
+// known reports whether an error is one of this package's, which needs no further words.
+func known(err error) bool {
+	for _, own := range []error{ErrNotFound, ErrExists, ErrConflict, ErrInvalid} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// Membership is somebody's place in an organisation or a team. Being in a team is not being in its
+// organisation.
+type Membership struct {
+	ID               int64
+	Scope            Scope
+	Issuer, Subject  string // as [access.Principal] has them
+	Standing         access.Standing
+	Version          int64 // 1, and one more with each update
+	Created, Updated time.Time
+}
+
+const memberColumns = `id, org_id, team_id, issuer, subject, standing, version, created_at, updated_at`
+
+func readMember(row scanner) (m Membership, err error) {
+	var org, team sql.Null[int64]
+	err = row.Scan(&m.ID, &org, &team, &m.Issuer, &m.Subject, &m.Standing, &m.Version, moment{&m.Created}, moment{&m.Updated})
+	m.Scope = scopeOf(org, team)
+	return m, err
+}
+
+func (m Membership) change() Change {
+	return Change{Kind: ChangedMember, Org: m.Scope.Org(), Team: m.Scope.Team(), Member: m.ID, Issuer: m.Issuer, Subject: m.Subject}
+}
+
+// AddMember makes somebody a member of an organisation or a team.
+func (s *Store) AddMember(ctx context.Context, in Scope, issuer, subject string, standing access.Standing, by audit.Event) (m Membership, err error) {
+	if err := first(in.one("member", inOrg, inTeam), checkIdentity(issuer, subject), checkStanding(standing)); err != nil {
+		return Membership{}, invalid("create member", err)
+	}
+	err = s.change(ctx, by, "create member", func(t *tx) (_ Change, err error) {
+		org, team := in.columns()
+		at := t.engine.moment(t.now)
+		m, err = readMember(say(`INSERT INTO memberships (org_id, team_id, issuer, subject, standing, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+memberColumns,
+			org, team, issuer, subject, string(standing), at, at).row(ctx, t))
+		if err != nil {
+			return Change{}, t.refused("member", err)
+		}
+		return m.change(), nil
+	})
+	return only(m, err)
+}
+
+// Member returns a membership of an organisation, of a team or [Anywhere].
+func (s *Store) Member(ctx context.Context, in Scope, id int64) (Membership, error) {
+	if err := in.one("member", anywhere, inOrg, inTeam); err != nil {
+		return Membership{}, invalid("read member", err)
+	}
+	return get(ctx, s, "member", id, in.within(say(`SELECT `+memberColumns+` FROM memberships WHERE id = ?`, id)), readMember)
+}
+
+// Members returns a page of the memberships of an organisation, of a team or [Anywhere], in the order
+// of their ids, and whether there are more.
+func (s *Store) Members(ctx context.Context, in Scope, page Page[int64]) ([]Membership, bool, error) {
+	if err := in.one("member", anywhere, inOrg, inTeam); err != nil {
+		return nil, false, invalid("list members", err)
+	}
+	q := in.within(say(`SELECT `+memberColumns+` FROM memberships WHERE id > ?`, page.After)).and(`ORDER BY id`)
+	return list(ctx, s, "members", q, page, readMember)
+}
+
+// UpdateMember gives a member that is still at the version that was read another standing.
+func (s *Store) UpdateMember(ctx context.Context, in Scope, id, version int64, standing access.Standing, by audit.Event) (m Membership, err error) {
+	if err := first(in.one("member", anywhere, inOrg, inTeam), checkVersion(version, 1), checkStanding(standing)); err != nil {
+		return Membership{}, invalid("update member", err)
+	}
+	err = s.change(ctx, by, "update member", func(t *tx) (_ Change, err error) {
+		q := say(`UPDATE memberships SET standing = ?, version = version + 1, updated_at = ? WHERE id = ?`, string(standing), t.engine.moment(t.now), id)
+		m, err = readMember(versioned(in.within(q), version).and(`RETURNING `+memberColumns).row(ctx, t))
+		if err != nil {
+			return Change{}, t.unmet(err, "member", id, in.within(say(`SELECT version FROM memberships WHERE id = ?`, id)))
+		}
+		return m.change(), nil
+	})
+	return only(m, err)
+}
+
+// RemoveMember ends a membership that is still at the version that was read, or at any where version
+// is 0.
+func (s *Store) RemoveMember(ctx context.Context, in Scope, id, version int64, by audit.Event) error {
+	if err := first(in.one("member", anywhere, inOrg, inTeam), checkVersion(version, 0)); err != nil {
+		return invalid("delete member", err)
+	}
+	return s.change(ctx, by, "delete member", func(t *tx) (Change, error) {
+		m, err := readMember(versioned(in.within(say(`DELETE FROM memberships WHERE id = ?`, id)), version).and(`RETURNING `+memberColumns).row(ctx, t))
+		if err != nil {
+			return Change{}, t.unmet(err, "member", id, in.within(say(`SELECT version FROM memberships WHERE id = ?`, id)))
+		}
+		return m.change(), nil
+	})
+}
+
+// Memberships returns all that somebody is a member of, in the order of the memberships' ids.
+func (s *Store) Memberships(ctx context.Context, issuer, subject string) ([]Membership, error) {
+	found, err := all(ctx, s.reads, say(`SELECT `+memberColumns+` FROM memberships WHERE issuer = ? AND subject = ? ORDER BY id`, keepable(issuer), keepable(subject)), readMember)
+	if err != nil {
+		return nil, s.engine.explain(ctx, "list memberships", err)
+	}
+	return found, nil
+}

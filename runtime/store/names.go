@@ -1,0 +1,124 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Limits of what is kept, in bytes.
+const (
+	MaxName        = 256
+	MaxDescription = 4096
+	MaxIdentity    = 512 // an issuer, a subject
+	MaxModule      = 256
+)
+
+// checkName accepts a name of an organisation, a team or a catalog: something that reads the same to
+// everybody and can be typed again.
+func checkName(noun, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("%s has no name: %w", noun, ErrInvalid)
+	case len(name) > MaxName:
+		return fmt.Errorf("the name of the %s has %d bytes, more than %d: %w", noun, len(name), MaxName, ErrInvalid)
+	case !printable(name):
+		return fmt.Errorf("the name of the %s is not all printable characters: %w", noun, ErrInvalid)
+	case strings.HasPrefix(name, " "), strings.HasSuffix(name, " "):
+		return fmt.Errorf("the name of the %s has a space at its start or end: %w", noun, ErrInvalid)
+	}
+	return nil
+}
+
+func checkText(noun, text string, most int) error {
+	switch {
+	case len(text) > most:
+		return fmt.Errorf("the %s has %d bytes, more than %d: %w", noun, len(text), most, ErrInvalid)
+	case !printable(strings.NewReplacer("\n", "", "\t", "", "\r\n", "").Replace(text)):
+		return fmt.Errorf("the %s is not all printable characters and line ends: %w", noun, ErrInvalid)
+	}
+	return nil
+}
+
+func checkIdentity(issuer, subject string) error {
+	for _, part := range []struct{ noun, text string }{{"issuer", issuer}, {"subject", subject}} {
+		switch {
+		case len(part.text) > MaxIdentity:
+			return fmt.Errorf("the %s has %d bytes, more than %d: %w", part.noun, len(part.text), MaxIdentity, ErrInvalid)
+		case !printable(part.text):
+			return fmt.Errorf("the %s is not all printable characters: %w", part.noun, ErrInvalid)
+		}
+	}
+	if subject == "" {
+		return fmt.Errorf("a member has no subject: %w", ErrInvalid)
+	}
+	return nil
+}
+
+func checkStanding(s access.Standing) error {
+	switch s {
+	case access.Owner, access.Admin, access.Lead, access.Member:
+		return nil
+	}
+	return fmt.Errorf("%q is no standing: use owner, admin, lead or member: %w", string(s), ErrInvalid)
+}
+
+// checkTool accepts the names that a tool can have, whether there is such a tool or not (MCP
+// 2025-11-25, server/tools).
+func checkTool(name string) error {
+	const cure = "use 1 to 128 of the letters A to Z, digits, dot, underscore and hyphen"
+	if name == "" || len(name) > 128 {
+		return fmt.Errorf("not a tool name: %s: %w", cure, ErrInvalid)
+	}
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '.', c == '-':
+		default:
+			return fmt.Errorf("not a tool name: %s: %w", cure, ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// checkVersion accepts the version of something that was read, and 0 where any will do.
+func checkVersion(version, least int64) error {
+	if version < least {
+		return fmt.Errorf("%d is no version of anything: read it first: %w", version, ErrInvalid)
+	}
+	return nil
+}
+
+// printable reports whether both engines keep a text as it is and a person can see all of it.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// keepable is a text with what PostgreSQL does not take replaced.
+func keepable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// first is the first error there is.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// invalid says what was to be done with what is not valid.
+func invalid(doing string, err error) error { return fmt.Errorf("store: %s: %w", doing, err) }
+
+// only is what a change made, and nothing if it did not come to stand.
+func only[T any](made T, err error) (T, error) {
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return made, nil
+}

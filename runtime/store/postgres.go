@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/postgres/*.sql
+var postgresMigrations embed.FS
+
+const (
+	// connections is how many a store opens for statements; one more for each follower of changes.
+	connections = 10
+	// connecting is how long one may take to open, where the URL has no connect_timeout.
+	connecting = 10 * time.Second
+)
+
+// channel is where a store's changes are announced: channels belong to a database, and a store to
+// one schema of it.
+const channel = `'mcpgen_' || md5(current_schema())`
+
+func postgresEngine(url string) (*engine, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		// What the parser says repeats the URL, and its password with it where that is what it cannot read.
+		return nil, fmt.Errorf("store: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE with special characters percent-encoded: %w", ErrInvalid)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connecting
+	}
+	migrations, err := fs.Sub(postgresMigrations, "migrations/postgres")
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return &engine{
+		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations,
+		open: func() (*sql.DB, *sql.DB, error) {
+			db := stdlib.OpenDB(*config)
+			db.SetMaxOpenConns(connections)
+			db.SetMaxIdleConns(connections)
+			db.SetConnMaxIdleTime(5 * time.Minute)
+			return db, db, nil
+		},
+		connect: func(ctx context.Context) (driver.Conn, error) {
+			c, err := stdlib.GetConnector(*config).Connect(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("store: %w", err)
+			}
+			return c, nil
+		},
+		begin: func(ctx context.Context, c driver.Conn) error {
+			if err := execute(ctx, c, "BEGIN"); err != nil {
+				return err
+			}
+			// Held until the transaction ends, or the connection does.
+			return execute(ctx, c, `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || coalesce(current_schema(), ''), 0))`)
+		},
+		moment: func(t time.Time) any { return t },
+		fault:  postgresFault,
+		announce: func(ctx context.Context, tx *sql.Tx, payload string) error {
+			_, err := tx.ExecContext(ctx, `SELECT pg_notify(`+channel+`, $1)`, payload)
+			return err
+		},
+		listen: func(ctx context.Context, box *mailbox, every time.Duration) error {
+			return postgresListen(ctx, config, box, every)
+		},
+	}, nil
+}
+
+// postgresListen tells a mailbox of changes until the connection or ctx ends. Where nothing is heard for a
+// while it looks at the revision: a connection that is dead without knowing ends by that, and
+// a change that was not heard of, as behind a pooler that drops notifications, is noticed.
+func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox, every time.Duration) error {
+	conn, err := pgx.ConnectConfig(ctx, config.Copy())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		conn.Close(ctx) // what there was to lose is announced again by the next connection
+	}()
+	var name string
+	if err := conn.QueryRow(ctx, "SELECT "+channel).Scan(&name); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{name}.Sanitize()); err != nil {
+		return err
+	}
+	revision := func() (at int64, err error) {
+		ctx, cancel := context.WithTimeout(ctx, connecting)
+		defer cancel()
+		err = conn.QueryRow(ctx, revisionQuery).Scan(&at)
+		return at, err
+	}
+	at, err := revision()
+	if err != nil {
+		return err
+	}
+	box.everything(at)
+	for {
+		waiting, cancel := context.WithTimeout(ctx, every)
+		heard, err := conn.WaitForNotification(waiting)
+		quiet := waiting.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			box.heard(heard.Payload)
+		case !quiet || ctx.Err() != nil:
+			return err
+		default:
+			if at, err = revision(); err != nil {
+				return err
+			}
+			box.saw(at)
+		}
+	}
+}
+
+// postgresFault reads an error by its SQLSTATE (PostgreSQL documentation, appendix A).
+func postgresFault(err error) fault {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return other
+	}
+	switch e.Code {
+	case "23505": // unique_violation
+		return taken
+	case "23503": // foreign_key_violation
+		return orphan
+	case "40001", "40P01": // serialization_failure, deadlock_detected
+		return again
+	case "42P07": // duplicate_table
+		return occupied
+	case "3F000": // invalid_schema_name
+		return nowhere
+	}
+	return other
+}

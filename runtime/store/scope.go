@@ -1,0 +1,106 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+)
+
+// Scope is where something is looked for, or made: globally, in one organisation or in one team.
+// What is in another scope is not found. The zero Scope is none, and nothing is in it.
+type Scope struct {
+	kind scopeKind
+	id   int64
+}
+
+type scopeKind int
+
+const (
+	nowhereAtAll scopeKind = iota
+	anywhere
+	global
+	inOrg
+	inTeam
+)
+
+var (
+	// Anywhere is all scopes, for administrators of the server. Nothing can be made in it.
+	Anywhere = Scope{kind: anywhere}
+	// Global is what belongs to no organisation and no team.
+	Global = Scope{kind: global}
+)
+
+// InOrg is what belongs to an organisation itself: what belongs to its teams is not in it. Its teams are.
+func InOrg(id int64) Scope { return Scope{inOrg, id} }
+
+// InTeam is what belongs to a team.
+func InTeam(id int64) Scope { return Scope{inTeam, id} }
+
+// Org is the organisation's id, or 0.
+func (s Scope) Org() int64 { return s.of(inOrg) }
+
+// Team is the team's id, or 0.
+func (s Scope) Team() int64 { return s.of(inTeam) }
+
+func (s Scope) of(kind scopeKind) int64 {
+	if s.kind == kind {
+		return s.id
+	}
+	return 0
+}
+
+// String names it, as in "team 7".
+func (s Scope) String() string {
+	switch s.kind {
+	case anywhere:
+		return "anywhere"
+	case global:
+		return "global"
+	case inOrg:
+		return fmt.Sprintf("organization %d", s.id)
+	case inTeam:
+		return fmt.Sprintf("team %d", s.id)
+	}
+	return "no scope"
+}
+
+// one refuses a scope of another kind than those that a thing can have.
+func (s Scope) one(noun string, kinds ...scopeKind) error {
+	if slices.Contains(kinds, s.kind) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s is not where one can be: %w", noun, s, ErrInvalid)
+}
+
+// within narrows a statement to the rows of the scope, in a table that has both ids.
+func (s Scope) within(q *statement) *statement {
+	switch s.kind {
+	case anywhere:
+		return q
+	case global:
+		return q.and(`AND org_id IS NULL AND team_id IS NULL`)
+	case inOrg:
+		return q.and(`AND org_id = ?`, s.id)
+	case inTeam:
+		return q.and(`AND team_id = ?`, s.id)
+	}
+	return q.and(`AND FALSE`)
+}
+
+// columns are the ids of a row in the scope.
+func (s Scope) columns() (org, team sql.Null[int64]) {
+	org.V, org.Valid = s.id, s.kind == inOrg
+	team.V, team.Valid = s.id, s.kind == inTeam
+	return org, team
+}
+
+// scopeOf reads the ids of a row.
+func scopeOf(org, team sql.Null[int64]) Scope {
+	switch {
+	case team.Valid:
+		return InTeam(team.V)
+	case org.Valid:
+		return InOrg(org.V)
+	}
+	return Global
+}

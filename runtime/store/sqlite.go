@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+//go:embed migrations/sqlite/*.sql
+var sqliteMigrations embed.FS
+
+const (
+	// busy is how long a statement waits for a writer of another process.
+	busy = 5 * time.Second
+	// migrating is how long one that migrates does.
+	migrating = time.Minute
+	// readers is how many connections read at once. They share the file's cache of the system.
+	readers = 4
+)
+
+func sqliteEngine(path string) (*engine, error) {
+	if rest, ok := strings.CutPrefix(path, "//"); ok {
+		if !strings.HasPrefix(rest, "/") {
+			return nil, fmt.Errorf("store: sqlite://%s has a host in the place of the path: write sqlite:%s or sqlite:///absolute/path: %w", rest, rest, ErrInvalid)
+		}
+		path = rest
+	}
+	switch {
+	case path == "":
+		return nil, fmt.Errorf("store: sqlite: names no file: write sqlite:PATH: %w", ErrInvalid)
+	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"), strings.ContainsAny(path, "?#\x00"):
+		return nil, fmt.Errorf("store: sqlite:%q takes the path of a file and no options: %w", path, ErrInvalid)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: sqlite: %w", err)
+	}
+	migrations, err := fs.Sub(sqliteMigrations, "migrations/sqlite")
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return &engine{
+		name: "SQLite", dialect: goose.DialectSQLite3, migrations: migrations, oneWriter: true,
+		open: func() (*sql.DB, *sql.DB, error) {
+			// FULL: what was acknowledged is on the disk, and survives the machine as well.
+			writes, err := sqlitePool(path, "busy_timeout("+milliseconds(busy)+")", "foreign_keys(1)", "synchronous(FULL)")
+			if err != nil {
+				return nil, nil, err
+			}
+			reads, err := sqlitePool(path, "busy_timeout("+milliseconds(busy)+")", "query_only(1)")
+			if err != nil {
+				return nil, nil, errors.Join(err, writes.Close())
+			}
+			writes.SetMaxOpenConns(1)
+			reads.SetMaxOpenConns(readers)
+			reads.SetMaxIdleConns(readers)
+			return writes, reads, nil
+		},
+		connect: func(ctx context.Context) (driver.Conn, error) { return sqliteConnect(ctx, path) },
+		begin: func(ctx context.Context, c driver.Conn) error {
+			return sqlitePatiently(ctx, func() error { return execute(ctx, c, "BEGIN IMMEDIATE") })
+		},
+		verify: sqliteVerify,
+		moment: func(t time.Time) any { return t.UnixMicro() },
+		fault:  sqliteFault,
+	}, nil
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+
+func sqliteConnector(path string, pragmas ...string) (driver.Connector, error) {
+	// Every transaction writes, and so asks for the lock at its start: one that asked halfway would
+	// fail where it could have waited.
+	options := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
+	source := url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: options.Encode()}
+	connector, err := sqlite.NewConnector(source.String())
+	if err != nil {
+		return nil, fmt.Errorf("store: %s: %w", path, err)
+	}
+	return connector, nil
+}
+
+func sqlitePool(path string, pragmas ...string) (*sql.DB, error) {
+	connector, err := sqliteConnector(path, pragmas...)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// sqliteConnect opens the connection that migrates. Foreign keys are off on it, since they cannot be
+// switched within a transaction and rebuilding a table needs them off; see [sqliteVerify].
+func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
+	// SQLite would make a file that all users of the machine can read.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("store: the database's file: %w; its directory must exist and be writable", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("store: the database's file: %w", err)
+	}
+	connector, err := sqliteConnector(path, "busy_timeout(0)", "foreign_keys(0)", "synchronous(FULL)")
+	if err != nil {
+		return nil, err
+	}
+	c, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, err)
+	}
+	if err := sqliteWAL(ctx, c); err != nil {
+		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, err), c.Close())
+	}
+	return c, nil
+}
+
+// sqliteWAL sets the journal mode, which stays with the file.
+func sqliteWAL(ctx context.Context, c driver.Conn) error {
+	var mode string
+	err := sqlitePatiently(ctx, func() (err error) {
+		mode, err = text(ctx, c, "PRAGMA journal_mode = WAL")
+		return err
+	})
+	if err == nil && mode != "wal" {
+		err = fmt.Errorf("the journal mode stays %q and not WAL: put the file on a local disk", mode)
+	}
+	return err
+}
+
+// sqlitePatiently does something again while another process has the lock for it, for as long as
+// migrating may take or until ctx ends. SQLite itself waits for some locks only, and for no context.
+func sqlitePatiently(ctx context.Context, do func() error) error {
+	for deadline := time.Now().Add(migrating); ; {
+		err := do()
+		if !sqliteBusy(err) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// sqliteVerify looks for rows that a migration left without what they belong to, as the
+// connection's foreign keys are off.
+func sqliteVerify(ctx context.Context, c driver.Conn) error {
+	table, err := text(ctx, c, "PRAGMA foreign_key_check")
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("rows of %s are left without what they belong to", table)
+}
+
+func sqliteBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
+func sqliteFault(err error) fault {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return other
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return taken
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return orphan
+	}
+	return other
+}

@@ -1,0 +1,111 @@
+// Package store keeps what administrators decide while a server runs: organisations, teams and their
+// members, tool catalogs and their entries, which tools are off, and the audit trail.
+//
+// It keeps it in SQLite, a file beside the server, or in PostgreSQL, which several replicas can share. A URL
+// says which; see [Open]. Every change is one transaction together with its audit event: both are
+// there or neither is. What is changed is announced to all who follow [Store.Changes], in this
+// process and, on PostgreSQL, in the others.
+//
+// Nothing here decides who may do what. Callers ask by [Scope], so that an id of another tenant
+// is as unknown as one that never was.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Store is an open database. All of its methods may be called from many goroutines at once.
+type Store struct {
+	engine *engine
+	// writes and reads are the same pool on PostgreSQL. SQLite has one writer at a time, and readers
+	// that do not wait for it.
+	writes, reads *sql.DB
+	// turn is held from the start of a change until it is announced, on SQLite: changes are announced in the
+	// order in which they were made. Nil elsewhere.
+	turn chan struct{}
+	feed feed
+	// quiet and pause are the constants of these names, or a test's.
+	quiet, pause time.Duration
+
+	closing context.Context // ends with Close
+	close   context.CancelFunc
+}
+
+// Open opens the database that a URL names, makes it if it is an SQLite file that does not exist, and
+// migrates it to the newest version. Several processes may do so at once: one migrates, and the
+// others wait for it, or until ctx ends.
+//
+//	sqlite:PATH                         a file, relative to the working directory or absolute
+//	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
+//
+// A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL names with
+// ?search_path=NAME. A URL with a password never stands in an error.
+//
+// A database that a newer program has migrated is refused with [ErrNewer].
+func Open(ctx context.Context, url string) (*Store, error) {
+	e, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.migrate(ctx, newest); err != nil {
+		return nil, err
+	}
+	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause}
+	s.writes, s.reads, err = e.open()
+	if err != nil {
+		return nil, err
+	}
+	if e.oneWriter {
+		s.turn = make(chan struct{}, 1)
+	}
+	s.closing, s.close = context.WithCancel(context.Background())
+	if err := s.Ping(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.reads.PingContext(ctx); err != nil {
+		return s.engine.explain(ctx, "the database does not answer", err)
+	}
+	return nil
+}
+
+// Close ends all that follow [Store.Changes] and closes the database.
+func (s *Store) Close() error {
+	s.close()
+	err := s.writes.Close()
+	if s.reads != s.writes {
+		err = errors.Join(err, s.reads.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("store: close: %w", err)
+	}
+	return nil
+}
+
+// Newest is the version that this program migrates a database to.
+func Newest() int64 { return newestVersion }
+
+// Migrate brings the database that a URL names to a version: forward, or back to one before, with
+// the loss of what that version has no place for. Version 0 is empty. All of it happens or nothing. It is safe
+// beside other processes that migrate, and not beside ones that serve.
+func Migrate(ctx context.Context, url string, version int64) error {
+	e, err := parse(url)
+	if err != nil {
+		return err
+	}
+	if version < 0 || version > newestVersion {
+		return fmt.Errorf("store: there is no version %d: choose one of 0 to %d: %w", version, newestVersion, ErrInvalid)
+	}
+	return e.migrate(ctx, func(ctx context.Context, m *migrator) error { return m.to(ctx, version) })
+}
+
+// now is the time of a change, as both engines keep it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

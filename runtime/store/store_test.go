@@ -1,0 +1,217 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// engines give each test an empty database on each engine, by its URL.
+var engines = map[string]func(testing.TB) string{
+	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+	"postgresql": func(t testing.TB) string {
+		db := testdb.PostgreSQL(t)
+		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
+	},
+}
+
+// both runs a test on both engines, each with an empty database.
+func both(t *testing.T, test func(t *testing.T, url string)) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) { test(t, engine(t)) })
+	}
+}
+
+func open(t testing.TB, url string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// opened runs a test on both engines, each with an open and empty store.
+func opened(t *testing.T, test func(t *testing.T, s *store.Store)) {
+	both(t, func(t *testing.T, url string) { test(t, open(t, url)) })
+}
+
+// must is a value that was to be had without an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+var ada = audit.Event{Issuer: "https://id.example", Principal: "ada", RequestID: "r1"}
+
+func TestDatabaseIsChosenByURL(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, url := range []string{
+		"sqlite:" + filepath.Join(dir, "a.db"), "sqlite://" + filepath.Join(dir, "b.db"), "sqlite:c.db",
+		"sqlite:" + filepath.Join(dir, "odd name %41 & 'x'.db"), "sqlite:größe.db",
+	} {
+		open(t, url)
+	}
+	var names []string
+	for _, e := range must(os.ReadDir(dir)) {
+		if !strings.HasSuffix(e.Name(), "-wal") && !strings.HasSuffix(e.Name(), "-shm") {
+			names = append(names, e.Name())
+		}
+		if info := must(e.Info()); info.Mode().Perm() != 0o600 {
+			t.Errorf("%s can be read by others: %s", e.Name(), info.Mode())
+		}
+	}
+	if got := strings.Join(names, "|"); got != "a.db|b.db|c.db|größe.db|odd name %41 & 'x'.db" {
+		t.Error(got)
+	}
+}
+
+func TestURLThatCannotWorkIsRefusedWithACureAndWithoutItsPassword(t *testing.T) {
+	for url, cure := range map[string]string{
+		"":                                       "write sqlite:PATH",
+		"mysql://u:hunter2@h/d":                  "write sqlite:PATH",
+		"file.db":                                "write sqlite:PATH",
+		"SQLITE:x.db":                            "write sqlite:PATH",
+		"sqlite:":                                "write sqlite:PATH",
+		"sqlite::memory:":                        "takes the path of a file",
+		"sqlite:x.db?mode=ro":                    "no options",
+		"sqlite:a\x00b":                          "takes the path of a file",
+		"sqlite://host/x.db":                     "sqlite:///absolute/path",
+		"sqlite:/nowhere/at/all/x.db":            "its directory must exist",
+		"postgres://u:hunter2%zz@h/d":            "percent-encoded",
+		"postgres://u:hunter2@h:x/d":             "percent-encoded",
+		"postgres://u:hunter2@h/d?sslmode=maybe": "percent-encoded",
+		"postgres://u:hunter2@/d?host=/nowhere&sslmode=disable":                  "connect",
+		"postgresql://u:hunter2@127.0.0.1:1/d?sslmode=disable&connect_timeout=2": "connect",
+	} {
+		s, err := store.Open(t.Context(), url)
+		if err == nil {
+			t.Errorf("%s: %v", url, s.Close())
+			continue
+		}
+		if !strings.Contains(err.Error(), cure) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestThingsAreCreatedReadUpdatedAndDeleted(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		org := must(s.CreateOrg(ctx, "Acme, Inc.", ada))
+		if org.ID == 0 || org.Name != "Acme, Inc." || org.Version != 1 || org.Created.IsZero() || !org.Created.Equal(org.Updated) {
+			t.Errorf("%+v", org)
+		}
+		if got := must(s.Org(ctx, org.ID)); got != org {
+			t.Errorf("%+v, want %+v", got, org)
+		}
+		renamed := must(s.RenameOrg(ctx, org.ID, 1, "Acme", ada))
+		if renamed.Name != "Acme" || renamed.Version != 2 || renamed.Updated.Before(org.Updated) || !renamed.Created.Equal(org.Created) {
+			t.Errorf("%+v", renamed)
+		}
+
+		team := must(s.CreateTeam(ctx, org.ID, "research", ada))
+		if got := must(s.Team(ctx, store.InOrg(org.ID), team.ID)); got != team || team.Org != org.ID {
+			t.Errorf("%+v, want %+v", got, team)
+		}
+		if got := must(s.RenameTeam(ctx, store.Anywhere, team.ID, 1, "lab", ada)); got.Name != "lab" || got.Version != 2 {
+			t.Errorf("%+v", got)
+		}
+
+		member := must(s.AddMember(ctx, store.InTeam(team.ID), "https://id.example", "bob", access.Lead, ada))
+		if got := must(s.Member(ctx, store.InTeam(team.ID), member.ID)); got != member || got.Standing != access.Lead {
+			t.Errorf("%+v, want %+v", got, member)
+		}
+		if got := must(s.UpdateMember(ctx, store.InTeam(team.ID), member.ID, 1, access.Owner, ada)); got.Standing != access.Owner || got.Version != 2 {
+			t.Errorf("%+v", got)
+		}
+		of := must(s.AddMember(ctx, store.InOrg(org.ID), "https://id.example", "bob", access.Member, ada))
+		if got := must(s.Memberships(ctx, "https://id.example", "bob")); len(got) != 2 || got[0].Scope != store.InTeam(team.ID) || got[1] != of {
+			t.Errorf("%+v", got)
+		}
+
+		for _, in := range []store.Scope{store.Global, store.InOrg(org.ID), store.InTeam(team.ID)} {
+			c := must(s.CreateCatalog(ctx, in, "kit", "for\nreading", true, ada))
+			if got := must(s.Catalog(ctx, in, c.ID)); got != c || got.Scope != in || got.Description != "for\nreading" || !got.Active {
+				t.Errorf("%+v, want %+v", got, c)
+			}
+			name, off := "kit 2", false
+			got := must(s.UpdateCatalog(ctx, in, c.ID, 1, store.CatalogPatch{Name: &name, Active: &off}, ada))
+			if got.Name != name || got.Active || got.Description != c.Description || got.Version != 2 {
+				t.Errorf("%+v", got)
+			}
+			text := ""
+			if got := must(s.UpdateCatalog(ctx, store.Anywhere, c.ID, 2, store.CatalogPatch{Description: &text}, ada)); got.Name != name || got.Description != "" {
+				t.Errorf("%+v", got)
+			}
+			for _, tool := range []string{"b.two", "a_one", "Z-3"} {
+				must(s.AddEntry(ctx, in, c.ID, tool, "module 7", ada))
+			}
+			entries, more, err := s.Entries(ctx, in, c.ID, store.Page[string]{})
+			if err != nil || more || len(entries) != 3 || entries[0].Tool != "Z-3" || entries[1].Tool != "a_one" || entries[2].Tool != "b.two" || entries[0].Module != "module 7" {
+				t.Errorf("%+v, %v, %v", entries, more, err)
+			}
+			if err := s.RemoveEntry(ctx, in, c.ID, "a_one", ada); err != nil {
+				t.Error(err)
+			}
+			if got := must(s.Tools(ctx, c.ID)); strings.Join(got, " ") != "Z-3 b.two" {
+				t.Error(got)
+			}
+			if err := s.DeleteCatalog(ctx, in, c.ID, 3, ada); err != nil {
+				t.Error(err)
+			}
+			if _, err := s.Catalog(ctx, in, c.ID); !errors.Is(err, store.ErrNotFound) {
+				t.Error(err)
+			}
+		}
+
+		if err := s.RemoveMember(ctx, store.InOrg(org.ID), of.ID, 0, ada); err != nil {
+			t.Error(err)
+		}
+		if err := s.DeleteTeam(ctx, store.InOrg(org.ID), team.ID, 2, ada); err != nil {
+			t.Error(err)
+		}
+		if err := s.DeleteOrg(ctx, org.ID, 2, ada); err != nil {
+			t.Error(err)
+		}
+		if got := must(s.Memberships(ctx, "https://id.example", "bob")); len(got) != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestToolsAreSwitchedOffAndOn(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		ctx := context.Background()
+		for _, step := range []struct {
+			tool string
+			off  bool
+			want string
+		}{{"b", true, "b"}, {"a", true, "a b"}, {"a", true, "a b"}, {"c", false, "a b"}, {"b", false, "a"}, {"B", true, "B a"}} {
+			if err := s.SwitchTool(ctx, step.tool, step.off, ada); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(must(s.ToolsOff(ctx)), " "); got != step.want {
+				t.Errorf("after %+v: %s", step, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// attempts is how often a change is tried that an engine refuses for the sake of another one.
+const attempts = 5
+
+const revisionQuery = `SELECT revision FROM store_revision WHERE id = 1`
+
+// change does something in one transaction, records it with it, and announces it once it stands. The event
+// says who asked: Issuer, Principal, Client, Role, RequestID and, by name and digest, Arguments. What was
+// done to what is filled in here.
+//
+// When ctx ends while the transaction is being committed, or the connection does, the change may stand
+// nonetheless: the error says neither.
+func (s *Store) change(ctx context.Context, by audit.Event, action string, do func(tx *tx) (Change, error)) error {
+	if s.turn != nil {
+		select {
+		case s.turn <- struct{}{}:
+			defer func() { <-s.turn }()
+		case <-ctx.Done():
+			return s.engine.explain(ctx, action, ctx.Err())
+		}
+	}
+	for attempt := 1; ; attempt++ {
+		c, err := s.attempt(ctx, by, action, do)
+		switch {
+		case err == nil:
+			if s.engine.announce == nil {
+				s.feed.publish(c)
+			}
+			return nil
+		case known(err):
+			return fmt.Errorf("store: %s: %w", action, err)
+		case s.engine.fault(err) != again || attempt == attempts:
+			return s.engine.explain(ctx, action, err)
+		}
+	}
+}
+
+// tx is a transaction with its context and its time.
+type tx struct {
+	*sql.Tx
+	ctx    context.Context
+	engine *engine
+	now    time.Time
+}
+
+func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (Change, error)) (Change, error) {
+	begun, err := s.writes.BeginTx(ctx, nil)
+	if err != nil {
+		return Change{}, err
+	}
+	defer begun.Rollback() // nothing once it is committed
+	t := &tx{begun, ctx, s.engine, now()}
+	c, err := do(t)
+	if err != nil {
+		return Change{}, err
+	}
+	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, c.object()
+	if by.Time.IsZero() {
+		by.Time = t.now
+	}
+	if err := record(ctx, t, s.engine, by); err != nil {
+		return Change{}, err
+	}
+	// Last, since its row is locked until the transaction ends: revisions are in the order of commits,
+	// and whoever holds it waits for nobody.
+	if err := t.QueryRowContext(ctx, `UPDATE store_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision`).Scan(&c.Revision); err != nil {
+		return Change{}, err
+	}
+	if s.engine.announce != nil {
+		payload, err := json.Marshal(c)
+		if err != nil {
+			return Change{}, err
+		}
+		if err := s.engine.announce(ctx, begun, string(payload)); err != nil {
+			return Change{}, err
+		}
+	}
+	return c, begun.Commit()
+}
+
+// statement is a statement with its arguments. Parameters are written as question marks.
+type statement struct {
+	text strings.Builder
+	args []any
+}
+
+func say(text string, args ...any) *statement { return new(statement).and(text, args...) }
+
+// and adds to it.
+func (s *statement) and(text string, args ...any) *statement {
+	for _, arg := range args {
+		before, after, _ := strings.Cut(text, "?")
+		s.args = append(s.args, arg)
+		fmt.Fprintf(&s.text, "%s$%d", before, len(s.args))
+		text = after
+	}
+	s.text.WriteString(text)
+	s.text.WriteByte(' ')
+	return s
+}
+
+// asker is a pool or a transaction.
+type asker interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// row runs a statement that gives one row.
+func (s *statement) row(ctx context.Context, db asker) *sql.Row {
+	return db.QueryRowContext(ctx, s.text.String(), s.args...)
+}
+
+// exec runs a statement and says how many rows it met.
+func (s *statement) exec(ctx context.Context, db asker) (int64, error) {
+	result, err := db.ExecContext(ctx, s.text.String(), s.args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// scanner is a row.
+type scanner interface{ Scan(dest ...any) error }
+
+// all runs a statement and reads every row it gives.
+func all[T any](ctx context.Context, db asker, s *statement, read func(scanner) (T, error)) (found []T, err error) {
+	rows, err := db.QueryContext(ctx, s.text.String(), s.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		one, err := read(rows)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, rows.Err()
+}
+
+// moment scans a time as either engine keeps it.
+type moment struct{ *time.Time }
+
+func (m moment) Scan(value any) error {
+	switch v := value.(type) {
+	case int64:
+		*m.Time = time.UnixMicro(v).UTC()
+	case time.Time:
+		*m.Time = v.UTC()
+	default:
+		return fmt.Errorf("%T is no time", value)
+	}
+	return nil
+}
