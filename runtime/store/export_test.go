@@ -1,7 +1,9 @@
 package store
 
 import (
+	"context"
 	"database/sql"
+	"io/fs"
 	"time"
 )
 
@@ -13,3 +15,22 @@ func (s *Store) Writes() *sql.DB { return s.writes }
 
 // Reads is the pool that reads.
 func (s *Store) Reads() *sql.DB { return s.reads }
+
+// MigrateBy is Migrate by other migrations than the package's own.
+func MigrateBy(ctx context.Context, url string, migrations fs.FS, version int64) error {
+	e, err := parse(url)
+	if err != nil {
+		return err
+	}
+	e.migrations = migrations
+	return e.migrate(ctx, func(ctx context.Context, m *migrator) error { return m.to(ctx, version) })
+}
+
+// Migrations are the package's own, of the engine that a URL names.
+func Migrations(url string) (fs.FS, error) {
+	e, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	return e.migrations, nil
+}

@@ -11,27 +11,31 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// newestVersion is the last migration's. A test keeps it and the files of both engines together.
-const newestVersion = 4
-
 // versionTable says which migrations have been applied.
 const versionTable = "store_version"
 
 // migrator migrates within one transaction.
 type migrator struct{ provider *goose.Provider }
 
-// newest migrates forward, as far as this program goes.
-func newest(ctx context.Context, m *migrator) error { return m.to(ctx, newestVersion) }
+// newest is the version of the last migration.
+func (m *migrator) newest() int64 {
+	known := m.provider.ListSources()
+	return known[len(known)-1].Version
+}
 
 // to migrates forward or back.
 func (m *migrator) to(ctx context.Context, version int64) error {
+	newest := m.newest()
+	if version < 0 || version > newest {
+		return fmt.Errorf("there is no version %d: choose one of 0 to %d: %w", version, newest, ErrInvalid)
+	}
 	at, err := m.provider.GetDBVersion(ctx)
 	if err != nil {
 		return err
 	}
 	switch {
-	case at > newestVersion:
-		return fmt.Errorf("%w: it is at version %d and the program knows %d; start the newer program, or migrate back with it first", ErrNewer, at, newestVersion)
+	case at > newest:
+		return fmt.Errorf("%w: it is at version %d and the program knows %d; start the newer program, or migrate back with it first", ErrNewer, at, newest)
 	case at < version:
 		_, err = m.provider.UpTo(ctx, version)
 	case at > version:

@@ -51,7 +51,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.migrate(ctx, newest); err != nil {
+	if err := e.migrate(ctx, func(ctx context.Context, m *migrator) error { return m.to(ctx, m.newest()) }); err != nil {
 		return nil, err
 	}
 	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause}
@@ -90,9 +90,6 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Newest is the version that this program migrates a database to.
-func Newest() int64 { return newestVersion }
-
 // Migrate brings the database that a URL names to a version: forward, or back to one before, with
 // the loss of what that version has no place for. Version 0 is empty. All of it happens or nothing. It is safe
 // beside other processes that migrate, and not beside ones that serve.
@@ -100,9 +97,6 @@ func Migrate(ctx context.Context, url string, version int64) error {
 	e, err := parse(url)
 	if err != nil {
 		return err
-	}
-	if version < 0 || version > newestVersion {
-		return fmt.Errorf("store: there is no version %d: choose one of 0 to %d: %w", version, newestVersion, ErrInvalid)
 	}
 	return e.migrate(ctx, func(ctx context.Context, m *migrator) error { return m.to(ctx, version) })
 }

@@ -1,0 +1,341 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// raw opens a database past the store.
+func raw(t *testing.T, url string) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", url
+	if file, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, source = "sqlite", file
+	}
+	db := must(sql.Open(driver, source))
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func isSQLite(url string) bool { return strings.HasPrefix(url, "sqlite:") }
+
+// schema is all that a database has been told of its tables.
+func schema(t *testing.T, db *sql.DB, url string) string {
+	t.Helper()
+	query := `
+		SELECT table_name || ' ' || ordinal_position || ' ' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '') || ' ' || coalesce(collation_name, '') || ' ' || is_identity
+			FROM information_schema.columns WHERE table_schema = current_schema()
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()
+		UNION ALL SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+		UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+		ORDER BY 1`
+	if isSQLite(url) {
+		query = `SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema ORDER BY 1`
+	}
+	return strings.Join(column(t, db, query), "\n")
+}
+
+func column(t *testing.T, db *sql.DB, query string) (values []string) {
+	t.Helper()
+	rows, err := db.Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var value string
+		if err := rows.Scan(&value); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// rowsOf is what is put into a database at each version, by the version that brought the table, and what to
+// ask to see whether it is there.
+var rowsOf = [][][2]string{
+	1: {
+		{`INSERT INTO organizations (name, created_at, updated_at) VALUES ('acme', NOW, NOW)`, `SELECT name FROM organizations`},
+		{`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (1, 'lab', NOW, NOW)`, `SELECT name FROM teams`},
+		{`INSERT INTO memberships (team_id, issuer, subject, standing, created_at, updated_at) VALUES (1, '', 'bob', 'lead', NOW, NOW)`, `SELECT subject FROM memberships`},
+	},
+	2: {
+		{`INSERT INTO tool_catalogs (name, description, team_id, is_active, created_at, updated_at) VALUES ('kit', '', 1, TRUE, NOW, NOW)`, `SELECT name FROM tool_catalogs`},
+		{`INSERT INTO tool_catalog_entries (catalog_id, tool_name, module_id, created_at) VALUES (1, 'tool', '', NOW)`, `SELECT tool_name FROM tool_catalog_entries`},
+	},
+	3: {{`INSERT INTO tool_switches (name, is_off, updated_at) VALUES ('tool', TRUE, NOW)`, `SELECT name FROM tool_switches`}},
+	4: {{`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (NOW, 't', 'ok', 'r', '', 'bob', '{"request_id":"r"}')`, `SELECT event FROM audit_events`}},
+}
+
+var newest = int64(len(rowsOf) - 1)
+
+func fill(t *testing.T, db *sql.DB, url string, version int64) (want []string) {
+	t.Helper()
+	now := "now()"
+	if isSQLite(url) {
+		now = "1"
+	}
+	for _, rows := range rowsOf[:version+1] {
+		for _, row := range rows {
+			if _, err := db.Exec(strings.ReplaceAll(row[0], "NOW", now)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return kept(t, db, version)
+}
+
+func kept(t *testing.T, db *sql.DB, version int64) (found []string) {
+	t.Helper()
+	for _, rows := range rowsOf[:version+1] {
+		for _, row := range rows {
+			found = append(found, column(t, db, row[1])...)
+		}
+	}
+	return found
+}
+
+func TestEveryVersionMigratesForwardAndBackAndKeepsWhatItHas(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, db := t.Context(), raw(t, url)
+		to := func(version int64) {
+			t.Helper()
+			if err := store.Migrate(ctx, url, version); err != nil {
+				t.Fatalf("to version %d: %v", version, err)
+			}
+		}
+		schemas := map[int64]string{}
+		for version := int64(0); version <= newest; version++ {
+			to(version)
+			schemas[version] = schema(t, db, url)
+			for before := range version {
+				if schemas[before] == schemas[version] {
+					t.Errorf("versions %d and %d are alike", before, version)
+				}
+			}
+		}
+		for version := int64(0); version <= newest; version++ {
+			to(0)
+			to(version)
+			want := fill(t, db, url, version)
+			s, err := store.Open(ctx, url)
+			if err != nil {
+				t.Fatalf("from version %d: %v", version, err)
+			}
+			if version > 0 {
+				if m := must(s.Memberships(ctx, "", "bob")); len(m) != 1 || m[0].Version != 1 {
+					t.Errorf("from version %d: %+v", version, m)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if got := schema(t, db, url); got != schemas[newest] {
+				t.Errorf("from version %d:\n%s\nwant\n%s", version, got, schemas[newest])
+			}
+			if got := kept(t, db, version); !slices.Equal(got, want) || len(got) < int(version) {
+				t.Errorf("from version %d: %q, want %q", version, got, want)
+			}
+			to(version)
+			if got := schema(t, db, url); got != schemas[version] {
+				t.Errorf("back at version %d:\n%s\nwant\n%s", version, got, schemas[version])
+			}
+			if got := kept(t, db, version); !slices.Equal(got, want) {
+				t.Errorf("back at version %d: %q, want %q", version, got, want)
+			}
+		}
+		for _, version := range []int64{-1, newest + 1} {
+			if err := store.Migrate(ctx, url, version); !errors.Is(err, store.ErrInvalid) {
+				t.Errorf("%d: %v", version, err)
+			}
+		}
+	})
+}
+
+func TestEnginesHaveTheSameMigrations(t *testing.T) {
+	names := func(url string) []string {
+		return must(fs.Glob(must(store.Migrations(url)), "*"))
+	}
+	sqlite, postgres := names("sqlite:x"), names("postgres://h/d")
+	if !slices.Equal(sqlite, postgres) || len(sqlite) != int(newest) {
+		t.Errorf("%q, %q", sqlite, postgres)
+	}
+	for _, name := range sqlite {
+		for _, url := range []string{"sqlite:x", "postgres://h/d"} {
+			if text := string(must(fs.ReadFile(must(store.Migrations(url)), name))); !strings.Contains(text, "+goose Up") || !strings.Contains(text, "+goose Down") {
+				t.Errorf("%s: %s has one way only", url, path.Base(name))
+			}
+		}
+	}
+}
+
+func TestProcessesThatMigrateAtOnceDoSoOnce(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		children := make([]*child, 4)
+		for i := range children {
+			children[i] = newChild(t, "open", url)
+		}
+		for _, c := range children {
+			c.start()
+		}
+		for _, c := range children {
+			if err := c.Wait(); err != nil {
+				t.Error(err)
+			}
+		}
+		db := raw(t, url)
+		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1 2 3 4" {
+			t.Error(got)
+		}
+		if got := column(t, db, `SELECT name FROM organizations`); len(got) != len(children) {
+			t.Error(got)
+		}
+	})
+}
+
+func TestMigrationWaitsForItsTurnAndNoLongerThanItsContext(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		db := raw(t, url)
+		holder := must(db.Conn(t.Context()))
+		defer holder.Close()
+		lock := []string{"BEGIN", `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store public', 0))`}
+		if isSQLite(url) {
+			lock = []string{"BEGIN IMMEDIATE"}
+		}
+		for _, statement := range lock {
+			if _, err := holder.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := store.Migrate(ctx, url, newest); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		waited := make(chan error, 1)
+		go func() { waited <- store.Migrate(t.Context(), url, newest) }()
+		if _, err := holder.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waited; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// script is a migration of a test's.
+func script(up, down string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte("-- +goose Up\n" + up + "\n-- +goose Down\n" + down + "\n")}
+}
+
+func TestMigrationThatFailsLeavesTheDatabaseAsItWas(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, db := t.Context(), raw(t, url)
+		good := fstest.MapFS{"00001_a.sql": script("CREATE TABLE a (id integer PRIMARY KEY);\nINSERT INTO a VALUES (1);", "DROP TABLE a;")}
+		if err := store.MigrateBy(ctx, url, good, 1); err != nil {
+			t.Fatal(err)
+		}
+		before := schema(t, db, url)
+		bad := fstest.MapFS{
+			"00001_a.sql": good["00001_a.sql"],
+			"00002_b.sql": script("CREATE TABLE b (id integer);\nDELETE FROM a;", "DROP TABLE b;"),
+			"00003_c.sql": script("CREATE TABLE c (id integer);\nCREATE TABLE c (id integer);", "DROP TABLE c;"),
+		}
+		if err := store.MigrateBy(ctx, url, bad, 3); err == nil || !strings.Contains(err.Error(), "version:3") {
+			t.Errorf("%v", err)
+		}
+		if got := schema(t, db, url); got != before {
+			t.Errorf("%s\nwant\n%s", got, before)
+		}
+		if got := column(t, db, "SELECT id FROM a"); len(got) != 1 {
+			t.Error(got)
+		}
+		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestMigrationThatOrphansRowsIsRefused(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		bad := fstest.MapFS{
+			"00001_a.sql": script("CREATE TABLE a (id integer PRIMARY KEY);\nCREATE TABLE b (a integer REFERENCES a (id));\nINSERT INTO a VALUES (1);\nINSERT INTO b VALUES (1);", "DROP TABLE b;\nDROP TABLE a;"),
+			"00002_b.sql": script("DELETE FROM a;", "INSERT INTO a VALUES (1);"),
+		}
+		if err := store.MigrateBy(t.Context(), url, bad, 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.MigrateBy(t.Context(), url, bad, 2); err == nil {
+			t.Error("migrated")
+		}
+		if got := column(t, raw(t, url), "SELECT id FROM a"); len(got) != 1 {
+			t.Error(got)
+		}
+	})
+}
+
+func TestDatabaseOfANewerProgramIsRefused(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		newer := fstest.MapFS{}
+		own := must(store.Migrations(url))
+		for _, name := range must(fs.Glob(own, "*")) {
+			newer[name] = &fstest.MapFile{Data: must(fs.ReadFile(own, name))}
+		}
+		newer[fmt.Sprintf("%05d_more.sql", newest+1)] = script("CREATE TABLE more (id integer);", "DROP TABLE more;")
+		if err := store.MigrateBy(t.Context(), url, newer, newest+1); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			s, err := store.Open(t.Context(), url)
+			if !errors.Is(err, store.ErrNewer) {
+				t.Fatalf("%v, %v", s, err)
+			}
+		}
+		if err := store.MigrateBy(t.Context(), url, newer, newest); err != nil {
+			t.Fatal(err)
+		}
+		open(t, url)
+	})
+}
+
+func TestTablesOfOthersAreLeftAloneAndASchemaIsTheCure(t *testing.T) {
+	url := engines["postgresql"](t)
+	db := raw(t, url)
+	if _, err := db.Exec("CREATE TABLE organizations (id integer)"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := store.Open(t.Context(), url); err == nil || !strings.Contains(err.Error(), "search_path=mcpgen") {
+		t.Fatalf("%v, %v", s, err)
+	}
+	own := url + "&search_path=mcpgen"
+	if s, err := store.Open(t.Context(), own); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA") {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if _, err := db.Exec("CREATE SCHEMA mcpgen"); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, own)
+	must(s.CreateOrg(t.Context(), "acme", ada))
+	if got := column(t, db, "SELECT name FROM mcpgen.organizations"); len(got) != 1 {
+		t.Error(got)
+	}
+	if got := column(t, db, "SELECT id FROM organizations"); len(got) != 0 {
+		t.Error(got)
+	}
+}
