@@ -24,12 +24,12 @@ var (
 type fault int
 
 const (
-	other    fault = iota
-	taken          // a unique key
-	orphan         // a foreign key
-	again          // a deadlock or a failed serialisation: the same again may well work
-	occupied       // another table has the name
-	nowhere        // the schema does not exist
+	other     fault = iota
+	taken           // a unique key
+	orphan          // a foreign key
+	again           // a deadlock or a failed serialisation: the same again may well work
+	occupied        // another table has the name
+	forbidden       // to make tables
 )
 
 // explain wraps an error of the database with what was being done. The end of the context comes

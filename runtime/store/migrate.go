@@ -88,8 +88,8 @@ func (e *engine) cure(err error) error {
 	switch e.fault(err) {
 	case occupied:
 		return fmt.Errorf("%w; the database has tables of these names: give the store a schema of its own with CREATE SCHEMA mcpgen and ?search_path=mcpgen in the URL", err)
-	case nowhere:
-		return fmt.Errorf("%w; make the schema that search_path names with CREATE SCHEMA", err)
+	case forbidden:
+		return fmt.Errorf("%w; give the role a schema of its own with CREATE SCHEMA mcpgen AUTHORIZATION role, and ?search_path=mcpgen in the URL", err)
 	}
 	return err
 }

@@ -339,3 +339,14 @@ func TestTablesOfOthersAreLeftAloneAndASchemaIsTheCure(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestRoleThatMayMakeNoTablesIsToldTheCure(t *testing.T) {
+	url := engines["postgresql"](t)
+	if _, err := raw(t, url).Exec("REVOKE CREATE ON SCHEMA public FROM PUBLIC; DROP ROLE IF EXISTS clerk; CREATE ROLE clerk LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), strings.Replace(url, "postgres@", "clerk@", 1))
+	if err == nil || !strings.Contains(err.Error(), "AUTHORIZATION") {
+		t.Fatalf("%v, %v", s, err)
+	}
+}

@@ -63,8 +63,15 @@ func postgresEngine(url string) (*engine, error) {
 			if err := execute(ctx, c, "BEGIN"); err != nil {
 				return err
 			}
+			schema, err := text(ctx, c, `SELECT coalesce(current_schema(), '')`)
+			if err != nil {
+				return err
+			}
+			if schema == "" {
+				return errors.New("search_path names no schema that there is: make it with CREATE SCHEMA")
+			}
 			// Held until the transaction ends, or the connection does.
-			return execute(ctx, c, `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || coalesce(current_schema(), ''), 0))`)
+			return execute(ctx, c, `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || current_schema(), 0))`)
 		},
 		moment: func(t time.Time) any { return t },
 		fault:  postgresFault,
@@ -143,8 +150,8 @@ func postgresFault(err error) fault {
 		return again
 	case "42P07": // duplicate_table
 		return occupied
-	case "3F000": // invalid_schema_name
-		return nowhere
+	case "42501": // insufficient_privilege
+		return forbidden
 	}
 	return other
 }

@@ -117,7 +117,11 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := connector.Connect(ctx)
+	var c driver.Conn
+	err = sqlitePatiently(ctx, func() (err error) {
+		c, err = connector.Connect(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, err)
 	}
