@@ -25,6 +25,14 @@ BEGIN
     SELECT RAISE(ABORT, 'audit events are append only');
 END;
 -- +goose StatementEnd
+-- REPLACE deletes what it replaces without a word to the trigger above.
+-- +goose StatementBegin
+CREATE TRIGGER audit_events_are_new BEFORE INSERT ON audit_events
+WHEN EXISTS (SELECT 1 FROM audit_events WHERE id = NEW.id)
+BEGIN
+    SELECT RAISE(ABORT, 'audit events are append only');
+END;
+-- +goose StatementEnd
 
 -- +goose Down
 DROP TABLE audit_events;

@@ -1,0 +1,269 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// next is the next change, which a test's own deadline bounds.
+func next(t *testing.T, changes <-chan store.Change) store.Change {
+	t.Helper()
+	select {
+	case c, ok := <-changes:
+		if !ok {
+			t.Fatal("the changes have ended")
+		}
+		return c
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing is told")
+	}
+	return store.Change{}
+}
+
+// follow follows changes from now on.
+func follow(t *testing.T, s *store.Store) <-chan store.Change {
+	t.Helper()
+	changes := s.Changes(t.Context())
+	if c := next(t, changes); c.Kind != store.Everything {
+		t.Fatalf("%+v comes first", c)
+	}
+	return changes
+}
+
+func TestEveryChangeIsToldInOrder(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		changes := follow(t, s)
+		org := must(s.CreateOrg(ctx, "org", ada))
+		must(s.RenameOrg(ctx, org.ID, 1, "org 2", ada))
+		team := must(s.CreateTeam(ctx, org.ID, "team", ada))
+		must(s.RenameTeam(ctx, store.Anywhere, team.ID, 1, "team 2", ada))
+		in := store.InTeam(team.ID)
+		member := must(s.AddMember(ctx, in, "https://id.example", "bob", access.Member, ada))
+		must(s.UpdateMember(ctx, store.Anywhere, member.ID, 1, access.Lead, ada))
+		catalog := must(s.CreateCatalog(ctx, in, "kit", "", true, ada))
+		must(s.UpdateCatalog(ctx, store.Anywhere, catalog.ID, 1, store.CatalogPatch{}, ada))
+		must(s.AddEntry(ctx, store.Anywhere, catalog.ID, "tool", "", ada))
+		if err := s.RemoveEntry(ctx, store.Anywhere, catalog.ID, "tool", ada); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CreateCatalog(ctx, in, "kit", "", true, ada); err == nil {
+			t.Fatal("made twice")
+		}
+		for _, err := range []error{
+			s.SwitchTool(ctx, "tool", true, ada), s.DeleteCatalog(ctx, store.Anywhere, catalog.ID, 0, ada), s.RemoveMember(ctx, store.Anywhere, member.ID, 0, ada),
+			s.DeleteTeam(ctx, store.Anywhere, team.ID, 0, ada), s.DeleteOrg(ctx, org.ID, 0, ada),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		bob := store.Change{Kind: store.ChangedMember, Team: team.ID, Member: member.ID, Issuer: "https://id.example", Subject: "bob"}
+		kit := store.Change{Kind: store.ChangedCatalog, Team: team.ID, Catalog: catalog.ID}
+		tool := store.Change{Kind: store.ChangedEntry, Team: team.ID, Catalog: catalog.ID, Tool: "tool"}
+		whole, part := store.Change{Kind: store.ChangedOrg, Org: org.ID}, store.Change{Kind: store.ChangedTeam, Org: org.ID, Team: team.ID}
+		for i, want := range []store.Change{
+			whole, whole, part, part, bob, bob, kit, kit, tool, tool, {Kind: store.ChangedTool, Tool: "tool"}, kit, bob, part, whole,
+		} {
+			want.Revision = int64(i + 1)
+			if got := next(t, changes); got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		}
+	})
+}
+
+func TestChangesReachTheOtherReplicas(t *testing.T) {
+	url := engines["postgresql"](t)
+	one, two := open(t, url), open(t, url)
+	ofOne, ofTwo := follow(t, one), follow(t, two)
+	org := must(one.CreateOrg(t.Context(), "org", ada))
+	must(two.CreateTeam(t.Context(), org.ID, "team", ada))
+	for _, changes := range []<-chan store.Change{ofOne, ofTwo} {
+		if c := next(t, changes); c.Kind != store.ChangedOrg || c.Org != org.ID || c.Revision != 1 {
+			t.Errorf("%+v", c)
+		}
+		if c := next(t, changes); c.Kind != store.ChangedTeam || c.Revision != 2 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestStoresOfOneDatabaseInTwoSchemasHearTheirOwn(t *testing.T) {
+	url := engines["postgresql"](t)
+	if _, err := raw(t, url).Exec("CREATE SCHEMA a; CREATE SCHEMA b"); err != nil {
+		t.Fatal(err)
+	}
+	a, b := open(t, url+"&search_path=a"), open(t, url+"&search_path=b")
+	ofA := follow(t, a)
+	must(b.CreateOrg(t.Context(), "of b", ada))
+	must(b.CreateOrg(t.Context(), "of b too", ada))
+	must(a.CreateOrg(t.Context(), "of a", ada))
+	if c := next(t, ofA); c.Kind != store.ChangedOrg || c.Revision != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestConnectionThatIsLostIsMadeAnewAndNothingIsMissed(t *testing.T) {
+	url := engines["postgresql"](t)
+	s, db := open(t, url), raw(t, url)
+	s.Hasten(time.Millisecond)
+	changes := follow(t, s)
+	for i := range 3 {
+		if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query LIKE '%store_revision%' AND pid <> pg_backend_pid() AND datname = current_database()`); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for range 3 { // the pool's own connections are lost as well
+			if _, err = s.CreateOrg(t.Context(), fmt.Sprint("org ", i), ada); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for { // whether by its own word or as Everything
+			if c := next(t, changes); c.Revision > int64(i) {
+				break
+			}
+		}
+	}
+}
+
+// TestChangeThatNobodyAnnouncedIsNoticed changes the database past the store, as another process does beside SQLite,
+// or behind a pooler that drops notifications.
+func TestChangeThatNobodyAnnouncedIsNoticed(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		s.Hasten(time.Millisecond)
+		changes := follow(t, s)
+		if _, err := raw(t, url).Exec(`UPDATE store_revision SET revision = 7`); err != nil {
+			t.Fatal(err)
+		}
+		if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 7}) {
+			t.Errorf("%+v", c)
+		}
+		must(s.CreateOrg(t.Context(), "org", ada))
+		if c := next(t, changes); c.Revision != 8 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestWordOfSomebodyElseOnTheChannelMeansEverything(t *testing.T) {
+	url := engines["postgresql"](t)
+	s, db := open(t, url), raw(t, url)
+	changes := follow(t, s)
+	for _, payload := range []string{"", "{", "null", `{"revision":"x"}`, `{"kind":"org"}`} {
+		if _, err := db.Exec(`SELECT pg_notify('mcpgen_' || md5(current_schema()), $1)`, payload); err != nil {
+			t.Fatal(err)
+		}
+		if c := next(t, changes); c.Kind != store.Everything {
+			t.Errorf("%q: %+v", payload, c)
+		}
+	}
+}
+
+func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		const n = 400
+		slow, quick := follow(t, s), follow(t, s)
+		for i := range n {
+			if err := s.SwitchTool(t.Context(), "tool", i%2 == 0, ada); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for next(t, quick).Revision < n {
+		}
+		var told []store.Change
+		for len(told) == 0 || told[len(told)-1].Revision < n {
+			told = append(told, next(t, slow))
+		}
+		everything := 0
+		for _, c := range told {
+			if c.Kind == store.Everything {
+				everything++
+			}
+		}
+		if everything == 0 || len(told) > 300 {
+			t.Errorf("%d changes, %d of them everything", len(told), everything)
+		}
+	})
+}
+
+// TestWhatIsReadAfterAChangeIsToldIsAsNew has followers read what each change says, while others change
+// it: what they keep at the end is what is there.
+func TestWhatIsReadAfterAChangeIsToldIsAsNew(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		stores := []*store.Store{open(t, url)}
+		if !isSQLite(url) {
+			stores = append(stores, open(t, url))
+		}
+		const writers, each = 4, 25
+		var followers, changing sync.WaitGroup
+		kept := make([]string, len(stores))
+		for i, s := range stores {
+			changes := follow(t, s)
+			followers.Go(func() {
+				for {
+					c := next(t, changes)
+					kept[i] = strings.Join(must(s.ToolsOff(context.Background())), " ")
+					if c.Revision >= writers*each {
+						return
+					}
+				}
+			})
+		}
+		for w := range writers {
+			changing.Go(func() {
+				for i := range each {
+					if err := stores[w%len(stores)].SwitchTool(context.Background(), fmt.Sprintf("tool%d-%d", w, i%5), i%3 != 0, ada); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		changing.Wait()
+		followers.Wait()
+		want := strings.Join(must(stores[0].ToolsOff(t.Context())), " ")
+		for _, got := range kept {
+			if got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		}
+	})
+}
+
+func TestChangesEndWithTheirContextAndWithTheStore(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		s, err := store.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first := s.Changes(ctx)
+		next(t, first)
+		second := follow(t, s)
+		cancel()
+		for range first {
+		}
+		must(s.CreateOrg(t.Context(), "org", ada))
+		if c := next(t, second); c.Kind != store.ChangedOrg {
+			t.Errorf("%+v", c)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		for range second {
+		}
+		for range s.Changes(t.Context()) {
+		}
+	})
+}
