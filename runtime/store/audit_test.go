@@ -179,6 +179,52 @@ func TestRecordsAreNeitherChangedNorDeleted(t *testing.T) {
 	})
 }
 
+// TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves has many record at once while the database is
+// busy: who gives up is told so, and the others' events are kept.
+func TestEventThatIsKeptWithOthersIsNotHeldByOneWhoLeaves(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		busy := must(s.Writes().BeginTx(t.Context(), nil))
+		if _, err := busy.Exec(`UPDATE store_revision SET revision = revision`); err != nil {
+			t.Fatal(err)
+		}
+		if s.Writes().Stats().MaxOpenConnections > 1 {
+			if _, err := busy.Exec(`LOCK TABLE audit_events`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leaving, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		left := make(chan error, 8)
+		for i := range 4 {
+			all.Go(func() { left <- s.Audit().Record(leaving, audit.Event{RequestID: fmt.Sprint("left ", i)}) })
+			all.Go(func() {
+				if err := s.Audit().Record(context.Background(), audit.Event{RequestID: fmt.Sprint("stays ", i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		leave()
+		for range 4 {
+			if err := <-left; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+		if err := busy.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		stay := 0
+		for _, r := range trail(t, s) {
+			if strings.HasPrefix(r.RequestID, "stays ") {
+				stay++
+			}
+		}
+		if stay != 4 {
+			t.Errorf("%d events of those who waited", stay)
+		}
+	})
+}
+
 func TestErrorsOfTheSinkAreToldApartFromRefusals(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		err := s.Audit().Record(t.Context(), audit.Event{Milliseconds: math.Inf(1)})

@@ -20,6 +20,8 @@ var (
 	ErrNewer = errors.New("the database is newer than this program")
 )
 
+var errClosed = errors.New("the store is closed")
+
 // fault is what an engine says, in the words of neither.
 type fault int
 

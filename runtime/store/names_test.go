@@ -92,7 +92,8 @@ func FuzzNames(f *testing.F) {
 	for _, name := range odd {
 		f.Add(name)
 	}
-	s := open(f, engines["sqlite"](f))
+	url := engines["sqlite"](f)
+	s := hasty(f, open(f, url), url)
 	f.Fuzz(func(t *testing.T, name string) {
 		if err := named(t, s, name); err != nil {
 			t.Error(err)

@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -28,11 +29,14 @@ type Store struct {
 	// order in which they were made. Nil elsewhere.
 	turn chan struct{}
 	feed feed
+	// together takes the events that are kept in one go, on SQLite. Nil elsewhere.
+	together chan waiting
 	// quiet and pause are the constants of these names, or a test's.
 	quiet, pause time.Duration
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
+	working sync.WaitGroup // what Close waits for
 }
 
 // Open opens the database that a URL names, makes it if it is an SQLite file that does not exist, and
@@ -59,10 +63,11 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.oneWriter {
-		s.turn = make(chan struct{}, 1)
-	}
 	s.closing, s.close = context.WithCancel(context.Background())
+	if e.oneWriter {
+		s.turn, s.together = make(chan struct{}, 1), make(chan waiting)
+		s.working.Go(s.keepTogether)
+	}
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -80,6 +85,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close ends all that follow [Store.Changes] and closes the database.
 func (s *Store) Close() error {
 	s.close()
+	s.working.Wait()
 	err := s.writes.Close()
 	if s.reads != s.writes {
 		err = errors.Join(err, s.reads.Close())

@@ -46,6 +46,17 @@ func open(t testing.TB, url string) *store.Store {
 	return s
 }
 
+// hasty lets a store's SQLite not wait for the disk, which only a crash of the machine could show.
+func hasty(t testing.TB, s *store.Store, url string) *store.Store {
+	t.Helper()
+	if isSQLite(url) {
+		if _, err := s.Writes().Exec("PRAGMA synchronous = OFF"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
 // opened runs a test on both engines, each with an open and empty store.
 func opened(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	both(t, func(t *testing.T, url string) { test(t, open(t, url)) })

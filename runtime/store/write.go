@@ -70,7 +70,11 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do f
 	if by.Time.IsZero() {
 		by.Time = t.now
 	}
-	if err := record(ctx, t, s.engine, by); err != nil {
+	event, err := recording(s.engine, by)
+	if err != nil {
+		return Change{}, err
+	}
+	if _, err := event.exec(ctx, t); err != nil {
 		return Change{}, err
 	}
 	// Last, since its row is locked until the transaction ends: revisions are in the order of commits,
