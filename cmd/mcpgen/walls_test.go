@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
 	"runtime/store":            {"runtime/access", "runtime/audit"},
+	"runtime/catalog":          {"runtime/access", "runtime/store"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},

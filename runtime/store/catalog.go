@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -137,14 +136,8 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 			continue
 		}
 		q := say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE name = ?`, name)
-		if kind == global {
-			q.and(where)
-		} else {
-			args := make([]any, len(ids))
-			for i, id := range ids {
-				args[i] = id
-			}
-			q.and(where+` IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, args...)
+		if q.and(where); kind != global {
+			anyOf(q, ids)
 		}
 		some, err := all(ctx, s.reads, q.and(`AND is_active = ?`, true), readCatalog)
 		if err != nil {

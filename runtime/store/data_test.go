@@ -439,6 +439,34 @@ func TestSQLiteIsSetUpToLoseNothing(t *testing.T) {
 	}
 }
 
+// TestScopesOfNamesAreFoundInTheirOrganizations has two organisations with a team of one name.
+func TestScopesOfNamesAreFoundInTheirOrganizations(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		a, b := must(s.CreateOrg(ctx, "a", ada)), must(s.CreateOrg(ctx, "b", ada))
+		ta, tb := must(s.CreateTeam(ctx, a.ID, "t", ada)), must(s.CreateTeam(ctx, b.ID, "t", ada))
+		inA, inB, inTA, inTB := store.InOrg(a.ID), store.InOrg(b.ID), store.InTeam(ta.ID), store.InTeam(tb.ID)
+		for _, c := range []struct {
+			orgs, teams []string
+			want        []store.Scope
+		}{
+			{nil, nil, nil}, {nil, []string{"t"}, nil}, {[]string{"no", "A"}, []string{"t"}, nil},
+			{[]string{"a"}, nil, []store.Scope{inA}}, {[]string{"a"}, []string{"T", "u"}, []store.Scope{inA}},
+			{[]string{"a", "no"}, []string{"t", "t"}, []store.Scope{inA, inTA}}, {[]string{"b", "b"}, []string{"t"}, []store.Scope{inB, inTB}},
+			{[]string{"b", "a"}, []string{"t"}, []store.Scope{inA, inB, inTA, inTB}},
+		} {
+			if got := must(s.ScopesNamed(ctx, c.orgs, c.teams)); fmt.Sprint(got) != fmt.Sprint(c.want) {
+				t.Errorf("%q, %q: %v, want %v", c.orgs, c.teams, got, c.want)
+			}
+		}
+		for scope, want := range map[store.Scope]string{{}: "no scope", store.Anywhere: "anywhere", store.Global: "global", inA: fmt.Sprint("organization ", a.ID), inTB: fmt.Sprint("team ", tb.ID)} {
+			if scope.String() != want {
+				t.Errorf("%s, want %s", scope, want)
+			}
+		}
+	})
+}
+
 func TestClosedStoreAnswersWithAnError(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s, err := store.Open(t.Context(), url)
@@ -448,11 +476,32 @@ func TestClosedStoreAnswersWithAnError(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.CreateOrg(t.Context(), "org", ada); err == nil {
-			t.Error("made")
-		}
-		if _, err := s.Org(t.Context(), 1); err == nil {
-			t.Error("read")
+		ctx, name := t.Context(), "x"
+		var errs []error
+		add := func(_ any, err error) { errs = append(errs, err) }
+		list := func(_ any, _ bool, err error) { errs = append(errs, err) }
+		add(s.CreateOrg(ctx, name, ada))
+		add(s.Org(ctx, 1))
+		add(s.RenameOrg(ctx, 1, 1, name, ada))
+		list(s.Orgs(ctx, store.Page[int64]{}))
+		add(s.CreateTeam(ctx, 1, name, ada))
+		list(s.Teams(ctx, store.Anywhere, store.Page[int64]{}))
+		add(s.AddMember(ctx, store.InOrg(1), "", name, access.Lead, ada))
+		add(s.Memberships(ctx, "", name))
+		add(s.CreateCatalog(ctx, store.Global, name, "", true, ada))
+		add(s.ActiveCatalogs(ctx, name, store.Global))
+		add(s.ScopesNamed(ctx, []string{name}, nil))
+		add(s.AddEntry(ctx, store.Global, 1, name, "", ada))
+		list(s.Entries(ctx, store.Global, 1, store.Page[string]{}))
+		add(s.Tools(ctx, 1))
+		add(nil, s.SwitchTool(ctx, name, true, ada))
+		add(s.ToolsOff(ctx))
+		list(s.Events(ctx, store.Page[int64]{}))
+		add(nil, s.Ping(ctx))
+		for i, err := range errs {
+			if err == nil || !strings.HasPrefix(err.Error(), "store: ") {
+				t.Errorf("%d: %v", i, err)
+			}
 		}
 		var sink audit.Sink = s.Audit()
 		if err := sink.Record(t.Context(), ada); err == nil {

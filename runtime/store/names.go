@@ -101,6 +101,14 @@ func keepable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
+func keepables(texts []string) []string {
+	kept := make([]string, len(texts))
+	for i, text := range texts {
+		kept[i] = keepable(text)
+	}
+	return kept
+}
+
 // first is the first error there is.
 func first(errs ...error) error {
 	for _, err := range errs {

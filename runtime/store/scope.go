@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -104,3 +105,32 @@ func scopeOf(org, team sql.Null[int64]) Scope {
 	}
 	return Global
 }
+
+// ScopesNamed returns the organisations of some names and, of the teams within these, those of some names. Names
+// that there are not count as nothing.
+func (s *Store) ScopesNamed(ctx context.Context, orgs, teams []string) ([]Scope, error) {
+	if len(orgs) == 0 {
+		return nil, nil // teams are in organisations
+	}
+	ids, err := all(ctx, s.reads, anyOf(say(`SELECT id FROM organizations WHERE name`), keepables(orgs)).and(`ORDER BY id`), readID)
+	if err != nil {
+		return nil, s.engine.explain(ctx, "find organizations", err)
+	}
+	var found []Scope
+	for _, id := range ids {
+		found = append(found, InOrg(id))
+	}
+	if len(ids) == 0 || len(teams) == 0 {
+		return found, nil
+	}
+	within, err := all(ctx, s.reads, anyOf(anyOf(say(`SELECT id FROM teams WHERE org_id`), ids).and(`AND name`), keepables(teams)).and(`ORDER BY id`), readID)
+	if err != nil {
+		return nil, s.engine.explain(ctx, "find teams", err)
+	}
+	for _, id := range within {
+		found = append(found, InTeam(id))
+	}
+	return found, nil
+}
+
+func readID(row scanner) (id int64, err error) { return id, row.Scan(&id) }

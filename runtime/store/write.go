@@ -115,6 +115,15 @@ func (s *statement) and(text string, args ...any) *statement {
 	return s
 }
 
+// anyOf adds a list of values, of which there is one at least.
+func anyOf[T any](s *statement, values []T) *statement {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	return s.and(`IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
+}
+
 // asker is a pool or a transaction.
 type asker interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -1,0 +1,222 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+var engines = map[string]func(testing.TB) string{
+	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+	"postgresql": func(t testing.TB) string {
+		db := testdb.PostgreSQL(t)
+		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
+	},
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+var ada = audit.Event{Principal: "ada"}
+
+// world has two organisations, each with a team of the same name, and one more team.
+type world struct {
+	*store.Store
+	acme, rival         store.Org
+	lab, desk, rivalLab store.Team
+	scopes              map[string]store.Scope
+}
+
+func worlds(t *testing.T, test func(t *testing.T, w *world)) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			s, err := store.Open(ctx, engine(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			w := &world{Store: s, acme: must(s.CreateOrg(ctx, "acme", ada)), rival: must(s.CreateOrg(ctx, "rival", ada))}
+			w.lab, w.desk, w.rivalLab = must(s.CreateTeam(ctx, w.acme.ID, "lab", ada)), must(s.CreateTeam(ctx, w.acme.ID, "desk", ada)), must(s.CreateTeam(ctx, w.rival.ID, "lab", ada))
+			w.scopes = map[string]store.Scope{
+				"global": store.Global, "acme": store.InOrg(w.acme.ID), "rival": store.InOrg(w.rival.ID),
+				"lab": store.InTeam(w.lab.ID), "desk": store.InTeam(w.desk.ID), "rivalLab": store.InTeam(w.rivalLab.ID),
+			}
+			test(t, w)
+		})
+	}
+}
+
+// add makes a catalog whose only tool is the name of its scope.
+func (w *world) add(scope, name string, active bool) store.Catalog {
+	c := must(w.CreateCatalog(context.Background(), w.scopes[scope], name, "", active, ada))
+	must(w.AddEntry(context.Background(), w.scopes[scope], c.ID, scope, "", ada))
+	return c
+}
+
+// member is a principal that is in some scopes, as the store has it and as it claims itself.
+func (w *world) member(subject string, in ...string) access.Principal {
+	p := access.Principal{Issuer: "https://id.example", Subject: subject}
+	for _, scope := range in {
+		must(w.AddMember(context.Background(), w.scopes[scope], p.Issuer, subject, access.Member, ada))
+		if name, ok := map[string]string{"lab": "lab", "desk": "desk", "rivalLab": "lab"}[scope]; ok {
+			p.Teams = append(p.Teams, access.Membership{Name: name, Standing: access.Member})
+		} else {
+			p.Orgs = append(p.Orgs, access.Membership{Name: scope, Standing: access.Member})
+		}
+	}
+	return p
+}
+
+func (w *world) resolvers() map[string]*catalog.Resolver {
+	return map[string]*catalog.Resolver{"stored": catalog.New(w.Store, catalog.Stored), "claimed": catalog.New(w.Store, catalog.Claimed)}
+}
+
+func TestNamesResolveInTheCallersOwnScope(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		for scope := range w.scopes {
+			w.add(scope, "everywhere", true)
+		}
+		w.add("global", "of all", true)
+		w.add("acme", "of acme", true)
+		w.add("rivalLab", "of a rival's lab", true)
+		w.add("acme", "hidden", false)
+		w.add("global", "hidden", true)
+		callers := map[string]access.Principal{
+			"anonymous": {Orgs: []access.Membership{{Name: "acme"}}},
+			"stranger":  w.member("stranger"), "clerk": w.member("clerk", "acme"), "researcher": w.member("researcher", "acme", "lab"),
+			"both": w.member("both", "acme", "desk", "lab"), "double": w.member("double", "acme", "rival"), "other": w.member("other", "rival", "rivalLab"),
+		}
+		for _, c := range []struct {
+			caller, name, want string
+			note               string
+		}{
+			{"anonymous", "everywhere", "global", ""}, {"stranger", "everywhere", "global", ""}, {"clerk", "everywhere", "acme", ""},
+			{"researcher", "everywhere", "lab", ""}, {"both", "everywhere", "lab", "several of your teams"}, {"double", "everywhere", "acme", "several of your organizations"},
+			{"other", "everywhere", "rivalLab", ""},
+			{"stranger", "of all", "global", ""}, {"researcher", "of all", "global", ""},
+			{"clerk", "of acme", "acme", ""}, {"researcher", "of acme", "acme", ""}, {"other", "of acme", "", ""}, {"anonymous", "of acme", "", ""},
+			{"researcher", "of a rival's lab", "", ""}, {"other", "of a rival's lab", "rivalLab", ""},
+			{"clerk", "hidden", "global", ""}, {"clerk", "Everywhere", "", ""}, {"clerk", "", "", ""}, {"clerk", "a\x00", "", ""},
+		} {
+			for kind, r := range w.resolvers() {
+				got, err := r.Resolve(t.Context(), callers[c.caller], catalog.Ask{Name: c.name})
+				if c.want == "" {
+					if !errors.Is(err, catalog.ErrUnknown) || got.ID != 0 {
+						t.Errorf("%s, %+v: %+v, %v", kind, c, got, err)
+					}
+					continue
+				}
+				if err != nil || !slices.Equal(got.Tools, []string{c.want}) || got.Scope != w.scopes[c.want] || (c.note == "") != (got.Note == "") || !strings.Contains(got.Note, c.note) {
+					t.Errorf("%s, %+v: %+v, %v", kind, c, got, err)
+				}
+			}
+		}
+	})
+}
+
+func TestIDCountsBeforeTheNameAndAnotherTenantsIsUnknown(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		own, theirs, off := w.add("lab", "kit", true), w.add("rivalLab", "kit", true), w.add("lab", "off", false)
+		caller := w.member("bob", "acme", "lab")
+		for kind, r := range w.resolvers() {
+			got, err := r.Resolve(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(own.ID), Name: "no such name"})
+			if err != nil || got.Catalog != own {
+				t.Errorf("%s: %+v, %v", kind, got, err)
+			}
+			_, unknown := r.Resolve(t.Context(), caller, catalog.Ask{ID: "999", Name: "kit"})
+			for _, id := range []string{fmt.Sprint(theirs.ID), fmt.Sprint(off.ID), fmt.Sprint(-own.ID), "0" + fmt.Sprint(own.ID), "+1", " 1", "x", "1e0", "9999999999999999999999"} {
+				if _, err := r.Resolve(t.Context(), caller, catalog.Ask{ID: id, Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) || err.Error() != unknown.Error() {
+					t.Errorf("%s, %s: %v, but %v", kind, id, err, unknown)
+				}
+			}
+		}
+	})
+}
+
+func TestClaimedTeamCountsInClaimedOrganizationsOnly(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		w.add("rivalLab", "kit", true)
+		r := catalog.New(w.Store, catalog.Claimed)
+		lab := []access.Membership{{Name: "lab", Standing: access.Owner}}
+		for _, orgs := range [][]access.Membership{nil, {{Name: "acme"}}, {{Name: "Rival"}}, {{Name: "\x00"}}} {
+			if got, err := r.Resolve(t.Context(), access.Principal{Subject: "bob", Orgs: orgs, Teams: lab}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
+				t.Errorf("%v: %+v, %v", orgs, got, err)
+			}
+		}
+		if _, err := r.Resolve(t.Context(), access.Principal{Subject: "bob", Orgs: []access.Membership{{Name: "rival"}}, Teams: lab}, catalog.Ask{Name: "kit"}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNothingIsFoundOutsideTheCallersScope asks for every catalog there is, as somebody who is anywhere.
+func TestNothingIsFoundOutsideTheCallersScope(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		names := []string{"global", "acme", "rival", "lab", "desk", "rivalLab"}
+		var all []store.Catalog
+		for _, scope := range names {
+			all = append(all, w.add(scope, "kit", true), w.add(scope, "only "+scope, true))
+		}
+		n := 0
+		r := catalog.New(w.Store, catalog.Stored)
+		rapid.Check(t, func(rt *rapid.T) {
+			n++
+			in := rapid.SliceOfNDistinct(rapid.SampledFrom(names[1:]), 0, 5, rapid.ID[string]).Draw(rt, "in")
+			caller := w.member(fmt.Sprint("caller ", n), in...)
+			for _, c := range all {
+				own := c.Scope == store.Global || slices.ContainsFunc(in, func(scope string) bool { return w.scopes[scope] == c.Scope })
+				got, err := r.Resolve(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(c.ID)})
+				if own != (err == nil) || err != nil && !errors.Is(err, catalog.ErrUnknown) || err == nil && got.Catalog != c {
+					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
+				}
+				got, err = r.Resolve(t.Context(), caller, catalog.Ask{Name: c.Name})
+				if c.Name != "kit" && own != (err == nil) {
+					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
+				}
+				if err == nil && got.Scope != store.Global && !slices.ContainsFunc(in, func(scope string) bool { return w.scopes[scope] == got.Scope }) {
+					rt.Fatalf("%v in %v", got, in)
+				}
+			}
+		})
+	})
+}
+
+func TestErrorsOfTheStoreAreNotTakenForUnknown(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		c := w.add("global", "kit", true)
+		caller := w.member("bob", "acme", "lab")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for kind, r := range w.resolvers() {
+			for _, who := range []access.Principal{caller, {}} {
+				for _, ask := range []catalog.Ask{{ID: fmt.Sprint(c.ID)}, {Name: "kit"}} {
+					if _, err := r.Resolve(ctx, who, ask); !errors.Is(err, context.Canceled) || errors.Is(err, catalog.ErrUnknown) {
+						t.Errorf("%s: %v", kind, err)
+					}
+				}
+			}
+		}
+	})
+}
