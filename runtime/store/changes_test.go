@@ -157,6 +157,25 @@ func TestChangeThatNobodyAnnouncedIsNoticed(t *testing.T) {
 	})
 }
 
+// TestChangeAfterOneThatWasNotHeardOfMeansEverything has a follower that does not look by itself.
+func TestChangeAfterOneThatWasNotHeardOfMeansEverything(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		changes := follow(t, s)
+		must(s.CreateOrg(t.Context(), "org", ada))
+		if c := next(t, changes); c.Kind != store.ChangedOrg || c.Revision != 1 {
+			t.Errorf("%+v", c)
+		}
+		if _, err := raw(t, url).Exec(`UPDATE store_revision SET revision = 2`); err != nil {
+			t.Fatal(err)
+		}
+		must(s.CreateOrg(t.Context(), "org 2", ada))
+		if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 3}) {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
 func TestWordOfSomebodyElseOnTheChannelMeansEverything(t *testing.T) {
 	url := engines["postgresql"](t)
 	s, db := open(t, url), raw(t, url)
