@@ -21,6 +21,12 @@ type Identity struct {
 	// that the server's hierarchy knows, Principal.Role included, becomes the caller's role;
 	// unknown names count as nothing.
 	Roles []string
+	// ClientItself says that the credential is an OAuth client's own, got with the client credentials
+	// grant (RFC 6749, section 4.4), and acts for nobody else. Only then does
+	// runtime.Options.ServiceUsers make the caller a user of the host, unless the mapping says that it
+	// is for people as well. A source that cannot tell leaves it false: a person who comes by a client
+	// is not that client.
+	ClientItself bool
 	// Expires is when the credential ends. Streams end with it. The zero time never ends.
 	Expires time.Time
 }
