@@ -168,7 +168,8 @@ func stockGenerated() runtime.Generated {
 	return g
 }
 
-// hosted are callers whose tokens say all: "user/role" or "user/role/client".
+// hosted are callers whose tokens say all: "user_role", or of a client itself "any_role_client", or of a
+// person who comes by one and has no user "any_role_client_person".
 func hosted() identity.Source {
 	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		parts := strings.Split(token, "_")
@@ -176,7 +177,7 @@ func hosted() identity.Source {
 		if len(parts) > 2 {
 			p.User, p.Client = "", parts[2]
 		}
-		return identity.Identity{Principal: p}, nil
+		return identity.Identity{Principal: p, ClientItself: len(parts) == 3}, nil
 	}, identity.NamesUsers())
 }
 
@@ -528,6 +529,45 @@ func TestServiceUsersAreUsersOfTheirClients(t *testing.T) {
 		c := &raw{url: url, token: token, era: "2026-07-28"}
 		if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusForbidden {
 			t.Errorf("%s: %s", token, got)
+		}
+	}
+}
+
+// A token that names no user, or one that does not count, may be anybody's who signs in by the client.
+func TestPeopleWhoComeByAClientAreNotItsServiceUser(t *testing.T) {
+	h := newHost(nil)
+	h.set("svc", "dcim.view_device")
+	h.set("svc-own", "billing.export")
+	s := aware(t, h, runtime.Options{ServiceUsers: []runtime.ServiceUser{
+		{Client: "ci", User: "svc"}, {Client: "kiosk", User: "svc", Delegated: true},
+		{Client: "both", User: "svc", Delegated: true}, {Client: "both", Issuer: "test", User: "svc-own"},
+	}})
+	url := serve(t, s)
+	for token, want := range map[string]string{
+		"x_Viewer_ci":           "device_find device_get status whoami",
+		"x_Viewer_ci_person":    "",
+		"x_Viewer_kiosk":        "device_find device_get status whoami",
+		"x_Viewer_kiosk_person": "device_find device_get status whoami",
+		"x_Viewer_both":         "export status whoami",
+		"x_Viewer_both_person":  "", // the entry that names the issuer stands first, and is for the client alone
+	} {
+		if want == "" {
+			c := &raw{url: url, token: token, era: "2026-07-28"}
+			if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusForbidden {
+				t.Errorf("%s: %s", token, got)
+			}
+			continue
+		}
+		if got := strings.Join(mcptest.Tools(t, connectHTTP(t, url, token, "")), " "); got != want {
+			t.Errorf("%s: %s", token, got)
+		}
+	}
+	// Where the program wrote the principal down, one whose subject is its client is the client.
+	for p, want := range map[*access.Principal]bool{{Subject: "ci", Client: "ci"}: true, {Subject: "ada", Client: "ci"}: false} {
+		e := s.Explain(context.Background(), *p, "whoami")
+		err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard, *p)
+		if e.Allowed != want || (err == nil) != want {
+			t.Errorf("%s: %v, %s", p.Subject, err, e)
 		}
 	}
 }

@@ -84,7 +84,9 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 				`: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
 		{"a source that says nothing", on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) { return identity.Identity{}, identity.ErrInvalidToken })}), stock(), `neither Options.Identity (runtime_test.sourceFunc) nor Options.ServiceUsers names a user of the host`},
 		{"a static token without a user", on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
-			`Options.Identity: principal "bot": it names no user of the host (no such user in the host): set its User, or map its Client in Options.ServiceUsers`},
+			`Options.Identity: principal "bot": it names no user of the host (no such user in the host): set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too`},
+		{"a principal of a client that is not the client", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
+			`Options.Identity: principal "bot": it names no user of the host (no such user in the host)`},
 		{"a static token of nobody", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}), stock(),
 			`Options.Identity: principal "bot": the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host`},
 		{"a service user that is nobody", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}), stock(),
@@ -124,7 +126,7 @@ Options.Capabilities: the host has no permission dcim.view_site, which resource 
 		"no identity over HTTP": {}, "a verifier that names users": {Identity: hosted()},
 		"a mapping":        {Identity: silentUsers(), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
 		"static":           {Identity: static(access.Principal{Subject: "bot", User: "ada"})},
-		"static by client": {Identity: static(access.Principal{Subject: "bot", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+		"static by client": {Identity: static(access.Principal{Subject: "ci", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
 	} {
 		options.Logger = quiet()
 		if _, err := runtime.New(on(options), stock()); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // record is the carrier: what the front found out about one message. It travels with the
@@ -19,6 +20,7 @@ import (
 // from nowhere else. Its type is not exported, so that nobody else can make one.
 type record struct {
 	principal access.Principal
+	itself    bool        // the principal is the OAuth client itself
 	expires   time.Time   // of the credential; zero never
 	header    http.Header // of the HTTP request, without credentials; nil on stdio
 	requestID string
@@ -48,8 +50,8 @@ type record struct {
 
 const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"
 
-func newRecord(p access.Principal, expires time.Time, header http.Header) *record {
-	return &record{principal: p, expires: expires, header: header, requestID: rand.Text(), started: time.Now()}
+func newRecord(id identity.Identity, header http.Header) *record {
+	return &record{principal: id.Principal, itself: id.ClientItself, expires: id.Expires, header: header, requestID: rand.Text(), started: time.Now()}
 }
 
 // tokenInfo is the record in the form that go-sdk carries. The user id binds sessions to

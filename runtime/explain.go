@@ -44,7 +44,8 @@ func (e Explanation) String() string {
 }
 
 // Explain says why a principal may use a tool, or why not. With Options.PermissionAware it
-// asks the host as a request of that principal would.
+// asks the host as a request of that principal would; one whose Subject is its Client is taken for the client
+// itself (see [identity.OfClientItself]).
 func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) Explanation {
 	return s.ExplainOf(ctx, p, access.Tools, tool)
 }
@@ -68,7 +69,7 @@ func (s *Server) asHost(ctx context.Context, p access.Principal) (_ access.Princ
 	if s.host == nil || p.Anonymous() {
 		return p, ""
 	}
-	p = s.host.named(p)
+	p = s.host.named(p, identity.OfClientItself(p))
 	e, err := s.host.cache.get(ctx, p)
 	switch {
 	case err == nil:

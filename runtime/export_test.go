@@ -2,11 +2,11 @@ package runtime
 
 import (
 	"context"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // CarrierKey is where a record travels, and NilRecord a record that is none.
@@ -24,7 +24,7 @@ func Guarded(s *Server) mcp.MethodHandler {
 
 // Carrier is what the front sends along with a message.
 func Carrier(p access.Principal) *mcp.RequestExtra {
-	return &mcp.RequestExtra{TokenInfo: newRecord(p, time.Time{}, nil).tokenInfo()}
+	return &mcp.RequestExtra{TokenInfo: newRecord(identity.Identity{Principal: p}, nil).tokenInfo()}
 }
 
 // Visible is what a principal is shown, by way of the views that are kept.

@@ -139,7 +139,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && !f.body(w, r) {
 		return
 	}
-	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
+	rec := newRecord(id, withoutCredentials(r.Header))
 	if err := f.project(r.Context(), rec); err != nil {
 		plain(w, http.StatusForbidden, "forbidden")
 		return

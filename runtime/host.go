@@ -12,11 +12,15 @@ import (
 
 // ServiceUser makes an OAuth client a user of the host. It counts for principals that name no user
 // themselves, and by access.Principal.Client alone: a subject that is called as a client is
-// not that client.
+// not that client. An entry that names the issuer stands before one that does not.
 type ServiceUser struct {
 	Client string
 	Issuer string // whose client it is; empty is any issuer's
 	User   string // as in access.Principal.User
+	// Delegated makes everybody who comes by the client that user, and not only the client itself
+	// (identity.Identity.ClientItself): whoever is without a user in the host acts as the service
+	// user then. Leave it out wherever people sign in by the same client.
+	Delegated bool
 }
 
 // host is permission-aware discovery: what the host lets callers do, projected onto the table.
@@ -24,9 +28,12 @@ type host struct {
 	source capability.Source
 	table  access.Table                 // aware
 	spelt  map[access.Permission]string // as the host spells them
-	users  map[ServiceUser]string       // by client and issuer
+	users  map[client]ServiceUser
 	cache  *permitCache
 }
+
+// client is an OAuth client of one issuer, or of any.
+type client struct{ name, issuer string }
 
 // errStranger says that an identity has no user of the host. It is treated as an anonymous caller.
 var errStranger = errors.New("the identity has no user of the host")
@@ -56,17 +63,20 @@ func permitOf(set capability.Set, p access.Permission, spelt string) access.Perm
 	return access.PermitAll
 }
 
-// named fills in the user of an OAuth client that a principal names none for.
-func (h *host) named(p access.Principal) access.Principal {
+// named fills in the user of an OAuth client that a principal names none for. itself says that the
+// principal is the client. One that is not may be a person whose user is not known, or does not
+// count: it is nobody's service user, unless the mapping is for people as well.
+func (h *host) named(p access.Principal, itself bool) access.Principal {
 	p.Permits = nil // nobody else's count
 	if p.User != "" || p.Client == "" || p.Anonymous() {
 		return p
 	}
-	for _, issuer := range []string{p.Issuer, ""} {
-		if user := h.users[ServiceUser{Client: p.Client, Issuer: issuer}]; user != "" {
-			p.User = user
-			return p
-		}
+	u, ok := h.users[client{p.Client, p.Issuer}]
+	if !ok {
+		u = h.users[client{p.Client, ""}]
+	}
+	if itself || u.Delegated {
+		p.User = u.User
 	}
 	return p
 }
@@ -79,7 +89,7 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 		return nil
 	}
 	rec.projected = true
-	p := s.host.named(rec.principal)
+	p := s.host.named(rec.principal, rec.itself)
 	e, err := s.host.cache.get(ctx, p)
 	rec.principal, rec.answer, rec.unanswered = p, nil, false
 	switch {
@@ -87,7 +97,7 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 		rec.principal.Permits, rec.answer = e.grant.permits, e
 	case errors.Is(err, capability.ErrNoUser):
 		s.log.WarnContext(ctx, "an identity has no user of the host; it is treated as an anonymous caller",
-			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "reason", err)
+			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "client_itself", rec.itself, "user", p.User, "request_id", rec.requestID, "reason", err)
 		if !s.opts.Anonymous {
 			return errStranger
 		}
@@ -162,9 +172,9 @@ func OfUser(user string) func(access.Principal) bool {
 // newHost makes what projects the host's permissions, or says why it could not work. The table
 // is aware.
 func newHost(opts Options, table access.Table) (*host, error) {
-	h := &host{source: opts.Capabilities, table: table, spelt: map[access.Permission]string{}, users: map[ServiceUser]string{}}
+	h := &host{source: opts.Capabilities, table: table, spelt: map[access.Permission]string{}, users: map[client]ServiceUser{}}
 	for _, u := range opts.ServiceUsers {
-		h.users[ServiceUser{Client: u.Client, Issuer: u.Issuer}] = u.User
+		h.users[client{u.Client, u.Issuer}] = u
 	}
 	h.cache = newPermitCache(opts.CapabilityTimeout, opts.CapabilityTTL, opts.MaxCapabilities, h.ask)
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*opts.CapabilityTimeout)

@@ -27,9 +27,9 @@ func (o Options) checkCapabilities() []error {
 	if len(o.ServiceUsers) > 0 && !o.PermissionAware {
 		bad("Options.ServiceUsers is set and Options.PermissionAware is not, so that no user would be asked about: set PermissionAware, or leave ServiceUsers out")
 	}
-	seen := map[ServiceUser]bool{}
+	seen := map[client]bool{}
 	for i, u := range o.ServiceUsers {
-		key := ServiceUser{Client: u.Client, Issuer: u.Issuer}
+		key := client{u.Client, u.Issuer}
 		switch {
 		case u.Client == "" || u.User == "":
 			bad("Options.ServiceUsers[%d] has no Client or no User: name both, or remove it", i)
@@ -230,13 +230,13 @@ func (h *host) checkIdentity(ctx context.Context, opts Options) error {
 
 // resolve looks for the user of an identity that is known beforehand.
 func (h *host) resolve(ctx context.Context, p access.Principal) error {
-	p = h.named(p)
+	p = h.named(p, identity.OfClientItself(p))
 	_, err := supervised(ctx, func() (capability.User, error) { return h.source.Resolve(ctx, p) })
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, capability.ErrNoUser) && p.User == "":
-		return fmt.Errorf("it names no user of the host (%w): set its User, or map its Client in Options.ServiceUsers", err)
+		return fmt.Errorf("it names no user of the host (%w): set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too, since people who come by a client are not that client", err)
 	case errors.Is(err, capability.ErrNoUser):
 		return fmt.Errorf("the host has no active user %q (%w): correct the name, or make the user in the host", p.User, err)
 	}

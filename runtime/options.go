@@ -77,7 +77,9 @@ type Options struct {
 	// MaxCapabilities bounds the answers that are kept, one for each principal. Zero is
 	// DefaultMaxCapabilities.
 	MaxCapabilities int
-	// ServiceUsers are the users of the host for OAuth clients whose principals name none.
+	// ServiceUsers are the users of the host for OAuth clients whose principals name none. They count
+	// for tokens that are the client's own (identity.Identity.ClientItself), and for those of people
+	// where the entry says so.
 	ServiceUsers []ServiceUser
 
 	// AdminRole is the role from which on a caller is an admin (see [Server.IsAdmin]). Empty

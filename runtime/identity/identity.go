@@ -31,6 +31,11 @@ type Identity struct {
 	Expires time.Time
 }
 
+// OfClientItself reports whether a principal that somebody wrote down, with no credential to look at,
+// is an OAuth client itself: its Subject is its Client, as RFC 9068, section 2.2 has it of the tokens
+// that clients get for themselves.
+func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subject == p.Client }
+
 // Source tells the caller of a request.
 //
 // Identify returns an error that wraps [ErrNoCredentials] where the request carries none,
