@@ -45,7 +45,8 @@ type record struct {
 	recorded   bool
 	unrecorded error
 
-	slot *slot // of the session that this message may open; nil where it opens none
+	seats *seats // of the HTTP handler or the stdio connection that it came by
+	slot  *slot  // of the session that this message may open; nil where it opens none
 }
 
 const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"

@@ -24,7 +24,9 @@ func Guarded(s *Server) mcp.MethodHandler {
 
 // Carrier is what the front sends along with a message.
 func Carrier(p access.Principal) *mcp.RequestExtra {
-	return &mcp.RequestExtra{TokenInfo: newRecord(identity.Identity{Principal: p}, nil).tokenInfo()}
+	rec := newRecord(identity.Identity{Principal: p}, nil)
+	rec.seats = newSeats(Options{MaxSessions: 1, MaxUserSessions: 1})
+	return &mcp.RequestExtra{TokenInfo: rec.tokenInfo()}
 }
 
 // Visible is what a principal is shown, by way of the views that are kept.

@@ -140,6 +140,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rec := newRecord(id, withoutCredentials(r.Header))
+	rec.seats = f.seats
 	if err := f.project(r.Context(), rec); err != nil {
 		plain(w, http.StatusForbidden, "forbidden")
 		return

@@ -112,10 +112,12 @@ type Options struct {
 	// DefaultSessionTimeout.
 	SessionTimeout time.Duration
 	// MaxSessions bounds the sessions over HTTP that are open at a time, those that idle
-	// included; more are refused with 503. Clients of 2026-07-28 have none. Zero is DefaultMaxSessions.
+	// included; more are refused with 503. Clients of 2026-07-28 have none, and each of their requests
+	// that listens counts as one, over stdio as well; more are refused with JSON-RPC error -32029. Zero is
+	// DefaultMaxSessions.
 	MaxSessions int
 	// MaxUserSessions bounds the sessions of one user, all anonymous callers counting as one;
-	// more are refused with 429. Zero is an eighth of MaxSessions, or all of them where
+	// more are refused with 429, and those that listen as above. Zero is an eighth of MaxSessions, or all of them where
 	// anonymous callers are the only ones.
 	MaxUserSessions int
 

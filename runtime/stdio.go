@@ -56,9 +56,14 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, princip
 	// The client may never close its end; Shutdown waits for its calls alone.
 	defer context.AfterFunc(s.closing, func() { cancel(errShutdown) })()
 	caller := identity.Identity{Principal: principal, ClientItself: identity.OfClientItself(principal)}
+	room := newSeats(s.opts)
 	err := s.mcp.Run(ctx, &lineTransport{
 		in: in, out: out, limit: int(s.opts.MaxBodyBytes),
-		record: func() *record { return newRecord(caller, nil) },
+		record: func() *record {
+			rec := newRecord(caller, nil)
+			rec.seats = room
+			return rec
+		},
 	})
 	switch {
 	case errors.Is(context.Cause(ctx), errShutdown):

@@ -213,9 +213,6 @@ func (w *watch) notify(o *watched, k access.Kind, id any) {
 // listen watches for a subscriptions/listen request. It tells nothing before go-sdk has acknowledged
 // the request, whose id stands in what is told.
 func (w *watch) listen(ctx context.Context, session *mcp.ServerSession, rec *record) (leave func()) {
-	if rec.principal.Anonymous() || legacy(session) {
-		return func() {}
-	}
 	o := newWatched(ctx, session)
 	o.principal, o.expires, o.seen = rec.principal, rec.expires, w.server.surface(rec.principal)
 	rec.listening = o
