@@ -45,8 +45,9 @@ type record struct {
 	recorded   bool
 	unrecorded error
 
-	seats *seats // of the HTTP handler or the stdio connection that it came by
-	slot  *slot  // of the session that this message may open; nil where it opens none
+	streams func() // says that the request's answer is a stream, for which a shutdown does not wait; nil on stdio
+	seats   *seats // of the HTTP handler or the stdio connection that it came by
+	slot    *slot  // of the session that this message may open; nil where it opens none
 }
 
 const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"

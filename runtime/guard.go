@@ -193,6 +193,9 @@ func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, re
 				return nil, errCrowded(status)
 			}
 			defer slot.leave()
+			if rec.streams != nil {
+				rec.streams()
+			}
 			defer g.watch.listen(ctx, r.Session, rec)()
 		}
 	}

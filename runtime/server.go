@@ -215,8 +215,8 @@ func (s *Server) settled() {
 }
 
 // Shutdown ends the server gracefully: new requests are refused with 503, /readyz says so,
-// calls under way are waited for, and then all sessions and their streams are closed, stdio
-// included. Where ctx ends first, calls that still run have their contexts cancelled, and
+// calls under way are waited for, and then all sessions and all streams are closed, those of requests
+// that listen and stdio included. Where ctx ends first, calls that still run have their contexts cancelled, and
 // Shutdown returns ctx's error.
 //
 // Call it before http.Server.Shutdown, which waits for open streams and does not close them.

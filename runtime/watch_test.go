@@ -319,6 +319,57 @@ func TestRequestsThatListenAreBounded(t *testing.T) {
 	opensAgain(t, url, "eve_Viewer") // its room is given back
 }
 
+// A request that listens is told until the server ends, and does not keep it from ending.
+func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device", "dcim.change_device")
+	started, release := make(chan struct{}), make(chan struct{})
+	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/call" {
+				close(started)
+				<-release
+			}
+			return next(ctx, method, req)
+		}
+	}
+	s := aware(t, h, runtime.Options{Middleware: []mcp.Middleware{middleware}})
+	url := serve(t, s)
+	heard := listen(t, url, "ada_Viewer", "2026-07-28", "", 1)
+	if got := heard.next(t); !strings.Contains(got, `"toolsListChanged":true`) {
+		t.Fatalf("%s", got)
+	}
+	called := make(chan reply)
+	go func() {
+		called <- newRaw(t, url, "ada_Viewer", "2026-07-28").call(t, "device_get", `,"arguments":{}`, nil)
+	}()
+	<-started
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	go func() { ended <- s.Shutdown(ctx) }()
+	// While the call is waited for, the stream is open.
+	h.set("ada", "billing.export")
+	s.InvalidateCapabilities(nil)
+	if got := heard.next(t); !strings.Contains(got, "notifications/tools/list_changed") {
+		t.Errorf("%s", got)
+	}
+	h.set("ada", "dcim.view_device")
+	s.InvalidateCapabilities(nil)
+	close(release)
+	if got := <-called; !strings.Contains(got.body, "constraints") {
+		t.Errorf("%s", got)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("%v", err)
+	}
+	for line := heard.next(t); line != ""; line = heard.next(t) {
+		if !strings.Contains(line, "list_changed") && !strings.Contains(line, `"result"`) {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
 func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
