@@ -44,3 +44,6 @@ func Watched(s *Server) int {
 	defer s.watch.mu.Unlock()
 	return len(s.watch.watched)
 }
+
+// Asking is how many questions wait for the host.
+func Asking(s *Server) int { return len(s.host.cache.asking) }

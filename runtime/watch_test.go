@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
@@ -393,6 +394,51 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	toServer.Close()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// A change that concerns everybody leaves room to ask the host for whoever calls meanwhile.
+func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
+	const clients = 300 // more than there are questions at a time
+	h := newHost(nil)
+	h.set("bob", "dcim.view_device")
+	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token, User: "bob", Role: "Viewer"}}, nil
+	}, identity.NamesUsers())
+	s := aware(t, h, runtime.Options{Identity: source})
+	url := serve(t, s)
+	for i := range clients {
+		newRaw(t, url, fmt.Sprintf("client%d", i), "2025-11-25")
+	}
+	if n := runtime.Watched(s); n != clients {
+		t.Fatalf("%d are watched", n)
+	}
+	asked, release := make(chan struct{}, clients), make(chan struct{})
+	h.failing(func(context.Context) error {
+		asked <- struct{}{}
+		<-release
+		return nil
+	})
+	s.InvalidateCapabilities(nil)
+	<-asked
+	most := runtime.Asking(s)
+	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		most = max(most, runtime.Asking(s))
+	}
+	if most > 16 {
+		close(release)
+		t.Fatalf("%d places are taken for those who did not ask", most)
+	}
+	answered := make(chan reply)
+	go func() {
+		answered <- newRaw(t, url, "fresh", "2026-07-28").call(t, "device_get", `,"arguments":{}`, nil)
+	}()
+	for range most { // those of the watch, less the one that was heard of, and the request's
+		<-asked
+	}
+	close(release)
+	if got := <-answered; !strings.Contains(got.body, "constraints") {
+		t.Errorf("%s", got)
 	}
 }
 
