@@ -35,7 +35,7 @@ type grant struct {
 // timeout, whether the host heeds its context or not.
 type permitCache struct {
 	ask      func(context.Context, access.Principal) (*grant, error)
-	answered func(access.Principal) // called after each answer that is kept; may be nil
+	answered func(access.Principal) // called after each answer to a request that is kept; may be nil
 	timeout  time.Duration
 	ttl      time.Duration
 	max      int
@@ -53,9 +53,10 @@ type hostAnswer struct {
 	key       string
 	principal access.Principal
 	place     *list.Element
+	requested bool          // by a request, and not only by those who look again
 	ready     chan struct{} // closed once answered
 
-	// Guarded by the cache's mu, and after ready is closed not changed but for void.
+	// Guarded by the cache's mu, as requested is, and after ready is closed not changed but for void.
 	grant   *grant
 	err     error
 	expires time.Time // zero while the host is asked
@@ -68,12 +69,22 @@ func newPermitCache(timeout, ttl time.Duration, max int, ask func(context.Contex
 	return &permitCache{ask: ask, timeout: timeout, ttl: ttl, max: max, asking: make(chan struct{}, maxAsking), entries: map[string]*hostAnswer{}, pending: map[*hostAnswer]struct{}{}}
 }
 
-// get returns what the host lets a principal do. The error wraps capability.ErrNoUser where it has
-// no user for it, and is any other where it could not be found out.
+// get returns what the host lets the caller of a request do. The error wraps capability.ErrNoUser where
+// it has no user for it, and is any other where it could not be found out.
 func (c *permitCache) get(ctx context.Context, p access.Principal) (*hostAnswer, error) {
+	return c.wait(ctx, p, true)
+}
+
+// look is get for those who were told of an answer, or of an invalidation: what they ask is told to nobody
+// else. Otherwise answers that count for less than they take would be asked for again and again.
+func (c *permitCache) look(ctx context.Context, p access.Principal) (*hostAnswer, error) {
+	return c.wait(ctx, p, false)
+}
+
+func (c *permitCache) wait(ctx context.Context, p access.Principal, requested bool) (*hostAnswer, error) {
 	var late <-chan time.Time
 	for {
-		e := c.entry(p)
+		e := c.entry(p, requested)
 		select {
 		case <-e.ready:
 		default:
@@ -117,7 +128,7 @@ func (c *permitCache) current(e *hostAnswer) bool {
 }
 
 // entry returns a principal's place, and sees to it that the host is asked for it.
-func (c *permitCache) entry(p access.Principal) *hostAnswer {
+func (c *permitCache) entry(p access.Principal, requested bool) *hostAnswer {
 	var room [256]byte
 	key := appendKey(room[:0], p)
 	c.mu.Lock()
@@ -125,11 +136,12 @@ func (c *permitCache) entry(p access.Principal) *hostAnswer {
 	if e := c.entries[string(key)]; e != nil {
 		if e.expires.IsZero() || time.Now().Before(e.expires) {
 			c.order.MoveToFront(e.place)
+			e.requested = e.requested || requested
 			return e
 		}
 		c.drop(e)
 	}
-	e := &hostAnswer{key: string(key), principal: p, ready: make(chan struct{})}
+	e := &hostAnswer{key: string(key), principal: p, requested: requested, ready: make(chan struct{})}
 	e.place = c.order.PushFront(e)
 	c.entries[e.key] = e
 	c.pending[e] = struct{}{}
@@ -167,9 +179,9 @@ func (c *permitCache) fill(e *hostAnswer) {
 		c.drop(e) // a failure is told to those who wait, and not kept
 	}
 	close(e.ready)
-	kept := !e.void && e.expires.After(asked)
+	tell := c.answered != nil && e.requested && !e.void && e.expires.After(asked)
 	c.mu.Unlock()
-	if c.answered != nil && kept {
+	if tell {
 		c.answered(e.principal)
 	}
 }

@@ -196,7 +196,7 @@ func (w *watch) surfaceOf(o *watched) (surface, bool) {
 	if !expires.IsZero() && !time.Now().Before(expires) {
 		return surface{}, false // nothing is sent once the credential has ended; the next one is looked at anew
 	}
-	e, err := w.server.host.cache.get(o.ended, p)
+	e, err := w.server.host.cache.look(o.ended, p)
 	switch {
 	case err == nil:
 		p.Permits = e.grant.permits

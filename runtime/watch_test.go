@@ -397,6 +397,30 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	}
 }
 
+// Whatever the host takes and an answer counts for, it is asked because somebody asks for something.
+func TestHostIsNotAskedWhereNobodyAsksForAnything(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	h.failing(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
+	for _, ttl := range []time.Duration{5 * time.Millisecond, 15 * time.Millisecond} { // less than an answer takes, and less than two
+		url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl}))
+		before := h.times("ada")
+		for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager", "ada_Admin"} { // each asked about apart
+			newRaw(t, url, token, "2025-11-25").ask(t, "tools/list", "", nil)
+		}
+		for {
+			time.Sleep(100 * time.Millisecond) // ten answers long
+			after := h.times("ada")
+			if after == before {
+				break
+			}
+			if before = after; after > 200 {
+				t.Fatalf("with a period of %s the host was asked %d times", ttl, after)
+			}
+		}
+	}
+}
+
 // A change that concerns everybody leaves room to ask the host for whoever calls meanwhile.
 func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 	const clients = 300 // more than there are questions at a time
