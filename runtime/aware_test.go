@@ -416,13 +416,17 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 		"the end of its thread": func(context.Context) error { goruntime.Goexit(); return nil },
 		"no answer":             func(ctx context.Context) error { <-ctx.Done(); time.Sleep(20 * time.Millisecond); return nil },
 	} {
+		timeout := runtime.DefaultCapabilityTimeout
+		if name == "no answer" {
+			timeout = 250 * time.Millisecond
+		}
 		h := newHost(nil)
 		h.set("ada", "exempt * *")
 		var events []audit.Event
 		var mu sync.Mutex
 		var log lockedBuffer
 		s := aware(t, h, runtime.Options{
-			CapabilityTimeout: 50 * time.Millisecond, Denial: access.Forbid, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			CapabilityTimeout: timeout, Denial: access.Forbid, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -453,6 +457,9 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 			t.Errorf("%s: %s", name, log.String())
 		}
 		h.failing(nil)
+		for runtime.Asking(s) > 0 { // a question from before may still take until its end
+			time.Sleep(time.Millisecond)
+		}
 		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
 			t.Errorf("%s: once it answers again: %s", name, got)
 		}

@@ -47,7 +47,8 @@ type permitCache struct {
 	pending map[*hostAnswer]struct{} // being asked about, in entries or not any more
 }
 
-// hostAnswer is one principal's place. Its place in the cache it may lose before the answer is there;
+// hostAnswer is one principal's place, which is asked about as it was identified: what the host said of it
+// before is no part of the question. Its place in the cache it may lose before the answer is there;
 // who waits for it then asks again.
 type hostAnswer struct {
 	key       string
@@ -81,10 +82,13 @@ func (c *permitCache) look(ctx context.Context, p access.Principal) (*hostAnswer
 	return c.wait(ctx, p, false)
 }
 
+// wait asks once anew where a question fails that somebody asked earlier: the host may have been ill then
+// and be well by now, and whoever has just come has most of the time left.
 func (c *permitCache) wait(ctx context.Context, p access.Principal, requested bool) (*hostAnswer, error) {
 	var late <-chan time.Time
+	anew := false
 	for {
-		e := c.entry(p, requested)
+		e, joined := c.entry(p, requested)
 		select {
 		case <-e.ready:
 		default:
@@ -101,10 +105,14 @@ func (c *permitCache) wait(ctx context.Context, p access.Principal, requested bo
 				return nil, fmt.Errorf("the host gave %w", errNoAnswer)
 			}
 		}
-		if c.holds(e) {
+		switch {
+		case !c.holds(e):
+			// Invalidated while it was asked for: the answer may be from before.
+		case joined && !anew && e.err != nil && !errors.Is(e.err, capability.ErrNoUser):
+			anew = true
+		default:
 			return e, e.err
 		}
-		// Invalidated while it was asked for: the answer may be from before.
 		select {
 		case <-late:
 			return nil, fmt.Errorf("the host gave %w", errNoAnswer)
@@ -127,8 +135,9 @@ func (c *permitCache) current(e *hostAnswer) bool {
 	return c.entries[e.key] == e && time.Now().Before(e.expires)
 }
 
-// entry returns a principal's place, and sees to it that the host is asked for it.
-func (c *permitCache) entry(p access.Principal, requested bool) *hostAnswer {
+// entry returns a principal's place, and sees to it that the host is asked for it. It reports whether
+// somebody has asked already.
+func (c *permitCache) entry(p access.Principal, requested bool) (_ *hostAnswer, joined bool) {
 	var room [256]byte
 	key := appendKey(room[:0], p)
 	c.mu.Lock()
@@ -137,11 +146,11 @@ func (c *permitCache) entry(p access.Principal, requested bool) *hostAnswer {
 		if e.expires.IsZero() || time.Now().Before(e.expires) {
 			c.order.MoveToFront(e.place)
 			e.requested = e.requested || requested
-			return e
+			return e, true
 		}
 		c.drop(e)
 	}
-	e := &hostAnswer{key: string(key), principal: p, requested: requested, ready: make(chan struct{})}
+	e := &hostAnswer{key: string(key), principal: withoutPermits(p), requested: requested, ready: make(chan struct{})}
 	e.place = c.order.PushFront(e)
 	c.entries[e.key] = e
 	c.pending[e] = struct{}{}
@@ -149,7 +158,7 @@ func (c *permitCache) entry(p access.Principal, requested bool) *hostAnswer {
 		c.drop(c.order.Back().Value.(*hostAnswer))
 	}
 	go c.fill(e)
-	return e
+	return e, false
 }
 
 // drop takes an entry out of the cache. c.mu is held.
@@ -227,7 +236,7 @@ func (c *permitCache) invalidate(match func(access.Principal) bool) {
 	c.mu.Unlock()
 	// match is not ours, and may take long or ask the server something.
 	for _, e := range all {
-		if match != nil && !match(withoutPermits(e.principal)) {
+		if match != nil && !match(e.principal) {
 			continue
 		}
 		c.mu.Lock()

@@ -76,6 +76,26 @@ func TestPrincipalsThatDifferInAnyFieldAreAskedForApart(t *testing.T) {
 	}
 }
 
+// Whoever looks again has the last answer in its hands. The host is asked without it, and the cache does
+// not keep it.
+func TestHostIsAskedWithoutWhatItSaidBefore(t *testing.T) {
+	c, _ := answering(time.Minute, 10, func(_ context.Context, p access.Principal) (*grant, error) {
+		if p.Permits != nil {
+			t.Error("the question holds an answer")
+		}
+		return &grant{}, nil
+	})
+	p := ada("")
+	p.Permits = &access.Permits{}
+	for name, ask := range map[string]func(context.Context, access.Principal) (*hostAnswer, error){"a request": c.get, "a look": c.look} {
+		c.invalidate(nil)
+		e, err := ask(context.Background(), p)
+		if err != nil || e.principal.Permits != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestCacheOfCapabilitiesHasABound(t *testing.T) {
 	c, asked := answering(time.Minute, 3, fine)
 	get := func(role string) {
@@ -165,6 +185,48 @@ func TestHostThatDoesNotAnswerHoldsBoundedGoroutines(t *testing.T) {
 			t.Errorf("once it answers again: %v", err)
 		}
 	})
+}
+
+// A request that comes while an older question is about to fail is not refused by it, where the host is
+// well again. It asks anew once, and within its own time.
+func TestRequestThatJoinsAQuestionThatFailsAsksAnew(t *testing.T) {
+	for _, well := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var down atomic.Bool
+			down.Store(true)
+			c, asked := answering(time.Minute, 10, func(ctx context.Context, _ access.Principal) (*grant, error) {
+				if down.Load() {
+					<-ctx.Done()
+					return nil, errors.New("down")
+				}
+				return &grant{}, nil
+			})
+			first := make(chan error)
+			go func() {
+				_, err := c.get(context.Background(), ada(""))
+				first <- err
+			}()
+			time.Sleep(990 * time.Millisecond) // of a time limit of 1 s
+			down.Store(!well)
+			start := time.Now()
+			var wg sync.WaitGroup
+			for range 10 {
+				wg.Go(func() {
+					if _, err := c.get(context.Background(), ada("")); (err == nil) != well {
+						t.Errorf("a host that is well, %v: %v", well, err)
+					}
+				})
+			}
+			if err := <-first; err == nil {
+				t.Error("the one that asked was answered")
+			}
+			wg.Wait()
+			if took := time.Since(start); took > time.Second || asked.Load() != 2 {
+				t.Errorf("asked %d times in %s", asked.Load(), took)
+			}
+			time.Sleep(time.Second) // until nobody asks any more
+		})
+	}
 }
 
 func TestStrangersAreRememberedBriefly(t *testing.T) {
