@@ -409,6 +409,66 @@ func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
 	}
 }
 
+// What is left of an earlier run may ask who called while a later one is decided. It finds its own caller.
+func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	var s *runtime.Server
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	left := func(ctx context.Context, who string) {
+		began := make(chan struct{})
+		wg.Go(func() {
+			for first := true; ; first = false {
+				if p, ok := runtime.Caller(ctx); !ok || p.Subject != "sub-ada" || p.Permits == nil {
+					t.Errorf("%s: %v, %+v", who, ok, p)
+				}
+				if first {
+					close(began)
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+		<-began
+	}
+	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method != "tools/call" {
+				return next(ctx, method, req)
+			}
+			left(ctx, "middleware")
+			if _, err := next(ctx, method, req); err != nil {
+				return nil, err
+			}
+			h.remove("ada") // the second run finds nobody
+			s.InvalidateCapabilities(nil)
+			return next(ctx, method, req)
+		}
+	}
+	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Middleware: []mcp.Middleware{middleware}},
+		runtime.NewToolset(runtime.Generated{
+			Package: "x", Server: runtime.ServerInfo{Name: "x", Version: "1"},
+			Table: access.Table{Rules: []access.Rule{{Tool: "look", Public: true}}},
+			Tools: []runtime.Tool{{Name: "look", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+				p, _ := runtime.Caller(ctx)
+				if !p.Anonymous() {
+					left(ctx, "handler")
+				}
+				return runtime.Structured(map[string]bool{"anonymous": p.Anonymous()}, nil)
+			}}},
+		}))
+	got := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28").call(t, "look", `,"arguments":{}`, nil)
+	close(stop)
+	wg.Wait()
+	if !strings.Contains(got.body, `"anonymous":true`) {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 	for name, fail := range map[string]func(context.Context) error{
 		"an error":              func(context.Context) error { return errors.New("secret reason") },

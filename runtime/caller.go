@@ -19,10 +19,11 @@ import (
 // message in TokenInfo.Extra, on HTTP and stdio alike; the guard reads it from there and
 // from nowhere else. Its type is not exported, so that nobody else can make one.
 type record struct {
-	principal access.Principal
-	itself    bool        // the principal is the OAuth client itself
-	expires   time.Time   // of the credential; zero never
-	header    http.Header // of the HTTP request, without credentials; nil on stdio
+	principal access.Principal // as decided by; what the guard does with it is its own goroutine's
+	caller    access.Principal // as it was before anything else ran; not changed any more
+	itself    bool             // the principal is the OAuth client itself
+	expires   time.Time        // of the credential; zero never
+	header    http.Header      // of the HTTP request, without credentials; nil on stdio
 	requestID string
 	started   time.Time
 
@@ -83,15 +84,22 @@ func recordOf(extra *mcp.RequestExtra) *record {
 
 type recordKey struct{}
 
+// callerKey is where a handler's context has the principal that its run was decided by, as a value of its own:
+// a later run for the same message may be decided by another.
+type callerKey struct{}
+
 // Caller returns who is calling, from the context that a handler was given. It reports false
 // outside of a call. An anonymous caller is the zero Principal.
 //
 // The context holds no credential. What go-sdk's own auth.TokenInfoFromContext finds in a
 // session's context is the session's creator and not the caller, so handlers find nothing there.
 func Caller(ctx context.Context) (access.Principal, bool) {
+	if p, ok := ctx.Value(callerKey{}).(*access.Principal); ok {
+		return *p, true
+	}
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok {
 		return access.Principal{}, false
 	}
-	return r.principal, true
+	return r.caller, true
 }

@@ -72,7 +72,7 @@ type work struct {
 func within[R any](ctx context.Context, s *Server, w work, rec *record, crashed func() answer[R], do func(context.Context) answer[R]) answer[R] {
 	now := time.Now()
 	e := &execution[R]{server: s, work: w, ctx: ctx, record: rec, do: do}
-	e.call.values, e.call.record, e.call.deadline = ctx, rec, now.Add(w.timeout)
+	e.call.values, e.call.record, e.call.caller, e.call.deadline = ctx, rec, rec.principal, now.Add(w.timeout)
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(e.call.deadline) {
 		e.call.deadline = earlier
 	}

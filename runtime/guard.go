@@ -45,6 +45,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		if s.project(ctx, rec) != nil {
 			return nil, errNobody()
 		}
+		rec.caller = rec.principal
 		s.watch.observe(req, rec)
 		if !gated(method) {
 			rec.gate.open()
