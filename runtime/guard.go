@@ -254,7 +254,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	name := req.Params.Name
 	d := g.table.Decide(rec.principal, name)
 	event := g.event(rec, audit.ToolCall)
-	event.Tool, event.Axis, event.Missing = shortened(name, 128), string(d.Axis), g.missing(rec, d)
+	event.Tool, event.Axis, event.Missing = recordedName(name, 128, d), string(d.Axis), g.missing(rec, d)
 	event.Arguments = g.arguments(req.Params.Arguments)
 	event.Status = audit.Denied
 

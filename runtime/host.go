@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // ServiceUser makes an OAuth client a user of the host. It counts for principals that name no user
@@ -188,7 +189,9 @@ func newHost(opts Options, table access.Table) (*host, error) {
 	return h, nil
 }
 
-// supervised calls an adapter, which may panic, end its goroutine or not come back.
+// supervised calls an adapter, which may panic, end its goroutine or not come back. Of its error there
+// remain the words, without secrets, and whether it is capability.ErrNoUser: what a host's driver says may
+// hold how it is reached, and ends in logs, at start and in explanations.
 func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type outcome struct {
 		res T
@@ -199,11 +202,16 @@ func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
 		o := outcome{err: errGoexit}
 		defer func() {
 			if p := recover(); p != nil {
-				o = outcome{err: fmt.Errorf("it panicked: %v", p)}
+				o = outcome{err: errors.New(redact.Text(fmt.Sprintf("it panicked: %v", p)))}
 			}
 			done <- o
 		}()
-		o.res, o.err = call()
+		res, err := call()
+		if err != nil {
+			// Asked for its words here, where a panic of them is recovered.
+			err = wordedError{redact.Text(err.Error()), errors.Is(err, capability.ErrNoUser)}
+		}
+		o = outcome{res, err}
 	}()
 	select {
 	case o := <-done:

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // What the zero value of an option means.
@@ -88,7 +89,8 @@ type Options struct {
 
 	// Logger receives the server's own log. At debug level it says what each list was
 	// filtered to, at info level what was refused, at warn and error level what needs a
-	// person. Nil is slog.Default().
+	// person. Nil is slog.Default(). Secrets that hosts, sources and handlers put into what they say
+	// are masked on the way to it; see package redact.
 	Logger *slog.Logger
 
 	// PageSize is the largest number of tools in one page of a list. Zero is DefaultPageSize.
@@ -153,6 +155,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Logger = slog.New(redact.Handler(o.Logger.Handler()))
 	if o.PageSize < 0 {
 		bad("Options.PageSize is %d: use a positive number, or 0 for %d", o.PageSize, DefaultPageSize)
 	}

@@ -204,12 +204,7 @@ func (c *permitCache) supervised(ctx context.Context, p access.Principal) (*gran
 	}
 	return supervised(ctx, func() (*grant, error) {
 		defer func() { <-c.asking }()
-		granted, err := c.ask(ctx, p)
-		if err != nil {
-			// Asked for its words here, where a panic of them is recovered.
-			err = wordedError{err.Error(), errors.Is(err, capability.ErrNoUser)}
-		}
-		return granted, err
+		return c.ask(ctx, p)
 	})
 }
 
