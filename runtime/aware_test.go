@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -127,11 +128,13 @@ func stock() runtime.Toolset { return runtime.NewToolset(stockGenerated()) }
 func stockGenerated() runtime.Generated {
 	call := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
 		constraints := []string{}
-		for _, c := range capability.Constraints(ctx) {
+		own := capability.Constraints(ctx)
+		for i, c := range own {
 			constraints = append(constraints, string(c))
 			if len(c) > 0 {
 				c[0] = 'X' // what a handler does to its own is nobody else's
 			}
+			own[i] = capability.Constraint("Y")
 		}
 		return runtime.Structured(map[string]any{"constraints": constraints}, nil)
 	}
@@ -241,17 +244,48 @@ func surfaceOf(t testing.TB, session *mcp.ClientSession) string {
 	return strings.Join(mcptest.Tools(t, session), " ") + " | " + strings.Join(prompts, " ") + " | " + strings.Join(uris, " ")
 }
 
-// list ≡ what can be called ≡ the host's own answer, for random hosts and roles.
+// scopedStock is the stock with a tool, a prompt and a resource more, which ask for scopes as well.
+func scopedStock() runtime.Toolset {
+	g := stockGenerated()
+	needs := access.Rule{Scopes: []string{"move"}, Permission: permission("dcim.view_site")}
+	move, plan, routes := needs, needs, needs
+	move.Tool, plan.Prompt, routes.Resource = "move", "plan", "dcim://routes"
+	g.Table.Rules = append(g.Table.Rules, move)
+	slices.SortFunc(g.Table.Rules, func(a, b access.Rule) int { return strings.Compare(a.Tool, b.Tool) })
+	g.Table.Prompts = append([]access.Rule{plan}, g.Table.Prompts...)
+	g.Table.Resources = append(g.Table.Resources, routes)
+	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int { return strings.Compare(a.Resource, b.Resource) })
+	g.Tools = append(g.Tools, runtime.Tool{Name: "move", Input: anyInput, Call: g.Tools[0].Call})
+	g.Prompts = append(g.Prompts, runtime.Prompt{Name: "plan", Get: g.Prompts[0].Get})
+	g.Resources = append(g.Resources, runtime.Resource{URI: "dcim://routes", Name: "routes", Read: g.Resources[0].Read})
+	return runtime.NewToolset(g)
+}
+
+// list ≡ what can be used ≡ the host's own answer, for random hosts, roles and scopes, and for tools, prompts
+// and resources in every era.
 func TestListCallAndHostAgree(t *testing.T) {
+	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		role, scope, _ := strings.Cut(token, "_")
+		p := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: role}
+		if scope != "" {
+			p.Scopes = []string{scope}
+		}
+		return identity.Identity{Principal: p}, nil
+	}, identity.NamesUsers())
 	all := []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site", "billing.export"}
 	exemptions := []string{"exempt * *", "exempt dcim.device view", "exempt dcim.device *", "exempt * view", "exempt billing export", "exempt billing *", "exempt dcim.site change"}
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		h := newHost(nil)
 		h.set("ada")
-		s := aware(t, h, runtime.Options{Denial: denial})
+		s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: source, Denial: denial}, scopedStock())
 		url := serve(t, s)
-		client := &raw{url: url, era: "2026-07-28", client: http.Client{Timeout: 20 * time.Second}}
+		var clients []*raw
+		for _, era := range eras {
+			clients = append(clients, newRaw(t, url, "Viewer_", era))
+		}
 		rapid.Check(t, func(rt *rapid.T) {
+			client := rapid.SampledFrom(clients).Draw(rt, "client")
+			scope := rapid.SampledFrom([]string{"", "move", "moved"}).Draw(rt, "scope")
 			role := rapid.SampledFrom(append(access.DefaultRoles(), "")).Draw(rt, "role")
 			held := map[string]int{} // 1 under a constraint, 2 without
 			var permissions []string
@@ -266,7 +300,7 @@ func TestListCallAndHostAgree(t *testing.T) {
 			exempt := rapid.SliceOfNDistinct(rapid.SampledFrom(exemptions), 0, 2, rapid.ID[string]).Draw(rt, "exempt")
 			h.set("ada", append(permissions, exempt...)...)
 			s.InvalidateCapabilities(runtime.OfUser("ada"))
-			client.token = "ada_" + role
+			client.token = role + "_" + scope
 			// The host in other words: what each tool needs, and who has it.
 			free := func(words ...string) bool {
 				return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(exempt, "exempt "+w) })
@@ -282,16 +316,31 @@ func TestListCallAndHostAgree(t *testing.T) {
 				"status":        true,
 				"whoami":        true,
 			}
-			listed := client.ask(t, "tools/list", "", nil).body
-			for tool, may := range want {
-				if got := strings.Contains(listed, `"name":"`+tool+`"`); got != may {
-					rt.Fatalf("%s as %q with %v: listed %v", tool, role, permissions, got)
-				}
-				answer := client.call(t, tool, `,"arguments":{}`, nil)
-				if got := answer.status == http.StatusOK && !strings.Contains(answer.body, "isError"); got != may {
-					rt.Fatalf("%s as %q with %v: called %v: %s", tool, role, permissions, got, answer)
+			site := held["dcim.view_site"] == 2 || free("* *", "* view")
+			want["move"] = scope == "move" && site
+			agree := func(list, use, key string, want map[string]bool) {
+				listed := client.ask(t, list, "", nil).body
+				for name, may := range want {
+					if got := strings.Contains(listed, key+`:"`+name+`"`); got != may {
+						rt.Fatalf("%s as %q with %v: listed %v: %s", name, client.token, permissions, got, listed)
+					}
+					params, used := `"name":"`+name+`"`, strings.Replace(name, "{id}", "7", 1)
+					switch use {
+					case "tools/call":
+						params += `,"arguments":{}`
+					case "resources/read":
+						params = `"uri":"` + used + `"`
+					}
+					answer := client.ask(t, use, params, nameOf(client.era, used))
+					if got := answer.status == http.StatusOK && strings.Contains(answer.body, `"result"`) && !strings.Contains(answer.body, "isError"); got != may {
+						rt.Fatalf("%s as %q with %v: used %v: %s", name, client.token, permissions, got, answer)
+					}
 				}
 			}
+			agree("tools/list", "tools/call", `"name"`, want)
+			agree("prompts/list", "prompts/get", `"name"`, map[string]bool{"triage": held["dcim.view_device"] == 2 || view, "plan": want["move"]})
+			agree("resources/list", "resources/read", `"uri"`, map[string]bool{"dcim://devices": held["dcim.view_device"] > 0 || view, "dcim://routes": want["move"]})
+			agree("resources/templates/list", "resources/read", `"uriTemplate"`, map[string]bool{"dcim://sites/{id}": site})
 		})
 	}
 }
@@ -702,6 +751,155 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 		}
 	}
 	t.Logf("%d answers compared", compared)
+}
+
+// The same where refusals may be challenges: nobody is told of scopes who lacks the permission as well, or
+// whose permissions are not known.
+func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
+	call := func(context.Context, runtime.Call) (runtime.Result, error) {
+		return runtime.Structured(map[string]any{}, nil)
+	}
+	g := runtime.Generated{
+		Package: "x", Server: runtime.ServerInfo{Name: "x", Version: "1"},
+		Table: access.Table{Rules: []access.Rule{
+			{Tool: "none", Scopes: []string{"w"}, Permission: access.NoPermission},
+			{Tool: "view", Scopes: []string{"w"}, Permission: permission("dcim.view_device"), Denial: access.Challenge},
+			{Tool: "wipe", Scopes: []string{"w"}, Permission: permission("dcim.wipe_device")},
+		}},
+	}
+	for _, rule := range g.Table.Rules {
+		g.Tools = append(g.Tools, runtime.Tool{Name: rule.Tool, Input: anyInput, Call: call})
+	}
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device?")
+	s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Denial: access.Challenge}, runtime.NewToolset(g))
+	url := serve(t, s)
+	for _, well := range []bool{true, false} {
+		for _, era := range eras {
+			for _, token := range []string{"ada_Viewer", "eve_Viewer", ""} {
+				c := newRaw(t, url, token, era)
+				for _, tool := range []string{"wipe", "view", "none"} {
+					unknown := tool[:len(tool)-1] + "_"
+					got := c.call(t, tool, "", nil).String()
+					want := strings.ReplaceAll(c.call(t, unknown, "", nil).String(), unknown, tool)
+					// ada lacks nothing but the scope for none: that much she may be told.
+					if told := well && token == "ada_Viewer" && tool == "none"; (got != want) != told {
+						t.Errorf("%s %q %s, well %v: %s", era, token, tool, well, got)
+					}
+				}
+			}
+		}
+		h.failing(func(context.Context) error { return errors.New("down") })
+		s.InvalidateCapabilities(nil)
+	}
+}
+
+func TestWhatTheHostHidesIsByteForByteUnknownOnStdio(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.change_device")
+	s := aware(t, h, runtime.Options{Anonymous: true})
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- s.RunIO(context.Background(), in, out, access.Principal{Subject: "ada", User: "ada", Role: "Admin"})
+	}()
+	answers := bufio.NewScanner(fromServer)
+	talk := func(line string) string {
+		t.Helper()
+		if _, err := io.WriteString(toServer, line+"\n"); err != nil || !answers.Scan() {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return answers.Text()
+	}
+	for _, era := range []string{"2026-07-28", "2025-11-25"} {
+		if era != "2026-07-28" {
+			talk(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + era + `","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+		}
+		c := &raw{era: era}
+		compare := func(method, params, name string) {
+			t.Helper()
+			unknown := name[:len(name)-1] + "_"
+			got := talk(c.request(method, strings.ReplaceAll(params, "NAME", name)))
+			want := strings.ReplaceAll(talk(c.request(method, strings.ReplaceAll(params, "NAME", unknown))), unknown, name)
+			if got != want || !strings.Contains(got, `"error"`) {
+				t.Errorf("%s %s:\n%s\nunknown:\n%s", era, method, got, want)
+			}
+		}
+		for _, tool := range []string{"device_get", "device_find", "export"} {
+			for _, v := range variants {
+				compare("tools/call", `"name":"NAME"`+v.rest, tool)
+			}
+		}
+		compare("prompts/get", `"name":"NAME"`, "triage")
+		compare("resources/read", `"uri":"NAME"`, "dcim://devices")
+		compare("completion/complete", `"ref":{"type":"ref/prompt","name":"NAME"},"argument":{"name":"a","value":""}`, "triage")
+	}
+	toServer.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// An identity without a user is an anonymous caller to the handler, to the audit and to everything else.
+func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
+	var mu sync.Mutex
+	var events []audit.Event
+	var callers []access.Principal
+	call := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		p, _ := runtime.Caller(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		callers = append(callers, p)
+		return runtime.Structured(map[string]any{}, nil)
+	}
+	s := newServer(t, runtime.Options{
+		PermissionAware: true, Capabilities: newHost(nil), Identity: hosted(), Anonymous: true,
+		Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, e)
+			return nil
+		}),
+	}, toolset([]runtime.Tool{{Name: "look", Input: anyInput, Call: call}}, access.Rule{Tool: "look", Public: true}))
+	url := serve(t, s)
+	for _, era := range eras {
+		newRaw(t, url, "eve_Admin", era).call(t, "look", `,"arguments":{}`, nil)
+	}
+	if len(callers) != len(eras) || len(events) != len(eras) {
+		t.Fatalf("%d callers, %d events", len(callers), len(events))
+	}
+	for i := range eras {
+		if e := events[i]; !callers[i].IsZero() || e.Principal != "" || e.Issuer != "" || e.Client != "" || e.Role != "" {
+			t.Errorf("%s: %+v, %+v", eras[i], callers[i], e)
+		}
+	}
+}
+
+// What a source says that the host lets a caller do counts for nothing, least of all where the host is silent.
+func TestPermitsOfASourceAreNone(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	var all *access.Permits
+	s := aware(t, h, runtime.Options{Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+		return identity.Identity{Principal: access.Principal{Subject: "ada", User: "ada", Role: "Admin", Permits: all}}, nil
+	}, identity.NamesUsers())})
+	all = s.Table().Permits(func(access.Kind, access.Rule) access.Permit { return access.PermitAll })
+	url := serve(t, s)
+	p := access.Principal{Subject: "ada", User: "ada", Role: "Admin", Permits: all}
+	for _, want := range []string{"device_find device_get status whoami", "status"} {
+		if got := strings.Join(mcptest.Tools(t, connectHTTP(t, url, "x", "2026-07-28")), " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if got := newRaw(t, url, "x", "2026-07-28").call(t, "device_wipe", `,"arguments":{}`, nil); strings.Contains(got.body, "constraints") {
+			t.Errorf("%s", got)
+		}
+		if e := s.Explain(context.Background(), p, "export"); e.Allowed {
+			t.Errorf("%s", e)
+		}
+		h.failing(func(context.Context) error { return errors.New("down") })
+		s.InvalidateCapabilities(nil)
+	}
 }
 
 func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {

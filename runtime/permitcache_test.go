@@ -229,6 +229,25 @@ func TestRequestThatJoinsAQuestionThatFailsAsksAnew(t *testing.T) {
 	}
 }
 
+// An answer may be of the moment in which it was asked for, so its period begins there.
+func TestPeriodOfAnAnswerBeginsWithItsQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, asked := answering(time.Second, 10, func(context.Context, access.Principal) (*grant, error) {
+			time.Sleep(900 * time.Millisecond)
+			return &grant{}, nil
+		})
+		for _, step := range []struct {
+			wait  time.Duration
+			asked int64
+		}{{0, 1}, {99 * time.Millisecond, 1}, {time.Millisecond, 2}} {
+			time.Sleep(step.wait)
+			if _, err := c.get(context.Background(), ada("")); err != nil || asked.Load() != step.asked {
+				t.Errorf("after another %s: asked %d times, %v", step.wait, asked.Load(), err)
+			}
+		}
+	})
+}
+
 func TestStrangersAreRememberedBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, asked := answering(time.Minute, 10, func(context.Context, access.Principal) (*grant, error) {
