@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
@@ -32,12 +34,16 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 	}
 }
 
+// watchOver is a watch of a server that serves nothing.
+func watchOver(c *permitCache) *watch {
+	table := access.Table{}
+	return newWatch(&Server{table: table, host: &host{table: table, cache: c}, lists: newLists(table, Options{PageSize: 1})})
+}
+
 // A client hears nothing more once the credential of its last caller has ended, and the host is not asked for it.
 func TestNobodyIsToldOnceTheCredentialHasEnded(t *testing.T) {
 	c, asked := answering(time.Minute, 10, fine)
-	table := access.Table{}
-	s := &Server{table: table, host: &host{table: table, cache: c}, lists: newLists(table, Options{PageSize: 1})}
-	w := newWatch(s)
+	w := watchOver(c)
 	for name, test := range map[string]struct {
 		expires time.Time
 		known   bool
@@ -56,5 +62,27 @@ func TestNobodyIsToldOnceTheCredentialHasEnded(t *testing.T) {
 			t.Errorf("a credential %s: looked %v, asked %d times", name, known, asked.Load())
 		}
 		o.end()
+	}
+}
+
+// Middleware may hold a listening request back until the guard waits no longer and the client has left.
+func TestWhoIsAcknowledgedTooLateIsNotWatched(t *testing.T) {
+	c, _ := answering(time.Minute, 10, fine)
+	w := watchOver(c)
+	ack := &mcp.ServerRequest[*mcp.SubscriptionsAcknowledgedParams]{Params: &mcp.SubscriptionsAcknowledgedParams{}}
+	for _, late := range []bool{false, true} {
+		rec := &record{principal: ada("")}
+		leave := w.listen(context.Background(), nil, rec)
+		if late {
+			leave()
+		}
+		w.acknowledged(rec, ack)
+		if n := len(w.watched); (n == 0) != late {
+			t.Errorf("late %v: %d are watched", late, n)
+		}
+		leave()
+		if n := len(w.watched); n != 0 {
+			t.Errorf("late %v: %d are watched after they have left", late, n)
+		}
 	}
 }

@@ -113,8 +113,8 @@ func (w *watch) leave(o *watched) {
 	if w.sessions[o.session] == o {
 		delete(w.sessions, o.session)
 	}
-	w.mu.Unlock()
 	o.end()
+	w.mu.Unlock()
 }
 
 // look asks the worker to look again, unless it is asked already.
@@ -251,7 +251,10 @@ func (w *watch) acknowledged(rec *record, req mcp.Request) {
 	o.listens, o.id = &ack.Notifications, ack.Meta[mcp.MetaKeySubscriptionID]
 	o.mu.Unlock()
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if o.ended.Err() != nil {
+		return // middleware has kept it until nobody waited any more, and it has left
+	}
 	w.add(o)
-	w.mu.Unlock()
 	o.look() // for what has changed meanwhile
 }
