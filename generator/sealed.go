@@ -2,9 +2,9 @@ package generator
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/seal"
 )
 
@@ -22,8 +22,8 @@ func Generate(ctx context.Context, o Options) (result Result, changed []string, 
 	if changed, err = result.Commit(); err != nil {
 		return Result{}, nil, false, err
 	}
-	if len(result.Diagnostics) == 0 && len(result.Services) > 0 {
-		sealed.Set(result.written(changed), result.Remove, result.schemas())
+	if len(result.Diagnostics) == 0 && len(result.Services) > 0 && !result.byHand() {
+		sealed.Set(result.written(changed), result.Remove)
 	}
 	return result, changed, false, nil
 }
@@ -39,13 +39,8 @@ func (r Result) written(changed []string) map[string][]byte {
 	return files
 }
 
-// schemas are the files with schemas by hand that the services name.
-func (r Result) schemas() []string {
-	var paths []string
-	for _, s := range r.Services {
-		for _, file := range s.Fresh.Files {
-			paths = append(paths, filepath.Join(s.Dir, filepath.FromSlash(file)))
-		}
-	}
-	return paths
+// byHand reports whether a service names a file with a schema by hand. A seal says what was there when the run began,
+// and sees Go files; such a file has any name, and may have changed since.
+func (r Result) byHand() bool {
+	return slices.ContainsFunc(r.Services, func(s model.Service) bool { return len(s.Fresh.Files) > 0 })
 }

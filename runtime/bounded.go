@@ -12,7 +12,7 @@ import (
 
 // bounded is a context with a time limit that costs little where nobody waits for its end:
 // a call has two of them, one for its handler and one for its audit record. It has the values of another
-// context and not its end, which whoever made it passes on by end.
+// context and not its end, which whoever made it passes on by end. Its cause is its error.
 //
 // Handlers get the call's record in it, and no TokenInfo, since the one in a session's context is its
 // creator's.
@@ -68,11 +68,35 @@ func (c *bounded) Value(key any) any {
 			return &c.caller
 		}
 	}
+	if key == causeKey {
+		return nil
+	}
 	v := c.values.Value(key)
 	if _, ok := v.(*auth.TokenInfo); ok {
 		return nil
 	}
 	return v
+}
+
+// causeKey is what [context.Cause] asks a context for that has ended. It must not find the canceller of the
+// context that the values are from, which may have ended otherwise; finding none, it answers with Err.
+var causeKey = func() any {
+	p := &probe{Context: context.Background()}
+	_ = context.Cause(p)
+	return p.asked
+}()
+
+// probe is a context that has ended and notes what it is asked for.
+type probe struct {
+	context.Context
+	asked any
+}
+
+func (p *probe) Err() error { return context.Canceled }
+
+func (p *probe) Value(key any) any {
+	p.asked = key
+	return nil
 }
 
 // AfterFunc makes contexts that are derived from this one wait for its end without a

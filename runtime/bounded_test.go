@@ -80,6 +80,24 @@ func TestBoundedContextHidesTheToken(t *testing.T) {
 	}
 }
 
+func TestCauseOfABoundedContextIsItsOwnError(t *testing.T) {
+	parent, cancel := context.WithCancelCause(t.Context())
+	c := &bounded{values: parent, deadline: time.Now().Add(time.Hour)}
+	below, stop := context.WithCancel(context.WithValue(c, recordKey{}, nil))
+	defer stop()
+	cancel(errors.New("of the parent"))
+	if cause := context.Cause(c); cause != nil {
+		t.Errorf("before its end: %v", cause)
+	}
+	c.end(context.DeadlineExceeded)
+	<-below.Done()
+	for name, ctx := range map[string]context.Context{"bounded": c, "derived": below} {
+		if cause := context.Cause(ctx); cause != context.DeadlineExceeded {
+			t.Errorf("%s: %v", name, cause)
+		}
+	}
+}
+
 // TestBoundedContextBehavesLikeTheOneOfPackageContext runs the same steps on a bounded context and on
 // one of package context, each by a clock of its own, and compares all that can be seen. One thing is
 // not the same: a limit that passed while nobody looked is not known until somebody does, so that each is

@@ -30,8 +30,8 @@ type record struct {
 	// What the dispatch closure found, for the audit. One message is one call, and its
 	// closure runs at most once at a time.
 	outcome audit.Status
-	reached bool   // the dispatch closure of this server answered
-	body    []byte // the structured content that it answered with; nil where that is not all of the answer
+	reached bool  // the dispatch closure of this server answered
+	body    *body // what it answered with; nil where that is not the structured content alone
 
 	gate *gate // of the HTTP answer, where refusals may be challenges
 	// With permission-aware discovery: what the host said of the caller.
@@ -70,7 +70,12 @@ func (r *record) tokenInfo() *auth.TokenInfo {
 
 // expired reports whether the credential has ended since it was verified.
 func (r *record) expired() bool {
-	return !r.expires.IsZero() && !time.Now().Before(r.expires)
+	return r.expiredWithin(0)
+}
+
+// expiredWithin reports whether the credential will have ended after some time more.
+func (r *record) expiredWithin(more time.Duration) bool {
+	return !r.expires.IsZero() && !time.Now().Add(more).Before(r.expires)
 }
 
 // recordOf returns the record that came with a message, or nil. Without one nothing is served.

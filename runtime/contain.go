@@ -32,7 +32,11 @@ func (s *Server) contained(next mcp.MethodHandler) mcp.MethodHandler {
 			res mcp.Result
 			err error
 		)
-		job := &task{do: func() { res, err = next(ctx, method, req) }}
+		job := &task{ctx: ctx, do: func() { res, err = next(ctx, method, req) }, late: func(c *crash) {
+			if c != nil && c.panicked {
+				s.panicked(ctx, method, c)
+			}
+		}}
 		w := s.workers.take(job)
 		select {
 		case <-w.done:
@@ -51,20 +55,38 @@ func (s *Server) contained(next mcp.MethodHandler) mcp.MethodHandler {
 		case crash == nil:
 			return res, err
 		case crash.panicked:
-			s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", crash.value, "stack", crash.stacktrace)
+			s.panicked(ctx, method, crash)
 			return nil, internalError()
 		}
 		return nil, errGoexit
 	}
 }
 
+func (s *Server) panicked(ctx context.Context, method string, c *crash) {
+	s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", c.value, "stack", c.stacktrace)
+}
+
 // alone reports whether only toolsets are served, and nothing stands between the guard and go-sdk.
 func (s *Server) alone() bool { return len(s.opts.Middleware) == 0 && !s.adopted }
+
+// carrying is a context with a record in it: context.WithValue of one key.
+type carrying struct {
+	context.Context
+	record *record
+}
+
+// Value implements context.Context.
+func (c *carrying) Value(key any) any {
+	if _, ok := key.(recordKey); ok {
+		return c.record
+	}
+	return c.Context.Value(key)
+}
 
 // bounded is the context of one message: it ends with the caller's credential and carries who
 // is calling, for the middleware that sends.
 func (r *record) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx = context.WithValue(ctx, recordKey{}, r)
+	ctx = &carrying{ctx, r}
 	if r.expires.IsZero() {
 		return ctx, func() {}
 	}

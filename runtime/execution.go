@@ -15,7 +15,7 @@ type execution[R any] struct {
 	work   work
 	ctx    context.Context // of the request
 	record *record
-	do     func(context.Context) answer[R]
+	do     handler[R]
 	call   bounded // the handler's context
 
 	// What the worker found out, for the waiting side once the worker is done.
@@ -25,21 +25,30 @@ type execution[R any] struct {
 	entry  entry
 }
 
+// handler is what an execution runs.
+type handler[R any] interface {
+	handle(context.Context) answer[R]
+	crashed() answer[R] // what is answered where handle does not return
+}
+
 // The further states of an execution.
 const (
 	returned  = iota + abandoned + 1 // the handler has, and its answer stands
 	recording                        // as returned, and the sink has the record
 )
 
+func (e *execution[R]) on() context.Context { return &e.call }
+
 func (e *execution[R]) run() {
-	a := e.do(&e.call)
+	a := e.do.handle(&e.call)
 	a = settle(&e.call, e.work, a)
 	if !e.turn(running, returned) {
 		return // nobody waits for it any more
 	}
 	e.answer = a
-	event := e.record.awaited
-	if event == nil || a.outcome != audit.OK || a.body == nil || e.record.expired() {
+	// What was recorded as answered should be: the answer is finished, and the credential
+	// outlives the time that the sink has.
+	if e.record.awaited == nil || a.outcome != audit.OK || a.body == nil || a.body.whole == nil || e.record.expiredWithin(e.server.opts.AuditTimeout+grace) {
 		return
 	}
 	select {
@@ -48,10 +57,11 @@ func (e *execution[R]) run() {
 		return // the guard waits for a place
 	}
 	e.begun = true
-	e.entry.prepare(e.server, e.ctx, e.record, *event)
-	e.entry.event.Status = a.outcome
+	event := *e.record.awaited // which is the guard's again where the sink is given up
+	event.Status = a.outcome
+	e.entry.prepare(e.server, e.ctx, e.record, &event)
 	e.state.Store(recording)
-	e.entry.run()
+	e.entry.hand(&event)
 }
 
 func (e *execution[R]) ended(c *crash) bool {
@@ -63,8 +73,12 @@ func (e *execution[R]) ended(c *crash) bool {
 	if e.turn(running, over) || e.turn(returned, over) {
 		return true
 	}
-	e.server.log.WarnContext(e.ctx, "a handler returned after its call was answered", e.work.kind, e.work.name,
-		"request_id", e.record.requestID, "after", time.Since(e.record.started))
+	attrs := []any{e.work.kind, e.work.name, "request_id", e.record.requestID, "after", time.Since(e.record.started)}
+	if c != nil && c.panicked {
+		e.server.log.ErrorContext(e.ctx, "a handler panicked after its call was answered", append(attrs, "panic", c.value, "stack", c.stacktrace)...)
+	} else {
+		e.server.log.WarnContext(e.ctx, "a handler returned after its call was answered", attrs...)
+	}
 	return false
 }
 

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -99,5 +100,35 @@ func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
 	}
 	if got := (&raw{url: url, token: "stuck" + eras[0]}).send(t, "POST", ping, nil); got.status != http.StatusUnauthorized {
 		t.Errorf("%s", got)
+	}
+}
+
+// Under the race detector this is a test of what a call that was given up still touches.
+func TestCallsGivenUpInMiddlewareShareNothingWithTheirAnswer(t *testing.T) {
+	reached := make(chan struct{}, 8)
+	late := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/call" {
+				<-ctx.Done()
+				time.Sleep(400 * time.Millisecond) // about when the guard gives up
+				defer func() { reached <- struct{}{} }()
+			}
+			return next(ctx, method, req)
+		}
+	}
+	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{late}, Identity: shortLived()}, directory(&desk{}))
+	url := serve(t, s)
+	for i := range 8 {
+		c := newRaw(t, url, fmt.Sprint("late", i), "2026-07-28")
+		if got := c.call(t, "get_all", "", nil); strings.Contains(got.body, "structuredContent") {
+			t.Errorf("an answer leaves after the credential: %s", got)
+		}
+	}
+	for range 8 {
+		select {
+		case <-reached:
+		case <-time.After(time.Minute):
+			t.Fatal("a call was not given up, it never began")
+		}
 	}
 }

@@ -47,3 +47,14 @@ func Watched(s *Server) int {
 
 // Asking is how many questions wait for the host.
 func Asking(s *Server) int { return len(s.host.cache.asking) }
+
+// ParamsTypes are the params that messages are checked for, by method.
+var ParamsTypes = paramsTypes
+
+// CheckParams says what is wrong with params, or nothing.
+func CheckParams(method string, params []byte) string {
+	if err := paramsShapes()[method].misfit(params); err != nil {
+		return err.text
+	}
+	return ""
+}

@@ -194,15 +194,28 @@ const maxKeptBuffer = 64 << 10
 
 // marshal is json.Marshal without the escaping that HTML needs and JSON does not.
 func marshal(v any) ([]byte, error) {
+	e, text, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	body := bytes.Clone(text)
+	e.free()
+	return body, nil
+}
+
+// encode is marshal for who is done with the text when it gives the encoder back.
+func encode(v any) (*encoder, []byte, error) {
 	// An encoder that panics or errs is not used again.
 	e := encoders.Get().(*encoder)
 	if err := e.json.Encode(v); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	body := bytes.Clone(bytes.TrimSuffix(e.buffer.Bytes(), []byte{'\n'}))
+	return e, bytes.TrimSuffix(e.buffer.Bytes(), []byte{'\n'}), nil
+}
+
+func (e *encoder) free() {
 	if e.buffer.Cap() <= maxKeptBuffer {
 		e.buffer.Reset()
 		encoders.Put(e)
 	}
-	return body, nil
 }

@@ -227,8 +227,12 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 		}
 		return identity.Identity{}, identity.ErrNoCredentials
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), f.opts.IdentityTimeout)
-	defer cancel()
+	now := time.Now()
+	ctx := &bounded{values: r.Context(), deadline: now.Add(f.opts.IdentityTimeout)}
+	if earlier, ok := r.Context().Deadline(); ok && earlier.Before(ctx.deadline) {
+		ctx.deadline = earlier
+	}
+	defer ctx.end(context.Canceled)
 	// The source gets a request of its own, without the body, which is read meanwhile or later.
 	asked := r.Clone(ctx)
 	asked.Body = http.NoBody
@@ -236,15 +240,27 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 		id  identity.Identity
 		err error
 	)
-	job := &task{do: func() { id, err = f.opts.Identity.Identify(asked) }}
+	job := &task{ctx: ctx, do: func() { id, err = f.opts.Identity.Identify(asked) }}
 	w := f.workers.take(job)
-	select {
-	case <-w.done:
-	case <-ctx.Done():
-		if job.abandon() {
-			return identity.Identity{}, fmt.Errorf("%w (%w)", errNoAnswer, ctx.Err())
+	for done := false; !done; {
+		w.wake(ctx.deadline, now)
+		select {
+		case <-w.done:
+			done = true
+			continue
+		case <-w.alarm:
+			w.rang()
+		case <-r.Context().Done():
+			ctx.end(r.Context().Err())
 		}
-		<-w.done
+		now = time.Now()
+		if ended := ctx.Err(); ended != nil {
+			if job.abandon() {
+				return identity.Identity{}, fmt.Errorf("%w (%w)", errNoAnswer, ended)
+			}
+			<-w.done
+			done = true
+		}
 	}
 	crash := job.crash
 	f.workers.give(w)
@@ -302,10 +318,11 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
 		plain(w, http.StatusBadRequest, "the body could not be read")
 		return false
 	}
-	if err := checkMessage(body); err != nil {
+	body, refused := checkMessage(body)
+	if refused != nil {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(err.response()) // the client may be gone
+		w.WriteHeader(refused.status(r))
+		_, _ = w.Write(refused.response()) // the client may be gone
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -82,9 +83,19 @@ type guard struct {
 func (g guard) refusal(ctx context.Context, method string, err error) error {
 	out := wireError(err)
 	if e, ok := out.(*jsonrpc.Error); ok && e.Code == jsonrpc.CodeInternalError && e.Message == "internal error" && err.Error() != e.Message {
-		g.log.ErrorContext(ctx, "a request failed", "method", method, "error", err)
+		g.log.ErrorContext(ctx, "a request failed", "method", method, "error", withoutValue(err))
 	}
 	return out
+}
+
+// withoutValue is an error fit for the log. One of decoding repeats what it could not decode, such as a
+// client's answer to an elicitation.
+func withoutValue(err error) error {
+	var misfit *json.UnmarshalTypeError
+	if !errors.As(err, &misfit) {
+		return err
+	}
+	return fmt.Errorf("what the client answered does not fit a %v (field %q)", misfit.Type, misfit.Field)
 }
 
 // handle lets through what is listed here and nothing else. A method that go-sdk learns later,
@@ -291,7 +302,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
 	}
 	stands := false
-	if rec.recorded && event.Status == audit.OK {
+	if event.Status == audit.OK && rec.recorded { // in this order: the worker of an abandoned call may write rec.recorded
 		stands = g.stands(ctx, rec, rec.unrecorded)
 	} else {
 		// Also where it was written already and something came in between since: the last one counts.
@@ -356,6 +367,9 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 		}
 	}
 	if err != nil {
+		if status == audit.OK {
+			status = audit.Failed // the closure answered, and its answer got lost behind it
+		}
 		return nil, status, err
 	}
 	if res, err = g.sealer.sealed(rec, params, res); err != nil {
@@ -364,7 +378,7 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 	if quick := g.quick(rec, res); quick != nil {
 		return quick, status, nil
 	}
-	done, err := finish(res)
+	done, err := finish(shown(res))
 	if err != nil {
 		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
 	}

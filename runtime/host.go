@@ -190,8 +190,8 @@ func newHost(opts Options, table access.Table) (*host, error) {
 }
 
 // supervised calls an adapter, which may panic, end its goroutine or not come back. Of its error there
-// remain the words, without secrets, and whether it is capability.ErrNoUser: what a host's driver says may
-// hold how it is reached, and ends in logs, at start and in explanations.
+// remain the words, without secrets: what a host's driver says may hold how it is reached, and ends in logs,
+// at start and in explanations.
 func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type outcome struct {
 		res T
@@ -209,7 +209,7 @@ func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
 		res, err := call()
 		if err != nil {
 			// Asked for its words here, where a panic of them is recovered.
-			err = wordedError{redact.Text(err.Error()), errors.Is(err, capability.ErrNoUser)}
+			err = worded(err)
 		}
 		o = outcome{res, err}
 	}()

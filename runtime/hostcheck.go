@@ -132,6 +132,9 @@ func (h *host) spell(ctx context.Context) error {
 		return nil
 	}
 	actions, err := supervised(ctx, func() ([]string, error) { return enumerator.Actions(ctx) })
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; make it reachable before the server starts", err)
 	}

@@ -96,7 +96,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case len(bytes.TrimSpace(l.text)) == 0:
 			continue
 		default:
-			refused = checkMessage(l.text)
+			l.text, refused = checkMessage(l.text)
 		}
 		if refused == nil {
 			msg, err := jsonrpc.DecodeMessage(l.text)
@@ -107,6 +107,9 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 				return msg, nil
 			}
 			refused = notRequest("not a JSON-RPC 2.0 message")
+		}
+		if refused.mute {
+			continue
 		}
 		if err := c.write(refused.response()); err != nil {
 			return nil, err

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"net/http"
+	"reflect"
 	"strconv"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -15,12 +18,14 @@ import (
 type messageError struct {
 	code int64
 	text string
+	id   json.RawMessage // of a request that is one; nil where nothing is known of it
+	mute bool            // it is a notification, which has no answer
 }
 
-// response is the answer on the wire. The message's id is not known: nothing of it was read.
+// response is the answer on the wire.
 func (e *messageError) response() []byte {
 	out, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": nil,
+		"jsonrpc": "2.0", "id": e.id,
 		"error": map[string]any{"code": e.code, "message": e.text},
 	})
 	if err != nil { // of strings and a number
@@ -29,8 +34,16 @@ func (e *messageError) response() []byte {
 	return out
 }
 
+// status is that of go-sdk for such an answer: below 2026-07-28 a request that is one has 200.
+func (e *messageError) status(r *http.Request) int {
+	if e.id != nil && r.Header.Get(headerProtocolVersion) < stateless {
+		return http.StatusOK
+	}
+	return http.StatusBadRequest
+}
+
 func notRequest(why string) *messageError {
-	return &messageError{jsonrpc.CodeInvalidRequest, "invalid request: " + why}
+	return &messageError{code: jsonrpc.CodeInvalidRequest, text: "invalid request: " + why}
 }
 
 // messageLimits bound a message. They are a little wider than what decoders allow arguments,
@@ -43,32 +56,99 @@ var messageLimits = decode.Limits{
 
 // checkMessage refuses what one reader could take for one thing and another for something
 // else: what is not one JSON object in UTF-8, and what has a key twice anywhere. Batches,
-// which later protocols dropped and which hide a message among others, are refused as well.
-func checkMessage(body []byte) *messageError {
+// which later protocols dropped and which hide a message among others, are refused as well, and so is
+// what go-sdk would fail to decode, since its errors repeat what they are about. It returns the
+// message to pass on.
+func checkMessage(body []byte) ([]byte, *messageError) {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
-		return &messageError{jsonrpc.CodeParseError, "parse error: a byte order mark"}
+		return nil, &messageError{code: jsonrpc.CodeParseError, text: "parse error: a byte order mark"}
 	}
 	text := bytes.TrimLeft(body, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
 		if err := decode.Scan(body, messageLimits); err != nil {
-			return &messageError{jsonrpc.CodeParseError, "parse error: " + err.Error()}
+			return nil, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
 		}
 		if text[0] == '[' {
-			return notRequest("batches are not accepted")
+			return nil, notRequest("batches are not accepted")
 		}
-		return notRequest("not an object")
+		return nil, notRequest("not an object")
 	}
-	var id []byte
-	err := decode.Members(body, messageLimits, func(name, value []byte) {
-		if string(name) == "id" { // and not "ID", which is another
-			id = value
-		}
-	})
-	if err != nil {
-		return &messageError{jsonrpc.CodeParseError, "parse error: " + err.Error()}
+	var m envelope
+	if err := decode.Members(body, messageLimits, m.set); err != nil {
+		return nil, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
 	}
-	return checkID(id)
+	return m.checked(body)
 }
+
+// envelope is the parts of a JSON-RPC message, as text.
+type envelope struct{ version, id, method, params, failure []byte }
+
+func (m *envelope) set(name, value []byte) {
+	switch string(name) { // as go-sdk has it: "ID" is another
+	case "jsonrpc":
+		m.version = value
+	case "id":
+		m.id = value
+	case "method":
+		m.method = value
+	case "params":
+		m.params = value
+	case "error":
+		m.failure = value
+	}
+}
+
+func (m *envelope) checked(body []byte) ([]byte, *messageError) {
+	if len(m.version) == 0 || m.version[0] != '"' || string(unquoted(m.version)) != "2.0" {
+		return nil, notRequest("not a JSON-RPC 2.0 message")
+	}
+	if err := checkID(m.id); err != nil {
+		return nil, err
+	}
+	if len(m.failure) > 0 && len(failureShape().check(m.failure)) > 0 {
+		return nil, notRequest("an error that is none of JSON-RPC 2.0")
+	}
+	if len(m.method) == 0 || string(m.method) == "null" {
+		return body, nil
+	}
+	if m.method[0] != '"' {
+		return nil, notRequest("a method that is not a string")
+	}
+	shape := paramsShapes()[string(unquoted(m.method))]
+	if len(m.params) == 0 {
+		return body, nil
+	}
+	if shape == nil {
+		return m.bare(), nil
+	}
+	if err := shape.misfit(m.params); err != nil {
+		if err.mute = len(m.id) == 0 || string(m.id) == "null"; !err.mute {
+			err.id = m.id
+		}
+		return nil, err
+	}
+	return body, nil
+}
+
+// bare is the message with nothing of its params but _meta, which may say the version.
+func (m *envelope) bare() []byte {
+	out := append([]byte(`{"jsonrpc":"2.0","method":`), m.method...)
+	if len(m.id) > 0 {
+		out = append(append(out, `,"id":`...), m.id...)
+	}
+	if m.params[0] == '{' {
+		eachMember(m.params, func(name, value []byte) bool {
+			if string(name) == "_meta" && value[0] == '{' && len(anyShapes["object"].check(value)) == 0 {
+				out = append(append(append(out, `,"params":{"_meta":`...), value...), '}')
+			}
+			return true
+		})
+	}
+	return append(out, '}')
+}
+
+// failureShape is what an answer may hold for an error.
+var failureShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[jsonrpc.Error]()) })
 
 // checkID refuses an id that would be answered as another one: go-sdk cuts a fraction off, and
 // whole numbers beyond 2^53 lose digits in it. The specification has ids of strings and

@@ -563,3 +563,31 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestResourceHandlerSaysNotFoundAsAnUnknownURIDoes(t *testing.T) {
+	answer := errors.New("no shelf 7")
+	s := newServer(t, runtime.Options{}, odd(
+		func(context.Context, runtime.Call) (runtime.PromptAnswer, error) { return runtime.PromptText("", nil) },
+		func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
+			return runtime.ResourceText("", answer)
+		}))
+	for _, era := range eras {
+		c := newRaw(t, serve(t, s), tokens["Viewer"], era)
+		read := func(uri string) string {
+			got := c.ask(t, "resources/read", `"uri":"`+uri+`"`, map[string]string{"Mcp-Name": uri}).body
+			return strings.ReplaceAll(got[strings.IndexByte(got, '{'):], uri, "URI")
+		}
+		answer = errors.New("no shelf 7")
+		if got := read("odd:7"); !strings.Contains(got, `"error":{"code":-32603,"message":"no shelf 7"}`) {
+			t.Errorf("%s: %s", era, got)
+		}
+		answer = fmt.Errorf("looking: %w", mcp.ResourceNotFoundError("odd:7"))
+		if got := read("odd:7"); !strings.Contains(got, `"code":-32602,"message":"looking: Resource not found"`) {
+			t.Errorf("%s: %s", era, got)
+		}
+		answer = mcp.ResourceNotFoundError("odd:7")
+		if got, want := strings.TrimSpace(read("odd:7")), strings.TrimSpace(read("even:7")); got != want {
+			t.Errorf("%s: %s, of an unknown one %s", era, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // What the host's answers cost at most.
@@ -208,15 +209,27 @@ func (c *permitCache) supervised(ctx context.Context, p access.Principal) (*gran
 	})
 }
 
-// wordedError is an error of an adapter: its words, and whether it is capability.ErrNoUser.
+// wordedError is an error of an adapter: its words without secrets, and which of the errors it is that
+// somebody decides on. The error itself, which could show the rest, it does not hold.
 type wordedError struct {
-	text   string
-	noUser bool
+	text string
+	is   []error
+}
+
+// worded asks an error for its words, and for what it is. Both may panic.
+func worded(err error) error {
+	e := wordedError{text: redact.Text(err.Error())}
+	for _, known := range []error{capability.ErrNoUser, errors.ErrUnsupported, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			e.is = append(e.is, known)
+		}
+	}
+	return e
 }
 
 func (e wordedError) Error() string { return e.text }
 
-func (e wordedError) Is(target error) bool { return e.noUser && target == capability.ErrNoUser }
+func (e wordedError) Is(target error) bool { return slices.Contains(e.is, target) }
 
 // invalidate forgets what the host said of the principals that match, and of those that it is
 // being asked about.

@@ -3,8 +3,6 @@ package runtime
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +40,7 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 		return nil
 	}
 	type member struct{ name, value []byte }
-	var few [16]member
+	var few [12]member
 	members := few[:0]
 	err := decode.Members(raw, messageLimits, func(name, value []byte) {
 		members = append(members, member{name, value})
@@ -53,26 +51,23 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
 	members = members[:min(len(members), maxRecordedArguments)]
 
-	// Names and digests are parts of one string.
-	var room [1024]byte
-	text := room[:0]
-	for _, m := range members {
-		sum := sha256.Sum256(m.value)
-		text = append(text, shortened(m.name, maxRecordedName)...)
-		text = hex.AppendEncode(append(text, digestPrefix...), sum[:])
+	// The names are parts of one string.
+	var room [128]byte
+	names := room[:0]
+	for i := range members {
+		m := &members[i]
+		m.name = shortened(m.name, maxRecordedName)
+		names = append(names, m.name...)
 	}
-	rest := string(text)
+	rest := string(names)
 	list := make([]audit.Argument, len(members))
-	for i, m := range members {
-		n := len(shortened(m.name, maxRecordedName))
-		d := n + len(digestPrefix) + hex.EncodedLen(sha256.Size)
-		list[i] = audit.Argument{Name: rest[:n], Bytes: len(m.value), Digest: rest[n:d]}
-		rest = rest[d:]
+	for i := range members {
+		m, argument := &members[i], &list[i]
+		argument.Name, rest = rest[:len(m.name)], rest[len(m.name):]
+		argument.Bytes, argument.Digest = len(m.value), audit.DigestOf(m.value)
 	}
 	return list
 }
-
-const digestPrefix = "sha256:"
 
 // maxRecording bounds the records that are written at a time, and so the goroutines that a sink
 // can hold which does not come back.
@@ -104,8 +99,9 @@ func (s *Server) stands(ctx context.Context, rec *record, err error) bool {
 // write hands an event to the sink on a worker, and does not wait for a sink
 // that does not come back.
 func (s *Server) write(ctx context.Context, event audit.Event, rec *record) error {
-	e := &entry{}
-	e.prepare(s, ctx, rec, event)
+	e := &writing{}
+	e.prepare(s, ctx, rec, &event)
+	e.event = event
 	select {
 	case s.recording <- struct{}{}:
 	default:
@@ -135,25 +131,23 @@ func (s *Server) write(ctx context.Context, event audit.Event, rec *record) erro
 
 // entry is an event on its way to the sink. It has a place in Server.recording.
 type entry struct {
-	waited
 	server *Server
 	ctx    bounded
-	event  audit.Event
 	err    error // why it does not stand; for the waiting side once the worker is done
 }
 
 // prepare fills in what is known when the sink is asked. The record is written even where the caller has
 // gone away.
-func (e *entry) prepare(s *Server, ctx context.Context, rec *record, event audit.Event) {
+func (e *entry) prepare(s *Server, ctx context.Context, rec *record, event *audit.Event) {
 	now := time.Now()
 	event.Time = rec.started
 	event.Milliseconds = float64(now.Sub(rec.started)) / float64(time.Millisecond)
-	e.server, e.event = s, event
+	e.server = s
 	e.ctx.values, e.ctx.deadline = ctx, now.Add(s.opts.AuditTimeout)
 }
 
-func (e *entry) run() {
-	if err := e.server.opts.Audit.Record(&e.ctx, e.event); err != nil {
+func (e *entry) hand(event *audit.Event) {
+	if err := e.server.opts.Audit.Record(&e.ctx, *event); err != nil {
 		// Asked for its words here, where a panic of them is recovered.
 		e.err = errors.New(err.Error())
 	}
@@ -172,7 +166,18 @@ func (e *entry) closed(c *crash) {
 	<-e.server.recording
 }
 
-func (e *entry) ended(c *crash) bool {
+// writing is an entry as a job of its own.
+type writing struct {
+	waited
+	entry
+	event audit.Event
+}
+
+func (e *writing) on() context.Context { return &e.ctx }
+
+func (e *writing) run() { e.hand(&e.event) }
+
+func (e *writing) ended(c *crash) bool {
 	e.closed(c)
 	return e.turn(running, over)
 }

@@ -12,28 +12,36 @@ import (
 // by the output schema, as structured content and as the same text. The handler's values are
 // not written to, and a *mcp.CallToolResult that it returned may be shared between calls.
 //
-// Where the structured content is all that the answer holds, it is returned as well.
+// Where the structured content is all that the answer holds, it is returned as well. unread says that nobody
+// but go-sdk sees the answer before [Server.quick] does: it has the body in the place of its content then.
 //
 // It must run under recover: values marshal themselves.
-func (t *tool) result(r Result) (*mcp.CallToolResult, []byte, error) {
-	if !r.sdk && r.hasOut {
-		body, err := t.structured(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		var whole struct {
-			res     mcp.CallToolResult
-			content [1]mcp.Content
-			text    mcp.TextContent
-		}
-		whole.text.Text = string(body)
-		whole.content[0] = &whole.text
-		whole.res.Content, whole.res.StructuredContent = whole.content[:], json.RawMessage(body)
-		return &whole.res, body, nil
+func (t *tool) result(r Result, unread bool) (*mcp.CallToolResult, *body, error) {
+	if r.sdk || !r.hasOut {
+		res, err := t.foreign(r)
+		return res, nil, err
 	}
-	res, err := t.foreign(r)
-	return res, nil, err
+	e, text, err := encode(r.out)
+	if err != nil {
+		return nil, nil, err
+	}
+	if text, err = t.mended(r, text); err != nil {
+		return nil, nil, err
+	}
+	whole := &struct {
+		res  mcp.CallToolResult
+		body body
+	}{body: newBody(text)}
+	e.free()
+	whole.res.Content, whole.res.StructuredContent = none, &whole.body
+	if !unread || whole.body.whole == nil || !hasResultType {
+		return shown(&whole.res).(*mcp.CallToolResult), &whole.body, nil
+	}
+	return &whole.res, &whole.body, nil
 }
+
+// none is a content that go-sdk takes for one.
+var none = []mcp.Content{}
 
 // foreign is the answer of a handler that made it itself, or that answers with an error alone.
 func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
@@ -74,7 +82,10 @@ func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 
 // structure fills in the structured content.
 func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
-	body, err := t.structured(r)
+	body, err := marshal(r.out)
+	if err == nil {
+		body, err = t.mended(r, body)
+	}
 	if err != nil || string(body) == "null" {
 		return err
 	}
@@ -85,12 +96,9 @@ func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
 	return nil
 }
 
-// structured is what the handler returned, as its schema says. It is null for a handler of go-sdk's own shape only.
-func (t *tool) structured(r Result) ([]byte, error) {
-	body, err := marshal(r.out)
-	if err != nil {
-		return nil, err
-	}
+// mended is what the handler returned, marshalled as body, as its schema says. It is null for a handler of
+// go-sdk's own shape only.
+func (t *tool) mended(r Result, body []byte) ([]byte, error) {
 	if r.wrapped {
 		body = slices.Concat([]byte(`{"result":`), body, []byte{'}'})
 	}

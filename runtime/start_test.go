@@ -50,6 +50,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"public and a role":       {runtime.Options{}, []runtime.Toolset{rule(access.Rule{Public: true, MinRole: viewer})}, "public stands alone"},
 		"public and a permission": {runtime.Options{}, []runtime.Toolset{rule(access.Rule{Public: true, Permission: access.Permission{App: "a", Action: "b"}})}, "public stands alone"},
 		"a role out of reach":     {runtime.Options{}, []runtime.Toolset{rule(access.Rule{MinRole: 5})}, "role number 5 of a hierarchy of 4"},
+		"a toolset twice":         {runtime.Options{}, []runtime.Toolset{fine, fine}, "package example.com/p: its Toolset is passed twice: pass it once"},
 		"tool names twice":        {runtime.Options{}, []runtime.Toolset{fine, generated(func(g *runtime.Generated) { g.Package = "example.com/q" })}, `tool "t" is declared by package example.com/p and by package example.com/q: rename one`},
 		"unequal hierarchies": {runtime.Options{}, []runtime.Toolset{fine, generated(func(g *runtime.Generated) {
 			g.Package, g.Table.Roles = "example.com/q", []string{"A", "B"}

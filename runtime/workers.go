@@ -1,8 +1,10 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +50,9 @@ type worker struct {
 
 // job is what a worker runs.
 type job interface {
+	// on returns the context whose profiler labels the worker bears meanwhile: it would bear those of
+	// whoever made it first.
+	on() context.Context
 	run()
 	// ended is called once run has returned, panicked or ended its goroutine, and reports
 	// whether somebody waits for that. Where nobody does, the worker leaves.
@@ -148,16 +153,12 @@ func (w *worker) work() {
 
 // does runs one job and reports whether there may be another.
 func (w *worker) does(j job) (more bool) {
-	returned := false
+	var c *crash
+	lost := true
 	defer func() {
-		// Also reached by runtime.Goexit, which recover does not see.
-		p := recover()
-		var c *crash
-		if !returned {
+		// Reached by runtime.Goexit as well, and by one that goes on behind a panic that was recovered.
+		if w.lost = lost; lost {
 			c = &crash{}
-			if w.lost = p == nil; !w.lost {
-				c.panicked, c.value, c.stacktrace = true, fmt.Sprint(p), string(debug.Stack())
-			}
 		}
 		if j.ended(c) {
 			more = true
@@ -166,9 +167,21 @@ func (w *worker) does(j job) (more bool) {
 			w.timer.Stop()
 		}
 	}()
-	j.run()
-	returned = true
+	pprof.SetGoroutineLabels(j.on())
+	c = crashed(j)
+	lost = false
 	return
+}
+
+// crashed runs a job, and says how it panicked where it did. It does not return where the goroutine ends.
+func crashed(j job) (c *crash) {
+	defer func() {
+		if p := recover(); p != nil {
+			c = &crash{panicked: true, value: fmt.Sprint(p), stacktrace: string(debug.Stack())}
+		}
+	}()
+	j.run()
+	return nil
 }
 
 // wake sees to an alarm at a time, or before it.
@@ -224,15 +237,25 @@ func (w *waited) turn(from, to int32) bool { return w.state.CompareAndSwap(from,
 // task is a job that is a func, without more to it.
 type task struct {
 	waited
+	ctx   context.Context
 	do    func()
 	crash *crash // how it ended, where it did not return
+	// late is told how a task ended that nobody waited for any more; nil where nobody wants to know.
+	late func(*crash)
 }
 
-func (t *task) run() { t.do() }
+func (t *task) on() context.Context { return t.ctx }
+func (t *task) run()                { t.do() }
 
 func (t *task) ended(c *crash) bool {
 	t.crash = c
-	return t.turn(running, over)
+	if t.turn(running, over) {
+		return true
+	}
+	if t.late != nil {
+		t.late(c)
+	}
+	return false
 }
 
 // abandon gives a job up, and reports false where it has ended meanwhile.

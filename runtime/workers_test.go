@@ -1,14 +1,18 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -16,7 +20,7 @@ import (
 
 // worked runs a func on a worker and waits for its end.
 func worked(p *workers, do func()) *worker {
-	w := p.take(&task{do: do})
+	w := p.take(&task{ctx: context.Background(), do: do})
 	<-w.done
 	p.give(w)
 	return w
@@ -36,7 +40,7 @@ func TestWorkersThatAreNotNeededLeave(t *testing.T) {
 		release := make(chan struct{})
 		var taken []*worker
 		for range 10 {
-			taken = append(taken, p.take(&task{do: func() { <-release }}))
+			taken = append(taken, p.take(&task{ctx: context.Background(), do: func() { <-release }}))
 		}
 		close(release)
 		for _, w := range taken {
@@ -75,7 +79,7 @@ func TestWorkersAreFewAndEndWithTheirServer(t *testing.T) {
 		release := make(chan struct{})
 		var taken []*worker
 		for range maxIdle + 5 {
-			taken = append(taken, p.take(&task{do: func() { <-release }}))
+			taken = append(taken, p.take(&task{ctx: context.Background(), do: func() { <-release }}))
 		}
 		close(release)
 		for _, w := range taken[1:] {
@@ -103,11 +107,16 @@ func TestWorkerIsUsedAgainUnlessItsGoroutineEnded(t *testing.T) {
 		"returned": {func() {}, true, nil},
 		"panicked": {func() { panic("at the disco") }, true, &crash{panicked: true, value: "at the disco"}},
 		"ended":    {runtime.Goexit, false, &crash{}},
+		"panicked while it ended": {func() {
+			defer func() { panic("at the exit") }()
+			runtime.Goexit()
+		}, false, &crash{}},
+		"ended in the words of its panic": {func() { panic(lastWords{}) }, false, &crash{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p workers
 			defer p.close()
-			job := &task{do: test.do}
+			job := &task{ctx: t.Context(), do: test.do}
 			first := p.take(job)
 			<-first.done
 			p.give(first)
@@ -123,6 +132,60 @@ func TestWorkerIsUsedAgainUnlessItsGoroutineEnded(t *testing.T) {
 			}
 		})
 	}
+}
+
+type lastWords struct{}
+
+func (lastWords) Error() string { runtime.Goexit(); return "" }
+
+func TestWorkersBearTheLabelsOfTheirJob(t *testing.T) {
+	s := lonely(nil)
+	defer s.workers.close()
+	labels := func(user string) (profile string) {
+		pprof.Do(t.Context(), pprof.Labels("user", user), func(ctx context.Context) {
+			ranOnce(ctx, s, &record{}, time.Minute, func(context.Context) toolAnswer {
+				var b strings.Builder
+				if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+					t.Error(err)
+				}
+				profile = b.String()
+				return toolAnswer{outcome: audit.OK}
+			})
+		})
+		return profile
+	}
+	if !strings.Contains(labels("ada"), `"user":"ada"`) {
+		t.Fatal("a profile does not show the first job's labels")
+	}
+	if profile := labels("bob"); strings.Contains(profile, `"user":"ada"`) || strings.Count(profile, `"user":"bob"`) != 2 {
+		t.Errorf("the second job bears the labels of the first, or not its own:\n%s", profile)
+	}
+}
+
+func TestPanicsAfterTheAnswerAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := lonely(nil)
+		s.log = slog.New(slog.NewTextHandler(&log, nil))
+		s.adopted = true // or nothing is contained
+		defer s.workers.close()
+		late := func(ctx context.Context) { <-ctx.Done(); time.Sleep(time.Hour); panic("long after") }
+		a, _ := ranOnce(t.Context(), s, &record{}, time.Second, func(ctx context.Context) toolAnswer { late(ctx); return toolAnswer{} })
+		if a.outcome == audit.OK {
+			t.Fatal("it was answered")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		inner := func(ctx context.Context, _ string, _ mcp.Request) (mcp.Result, error) { late(ctx); return nil, nil }
+		if _, err := s.contained(inner)(ctx, "ping", nil); !errors.Is(err, errAbandoned) {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if n := strings.Count(log.String(), `panic="long after" stack=`); n != 2 {
+			t.Errorf("%d of 2 panics were logged:\n%s", n, log.String())
+		}
+	})
 }
 
 // lonely is a server as far as running handlers needs one.
@@ -260,7 +323,7 @@ func TestSinkOnAHandlersWorker(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel() // the record is written even where the caller has gone away
 				a, took := ranOnce(ctx, s, rec, time.Hour, func(context.Context) toolAnswer {
-					return toolAnswer{outcome: audit.OK, body: []byte("{}")}
+					return finishedAnswer()
 				})
 				got := ""
 				if rec.unrecorded != nil {
@@ -282,6 +345,12 @@ func TestSinkOnAHandlersWorker(t *testing.T) {
 	}
 }
 
+// finishedAnswer is an answer that may be recorded at once.
+func finishedAnswer() toolAnswer {
+	b := newBody([]byte("{}"))
+	return toolAnswer{outcome: audit.OK, body: &b}
+}
+
 func TestRecordsThatFindNoPlaceAreLeftToTheGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -290,7 +359,7 @@ func TestRecordsThatFindNoPlaceAreLeftToTheGuard(t *testing.T) {
 		s.recording <- struct{}{}
 		s.recording <- struct{}{}
 		rec := &record{awaited: &audit.Event{}}
-		a, _ := ranOnce(t.Context(), s, rec, time.Hour, func(context.Context) toolAnswer { return toolAnswer{outcome: audit.OK, body: []byte("{}")} })
+		a, _ := ranOnce(t.Context(), s, rec, time.Hour, func(context.Context) toolAnswer { return finishedAnswer() })
 		if a.outcome != audit.OK || rec.recorded || asked != 0 {
 			t.Errorf("recorded: %t, asked %d times", rec.recorded, asked)
 		}

@@ -39,9 +39,10 @@ func TestReadmeExampleBuilds(t *testing.T) {
 func TestReadmeShowsTheDemo(t *testing.T) {
 	root := repository(t)
 	bin := t.TempDir()
-	output(t, root, "go build -o "+bin+" ./examples/team ./examples/team/tour ./cmd/mcpgen")
+	output(t, root, "go build -o "+bin+" ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./cmd/mcpgen")
 	demo := output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) + "\n" +
-		output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...")
+		output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") + "\n" +
+		output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory"))
 	section(t, "README.md", "demo", "```\n$ make demo\n"+demo+"```\n")
 }
 

@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"runtime/capability/internal/hostuser": {"runtime/capability"},
 	"runtime/capability/django":            {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
 	"runtime/capability/objectperm":        {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
+	"runtime/capability/static":            {"runtime/access", "runtime/capability", "runtime/decode"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its
@@ -78,6 +79,7 @@ var outside = map[string]struct {
 	// Whoever uses an adapter brings the driver of its database.
 	"runtime/capability/django":     {},
 	"runtime/capability/objectperm": {},
+	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
 }
 
 func TestWallsBetweenPackages(t *testing.T) {

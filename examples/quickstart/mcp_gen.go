@@ -67,13 +67,7 @@ func Toolset() runtime.Toolset {
 				Output:      momentSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNowInput)
-					if err != nil {
-						return runtime.Result{}, err
-					}
-					return runtime.Structured(Now(ctx, in))
-				},
+				Call:        runtime.Answer(decodeNowInput, Now),
 			},
 		},
 	})

@@ -19,6 +19,9 @@ type Diagnostic struct {
 	Pos        model.Position
 	Message    string // what is wrong, one line, no full stop
 	Suggestion string // what to do, one line; may be empty
+	// Cause is the message without the way on which the place was reached, where a place may be
+	// reached on several, and is empty elsewhere. A place has one finding a cause.
+	Cause string
 }
 
 // List collects the diagnostics of a run. It is not safe for concurrent use.
@@ -30,7 +33,8 @@ func (l *List) Add(code Code, pos model.Position, suggestion, format string, arg
 }
 
 // Sort orders the list by file, line, column, code and text, and removes what says the same
-// twice, so that a run prints the same lines whatever order its stages met the source in.
+// twice, so that a run prints the same lines whatever order its stages met the source in. Of findings
+// of one cause the one with the shortest message stays.
 func (l *List) Sort() {
 	slices.SortFunc(*l, func(a, b Diagnostic) int {
 		return cmp.Or(
@@ -38,6 +42,8 @@ func (l *List) Sort() {
 			cmp.Compare(a.Pos.Line, b.Pos.Line),
 			cmp.Compare(a.Pos.Col, b.Pos.Col),
 			strings.Compare(string(a.Code), string(b.Code)),
+			strings.Compare(a.Cause, b.Cause),
+			compareWays(a, b),
 			strings.Compare(a.Message, b.Message),
 			strings.Compare(a.Suggestion, b.Suggestion),
 			cmp.Compare(a.Pos.EndCol, b.Pos.EndCol),
@@ -45,8 +51,19 @@ func (l *List) Sort() {
 	})
 	*l = slices.CompactFunc(*l, func(a, b Diagnostic) bool {
 		a.Pos.EndCol, b.Pos.EndCol = 0, 0
+		if a.Cause != "" {
+			a.Message, b.Message = "", ""
+		}
 		return a == b
 	})
+}
+
+// compareWays puts findings of one cause side by side, the shortest message first.
+func compareWays(a, b Diagnostic) int {
+	if a.Cause == "" {
+		return 0
+	}
+	return cmp.Or(strings.Compare(a.Suggestion, b.Suggestion), cmp.Compare(len(a.Message), len(b.Message)))
 }
 
 // Has reports whether the list holds a finding with the code.

@@ -42,6 +42,21 @@ func TestSortOrdersByPlaceAndSaysNothingTwice(t *testing.T) {
 	}
 }
 
+func TestAPlaceHasOneFindingACause(t *testing.T) {
+	reached := func(message, suggestion string) Diagnostic {
+		return Diagnostic{Code: "MCP016", Pos: at("/w/a.go", 1, 1), Message: message, Suggestion: suggestion, Cause: "x"}
+	}
+	want := List{reached("In: x", "first"), reached("In.A: x", "second"), {Code: "MCP016", Pos: at("/w/a.go", 2, 1), Message: "In: x", Cause: "x"}}
+	for range 20 {
+		got := append(slices.Clone(want), reached("A.In: x", "first"), reached("A[].B.In: x", "second"), reached("B: x", "second"))
+		rand.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
+		got.Sort()
+		if want[1] = reached("B: x", "second"); !slices.Equal(got, want) {
+			t.Fatalf("got %v", got)
+		}
+	}
+}
+
 func TestAListIsAnErrorWhenItHoldsFindings(t *testing.T) {
 	var l List
 	if l.Err() != nil || l.Has(NoAccessRule) {

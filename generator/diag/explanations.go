@@ -128,16 +128,16 @@ func Find(in FindInput) (Device, error)`,
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,
-		Cure: "Change the part that the field path names, or hide it from JSON with the tag json:\"-\". Where the type has to stay, write its schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool.",
+		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag json:\"-\". Where the type has to stay, write its schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool.",
 	},
 	{
 		Code:  BadTag,
 		Title: "bad schema tag",
-		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the field's type, or contradicts another.",
+		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the type, or contradicts another; or a tag without a key, which would be a description, looks as if it was meant to have one.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,
-		Cure: "Mend the tag that the field path names.",
+		Cure: "Mend the tag of the field that the path names, or the //mcp:param of the parameter.",
 	},
 	{
 		Code:  UnequalHierarchies,
@@ -296,7 +296,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  BadSchemaFile,
 		Title: "schema by hand that cannot be used",
-		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, has a default that it refuses, or does not fit the handler: arguments are an object with a property for each plain parameter.",
+		Cause: "A file that //mcp:schema names cannot be read, is outside the module, is no JSON, is not valid under JSON Schema 2020-12, refers to something outside itself, has a default that it refuses, or does not fit the handler: arguments are an object with a property for each plain parameter. A single struct is no plain parameter, not even one with an UnmarshalJSON of its own: the schema describes it, unless it has a property named as the parameter.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:schema input=query.json
 func Find(ctx context.Context, in Query) (Device, error)`,

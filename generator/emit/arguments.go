@@ -16,17 +16,51 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		return
 	}
 	b.WriteString("\n| argument | type | required | description |\n|---|---|---|---|\n")
-	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		required := "no"
-		if slices.Contains(s.Required, pair.Key) {
-			required = "yes"
+	each(s, func(name string, required bool, p *jsonschema.Schema) {
+		needed := "no"
+		if required {
+			needed = "yes"
 		}
-		description := pair.Value.Description
-		if pair.Value.Default != nil {
-			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(pair.Value.Default)))
+		description := p.Description
+		if p.Default != nil {
+			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(p.Default)))
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |%s |\n", pair.Key, cell(typeWords(pair.Value)), required, pad(cell(prose(description))))
+		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)), needed, pad(cell(prose(description))))
+	})
+}
+
+// each yields the properties of an object, and behind each the properties of what it holds: the fields
+// of an object as name.field, of the items of a list as name[], and of the values of a map as name.*.
+func each(s *jsonschema.Schema, yield func(name string, required bool, p *jsonschema.Schema)) {
+	shown := map[string]bool{} // definitions, each of which is told once
+	var within func(path string, s *jsonschema.Schema)
+	fields := func(path string, s *jsonschema.Schema) {
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			yield(path+pair.Key, slices.Contains(s.Required, pair.Key), pair.Value)
+			within(path+pair.Key, pair.Value)
+		}
 	}
+	within = func(path string, part *jsonschema.Schema) {
+		if part == nil {
+			return
+		}
+		if name, ok := strings.CutPrefix(part.Ref, "#/$defs/"); ok {
+			if !shown[name] {
+				shown[name] = true
+				within(path, s.Definitions[name])
+			}
+			return
+		}
+		if part.Properties != nil {
+			fields(path+".", part)
+		}
+		within(path+"[]", part.Items)
+		within(path+".*", part.AdditionalProperties)
+		for _, one := range slices.Concat(part.AnyOf, part.OneOf) {
+			within(path, one)
+		}
+	}
+	fields("", s)
 }
 
 // typeWords says in a few words what a schema accepts. A reference is named, not followed.
@@ -54,9 +88,9 @@ func typeWords(s *jsonschema.Schema) string {
 		return "any value"
 	case "array":
 		if s.Items == nil {
-			return "array"
+			return "array" + listLimits(s)
 		}
-		return "array of " + typeWords(s.Items)
+		return "array of " + typeWords(s.Items) + listLimits(s)
 	case "object":
 		if s.AdditionalProperties != nil && s.AdditionalProperties.Type != "" {
 			return "object of " + typeWords(s.AdditionalProperties)
@@ -79,17 +113,37 @@ func textLimits(s *jsonschema.Schema) string {
 	if s.ContentEncoding != "" {
 		limits = append(limits, s.ContentEncoding)
 	}
-	switch {
-	case s.MinLength != nil && s.MaxLength != nil:
-		limits = append(limits, fmt.Sprintf("%d to %d characters", *s.MinLength, *s.MaxLength))
-	case s.MinLength != nil:
-		limits = append(limits, fmt.Sprintf("at least %d characters", *s.MinLength))
-	case s.MaxLength != nil:
-		limits = append(limits, fmt.Sprintf("at most %d characters", *s.MaxLength))
-	}
+	limits = appendCount(limits, s.MinLength, s.MaxLength, "characters")
 	if s.Pattern != "" {
 		limits = append(limits, "matches "+code(s.Pattern))
 	}
+	return inBrackets(limits)
+}
+
+// listLimits says in brackets what a list must be like.
+func listLimits(s *jsonschema.Schema) string {
+	limits := appendCount(nil, s.MinItems, s.MaxItems, "items")
+	if s.UniqueItems {
+		limits = append(limits, "no two equal")
+	}
+	return inBrackets(limits)
+}
+
+func appendCount(limits []string, least, most *uint64, unit string) []string {
+	switch {
+	case least != nil && most != nil && *least == *most:
+		return append(limits, fmt.Sprintf("%d %s", *least, unit))
+	case least != nil && most != nil:
+		return append(limits, fmt.Sprintf("%d to %d %s", *least, *most, unit))
+	case least != nil:
+		return append(limits, fmt.Sprintf("at least %d %s", *least, unit))
+	case most != nil:
+		return append(limits, fmt.Sprintf("at most %d %s", *most, unit))
+	}
+	return limits
+}
+
+func inBrackets(limits []string) string {
 	if len(limits) == 0 {
 		return ""
 	}
@@ -124,10 +178,14 @@ func bounds(s *jsonschema.Schema) string {
 			limits = append(limits, limit.words+" "+limit.value.String())
 		}
 	}
-	if len(limits) == 0 {
-		return ""
+	words := ""
+	if len(limits) > 0 {
+		words = " " + strings.Join(limits, " ")
 	}
-	return " " + strings.Join(limits, " ")
+	if s.MultipleOf != "" {
+		words += ", a multiple of " + s.MultipleOf.String()
+	}
+	return words
 }
 
 // value writes a JSON value as code.

@@ -148,7 +148,26 @@ func annotations(h model.Hints) *jen.Statement {
 
 // closure decodes, calls and returns.
 func (p *plan) closure(tool model.Tool) *jen.Statement {
+	if read := p.decoders.reads(tool); read != "" && p.usual(tool) {
+		return jen.Qual(runtimePath, "Answer").Call(jen.Id(read), p.handler(tool.Handler))
+	}
 	return p.answering(tool, "Result", result(tool))
+}
+
+// usual reports whether a tool has the form that runtime.Answer answers.
+func (p *plan) usual(tool model.Tool) bool {
+	return tool.Input.Kind == model.StructInput && !tool.Input.Pointer && result(tool) == "Structured" && p.bindable(tool.Handler)
+}
+
+// bindable reports whether a handler can be named before it is known that no receiver is nil, which
+// runtime.New sees to: a method of a nil interface, or of a value behind a nil pointer, cannot.
+func (p *plan) bindable(h model.Handler) bool {
+	for _, r := range p.Receivers {
+		if r.Type == h.Recv {
+			return !r.Interface && r.Pointer == h.PointerRecv
+		}
+	}
+	return true
 }
 
 // answering is a closure that decodes, calls and hands what the handler returns to a func of

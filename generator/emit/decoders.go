@@ -73,12 +73,20 @@ func (d *decoders) add(tool model.Tool, schema string) {
 
 // call decodes a tool's arguments.
 func (d *decoders) call(tool model.Tool, arguments jen.Code) *jen.Statement {
-	for _, made := range d.made {
-		if made.name == d.of[tool.Name] && made.codec != nil {
-			return jen.Qual(decodePath, "Arguments").Call(arguments, jen.Id(made.name))
-		}
+	if read := d.reads(tool); read != "" {
+		return jen.Qual(decodePath, "Arguments").Call(arguments, jen.Id(read))
 	}
 	return jen.Id(d.of[tool.Name]).Call(arguments)
+}
+
+// reads names the func that reads a tool's arguments by a codec, if one does.
+func (d *decoders) reads(tool model.Tool) string {
+	for _, made := range d.made {
+		if made.name == d.of[tool.Name] && made.codec != nil {
+			return made.name
+		}
+	}
+	return ""
 }
 
 // function names the func of an object.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -221,16 +223,25 @@ func resultWords(out model.Output) string {
 		if out.Schema.Properties != nil {
 			words = typeWords(out.Schema.Properties.Value("result"))
 		}
+		if further := fieldWords(out.Schema); len(further) > 1 {
+			return fmt.Sprintf("The result is an object whose `result` is %s with %s.", article(words), sentenceList(further[1:]))
+		}
 		return fmt.Sprintf("The result is an object whose `result` is %s.", article(words))
 	}
-	var fields []string
-	for pair := out.Schema.Properties.Oldest(); pair != nil; pair = pair.Next() {
-		fields = append(fields, fmt.Sprintf("`%s` (%s)", pair.Key, typeWords(pair.Value)))
-	}
+	fields := fieldWords(out.Schema)
 	if len(fields) == 0 {
 		return "The result is an object."
 	}
 	return "The result is an object with " + sentenceList(fields) + "."
+}
+
+// fieldWords names the properties of an object, at any depth, with their types.
+func fieldWords(s *jsonschema.Schema) []string {
+	var fields []string
+	each(s, func(name string, _ bool, p *jsonschema.Schema) {
+		fields = append(fields, fmt.Sprintf("%s (%s)", code(name), typeWords(p)))
+	})
+	return fields
 }
 
 // sentenceList joins parts as a sentence does.

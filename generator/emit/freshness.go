@@ -47,7 +47,7 @@ func (p *plan) test(hash string, code []byte) ([]byte, error) {
 		jen.If(jen.Err().Op("!=").Nil()).Block(jen.Id("t").Dot("Fatal").Call(jen.Err())),
 		jen.If(jen.Id("want").Op(":=").Lit(hash), jen.Id("got").Op("!=").Id("want")).Block(
 			jen.Id("t").Dot("Error").Call(quoted(fmt.Sprintf("package %s is not what %s was made from:\n", p.Name, Code)+
-				"a directive, a comment, a parameter's name, a constant or a handler has changed;\n"+
+				"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n"+
 				"run go generate, review the difference and commit it")),
 		),
 		jen.List(jen.Id("code"), jen.Err()).Op(":=").Qual("os", "ReadFile").Call(jen.Lit(Code)),

@@ -100,22 +100,26 @@ func TestHintsAreSaidInWords(t *testing.T) {
 
 func TestTypesAreSaidInWords(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{"type":"string"}`:                                                  "string",
-		`{"type":"string","format":"uri"}`:                                   "string (uri)",
-		`{"type":"integer","minimum":1,"maximum":9}`:                         "integer from 1 to 9",
-		`{"type":"number","exclusiveMinimum":0}`:                             "number above 0",
-		`{"type":"number","exclusiveMaximum":1.5}`:                           "number below 1.5",
-		`{"type":"number"}`:                                                  "number",
-		`{"type":"boolean"}`:                                                 "boolean",
-		`{"type":"array"}`:                                                   "array",
-		`{"type":"array","items":{"type":"integer"}}`:                        "array of integer",
-		`{"type":"object"}`:                                                  "object",
-		`{"type":"object","additionalProperties":{"type":"string"}}`:         "object of string",
-		`{"$ref":"#/$defs/Node"}`:                                            "`Node`",
-		`{"enum":["a","<",1,null]}`:                                          "one of `\"a\"`, `\"<\"`, `1`, `null`",
-		`{"const":"x"}`:                                                      "always `\"x\"`",
-		`{"oneOf":[{"type":"string"},{"type":"integer"},{"type":"string"}]}`: "string or integer",
-		`{"anyOf":[{"type":"string"},{"type":"null"}]}`:                      "string or null",
+		`{"type":"string"}`:                           "string",
+		`{"type":"string","format":"uri"}`:            "string (uri)",
+		`{"type":"integer","minimum":1,"maximum":9}`:  "integer from 1 to 9",
+		`{"type":"number","exclusiveMinimum":0}`:      "number above 0",
+		`{"type":"number","exclusiveMaximum":1.5}`:    "number below 1.5",
+		`{"type":"number"}`:                           "number",
+		`{"type":"boolean"}`:                          "boolean",
+		`{"type":"array"}`:                            "array",
+		`{"type":"array","items":{"type":"integer"}}`: "array of integer",
+		`{"type":"array","minItems":1,"maxItems":5,"uniqueItems":true,"items":{"type":"string","maxLength":3}}`: "array of string (at most 3 characters) (1 to 5 items, no two equal)",
+		`{"type":"array","minItems":2}`:                                        "array (at least 2 items)",
+		`{"type":"array","minItems":2,"maxItems":2,"items":{"type":"number"}}`: "array of number (2 items)",
+		`{"type":"integer","minimum":5,"multipleOf":5}`:                        "integer from 5, a multiple of 5",
+		`{"type":"object"}`:                                                    "object",
+		`{"type":"object","additionalProperties":{"type":"string"}}`:           "object of string",
+		`{"$ref":"#/$defs/Node"}`:                                              "`Node`",
+		`{"enum":["a","<",1,null]}`:                                            "one of `\"a\"`, `\"<\"`, `1`, `null`",
+		`{"const":"x"}`:                                                        "always `\"x\"`",
+		`{"oneOf":[{"type":"string"},{"type":"integer"},{"type":"string"}]}`:   "string or integer",
+		`{"anyOf":[{"type":"string"},{"type":"null"}]}`:                        "string or null",
 		`{}`:                       "any value",
 		`{"enum":["` + "`" + `"]}`: "one of `` \"`\" ``",
 	} {
@@ -131,6 +135,37 @@ func TestTypesAreSaidInWords(t *testing.T) {
 	}
 }
 
+func TestFieldsOfNestedArgumentsAreToldOnce(t *testing.T) {
+	const schema = `{"type":"object","required":["to"],"properties":{
+		"to":{"type":"object","required":["zip"],"description":"Where to.","properties":{"zip":{"type":"string","pattern":"^[0-9]+$"},"floor":{"type":"integer","default":1}}},
+		"items":{"type":"array","maxItems":3,"items":{"type":"object","properties":{"name":{"type":"string"}}}},
+		"by":{"type":"object","additionalProperties":{"type":"object","properties":{"n":{"type":"integer"}}}},
+		"maybe":{"anyOf":[{"type":"object","properties":{"x":{"type":"boolean"}}},{"type":"null"}]},
+		"tree":{"$ref":"#/$defs/Node"},"other":{"$ref":"#/$defs/Node"}
+	},"$defs":{"Node":{"type":"object","properties":{"left":{"$ref":"#/$defs/Node"}}}}}`
+	var b strings.Builder
+	writeArguments(&b, schemaOf(schema))
+	want := `
+| argument | type | required | description |
+|---|---|---|---|
+| ~to~ | object | yes | Where to. |
+| ~to.zip~ | string (matches ~^[0-9]+$~) | yes | |
+| ~to.floor~ | integer | no | Default: ~1~ |
+| ~items~ | array of object (at most 3 items) | no | |
+| ~items[].name~ | string | no | |
+| ~by~ | object of object | no | |
+| ~by.*.n~ | integer | no | |
+| ~maybe~ | object or null | no | |
+| ~maybe.x~ | boolean | no | |
+| ~tree~ | ~Node~ | no | |
+| ~tree.left~ | ~Node~ | no | |
+| ~other~ | ~Node~ | no | |
+`
+	if got := strings.ReplaceAll(b.String(), "`", "~"); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestResultsAreSaidInWords(t *testing.T) {
 	for _, tc := range []struct {
 		out  model.Output
@@ -143,6 +178,8 @@ func TestResultsAreSaidInWords(t *testing.T) {
 		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array"}}}`)}, "The result is an object whose `result` is an array."},
 		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"string"}}}`)}, "The result is an object whose `result` is a string."},
 		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"enum":[1,2]}}}`)}, "The result is an object whose `result` is one of `1`, `2`."},
+		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`)}, "The result is an object with `a` (object) and `a.b` (string)."},
+		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}}}}`)}, "The result is an object whose `result` is an array of object with `result[].a` (string) and `result[].b` (integer)."},
 		{model.Output{Kind: model.WrappedOutput, Schema: &jsonschema.Schema{Type: "object"}}, "The result is an object whose `result` is any value."},
 	} {
 		if got := resultWords(tc.out); got != tc.want {

@@ -14,7 +14,8 @@ import (
 // package, until a run of mcpgen without one removes it. dir and name are the package's.
 //
 // The text stands in a type error, since the compiler prints those and goes on; after a syntax
-// error it would print nothing else. It prints ten errors of a package at most.
+// error it would print nothing else. It is that of a method which no text has: others print the text
+// twice, as an expression and as a constant. The compiler prints ten errors of a package at most.
 func Poison(dir, name string, list diag.List) File {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n// It goes away when mcpgen has run without an error.\n\npackage %s\n\n", header, name)
@@ -27,7 +28,7 @@ func Poison(dir, name string, list diag.List) File {
 			text += "; " + d.Suggestion
 		}
 		text += "; then run go generate"
-		fmt.Fprintf(&b, "var _ int = %s\n", strconv.Quote(text))
+		fmt.Fprintf(&b, "var _ = %s.mcpgen\n", strconv.Quote(text))
 	}
 	return File{Path: filepath.Join(dir, Error), Content: []byte(b.String())}
 }

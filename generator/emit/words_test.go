@@ -212,10 +212,10 @@ func TestPoisonCarriesEveryDiagnostic(t *testing.T) {
 
 package inventory
 
-var _ int = "mcpgen: devices.go:42: handler X has no //mcp:tool directive (MCP001); write //mcp:tool or //mcp:ignore; then run go generate"
-var _ int = "mcpgen: ../types/t.go: say \"no\" to ` + "`this`" + `\nor that; then run go generate"
-var _ int = "mcpgen: relative.go:3: odd; then run go generate"
-var _ int = "mcpgen: somewhere; then run go generate"
+var _ = "mcpgen: devices.go:42: handler X has no //mcp:tool directive (MCP001); write //mcp:tool or //mcp:ignore; then run go generate".mcpgen
+var _ = "mcpgen: ../types/t.go: say \"no\" to ` + "`this`" + `\nor that; then run go generate".mcpgen
+var _ = "mcpgen: relative.go:3: odd; then run go generate".mcpgen
+var _ = "mcpgen: somewhere; then run go generate".mcpgen
 `
 	if string(file.Content) != want {
 		t.Errorf("got\n%s", file.Content)

@@ -33,11 +33,12 @@ func (s *scanner) prompt(d *decl, written *directive.Directive) {
 	}
 	if ok {
 		s.input(d, &p.Tool, in)
-		p.Arguments, _ = s.arguments(d, p.Input.Schema, "string")
+		p.Arguments, ok = s.arguments(d, p.Input.Schema, "string")
 	}
 	if written.Broken {
 		return
 	}
+	s.partial[p.Name] = !ok
 	s.handlers = append(s.handlers, d.fn)
 	s.service.Prompts = append(s.service.Prompts, p)
 }
@@ -59,6 +60,7 @@ func (s *scanner) resource(d *decl, written *directive.Directive) {
 	if ok {
 		s.variables(d, written, &r)
 	}
+	s.partial[r.URI] = !ok
 	s.handlers = append(s.handlers, d.fn)
 	s.service.Resources = append(s.service.Resources, r)
 }
@@ -116,11 +118,14 @@ func (s *scanner) returns(d *decl, out []*types.Var, sdkResult, cure string) (mo
 }
 
 // arguments reads the properties of an input, whose values are texts of some kinds, and
-// reports those that are not.
+// reports those that are not. It is not ok where any is missing because of a finding.
 func (s *scanner) arguments(d *decl, input *jsonschema.Schema, kinds ...string) (list []model.Argument, ok bool) {
 	ok = true
-	if input == nil || input.Properties == nil {
-		return nil, ok
+	switch {
+	case input == nil:
+		return nil, false
+	case input.Properties == nil:
+		return nil, true
 	}
 	for pair := input.Properties.Oldest(); pair != nil; pair = pair.Next() {
 		p := pair.Value
@@ -170,11 +175,12 @@ func (s *scanner) completion(d *decl, written *directive.Directive) {
 }
 
 // completions gives arguments and variables their handlers of //mcp:complete. What refers to
-// nothing is reported, as far as everything that it could refer to was understood.
+// nothing is reported, as far as everything that it could refer to was understood and what it
+// refers to has no findings of its own.
 func (s *scanner) completions() {
 	for _, c := range s.service.Completions {
-		arguments, known := s.completed(c.Ref)
-		if !known {
+		arguments, ref := s.completed(c.Ref)
+		if ref == "" {
 			if !s.lost("prompt", "resource") {
 				fix := "declare it with //mcp:prompt or //mcp:resource"
 				if refs := s.references(); len(refs) > 0 {
@@ -186,6 +192,7 @@ func (s *scanner) completions() {
 		}
 		i := slices.IndexFunc(arguments, func(a model.Argument) bool { return a.Name == c.Argument })
 		switch {
+		case i < 0 && s.partial[ref]:
 		case i < 0:
 			var names []string
 			for _, a := range arguments {
@@ -205,19 +212,20 @@ func (s *scanner) completions() {
 	}
 }
 
-// completed returns the arguments of what a reference means; they are the model's own.
-func (s *scanner) completed(ref string) ([]model.Argument, bool) {
+// completed returns the arguments of what a reference means, which are the model's own, and its name or
+// URI, or nothing.
+func (s *scanner) completed(ref string) ([]model.Argument, string) {
 	for _, p := range s.service.Prompts {
 		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {
-			return p.Arguments, true
+			return p.Arguments, p.Name
 		}
 	}
 	for _, r := range s.service.Resources {
 		if r.URI == ref {
-			return r.Variables, true
+			return r.Variables, r.URI
 		}
 	}
-	return nil, false
+	return nil, ""
 }
 
 // references are what //mcp:complete may refer to.

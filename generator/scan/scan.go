@@ -40,7 +40,7 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 			findings = append(findings, pkg.Syntax...)
 			continue
 		}
-		s := &scanner{prog: prog, pkg: pkg, out: &findings}
+		s := &scanner{prog: prog, pkg: pkg, out: &findings, partial: map[string]bool{}}
 		s.collect()
 		if !s.opted {
 			continue
@@ -71,8 +71,9 @@ type scanner struct {
 	typeRules   map[string]rule
 	inherits    map[string]bool // types of which a tool has looked at the default
 	handlers    []*types.Func
-	hand        *byHand  // of the tool at hand
-	files       []string // schemas by hand, relative to the package
+	hand        *byHand         // of the tool at hand
+	files       []string        // schemas by hand, relative to the package
+	partial     map[string]bool // prompts and resources whose arguments are not all known, by name and URI
 	roleType    *types.TypeName
 	roleVals    []*types.Const
 }

@@ -3,9 +3,11 @@ package scan
 import (
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 const sdkPath = "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -155,7 +157,7 @@ func (s *scanner) input(d *decl, t *model.Tool, in []*types.Var) {
 		t.Input.Kind = model.NoInput
 		s.params(d, nil)
 		s.noInput(d, t)
-	case len(in) == 1 && isObject(in[0].Type()):
+	case len(in) == 1 && (isObject(in[0].Type()) || s.isDocument(in[0])):
 		s.params(d, nil)
 		s.structInput(d, t, in[0])
 	default:
@@ -197,6 +199,20 @@ func isObject(t types.Type) bool {
 		}
 	}
 	return true
+}
+
+// isDocument reports whether a single parameter is the whole input although its type hides its
+// fields: a struct that decodes itself, described by a schema by hand. A schema that has a property
+// named as the parameter describes plain parameters, of which it is one.
+func (s *scanner) isDocument(in *types.Var) bool {
+	w, t := s.hand.input, pointee(in.Type())
+	if w == nil || w.Text == "" || slices.Contains(w.Properties, snake(in.Name())) || schema.Standard(t) {
+		return false
+	}
+	if _, ok := t.Underlying().(*types.Struct); !ok {
+		return false
+	}
+	return types.NewMethodSet(types.NewPointer(t)).Lookup(nil, "UnmarshalJSON") != nil
 }
 
 // invalid reports whether the type holds one that did not check.

@@ -209,9 +209,13 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, 
 	}
 	for _, p := range list {
 		pos, end := place(p.Path)
+		cause := "" // at a handler only the path tells two fields apart
 		if p.Obj != nil && s.prog.Local(p.Obj.Pkg()) && p.Obj.Pos().IsValid() {
 			pos, end = p.Obj.Pos(), p.Obj.Pos()+token.Pos(len(p.Obj.Name()))
+			cause = p.Message
 		}
-		s.report(codes[p.Kind], pos, end, p.Cure, "%s: %s", p.Path, p.Message)
+		*s.out = append(*s.out, diag.Diagnostic{
+			Code: codes[p.Kind], Pos: s.at(pos, end), Message: p.Path + ": " + p.Message, Suggestion: p.Cure, Cause: cause,
+		})
 	}
 }

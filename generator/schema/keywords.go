@@ -52,6 +52,14 @@ func (k keywords) bad(cure, format string, args ...any) {
 	k.pass.bad(k.at, cure, format, args...)
 }
 
+// holder is what the author would change: a field of a struct, or a plain parameter.
+func (k keywords) holder() string {
+	if k.field.v == nil {
+		return "parameter"
+	}
+	return "field"
+}
+
 // general applies the keys that every type has and returns the others.
 func (k keywords) general(s *jsonschema.Schema, list []element) []element {
 	var rest []element
@@ -268,6 +276,9 @@ func (k keywords) unknown(e element) {
 		k.bad("write "+e.key+" alone", "%s takes no value", e.key)
 	case e.flag && knownKey(e.key):
 		k.bad("write "+e.key+"=…", "%s has no value", e.key)
+	case e.flag && (strings.HasPrefix(e.after, "enum=") || strings.HasPrefix(e.after, "example=")) && resembled(strings.TrimSpace(e.key)) == "":
+		key, _, _ := strings.Cut(e.after, "=")
+		k.bad(fmt.Sprintf("say it once per value: %s,%s=%s", e.after, key, strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
 	default:
 		cure := `write \\, for a comma within a value`
 		if near := nearest(strings.TrimSpace(e.key)); near != "" {

@@ -165,7 +165,11 @@ func (p *pass) unsupported(t types.Type, at place) {
 		p.problem(UnsupportedType, at, "the type does not compile", "mend it, then generate again")
 		return
 	}
-	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", plainly(t)), `use another type, or leave the field out with json:"-"`)
+	cure := "use another type"
+	if _, isField := at.obj.(*types.Var); isField {
+		cure += `, or leave the field out with json:"-"`
+	}
+	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", plainly(t)), cure)
 }
 
 // plainly spells a type for a message, packages by their names.

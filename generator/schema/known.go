@@ -45,6 +45,13 @@ func wellKnown(n *types.Named) bool {
 	return ok
 }
 
+// Standard reports whether a type is one of the standard library whose JSON form is fixed, and so a
+// single value whatever its fields are, as time.Time.
+func Standard(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && wellKnown(n)
+}
+
 // known makes the schema of a type with a fixed form. With rules off it knows the types that
 // the Reflector knows.
 func (p *pass) known(n *types.Named, at place) (*jsonschema.Schema, bool) {

@@ -145,6 +145,21 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A float64 `jsonschema:\"maximum=1e999\"`", "maximum=1e999 is not a number", ""},
 		{"A float64 `jsonschema:\"default=NaN\"`", "default=NaN is not a number", ""},
 		{"A string `jsonschema:\"pattern=^a{3,12}$\"`", "the jsonschema tag has no key \"12}$\"", `write \\, for a comma within a value`},
+		{"A string `jsonschema:\"enum=x,y\"`", "the jsonschema tag has no key \"y\"", "say it once per value: enum=x,enum=y"},
+		{"A string `jsonschema:\"title=T,enum=x, end\"`", "the jsonschema tag has no key \" end\"", "say it once per value: enum=x,enum=end"},
+		{"A string `jsonschema:\"example=x,y\"`", "the jsonschema tag has no key \"y\"", "say it once per value: example=x,example=y"},
+		{"A string `jsonschema:\"enum=x,minlength\"`", "the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
+		{"A string `jsonschema:\"enum=x,title=a,b\"`", "the jsonschema tag has no key \"b\"", `write \\, for a comma`},
+		{"A int `jsonschema:\"minimum 3\"`", "the jsonschema tag \"minimum 3\" has no key and would be the description", "write minimum=3; a description goes into the field's comment"},
+		{"A int `jsonschema:\"minimum: 3\"`", "the jsonschema tag \"minimum: 3\" has no key", "write minimum=3"},
+		{"A int `jsonschema:\"Minimum 3, maximum 5\"`", "the jsonschema tag \"Minimum 3, maximum 5\" has no key", "write minimum=3"},
+		{"A int `jsonschema:\"minimun\"`", "the jsonschema tag \"minimun\" has no key", "write minimum=…"},
+		{"A []int `jsonschema:\"uniqueitems\"`", "the jsonschema tag \"uniqueitems\" has no key", "write uniqueItems=true"},
+		{"A string `jsonschema:\"zip pattern=^[0-9]{4,5}$\"`", "the jsonschema tag \"zip pattern=^[0-9]{4,5}$\" has no key", `write pattern=^[0-9]{4\\,5}$`},
+		{"A string `jsonschema:\"pattern ^[a-z]+$\"`", "the jsonschema tag \"pattern ^[a-z]+$\" has no key", "write pattern=^[a-z]+$"},
+		{"A string `jsonschema:\"format email\"`", "the jsonschema tag \"format email\" has no key", "write format=email"},
+		{"A string `jsonschema:\"Required\"`", "the jsonschema tag \"Required\" has no key", "write required; "},
+		{"A string `jsonschema:\"maxLenght 8\"`", "the jsonschema tag \"maxLenght 8\" has no key", "write maxLength=8"},
 		{"A string `jsonschema:\"pattern=(\"`", "the pattern ( cannot be read", ""},
 		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x uses (?i", ""},
 		{"A string `jsonschema:\"minlength=3\"`", "the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
@@ -192,6 +207,38 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestDurationsAreWrittenInNanoseconds(t *testing.T) {
+	for tag, want := range map[string]string{
+		"default=1h":               "Root.A: default=1h is not an integer\n\twrite nanoseconds: 3600000000000\n",
+		"minimum=1m30s":            "Root.A: minimum=1m30s is not a number\n\twrite nanoseconds: 90000000000\n",
+		"default=soon":             "Root.A: default=soon is not an integer\n\twrite an integer\n",
+		"maximum=1000,default=0.1": "Root.A: default=0.1 is not an integer\n\twrite an integer\n",
+	} {
+		for _, typ := range []string{"time.Duration", "*time.Duration"} {
+			problems, _ := problemsOf(t, "import \"time\"\ntype Root struct { A "+typ+" `jsonschema:\""+tag+"\"` }", false)
+			if got := said(problems); got != want {
+				t.Errorf("%s: got %s, want %s", tag, got, want)
+			}
+		}
+	}
+	if problems, _ := problemsOf(t, "type Root struct { A int `jsonschema:\"default=1h\"` }", false); said(problems) != "Root.A: default=1h is not an integer\n\twrite an integer\n" {
+		t.Error(said(problems))
+	}
+}
+
+func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
+	for _, text := range []string{
+		"title of the book", "pattern of the cloth", "format", "title", "the type", "minimum number of racks", "required by law", "default: none",
+		"format: YYYY-MM-DD", "minimum 3 characters", "menu", "email", "note", "callable", "the zip, as in type=5", "unique items", "maximum, in meters", "min", "enum values",
+		"plain text", "readable, or not",
+	} {
+		problems, schema := problemsOf(t, "type Root struct { A string `jsonschema:\""+text+"\"` }", false)
+		if len(problems) > 0 || !strings.Contains(schema, `"description":"`+text+`"`) {
+			t.Errorf("%s: %s%s", text, said(problems), schema)
+		}
 	}
 }
 

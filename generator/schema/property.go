@@ -19,6 +19,10 @@ func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
 		return
 	}
 	tag := p.readTag(f.tag)
+	if tag.mistaken != "" && p.dir != reflecting {
+		p.bad(at, "write "+tag.mistaken+"; a description goes into the field's comment, or behind description=",
+			"the jsonschema tag %q has no key and would be the description", tag.text)
+	}
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
 	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))
 	if null && p.on.has(nullableAnyOf) {

@@ -11,7 +11,8 @@ import (
 type element struct {
 	text       string // as written
 	key, value string
-	flag       bool // no equals sign
+	flag       bool   // no equals sign
+	after      string // the last element before it that has a value
 }
 
 // elements splits a tag at the commas that no backslash precedes.
@@ -29,6 +30,11 @@ func elements(tag string) []element {
 		var found bool
 		e.key, e.value, found = strings.Cut(e.text, "=")
 		e.flag = !found
+		if i > 0 {
+			if e.after = list[i-1].text; list[i-1].flag {
+				e.after = list[i-1].after
+			}
+		}
 	}
 	return list
 }
@@ -39,7 +45,9 @@ type fieldTag struct {
 	elements           []element
 	extras             []element
 	required, nullable bool
-	given              bool // there is a tag to check
+	given              bool   // there is a tag to check
+	mistaken           string // the element that a tag without keys was probably meant to be
+	text               string // the tag, where mistaken is set
 }
 
 // flags are the elements without a value.
@@ -69,6 +77,9 @@ func (p *pass) readTag(tag reflect.StructTag) fieldTag {
 	if isDescription(raw, list) {
 		if p.on.has(plainDescription) && t.description == "" {
 			t.description = raw
+		}
+		if t.mistaken = mistaken(raw); t.mistaken != "" {
+			t.text = raw
 		}
 		return t
 	}

@@ -2,10 +2,13 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
+	"go/types"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/invopop/jsonschema"
@@ -146,7 +149,7 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 	case slices.Contains(valueKeys, e.key) && slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
 	case !loose && knownKey(e.key):
-		v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, applied(kind))
+		v.bad("drop it, or give the "+v.holder()+" a type that has it", "%s does not apply to %s", e.key, applied(kind))
 	default:
 		v.unknown(e)
 	}
@@ -161,7 +164,7 @@ func (v *values) list(s *jsonschema.Schema, e element) {
 	}
 	if view == nil {
 		if !loose {
-			v.bad("give the field a slice type", "%s needs items of a known type", e.key)
+			v.bad("give the "+v.holder()+" a slice type", "%s needs items of a known type", e.key)
 		}
 		return
 	}
@@ -250,7 +253,7 @@ func (v *values) parse(kind string, e element) (any, bool) {
 		}
 	default:
 		if v.dir != reflecting {
-			v.bad("drop it, or give the field a type that has it", "%s does not apply to %s", e.key, applied(kind))
+			v.bad("drop it, or give the "+v.holder()+" a type that has it", "%s does not apply to %s", e.key, applied(kind))
 		}
 		return nil, false
 	}
@@ -271,7 +274,20 @@ func (k keywords) unreadable(e element, kind string) {
 	case "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		want = "a number"
 	}
-	k.bad("write "+want, "%s=%s is not %s", e.key, e.value, want)
+	cure := "write " + want
+	if d, err := time.ParseDuration(e.value); err == nil && isDuration(k.typ) {
+		cure = fmt.Sprintf("write nanoseconds: %d", d.Nanoseconds())
+	}
+	k.bad(cure, "%s=%s is not %s", e.key, e.value, want)
+}
+
+// isDuration reports a time.Duration or a list of them, which JSON has as numbers of nanoseconds.
+func isDuration(t types.Type) bool {
+	if list, ok := t.Underlying().(*types.Slice); ok {
+		t = list.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && fullName(n) == "time.Duration"
 }
 
 // applied is a JSON type as something that a key applies to.

@@ -7,8 +7,10 @@
 // be what the go command's version and go.sum say: both are read-only by convention, and an edit
 // there is not noticed. Times of files count for nothing.
 //
-// Seals are kept in the user's cache directory. A missing, torn or old one is no more than a run in full. They
-// hold no authority: the generated test and mcpgen check never look at them.
+// Seals are kept in the user's cache directory, where nobody else may write, and not in CI, which is to look for
+// itself. A missing, torn or old one is no more than a run in full. They hold no authority: the generated test
+// and mcpgen check never look at them. A run that reads schemas by hand is not to be sealed: their files may have
+// any name, and are not seen here.
 package seal
 
 import (
@@ -16,11 +18,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -35,17 +37,11 @@ type Seal struct {
 	tree    tree
 }
 
-// record is what is kept of a seal.
-type record struct {
-	Digest string   `json:"digest"`
-	More   []string `json:"more,omitempty"` // further files that count, absolute
-}
-
 // Take looks at what a run in dir, or in the working directory, on the patterns depends on. It is nil where
 // that cannot be known without the go command, as in a workspace, and nil has no use and does no harm.
 func Take(ctx context.Context, dir string, patterns []string) *Seal {
 	cache, err := os.UserCacheDir()
-	if err != nil {
+	if err != nil || os.Getenv("CI") != "" {
 		return nil
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
@@ -74,22 +70,16 @@ func (s *Seal) Holds() bool {
 	if s == nil {
 		return false
 	}
-	text, err := os.ReadFile(s.path)
-	if err != nil {
+	if !owned(filepath.Dir(s.path)) {
 		return false
 	}
-	var r record
-	if json.Unmarshal(text, &r) != nil {
-		return false
-	}
-	digest, err := s.digest(r.More)
-	return err == nil && digest == r.Digest
+	text, err := readRegular(s.path)
+	return err == nil && string(text) == s.digest()
 }
 
 // Set keeps the seal after a run that found all in order, unless something has changed under its hands. The
-// run has written some files and removed others; more are further files that it has read. A seal that
-// cannot be kept is none.
-func (s *Seal) Set(written map[string][]byte, removed, more []string) {
+// run has written some files and removed others. A seal that cannot be kept is none.
+func (s *Seal) Set(written map[string][]byte, removed []string) {
 	if s == nil {
 		return
 	}
@@ -106,41 +96,35 @@ func (s *Seal) Set(written map[string][]byte, removed, more []string) {
 	if !maps.Equal(s.tree.files, now.files) {
 		return
 	}
-	digest, err := s.digest(more)
-	if err != nil {
-		return
-	}
-	text, err := json.Marshal(record{Digest: digest, More: more})
-	if err != nil {
-		return
-	}
-	keep(s.path, text)
+	keep(s.path, []byte(s.digest()))
 }
 
 // digest is that of all inputs.
-func (s *Seal) digest(more []string) (string, error) {
+func (s *Seal) digest() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, s.setting)
 	for _, path := range slices.Sorted(maps.Keys(s.tree.files)) {
 		fmt.Fprintln(sum, s.tree.files[path].line(path))
 	}
-	for _, path := range more {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintln(sum, regular(content).line(path))
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// ownName is that of a seal, and of one that is being written.
+var ownName = regexp.MustCompile(`^([0-9a-f]{32}|\.seal[0-9]+)$`)
+
+// owned reports whether dir is a directory, not a link to one, in which nobody but the user may write.
+func owned(dir string) bool {
+	info, err := os.Lstat(dir)
+	return err == nil && info.IsDir() && private(info)
 }
 
 // keep writes a seal whole, and drops those that nobody has set for long.
 func keep(path string, text []byte) {
 	dir := filepath.Dir(path)
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
+	if os.MkdirAll(dir, 0o700) != nil || !owned(dir) {
 		return
 	}
-	if os.MkdirAll(dir, 0o700) != nil {
+	if old, err := readRegular(path); err == nil && bytes.Equal(old, text) {
 		return
 	}
 	file, err := os.CreateTemp(dir, ".seal")
@@ -154,7 +138,7 @@ func keep(path string, text []byte) {
 	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > kept {
+		if info, err := e.Info(); err == nil && ownName.MatchString(e.Name()) && info.Mode().IsRegular() && time.Since(info.ModTime()) > kept {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}

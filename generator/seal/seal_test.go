@@ -3,16 +3,18 @@ package seal
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
 
-// module is a module with a nested one that it replaces, and a schema by hand.
+// module is a module with one that it replaces.
 func module(t *testing.T) string {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("GOFLAGS", "")
 	t.Setenv("GOWORK", "")
+	t.Setenv("CI", "")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +24,6 @@ func module(t *testing.T) string {
 	put(t, dir, "svc/svc.go", "package svc\n")
 	put(t, dir, "svc/mcp_gen.go", "package svc // generated\n")
 	put(t, dir, "svc/MCP.md", "# svc\n")
-	put(t, dir, "svc/in.schema", "{}\n")
 	put(t, dir, "testdata/t.go", "package t\n")
 	put(t, dir, "notes.txt", "nothing\n")
 	put(t, dir, "../dep/go.mod", "module example.com/dep\n")
@@ -43,7 +44,7 @@ func put(t *testing.T, dir, name, text string) {
 
 func set(t *testing.T, dir string) {
 	t.Helper()
-	take(t, dir).Set(nil, nil, []string{filepath.Join(dir, "svc", "in.schema")})
+	take(t, dir).Set(nil, nil)
 	if !take(t, dir).Holds() {
 		t.Fatal("a seal does not hold although nothing has changed")
 	}
@@ -64,7 +65,6 @@ func TestASealIsBrokenByEverythingThatCounts(t *testing.T) {
 		"an edited generated file":   func(t *testing.T, dir string) { put(t, dir, "svc/mcp_gen.go", "package svc // by hand\n") },
 		"edited documents":           func(t *testing.T, dir string) { put(t, dir, "svc/MCP.md", "# mine\n") },
 		"a new manifest":             func(t *testing.T, dir string) { put(t, dir, "svc/mcp.manifest.json", "{}\n") },
-		"an edited schema":           func(t *testing.T, dir string) { put(t, dir, "svc/in.schema", "{ }\n") },
 		"a new package":              func(t *testing.T, dir string) { put(t, dir, "new/new.go", "package new\n") },
 		"a new test":                 func(t *testing.T, dir string) { put(t, dir, "svc/svc_test.go", "package svc\n") },
 		"an edited testdata package": func(t *testing.T, dir string) { put(t, dir, "testdata/t.go", "package u\n") },
@@ -79,11 +79,6 @@ func TestASealIsBrokenByEverythingThatCounts(t *testing.T) {
 		},
 		"a removed file": func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, "svc", "mcp_gen.go")); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"a removed schema": func(t *testing.T, dir string) {
-			if err := os.Remove(filepath.Join(dir, "svc", "in.schema")); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -176,7 +171,7 @@ func TestARunIsSealedAsItLeavesTheDisk(t *testing.T) {
 			for name, text := range test.during {
 				put(t, dir, name, text)
 			}
-			s.Set(map[string][]byte{filepath.Join(dir, "svc", "mcp_gen.go"): []byte(generated)}, []string{poison}, nil)
+			s.Set(map[string][]byte{filepath.Join(dir, "svc", "mcp_gen.go"): []byte(generated)}, []string{poison})
 			if got := take(t, dir).Holds(); got != test.want {
 				t.Errorf("sealed: %v", got)
 			}
@@ -189,6 +184,7 @@ func TestWhatCannotBeSeenIsNotSealed(t *testing.T) {
 		"a workspace":              func(t *testing.T, dir string) { put(t, dir, "go.work", "go 1.26\n\nuse .\n") },
 		"an overlay":               func(t *testing.T, dir string) { t.Setenv("GOFLAGS", "-overlay=/some/file.json") },
 		"another go.mod":           func(t *testing.T, dir string) { t.Setenv("GOFLAGS", "-modfile=/some/go.mod") },
+		"CI":                       func(t *testing.T, dir string) { t.Setenv("CI", "true") },
 		"a driver of packages":     func(t *testing.T, dir string) { t.Setenv("GOPACKAGESDRIVER", "some") },
 		"no go command":            func(t *testing.T, dir string) { t.Setenv("PATH", "") },
 		"a go.mod with an error":   func(t *testing.T, dir string) { put(t, dir, "go.mod", "modul x\n") },
@@ -213,7 +209,7 @@ func TestWhatCannotBeSeenIsNotSealed(t *testing.T) {
 			dir := module(t)
 			change(t, dir)
 			s := Take(t.Context(), dir, nil)
-			s.Set(nil, nil, nil)
+			s.Set(nil, nil)
 			if s != nil || s.Holds() {
 				t.Error("it was sealed")
 			}
@@ -225,19 +221,23 @@ func TestSealsThatNobodySetsGoAway(t *testing.T) {
 	dir := module(t)
 	set(t, dir)
 	cache := filepath.Dir(take(t, dir).path)
-	put(t, cache, "old", "{}")
-	put(t, cache, "young", "{}")
 	long := time.Now().Add(-kept - time.Hour)
-	if err := os.Chtimes(filepath.Join(cache, "old"), long, long); err != nil {
-		t.Fatal(err)
+	name := strings.Repeat("0af9", 8)
+	gone := map[string]bool{name: true, ".seal123": true, "old": false, name + "0": false, strings.ToUpper(name): false}
+	for name := range gone {
+		put(t, cache, name, "{}")
+		if err := os.Chtimes(filepath.Join(cache, name), long, long); err != nil {
+			t.Fatal(err)
+		}
 	}
+	put(t, cache, strings.Repeat("1", 32), "{}")
+	gone[strings.Repeat("1", 32)] = false
 	put(t, dir, "svc/svc.go", "package svc // edited\n")
 	set(t, dir)
-	if _, err := os.Stat(filepath.Join(cache, "old")); err == nil {
-		t.Error("an old one stays")
-	}
-	if _, err := os.Stat(filepath.Join(cache, "young")); err != nil {
-		t.Error(err)
+	for name, want := range gone {
+		if _, err := os.Stat(filepath.Join(cache, name)); (err != nil) != want {
+			t.Errorf("%s: gone is %t, want %t", name, err != nil, want)
+		}
 	}
 }
 
@@ -245,7 +245,7 @@ func TestASealThatCannotBeKeptIsNone(t *testing.T) {
 	dir := module(t)
 	put(t, os.Getenv("XDG_CACHE_HOME"), "mcpgen", "a file in the way\n")
 	s := take(t, dir)
-	s.Set(nil, nil, nil)
+	s.Set(nil, nil)
 	if s.Holds() {
 		t.Error("it was kept")
 	}

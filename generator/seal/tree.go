@@ -84,6 +84,18 @@ func regular(content []byte) state { return state{sum: sha256.Sum256(content)} }
 
 func (s state) line(path string) string { return fmt.Sprintf("%q %x %t", path, s.sum, s.link) }
 
+// readRegular reads a file, or what a link to one leads to. Opening anything else, such as a named pipe, may wait for ever.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errUnknown
+	}
+	return os.ReadFile(path)
+}
+
 // tree is all files that count below some directories.
 type tree struct {
 	dirs  []string
@@ -164,7 +176,7 @@ func (t tree) again() (tree, error) {
 			return nil
 		}
 		group.Go(func() error {
-			content, err := os.ReadFile(path)
+			content, err := readRegular(path)
 			if err != nil {
 				return err
 			}

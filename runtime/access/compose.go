@@ -17,7 +17,7 @@ type Part struct {
 // index is what a composed table knows beforehand.
 type index struct {
 	names  []string
-	byName map[string]int
+	byName map[string]entry
 	// levels holds what is visible at each level: 0 for anonymous callers, 1 for known ones
 	// without a role, then one for each role. What permissions take away is not in it.
 	levels []level
@@ -159,10 +159,10 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 }
 
 func newIndex(t *Table) *index {
-	x := &index{byName: make(map[string]int, len(t.Rules)), names: make([]string, len(t.Rules))}
+	x := &index{byName: make(map[string]entry, len(t.Rules)), names: make([]string, len(t.Rules))}
 	for i := range t.Rules {
 		x.names[i] = t.Rules[i].Name()
-		x.byName[t.Rules[i].Name()] = i
+		x.byName[x.names[i]] = t.entry(i)
 	}
 	for n := 0; n <= len(t.Roles)+1; n++ {
 		var p Principal
@@ -173,15 +173,16 @@ func newIndex(t *Table) *index {
 		}
 		l := level{free: newSet(x.names)}
 		for i := range t.Rules {
-			rule := t.Rules[i]
-			if !t.enforced(&rule) {
+			e := x.byName[x.names[i]]
+			if e.is&enforced == 0 {
 				continue
 			}
-			scopes := rule.Scopes
-			rule.Scopes = nil
-			switch d := t.decideSelf(&rule, &p, rank); {
+			hasScopes := e.is&scoped != 0
+			e.is &^= scoped
+			var d Decision
+			switch t.decideSelf(e, &p, rank, &d); {
 			case !d.Allowed:
-			case len(scopes) > 0:
+			case hasScopes:
 				l.scoped = append(l.scoped, i)
 			default:
 				l.free.add(i)

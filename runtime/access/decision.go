@@ -31,10 +31,10 @@ type Decision struct {
 
 	// What is missing. Words are made of it by Missing, so that deciding costs none.
 	rule       *Rule
-	login      bool     // an authenticated caller
 	role       string   // this role
-	scoped     bool     // some of the rule's scopes
 	held       []string // the caller's scopes, where scoped
+	login      bool     // an authenticated caller
+	scoped     bool     // some of the rule's scopes
 	stranger   bool     // a user of the host
 	permission bool     // the rule's permission
 	bounded    bool     // the same without constraints
@@ -116,32 +116,80 @@ func holds(held []string, scope string) bool { return scope != "" && slices.Cont
 // Names of tools and roles match exactly. A role that the hierarchy does not have, an empty
 // scope list and an empty rule all deny. A public tool is everybody's. On an aware table the
 // permission of the rule must be among the principal's Permits as well.
-func (t Table) Decide(p Principal, tool string) Decision {
-	i := t.find(tool)
-	if i < 0 {
-		return Decision{Axis: AxisUnknown}
-	}
-	return t.decide(i, &p, t.Rank(p.Role))
-}
-
-// decide decides by the rule at a position.
-func (t *Table) decide(i int, p *Principal, rank Role) Decision {
-	rule := &t.Rules[i]
-	if !t.enforced(rule) {
-		return Decision{Denial: rule.Denial, Axis: AxisRule}
-	}
-	d := t.decideSelf(rule, p, rank)
-	if !t.aware || rule.Public {
+func (t Table) Decide(p Principal, tool string) (d Decision) {
+	e, known := t.lookup(tool)
+	if !known {
+		d.Axis = AxisUnknown
 		return d
 	}
+	t.decide(e, &p, t.rank(p.Role), &d)
+	return d
+}
+
+// decide decides by a rule, into a zero Decision: copying one costs as much as deciding.
+func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
+	if e.is&enforced == 0 {
+		d.Denial, d.Axis = Denial(e.denial), AxisRule
+		return
+	}
+	t.decideSelf(e, p, rank, d)
+	if t.aware && e.is&public == 0 {
+		t.decidePermission(e, p, d)
+	}
+}
+
+// decideSelf decides by what the table can check without the host, into a zero Decision.
+func (t *Table) decideSelf(e entry, p *Principal, rank Role, d *Decision) {
+	d.Denial, d.rule = Denial(e.denial), &t.Rules[e.at]
+	if e.is&public != 0 {
+		d.Allowed, d.Axis = true, AxisPublic
+		return
+	}
+	known := !p.anonymous()
+	allowed, axis := known, AxisAuthentication
+	d.login = !known
+	if e.need != 0 {
+		need := Role(e.need)
+		held := known && rank >= need
+		if !held {
+			d.role = t.roleName(need)
+		}
+		if allowed {
+			allowed, axis = held, AxisRole
+		}
+	}
+	if e.is&scoped != 0 {
+		if !known || !d.rule.heldBy(p) {
+			d.scoped, d.held = true, p.Scopes
+		}
+		if allowed {
+			allowed, axis = !d.scoped, AxisScopes
+		}
+	}
+	d.Allowed, d.Axis = allowed, axis
+}
+
+// heldBy reports whether a caller has all scopes of a rule.
+func (r *Rule) heldBy(p *Principal) bool {
+	for _, scope := range r.Scopes {
+		if !holds(p.Scopes, scope) {
+			return false
+		}
+	}
+	return true
+}
+
+// decidePermission adds to a decision what the host lets the caller do, on an aware table.
+func (t *Table) decidePermission(e entry, p *Principal, d *Decision) {
 	var held *permitSet
-	if !p.Anonymous() {
+	if !p.anonymous() {
 		held = p.Permits.of(t)
 	}
-	switch {
-	case held == nil && !rule.Permission.Asked():
+	i := int(e.at)
+	switch asks := e.is&asks != 0; {
+	case held == nil && !asks:
 		d.fail(AxisPermission)
-		d.stranger = !p.Anonymous() // who is anonymous lacks more than that
+		d.stranger = !p.anonymous() // who is anonymous lacks more than that
 	case held == nil || !held.use(i):
 		axis := AxisPermission
 		if held != nil && held.permit(i) == PermitConstrained {
@@ -149,10 +197,9 @@ func (t *Table) decide(i int, p *Principal, rank Role) Decision {
 		}
 		d.fail(axis)
 		d.permission = true
-	case d.Allowed && rule.Permission.Asked():
+	case d.Allowed && asks:
 		d.Axis = AxisPermission
 	}
-	return d
 }
 
 // fail notes the first part of a rule that does not hold.
@@ -160,38 +207,4 @@ func (d *Decision) fail(axis Axis) {
 	if d.Allowed {
 		d.Allowed, d.Axis = false, axis
 	}
-}
-
-// decideSelf decides by what the table can check without the host.
-func (t *Table) decideSelf(rule *Rule, p *Principal, rank Role) Decision {
-	d := Decision{Denial: rule.Denial, Allowed: true, Axis: AxisPublic, rule: rule}
-	if rule.Public {
-		return d
-	}
-	d.Axis = AxisAuthentication
-	if p.Anonymous() {
-		d.login = true
-		d.fail(AxisAuthentication)
-	}
-	if rule.MinRole != 0 {
-		if need := t.resolve(rule.MinRole); p.Anonymous() || rank < need {
-			d.role = t.roleName(need)
-			d.fail(AxisRole)
-		} else if d.Allowed {
-			d.Axis = AxisRole
-		}
-	}
-	if len(rule.Scopes) > 0 {
-		for _, scope := range rule.Scopes {
-			if p.Anonymous() || !holds(p.Scopes, scope) {
-				d.scoped, d.held = true, p.Scopes
-				d.fail(AxisScopes)
-				break
-			}
-		}
-		if d.Allowed {
-			d.Axis = AxisScopes
-		}
-	}
-	return d
 }

@@ -2,6 +2,7 @@ package access_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -328,6 +329,16 @@ func BenchmarkVisible(b *testing.B) {
 	for range b.N {
 		if table.Visible(p).Len() != 500 {
 			b.Fatal("wrong")
+		}
+	}
+}
+
+func TestRoleAndDenialThatThereIsNotStaySo(t *testing.T) {
+	for _, far := range []int{math.MaxInt, math.MaxInt32, math.MinInt, math.MinInt32} {
+		table := access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "t", MinRole: access.Role(far), Denial: access.Denial(far)}}}
+		d := table.Decide(access.Principal{Subject: "ada", Role: "Admin"}, "t")
+		if d.Allowed || d.Axis != access.AxisRole || d.Denial.String() != "unknown" {
+			t.Errorf("%d: %+v", far, d)
 		}
 	}
 }

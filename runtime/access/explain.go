@@ -42,7 +42,8 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits somebody", Has: "an empty one"}}
 	}
 	rank := t.Rank(p.Role)
-	d := t.decide(i, &p, rank)
+	var d Decision
+	t.decide(t.entry(i), &p, rank, &d)
 	all := []Verdict{{Axis: AxisAuthentication, Holds: !d.login, Needs: "an authenticated caller", Has: caller(p)}}
 	if rule.MinRole != 0 {
 		all = append(all, Verdict{Axis: AxisRole, Holds: d.role == "" && rank >= t.resolve(rule.MinRole) && !p.Anonymous(), Needs: t.roleName(t.resolve(rule.MinRole)), Has: written(p.Role)})

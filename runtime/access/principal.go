@@ -46,7 +46,10 @@ const (
 )
 
 // Anonymous reports whether nobody vouches for the caller.
-func (p Principal) Anonymous() bool { return p.Subject == "" }
+func (p Principal) Anonymous() bool { return p.anonymous() }
+
+// anonymous is Anonymous without a copy of the principal, which takes longer than to decide.
+func (p *Principal) anonymous() bool { return p.Subject == "" }
 
 // ClientID is the client, or the subject where no client is named. Records and grants are
 // kept under it, together with Issuer.

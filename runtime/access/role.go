@@ -23,7 +23,9 @@ func (t Table) Hierarchy() []string {
 
 // Rank returns a role's position in the hierarchy, from 1. A name that the hierarchy does not
 // have counts as nothing: its rank is 0, which no rule asks for.
-func (t Table) Rank(role string) Role {
+func (t Table) Rank(role string) Role { return t.rank(role) }
+
+func (t *Table) rank(role string) Role {
 	if role == "" {
 		return 0
 	}

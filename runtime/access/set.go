@@ -115,19 +115,26 @@ func (d Decision) denial(server Denial) Denial {
 	return d.Denial
 }
 
+// shows reports whether a caller sees the tool of a rule.
+func (t *Table) shows(e entry, p *Principal, rank Role, server Denial) bool {
+	var d Decision
+	t.decide(e, p, rank, &d)
+	return d.shownBy(server)
+}
+
 func (t *Table) shown(p *Principal, server Denial) Set {
-	rank := t.Rank(p.Role)
+	rank := t.rank(p.Role)
 	if t.index == nil {
 		set := newSet(t.ruleNames())
 		for i := range t.Rules {
-			if t.find(t.Rules[i].Name()) == i && t.decide(i, p, rank).shownBy(server) {
+			if t.find(t.Rules[i].Name()) == i && t.shows(t.entry(i), p, rank, server) {
 				set.add(i)
 			}
 		}
 		return set
 	}
 	level := 0
-	if !p.Anonymous() {
+	if !p.anonymous() {
 		level = 1 + int(rank)
 	}
 	var held *permitSet
@@ -143,7 +150,7 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 	}
 	copied := false
 	for _, i := range base.scoped {
-		if !t.decide(i, p, rank).shownBy(server) {
+		if !t.shows(t.entry(i), p, rank, server) {
 			continue
 		}
 		if !copied {

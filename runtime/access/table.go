@@ -182,8 +182,8 @@ func (t Table) Tool(name string) (Rule, bool) {
 // that stands twice is nobody's: which of the two rules was meant cannot be known.
 func (t *Table) find(name string) int {
 	if t.index != nil {
-		if i, ok := t.index.byName[name]; ok {
-			return i
+		if e, ok := t.index.byName[name]; ok {
+			return int(e.at)
 		}
 		return -1
 	}

@@ -4,6 +4,10 @@
 // An event says who asked, for what, how it was decided and how it ended. It never holds the
 // value of an argument, a result or a credential. The server writes it before the answer
 // leaves, and a call whose event cannot be written is not answered.
+//
+// Each of them is one event but for one case: a call that was recorded as answered, and whose
+// answer was withheld after all, since the credential ended meanwhile or the answer got lost on its way out,
+// has a second event. It has the same RequestID and comes later: the last one counts.
 package audit
 
 import (
@@ -41,7 +45,7 @@ const (
 type Event struct {
 	Time      time.Time `json:"timestamp"`
 	Type      Type      `json:"event_type"`
-	RequestID string    `json:"request_id"` // made by the server, unique; not the client's JSON-RPC id
+	RequestID string    `json:"request_id"` // made by the server, one for each request; not the client's JSON-RPC id
 
 	Issuer    string `json:"issuer,omitempty"`
 	Principal string `json:"principal,omitempty"` // the subject; empty for an anonymous caller
@@ -79,9 +83,9 @@ type Argument struct {
 	Name string `json:"name"` // cut to 64 bytes
 	// Bytes is the size of the value's JSON text.
 	Bytes int `json:"bytes"`
-	// Digest is "sha256:" and the hexadecimal SHA-256 of the value's JSON text as it was sent.
-	// It shows that two calls had the same value. It does not hide a value that can be guessed.
-	Digest string `json:"digest"`
+	// Digest is of the value's JSON text as it was sent. It shows that two calls had the same value. It
+	// does not hide a value that can be guessed.
+	Digest Digest `json:"digest"`
 }
 
 // Sink takes events. Record returns once the event is as safe as the sink makes it; an error

@@ -39,7 +39,9 @@ type Source interface {
 // Enumerator is a [Source] that knows all permissions that its host has. A server asks it at start,
 // so that an action that the host does not know is an error then and not a tool that nobody sees.
 type Enumerator interface {
-	// Actions returns the permissions of the host, in its own spelling and in any order.
+	// Actions returns the permissions of the host, in its own spelling and in any order. Where it turns
+	// out that the host cannot enumerate them, its error wraps [errors.ErrUnsupported], and the source counts as
+	// no Enumerator.
 	Actions(ctx context.Context) ([]string, error)
 }
 

@@ -10,6 +10,9 @@ func equalItems(array []byte, n int) (i, j int, equal bool) {
 	l := &lexer{doc: array, limits: unlimited}
 	l.pos++
 	if n <= fewItems {
+		if i, j, equal, ok := equalTexts(*l); ok {
+			return i, j, equal
+		}
 		return equalFew(l)
 	}
 	met := make(map[string]int, n)
@@ -27,6 +30,29 @@ func equalItems(array []byte, n int) (i, j int, equal bool) {
 
 // fewItems is up to where comparing an item with every one before beats a map.
 const fewItems = 8
+
+// equalTexts compares a few strings without escapes. It is not ok where an item is something else.
+func equalTexts(l lexer) (i, j int, equal, ok bool) {
+	var items [fewItems][]byte
+	for j := 0; ; j++ {
+		if more, f := l.more(']', j == 0); f != nil || !more {
+			return 0, 0, false, f == nil
+		}
+		if kind, f := l.kind(); f != nil || kind != stringKind {
+			return 0, 0, false, false
+		}
+		raw, escaped, f := l.text()
+		if f != nil || escaped {
+			return 0, 0, false, false
+		}
+		for i, item := range items[:j] {
+			if string(item) == string(raw) {
+				return i, j, true, true
+			}
+		}
+		items[j] = raw
+	}
+}
 
 func equalFew(l *lexer) (i, j int, equal bool) {
 	var (

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"math/big"
 	"strconv"
 )
@@ -51,6 +52,41 @@ func readDecimal(number, room []byte) decimal {
 	}
 	return d
 }
+
+// compareNumbers compares two numbers as JSON writes them.
+func compareNumbers(number []byte, with string) int {
+	if a, m, ok := shortDecimal(number); ok {
+		if b, n, ok := shortDecimal(with); ok {
+			return cmp.Compare(a*powers[n], b*powers[m])
+		}
+	}
+	var room, rooms [32]byte
+	return readDecimal(number, room[:0]).compare(readDecimal([]byte(with), rooms[:0]))
+}
+
+// shortDecimal reads a number of up to nine digits without an exponent as n/10^scale. Two of
+// them are brought to one scale without overflow.
+func shortDecimal[T string | []byte](number T) (n int64, scale int, ok bool) {
+	if len(number) > 9 {
+		return 0, 0, false
+	}
+	for i := range len(number) {
+		switch c := number[i]; {
+		case isDigit(c):
+			n = n*10 + int64(c-'0')
+		case c == '.':
+			scale = len(number) - 1 - i
+		case c != '-':
+			return 0, 0, false
+		}
+	}
+	if number[0] == '-' {
+		n = -n
+	}
+	return n, scale, true
+}
+
+var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // compare is negative, zero or positive as d is below, equal to or above e.
 func (d decimal) compare(e decimal) int {

@@ -77,6 +77,7 @@ func Array[E any](r *Reader, v []E, read func(*Reader, *E)) *List {
 	if !ok {
 		return nil
 	}
+	clear(v) // of the default that it may hold
 	for items.next() {
 		if items.n < len(v) {
 			read(r, &v[items.n])

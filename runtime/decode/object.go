@@ -49,7 +49,7 @@ type Object struct {
 	next    int // where the name most likely stands: documents tend to keep the schema's order
 	seen    uint64
 	further []uint64 // seen, beyond the first 64 properties
-	unknown nameSet
+	unknown *nameSet
 }
 
 // Object begins an object. Of another value, which is a problem, Next finds no properties.
@@ -89,11 +89,11 @@ func (o *Object) Next() bool {
 			break
 		}
 		i := o.find(name)
-		if new := i >= 0 && o.mark(i) || i < 0 && o.unknown.add(name); !new {
+		if new := i >= 0 && o.mark(i) || i < 0 && o.stranger(name); !new {
 			r.fail(twice(name))
 			break
 		}
-		r.at = append(r.at, step{name: name})
+		r.at = append(r.at, step{name: name, optional: i >= len(o.of.Required)})
 		if i >= 0 {
 			o.Name = o.of.name(i)
 			return true
@@ -142,6 +142,14 @@ func (o *Object) mark(i int) bool {
 	known := *word&bit != 0
 	*word |= bit
 	return !known
+}
+
+// stranger notes a name that is no property's, and reports whether it was there for the first time.
+func (o *Object) stranger(name []byte) bool {
+	if o.unknown == nil {
+		o.unknown = &nameSet{}
+	}
+	return o.unknown.add(name)
 }
 
 // forms notes which groups of properties were not there.

@@ -15,15 +15,21 @@ import (
 // memory with the text. Arguments is safe for concurrent use.
 func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
 	var value, zero T
-	r := readers.Get().(*Reader)
-	r.start(arguments)
-	if r.fault == nil {
-		read(r, &value)
-	}
-	if err := r.finish(); err != nil {
+	r := Begin(arguments)
+	read(r, &value)
+	if err := r.Finish(); err != nil {
 		return zero, err
 	}
 	return value, nil
+}
+
+// Begin returns a Reader at the start of arguments, for one generated func to read them with and
+// Finish to be called after it: the parts of Arguments that are the same for every type. It reads nothing
+// where the arguments are too long.
+func Begin(arguments []byte) *Reader {
+	r := readers.Get().(*Reader)
+	r.start(arguments)
+	return r
 }
 
 // Nothing is Arguments for a tool that takes none: an object without properties.
@@ -57,8 +63,9 @@ type Reader struct {
 
 // step is a property's name, or an index where the name is nil.
 type step struct {
-	name  []byte
-	index int
+	name     []byte
+	index    int
+	optional bool // the property may be absent
 }
 
 var readers = sync.Pool{New: func() any { return &Reader{at: make([]step, 0, 16)} }}
@@ -77,8 +84,9 @@ func (r *Reader) start(doc []byte) {
 	r.fault = tooLong(doc, defaultLimits)
 }
 
-// finish returns what is wrong with the document and gives the Reader back.
-func (r *Reader) finish() error {
+// Finish returns what is wrong with the arguments, as Arguments does, and gives the Reader back, which
+// must not be used afterwards.
+func (r *Reader) Finish() error {
 	if r.fault == nil {
 		if f := r.end(); f != nil {
 			r.fail(f)
@@ -191,7 +199,11 @@ func (r *Reader) mismatch(k kind, expected ...string) {
 	if k == arrayKind || k == objectKind || is == "null" {
 		literal = nil // messages do not repeat these
 	}
-	r.report(literal, SaysType(is, expected...))
+	says := SaysType(is, expected...)
+	if n := len(r.at); is == "null" && n > 0 && r.at[n-1].optional {
+		says += SaysLeaveOut
+	}
+	r.report(literal, says)
 }
 
 // typeName is the type, in words of JSON Schema, of the value that stands next and is of kind k.
@@ -244,10 +256,9 @@ func Default[T any](r *Reader, name, text string, v *T, read func(*Reader, *T)) 
 	if r.fault != nil {
 		return
 	}
-	own := readers.Get().(*Reader)
-	own.start([]byte(text))
+	own := Begin([]byte(text))
 	read(own, v)
-	if err := own.finish(); err != nil {
+	if err := own.Finish(); err != nil {
 		r.reportMember([]byte(name), "has a default that the type refuses")
 	}
 }

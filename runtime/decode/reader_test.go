@@ -62,6 +62,7 @@ func TestReaderTellsEveryProblemAtOnce(t *testing.T) {
 		{`{"id":1,"name":"a","tags":["a","x","a"]}`, `/tags: has 3 items, more than the maximum 2; /tags: has equal items at 0 and 2, which must differ; /tags/1: "x" is not one of "a", "b", "c"`},
 		{`{"id":1,"name":"a","by_name":{"x":0.05,"y":0.3}}`, `/by_name/x: 0.05 is less than the minimum 0.1; /by_name/x: 0.05 is not a multiple of 0.1`},
 		{`{"id":1,"name":"a","comment":1}`, `/comment: 1 is a number, expected a string or null`},
+		{`{"id":null,"name":"a","limit":null,"inner":{"id":1,"name":null},"tags":[null],"by_name":{"x":null}}`, `/by_name/x: is null, expected a number; /id: is null, expected an integer; /inner/name: is null, expected a string; /limit: is null, expected an integer: leave it out instead; /tags/0: is null, expected a string`},
 		{`{"id":1,"name":"a","inner":{"id":0}}`, `/inner/id: 0 is less than the minimum 1; /inner/name: is required`},
 		{`{"id":9999,"id":1}`, `/id: stands twice in its object`},
 		{`{"id":9999,"inner":{"tags":["a" "b"]}}`, `/inner/tags/1: is not JSON: '"' at byte 32 where ',' or ']' should be`},

@@ -98,8 +98,10 @@ func skipObject(l *lexer) *fault {
 
 // nameSet holds the names of one object. The zero value is empty.
 type nameSet struct {
-	few  [][]byte
-	many map[string]struct{}
+	first [8][]byte // which most objects do not have more of, and which take no memory of their own
+	n     int
+	few   [][]byte
+	many  map[string]struct{}
 }
 
 // manyNames is where a map beats comparing with every name before.
@@ -107,6 +109,16 @@ const manyNames = 24
 
 // add reports whether the name was new.
 func (s *nameSet) add(name []byte) bool {
+	for _, known := range s.first[:s.n] {
+		if string(known) == string(name) {
+			return false
+		}
+	}
+	if s.n < len(s.first) {
+		s.first[s.n] = name
+		s.n++
+		return true
+	}
 	if s.many != nil {
 		if _, ok := s.many[string(name)]; ok {
 			return false
@@ -118,9 +130,6 @@ func (s *nameSet) add(name []byte) bool {
 		if string(known) == string(name) {
 			return false
 		}
-	}
-	if s.few == nil {
-		s.few = make([][]byte, 0, 8)
 	}
 	s.few = append(s.few, name)
 	if len(s.few) > manyNames {

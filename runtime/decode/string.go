@@ -3,9 +3,7 @@ package decode
 import (
 	"encoding"
 	"encoding/base64"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -217,18 +215,4 @@ func quoteAll(texts []string) []string {
 		quoted[i] = quote(text)
 	}
 	return quoted
-}
-
-// Pattern is a regular expression of a schema, compiled when it is first needed. It must be
-// one that regexp.Compile takes. It is safe for concurrent use.
-type Pattern struct {
-	Expr string
-
-	once     sync.Once
-	compiled *regexp.Regexp
-}
-
-func (p *Pattern) match(text string) bool {
-	p.once.Do(func() { p.compiled, _ = regexp.Compile(p.Expr) })
-	return p.compiled != nil && p.compiled.MatchString(text)
 }

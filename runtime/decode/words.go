@@ -49,7 +49,7 @@ func SaysFormat(name string) string {
 	case example != "":
 		return "is not a valid " + name + ", as in " + example
 	case name == "regex":
-		return "is not a valid regular expression (RE2 syntax)"
+		return "is not a valid regular expression (RE2 syntax, at most 4096 bytes)"
 	}
 	return "is not a valid " + name
 }
@@ -131,13 +131,14 @@ func editDistance(a, b []rune) int {
 	return row[len(b)]
 }
 
-// The words for what a Go type cannot hold although its schema may allow it.
+// The words for what a Go type cannot hold although its schema may allow it, and for null.
 const (
 	SaysBase64   = "is not base64 (RFC 4648, standard alphabet, with padding)"
 	SaysRefused  = "cannot be decoded"
 	SaysBadIndex = "has a name that is not an integer in range"
 	SaysBadName  = "has a name that "
 	SaysSameKey  = "has two names that become one key"
+	SaysLeaveOut = ": leave it out instead" // of null for a property that may be absent
 )
 
 // The words for objects that must have the properties of one of several groups.

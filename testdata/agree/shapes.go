@@ -196,6 +196,18 @@ type Choices struct {
 	Expr     string               `json:"expr" jsonschema:"format=regex"`
 }
 
+// Endorsed adds to what it holds.
+type Endorsed struct{ text string }
+
+// MarshalText is the text so far.
+func (e Endorsed) MarshalText() ([]byte, error) { return []byte(e.text), nil }
+
+// UnmarshalText keeps the text before.
+func (e *Endorsed) UnmarshalText(text []byte) error {
+	e.text += string(text)
+	return nil
+}
+
 // Standing has defaults that Go has no literals for.
 type Standing struct {
 	At    time.Time   `json:"at" jsonschema:"default=2026-01-31t15:04:05.5z"`
@@ -207,6 +219,8 @@ type Standing struct {
 	Text  json.Number `json:"text" jsonschema:"default=1.50"`
 	Lists []time.Time `json:"lists" jsonschema:"default=2026-01-31T15:04:05Z"`
 	Plain *Names      `json:"plain" jsonschema:"default=a"`
+	Both  [2]Plate    `json:"both" jsonschema:"default=A-1,default=B-2"`
+	Marks [2]Endorsed `json:"marks" jsonschema:"default=a,default=b"`
 }
 
 // Group has properties of which some exclude others.

@@ -84,13 +84,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     5 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNewPerson)
-					if err != nil {
-						return runtime.Result{}, err
-					}
-					return runtime.Structured(directory.Create(ctx, in))
-				},
+				Call:        runtime.Answer(decodeNewPerson, directory.Create),
 			},
 			{
 				Name:        ToolGetAll,
@@ -157,13 +151,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     5 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeChange)
-					if err != nil {
-						return runtime.Result{}, err
-					}
-					return runtime.Structured(directory.Update(ctx, in))
-				},
+				Call:        runtime.Answer(decodeChange, directory.Update),
 			},
 		},
 		Prompts: []runtime.Prompt{

@@ -77,6 +77,8 @@ func (r *report) add(v *jsonschema.ValidationError) {
 		} else {
 			r.says(v, says(v, nil))
 		}
+	case *kind.Type:
+		r.mistyped(v, k.Want)
 	case *kind.PropertyNames:
 		r.propertyName(v, k.Property)
 	case *kind.AnyOf:
@@ -95,6 +97,16 @@ func (r *report) add(v *jsonschema.ValidationError) {
 // says adds a problem with the value that the error is about.
 func (r *report) says(v *jsonschema.ValidationError, says string) {
 	r.problems = append(r.problems, decode.NewProblem(pointer(v.InstanceLocation), literal(value(r.doc, v.InstanceLocation)), says))
+}
+
+// mistyped adds the problem of a value of another type than the wanted ones.
+func (r *report) mistyped(v *jsonschema.ValidationError, want []string) {
+	got := value(r.doc, v.InstanceLocation)
+	text := saysType(got, want)
+	if got == nil && r.contract.mayBeAbsent(v.InstanceLocation) {
+		text += decode.SaysLeaveOut
+	}
+	r.says(v, text)
 }
 
 // about adds a problem with a property of the value that the error is about.
@@ -134,7 +146,7 @@ func (r *report) alternatives(v *jsonschema.ValidationError) {
 			r.add(leaf)
 		}
 	case onlyTypes && len(types) > 0:
-		r.says(v, saysType(value(r.doc, v.InstanceLocation), types))
+		r.mistyped(v, types)
 	default:
 		r.says(v, decode.SaysNoForm)
 	}

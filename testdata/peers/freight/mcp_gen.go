@@ -48,13 +48,7 @@ func Toolset() runtime.Toolset {
 				Input:       bookingSchema,
 				Output:      receiptSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeBooking)
-					if err != nil {
-						return runtime.Result{}, err
-					}
-					return runtime.Structured(Book(ctx, in))
-				},
+				Call:        runtime.Answer(decodeBooking, Book),
 			},
 		},
 	})

@@ -41,10 +41,12 @@ func kept(without ...string) string {
 	for _, line := range []string{"cores: 2", "go: go1.26.8", "date: 2026-01-02", "goos: linux", "goarch: amd64", "cpu: A Processor @ 2 GHz"} {
 		b.WriteString(line + "\n")
 	}
-	for _, key := range []string{"Call/through=chain", "Call/through=wire", "Call/through=http", "Start", "List/through=chain", "List/through=wire", "Build", "Generate/edited=50", "Generate/edited=1", "Generate/edited=0"} {
+	for _, key := range []string{"Call/through=chain", "Call/through=wire", "Call/through=http", "Start", "List/through=chain", "List/through=wire", "Build", "Decide/of=call/by=role", "Decide/of=call/by=capability", "Decide/of=list/by=role", "Decide/of=list/by=capability", "Decide/of=first-list/by=capability", "Generate/edited=50", "Generate/edited=1", "Generate/edited=0"} {
 		fmt.Fprintf(&b, "Benchmark%s/peer=mcpgen-2 \t 100 \t 2000 ns/op \t 3 allocs/op\n", key)
 		fmt.Fprintf(&b, "Benchmark%s/peer=generic-2 \t 100 \t 31000 ns/op\n", key)
 		fmt.Fprintf(&b, "Benchmark%s/peer=golist-2 \t 100 \t 2500 ns/op\n", key)
+		fmt.Fprintf(&b, "Benchmark%s/peer=map-2 \t 100 \t 1000 ns/op\n", key)
+		fmt.Fprintf(&b, "Benchmark%s/peer=casbin-cached-2 \t 100 \t 20000 ns/op\n", key)
 	}
 	text := b.String()
 	for _, w := range without {
@@ -76,6 +78,8 @@ func TestMarkdownHasRatiosAndConditions(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| answers a call: read, validated, decided, audited, finished bytes | 2µs, 3 allocations | 16× | | |\n",
+		"| whether a tool may be called, by role | 2µs, 3 allocations | 0.50× | 10× | | | |\n",
+		"| which tools are visible, by role | 2µs, 3 allocations | 0.50× | 10× | | | |\n",
 		"| generates for one edited package | 2µs, 3 allocations | 1.25× | |\n",
 		"\nMeasured on A Processor @ 2 GHz, 2 cores, linux/amd64, go1.26.8, 2026-01-02.\n",
 	} {
@@ -105,6 +109,7 @@ func TestReadmeGetsAllFiguresOrNone(t *testing.T) {
 	const marked = "<!-- bench -->\n<!-- /bench -->\n"
 	for _, test := range []struct{ name, from, readme, want string }{
 		{"a benchmark that was not run", kept("BenchmarkStart"), marked, "it has no Start of mcpgen: measure everything"},
+		{"a decision that was not measured", kept("Decide/of=list/by=capability"), marked, "it has no Decide/of=list/by=capability of mcpgen: measure everything"},
 		{"no date", kept("date:"), marked, `it does not say "date"`},
 		{"no markers", kept(), "# a\n", "has no lines"},
 	} {

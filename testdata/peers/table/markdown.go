@@ -11,7 +11,7 @@ import (
 // row is one measurement as the README names it; its key is that of results.
 type row struct{ key, says string }
 
-// The rows and columns of the README's two tables, and the markers that they stand between.
+// The rows and columns of the README's three tables, and the markers that they stand between.
 var (
 	serving = table{
 		head: "What the server does",
@@ -25,6 +25,17 @@ var (
 			{"Build", "builds, after an edit, a package of 500 tools over 100 types"},
 		},
 		columns: []row{{"generic", "`mcp.AddTool`"}, {"raw", "`Server.AddTool` and code by hand"}, {"mcp-go", "mcp-go"}},
+	}
+	deciding = table{
+		head: "What is decided, on one policy of 1,000 tools",
+		rows: []row{
+			{"Decide/of=call/by=role", "whether a tool may be called, by role"},
+			{"Decide/of=call/by=capability", "the same, by role and the host's permissions"},
+			{"Decide/of=list/by=role", "which tools are visible, by role"},
+			{"Decide/of=list/by=capability", "the same, by role and the host's permissions"},
+			{"Decide/of=first-list/by=capability", "the same for the first time after the host has answered"},
+		},
+		columns: []row{{"map", "Go maps"}, {"casbin-cached", "casbin, all answers kept"}, {"cedar-go", "cedar-go"}, {"casbin", "casbin"}, {"opa", "OPA"}},
 	}
 	generating = table{
 		head: "What `mcpgen` does",
@@ -44,9 +55,16 @@ type table struct {
 	rows, columns []row
 }
 
-// markdown writes both tables, and where and when they were measured.
+// tables are all of them, in the README's order.
+func tables() []table { return []table{serving, deciding, generating} }
+
+// markdown writes all tables, and where and when they were measured.
 func (m measurement) markdown() string {
-	return serving.markdown(m.found) + generating.markdown(m.found) + "Measured on " + m.conditions() + ".\n"
+	var b strings.Builder
+	for _, t := range tables() {
+		b.WriteString(t.markdown(m.found))
+	}
+	return b.String() + "Measured on " + m.conditions() + ".\n"
 }
 
 // markdown writes mcpgen's own time, and how many times that each of the others takes. What was
@@ -102,7 +120,7 @@ func (m measurement) complete() error {
 			return fmt.Errorf("it does not say %q: measure again with make bench", key)
 		}
 	}
-	for _, t := range []table{serving, generating} {
+	for _, t := range tables() {
 		for _, r := range t.rows {
 			if median(m.found[r.key]["mcpgen"]["ns/op"]) == 0 {
 				return fmt.Errorf("it has no %s of mcpgen: measure everything with make bench", r.key)

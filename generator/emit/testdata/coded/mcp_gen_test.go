@@ -36,7 +36,7 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 	if want := "ffca6fae3299c529b0facab35c15bca3"; got != want {
 		t.Error("package coded is not what mcp_gen.go was made from:\n" +
-			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
+			"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
 	code, err := os.ReadFile("mcp_gen.go")

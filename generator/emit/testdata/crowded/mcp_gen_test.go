@@ -37,7 +37,7 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 	if want := "02517b32f8811569a8ff28758ab2fd97"; got != want {
 		t.Error("package crowded is not what mcp_gen.go was made from:\n" +
-			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
+			"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
 	code, err := os.ReadFile("mcp_gen.go")

@@ -48,7 +48,7 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 	if want := "3c21881091fbe068d2804e5f670ff37b"; got != want {
 		t.Error("package freight is not what mcp_gen.go was made from:\n" +
-			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
+			"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
 	code, err := os.ReadFile("mcp_gen.go")

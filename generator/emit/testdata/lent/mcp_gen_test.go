@@ -34,7 +34,7 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 	if want := "fde3e9476b4d955ace23caa88b7c7b4d"; got != want {
 		t.Error("package lent is not what mcp_gen.go was made from:\n" +
-			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
+			"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
 	code, err := os.ReadFile("mcp_gen.go")

@@ -42,7 +42,7 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 	if want := "d04691947ede2a5a138d708f351956a3"; got != want {
 		t.Error("package several is not what mcp_gen.go was made from:\n" +
-			"a directive, a comment, a parameter's name, a constant or a handler has changed;\n" +
+			"a directive, a comment, a parameter's name, a constant, a handler or a schema file has changed;\n" +
 			"run go generate, review the difference and commit it")
 	}
 	code, err := os.ReadFile("mcp_gen.go")

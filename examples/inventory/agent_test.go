@@ -1,0 +1,180 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// task is what an agent is given that reconciles DNS records with the names of devices.
+var task = []string{"dcim.view_dnsrecord", "dcim.rename_device"}
+
+// agentWorld has the agent as a user of the host, whom its OAuth client stands for.
+func agentWorld(t testing.TB, change func(*settings)) *world {
+	t.Helper()
+	db := testdb.SQLite(t)
+	h := newHost(t, db)
+	h.tell("user", "svc-dns", task)
+	return newWorld(t, db, h, map[string]claims{"dns-agent": {}, "high-agent": {"roles": []string{"Admin"}}}, func(s *settings) {
+		s.clients = []runtime.ServiceUser{{Client: "dns-agent", User: "svc-dns"}, {Client: "high-agent", User: "svc-dns"}}
+		change(s)
+	})
+}
+
+func TestAgentListsExactlyWhatItsTaskNeeds(t *testing.T) {
+	w := agentWorld(t, func(*settings) {})
+	for _, era := range eras {
+		c := w.connect(w.token("dns-agent"), era)
+		for kind, lists := range map[string][2][]string{
+			"tools":     {c.tools(), {"get_dns_record", "list_dns_records", "rename_device"}},
+			"prompts":   {c.prompts(), {"reconcile_dns"}},
+			"resources": {c.resources(), {"inventory://zones/{zone}"}},
+		} {
+			if !slices.Equal(lists[0], lists[1]) {
+				t.Errorf("%s: it lists %s %q, want %q", era, kind, lists[0], lists[1])
+			}
+		}
+		for _, name := range c.tools() {
+			if err := c.use("tool", name, tools[name].ask); err != nil {
+				t.Errorf("%s: %s: %v", era, name, err)
+			}
+		}
+	}
+}
+
+// TestWhatIsHiddenIsByteForByteUnknown compares whole answers: status, headers and body.
+func TestWhatIsHiddenIsByteForByteUnknown(t *testing.T) {
+	w := agentWorld(t, func(*settings) {})
+	django := answer{Active: true, Has: task}
+	token := w.token("dns-agent")
+	compared := 0
+	for _, era := range eras {
+		c := w.raw(token, era)
+		pair := func(what, hidden, unknown string) {
+			t.Helper()
+			if compared++; hidden != unknown {
+				t.Errorf("%s, %s:\n%s\nan unknown one:\n%s", era, what, hidden, unknown)
+			}
+			if !strings.Contains(hidden, `"error"`) || !strings.Contains(hidden, "-32602") {
+				t.Errorf("%s, %s is not refused:\n%s", era, what, hidden)
+			}
+		}
+		for name, p := range tools {
+			if p.may("", django) {
+				continue
+			}
+			valid, err := json.Marshal(p.ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := strings.Repeat("x", len(name))
+			for _, arguments := range []string{"", `,"arguments":` + string(valid), `,"arguments":{"nonsense":1}`, `,"arguments":[]`} {
+				hidden := c.ask("tools/call", name, `"name":"`+name+`"`+arguments)
+				unknown := c.ask("tools/call", other, `"name":"`+other+`"`+arguments)
+				pair(name+arguments, hidden, strings.ReplaceAll(unknown, other, name))
+			}
+		}
+		other := strings.Repeat("x", len("decommission"))
+		pair("decommission", c.ask("prompts/get", "decommission", `"name":"decommission","arguments":{"device":"edge-1"}`),
+			strings.ReplaceAll(c.ask("prompts/get", other, `"name":"`+other+`","arguments":{"device":"edge-1"}`), other, "decommission"))
+		pair("devices", c.ask("resources/read", "inventory://devices/edge-1", `"uri":"inventory://devices/edge-1"`),
+			strings.ReplaceAll(c.ask("resources/read", "inventory://nowhere/edge-1", `"uri":"inventory://nowhere/edge-1"`), "nowhere", "devices"))
+	}
+	if want := len(eras) * (4*(len(tools)-3) + 2); compared != want {
+		t.Errorf("%d pairs were compared, want %d", compared, want)
+	}
+}
+
+func TestRoleDoesNotOpenWhatTheHostDoesNotGive(t *testing.T) {
+	w := agentWorld(t, func(*settings) {})
+	// check_references asks the host for nothing; its role does open that, and nothing else.
+	want := []string{"check_references", "get_dns_record", "list_dns_records", "rename_device"}
+	if got := w.connect(w.token("high-agent"), "2026-07-28").tools(); !slices.Equal(got, want) {
+		t.Errorf("an agent with the highest role lists %q, want %q", got, want)
+	}
+}
+
+func TestForbidNamesThePermissionThatIsMissing(t *testing.T) {
+	w := agentWorld(t, func(s *settings) { s.denial = access.Forbid })
+	got := w.raw(w.token("dns-agent"), "2026-07-28").ask("tools/call", "add_device", `"name":"add_device","arguments":{}`)
+	if !strings.Contains(got, "403") || !strings.Contains(got, "dcim.add_device") {
+		t.Error(got)
+	}
+}
+
+func TestTokensThatAreNotForTheServerAreRefused(t *testing.T) {
+	w := agentWorld(t, func(*settings) {})
+	own := w.token("dns-agent")
+	for name, token := range map[string]string{
+		"for another server": w.provider.token("dns-agent", "https://other.example/mcp"),
+		"altered":            own[:len(own)-4] + "AAAA",
+		"none":               "nonsense",
+	} {
+		c := w.raw(token, "2026-07-28")
+		if got := c.ask("tools/list", "", ""); c.status != 401 || !strings.Contains(got, "Www-Authenticate") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
+	db := testdb.SQLite(t)
+	if err := seed(t.Context(), db.File); err != nil {
+		t.Fatal(err)
+	}
+	s := settings{file: db.File, issuer: "http://127.0.0.1:1", audience: "http://127.0.0.1:2/mcp"}
+	for name, test := range map[string]struct {
+		change func(*settings)
+		want   string
+	}{
+		"nobody names a user":         {func(*settings) {}, "neither Options.Identity (*oidc.Source) nor Options.ServiceUsers names a user of the host"},
+		"a client's user is unknown":  {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "dns-agnet"}} }, `the host has no active user "dns-agnet"`},
+		"a client's user is inactive": {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "gone"}} }, `the host has no active user "gone"`},
+		"there is no host":            {func(s *settings) { s.django = "sqlite:" + db.File + ".none"; s.userClaim = "user" }, "cannot say which permissions the host has"},
+		"a host of another kind":      {func(s *settings) { s.django = "mysql://host" }, "the database of the host is on mysql: want sqlite:FILE or postgres://HOST/NAME"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s
+			test.change(&s)
+			source, err := s.identity(t.Context(), nil)
+			if err == nil || source == nil {
+				t.Fatalf("a provider that nobody is at is reached: %v", err)
+			}
+			a, err := open(t.Context(), s, source, nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+			if err == nil {
+				_ = a.close()
+			}
+		})
+	}
+}
+
+// TestPermissionThatTheHostDoesNotHaveIsNamedAtStart takes one away from the host, as an app that is older than the
+// server would be without it.
+func TestPermissionThatTheHostDoesNotHaveIsNamedAtStart(t *testing.T) {
+	db := testdb.SQLite(t)
+	if err := seed(t.Context(), db.File); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`UPDATE auth_permission SET codename = 'napalm_reed_device' WHERE codename = 'napalm_read_device'`); err != nil {
+		t.Fatal(err)
+	}
+	_, err := open(t.Context(), settings{file: db.File}, nil, nil)
+	const want = `the host has no permission dcim.napalm_read_device, which tool "napalm_facts" asks for, did you mean dcim.napalm_reed_device`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// renamed is an error's text with another name in it.
+func renamed(err error, from, to string) string {
+	return strings.ReplaceAll(fmt.Sprint(err), from, to)
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+func TestLostPermissionIsGoneWithTheNextRequestAfterInvalidation(t *testing.T) {
+	w := agentWorld(t, func(*settings) {})
+	for _, era := range eras {
+		c := w.connect(w.token("dns-agent"), era)
+		before := c.tools()
+		w.host.tell("take", "svc-dns", "dcim.rename_device")
+		// The answer of before counts for an hour.
+		if got := c.tools(); !slices.Equal(got, before) {
+			t.Errorf("%s: %q, were %q", era, got, before)
+		}
+		w.server.InvalidateCapabilities(runtime.OfUser("svc-dns"))
+		if err := c.use("tool", "rename_device", tools["rename_device"].ask); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+			t.Errorf("%s: the call after it: %v", era, err)
+		}
+		if got, want := c.tools(), []string{"get_dns_record", "list_dns_records"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", era, got, want)
+		}
+		w.host.tell("give", "svc-dns", "dcim.rename_device")
+		w.server.InvalidateCapabilities(nil)
+		if got := c.tools(); !slices.Equal(got, before) {
+			t.Errorf("%s: given back: %q, want %q", era, got, before)
+		}
+	}
+}
+
+func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
+	w := agentWorld(t, func(s *settings) { s.cache = 300 * time.Millisecond })
+	c := w.connect(w.token("dns-agent"), "2026-07-28")
+	before := c.tools()
+	w.host.tell("take", "svc-dns", "dcim.rename_device")
+	eventually(t, "rename_device is gone", func() bool { return !slices.Contains(c.tools(), "rename_device") })
+	if err := c.use("tool", "rename_device", tools["rename_device"].ask); err == nil {
+		t.Error("it is not listed and can be called")
+	}
+	if !slices.Contains(before, "rename_device") {
+		t.Errorf("it was not there before: %q", before)
+	}
+}
+
+func TestUserWhoIsNotActiveAnyMoreIsNobody(t *testing.T) {
+	w := agentWorld(t, func(*settings) {})
+	token := w.token("dns-agent")
+	c := w.raw(token, "2025-11-25")
+	if c.ask("tools/list", "", ""); c.status != 200 {
+		t.Fatal(c.status)
+	}
+	w.host.tell("activate", "svc-dns", false)
+	w.server.InvalidateCapabilities(nil)
+	if got := c.ask("tools/list", "", ""); c.status != 403 {
+		t.Error(got)
+	}
+	w.isNobody(token)
+	w.host.tell("activate", "svc-dns", true)
+	w.server.InvalidateCapabilities(nil)
+	if got := c.ask("tools/list", "", ""); c.status != 200 || !strings.Contains(got, "rename_device") {
+		t.Error(got)
+	}
+}
+
+// peopleWorld has users who name themselves in their tokens.
+func peopleWorld(t testing.TB, change func(*settings)) *world {
+	t.Helper()
+	db := testdb.SQLite(t)
+	h := newHost(t, db)
+	h.tell("user", "svc-dns", task)
+	h.tell("user", "mara", []string{"dcim.view_device", "dcim.delete_device"})
+	h.tell("user", "vera", []string{"dcim.view_device"})
+	return newWorld(t, db, h, map[string]claims{
+		"dns-agent": of("svc-dns", ""), "mara": of("mara", "Manager"), "vera": of("vera", "Viewer"),
+	}, change)
+}
+
+// A role is in the token: who loses it has it until the token ends, and the next one is without it, on the
+// same session too.
+func TestLostRoleIsGoneWithTheNextToken(t *testing.T) {
+	w := peopleWorld(t, func(*settings) {})
+	for _, era := range eras {
+		w.provider.change(map[string]any{"claims": map[string]claims{"mara": of("mara", "Manager")}})
+		c := w.connect(w.token("mara"), era)
+		high := []string{"check_references", "delete_device", "get_device", "list_devices"}
+		if got := c.tools(); !slices.Equal(got, high) {
+			t.Errorf("%s: %q, want %q", era, got, high)
+		}
+		w.provider.change(map[string]any{"claims": map[string]claims{"mara": of("mara", "Viewer")}})
+		c.token.Store(w.token("mara"))
+		for _, name := range []string{"check_references", "delete_device"} {
+			if err := c.use("tool", name, tools[name].ask); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+				t.Errorf("%s: %s without the role: %v", era, name, err)
+			}
+		}
+		if got, want := c.tools(), []string{"get_device", "list_devices"}; !slices.Equal(got, want) {
+			t.Errorf("%s: without the role %q, want %q", era, got, want)
+		}
+	}
+}
+
+func TestTokenThatHasEndedIsRefusedAndAFreshOneIsNot(t *testing.T) {
+	w := peopleWorld(t, func(*settings) {})
+	for _, era := range eras[1:] {
+		w.provider.change(map[string]any{"ttl": 600})
+		c := w.raw(w.token("vera"), era)
+		w.provider.change(map[string]any{"ttl": 1})
+		c.token = w.token("vera")
+		ended := ""
+		eventually(t, "the token has ended", func() bool {
+			ended = c.ask("tools/list", "", "")
+			return c.status != 200
+		})
+		if c.status != 401 || !strings.Contains(ended, "Www-Authenticate") || strings.Contains(ended, "list_devices") {
+			t.Errorf("%s: %s", era, ended)
+		}
+		if got := c.ask("tools/call", "list_devices", `"name":"list_devices","arguments":{}`); c.status != 401 {
+			t.Errorf("%s: a call: %s", era, got)
+		}
+		w.provider.change(map[string]any{"ttl": 600})
+		c.token = w.token("vera")
+		if got := c.ask("tools/list", "", ""); c.status != 200 || !strings.Contains(got, "list_devices") {
+			t.Errorf("%s: a fresh token on the same session: %s", era, got)
+		}
+	}
+}
+
+// hearing waits until a session hears what it is told: its stream opens by itself, some time after the session.
+func (w *world) hearing(c *client, user string) {
+	w.t.Helper()
+	orders := []string{"give", "take"}
+	for i := 0; ; i++ {
+		if i == 400 {
+			w.t.Fatalf("%s hears nothing", user)
+		}
+		w.host.tell(orders[i%2], user, "dcim.view_ipaddress")
+		w.server.InvalidateCapabilities(runtime.OfUser(user))
+		select {
+		case <-c.told:
+			w.host.tell("take", user, "dcim.view_ipaddress")
+			w.server.InvalidateCapabilities(runtime.OfUser(user))
+			eventually(w.t, "the permission is taken back", func() bool { return !slices.Contains(c.tools(), "list_ip_addresses") })
+			c.quiet()
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// quiet waits until it is told nothing more of what has changed already.
+func (c *client) quiet() {
+	for {
+		select {
+		case <-c.told:
+		case <-time.After(300 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func TestChangesAreToldToTheSessionsConcerned(t *testing.T) {
+	w := peopleWorld(t, func(*settings) {})
+	for _, era := range eras[1:] {
+		sessions := map[string]*client{}
+		for _, name := range []string{"agent 1", "agent 2", "mara", "vera"} {
+			client, user := name, name
+			if strings.HasPrefix(name, "agent") {
+				client, user = "dns-agent", "svc-dns"
+			}
+			c := w.connect(w.token(client), era)
+			c.tools()
+			sessions[name] = c
+			w.hearing(c, user)
+		}
+		for _, c := range sessions { // the readiness of the second agent was told to the first one too
+			c.quiet()
+		}
+		for _, test := range []struct {
+			order, user, permission string
+			told                    map[string][]string
+		}{
+			{"take", "svc-dns", "dcim.rename_device", map[string][]string{"agent 1": {"tools"}, "agent 2": {"tools"}}},
+			{"take", "svc-dns", "dcim.view_dnsrecord", map[string][]string{"agent 1": {"prompts", "resources", "tools"}, "agent 2": {"prompts", "resources", "tools"}}},
+			{"give", "vera", "dcim.delete_device", nil}, // her role hides it all the same
+			{"give", "vera", "dcim.add_device", map[string][]string{"vera": {"tools"}}},
+			{"take", "mara", "dcim.delete_device", map[string][]string{"mara": {"prompts", "tools"}}},
+		} {
+			w.host.tell(test.order, test.user, test.permission)
+			w.server.InvalidateCapabilities(nil)
+			for _, name := range slices.Sorted(maps.Keys(test.told)) {
+				var heard []string
+				for range test.told[name] {
+					heard = append(heard, sessions[name].hears())
+				}
+				if slices.Sort(heard); !slices.Equal(heard, test.told[name]) {
+					t.Errorf("%s, %s %s of %s: %s hears of %q, want %q", era, test.order, test.permission, test.user, name, heard, test.told[name])
+				}
+			}
+			for _, c := range sessions {
+				c.tools()
+			}
+		}
+		// What is told to nobody else would have come in before the last that was told to somebody.
+		for name, c := range sessions {
+			if len(c.told) > 0 {
+				t.Errorf("%s: %s hears of %q besides", era, name, <-c.told)
+			}
+			_ = c.Close()
+		}
+		w.host.tell("give", "svc-dns", "dcim.rename_device")
+		w.host.tell("give", "svc-dns", "dcim.view_dnsrecord")
+		w.host.tell("take", "vera", "dcim.delete_device")
+		w.host.tell("take", "vera", "dcim.add_device")
+		w.host.tell("give", "mara", "dcim.delete_device")
+		w.server.InvalidateCapabilities(nil)
+	}
+}
+
+// eventually waits for something that happens by itself.
+func eventually(t testing.TB, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if happened() {
+			return
+		}
+	}
+	t.Fatalf("it does not happen that %s", what)
+}

@@ -1,0 +1,86 @@
+package dcim
+
+import "context"
+
+// RecordType is what a DNS record holds.
+type RecordType string
+
+// The types of records.
+const (
+	RecordA     RecordType = "A"
+	RecordAAAA  RecordType = "AAAA"
+	RecordCNAME RecordType = "CNAME"
+)
+
+// Record is one DNS record.
+type Record struct {
+	// ID is its number.
+	ID int64 `json:"id"`
+	// Zone is the zone that it is in.
+	Zone string `json:"zone"`
+	// Name is its name within the zone.
+	Name string `json:"name"`
+	// Type is what it holds.
+	Type RecordType `json:"type"`
+	// Value is the address or the name that it points to.
+	Value string `json:"value"`
+}
+
+// NewRecord is what a record is made from.
+type NewRecord struct {
+	// Zone is the zone that it goes into.
+	Zone string `json:"zone" jsonschema:"format=hostname"`
+	// Name is its name within the zone.
+	Name string `json:"name" jsonschema:"minLength=1,maxLength=63"`
+	// Type is what it holds.
+	Type RecordType `json:"type"`
+	// Value is the address or the name that it points to.
+	Value string `json:"value" jsonschema:"minLength=1,maxLength=253"`
+}
+
+const recordColumns = "id, zone, name, type, value"
+
+func scanRecord(r row) (d Record, err error) {
+	return d, r.Scan(&d.ID, &d.Zone, &d.Name, &d.Type, &d.Value)
+}
+
+// ListDNSRecords lists the records of a zone, or of all where none is said.
+//
+//mcp:tool object=dnsrecord readonly
+//mcp:param zone description="Which zone; all where it is left out."
+func (i *Inventory) ListDNSRecords(ctx context.Context, zone *string) ([]Record, error) {
+	return all(ctx, i.db, scanRecord, "SELECT "+recordColumns+" FROM dns_record WHERE zone = coalesce(?, zone) ORDER BY zone, name, id", zone)
+}
+
+// GetDNSRecord returns one record.
+//
+//mcp:tool object=dnsrecord readonly
+//mcp:param id description="The number of the record." minimum=1
+func (i *Inventory) GetDNSRecord(ctx context.Context, id int64) (Record, error) {
+	return one(i.db.QueryRowContext(ctx, "SELECT "+recordColumns+" FROM dns_record WHERE id = ?", id), scanRecord)
+}
+
+// AddDNSRecord adds a record.
+//
+//mcp:tool object=dnsrecord destructive=false
+func (i *Inventory) AddDNSRecord(ctx context.Context, in NewRecord) (Record, error) {
+	return one(i.db.QueryRowContext(ctx, "INSERT INTO dns_record (zone, name, type, value) VALUES (?, ?, ?, ?) RETURNING "+recordColumns,
+		in.Zone, in.Name, in.Type, in.Value), scanRecord)
+}
+
+// UpdateDNSRecord points a record to something else.
+//
+//mcp:tool object=dnsrecord idempotent
+//mcp:param id description="The number of the record." minimum=1
+//mcp:param value description="The address or the name that it points to from now on." minLength=1 maxLength=253
+func (i *Inventory) UpdateDNSRecord(ctx context.Context, id int64, value string) (Record, error) {
+	return one(i.db.QueryRowContext(ctx, "UPDATE dns_record SET value = ? WHERE id = ? RETURNING "+recordColumns, value, id), scanRecord)
+}
+
+// DeleteDNSRecord removes a record.
+//
+//mcp:tool object=dnsrecord
+//mcp:param id description="The number of the record." minimum=1
+func (i *Inventory) DeleteDNSRecord(ctx context.Context, id int64) error {
+	return i.remove(ctx, "DELETE FROM dns_record WHERE id = ?", id)
+}

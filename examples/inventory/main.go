@@ -1,0 +1,109 @@
+// Command inventory serves devices, DNS records and addresses, and lets each caller see and do what a
+// host lets its user see and do: a Django, or one with NetBox's permissions. It serves callers with
+// tokens of an OpenID provider over HTTP, or a user of the host over stdio.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "inventory:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, args []string) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if s.verbose {
+		level = slog.LevelDebug
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	if s.seed {
+		if err := seed(ctx, s.file); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.addr != "":
+		return serveHTTP(ctx, out, s, logger)
+	case s.stdio:
+		app, err := open(ctx, s, nil, logger)
+		if err != nil {
+			return err
+		}
+		defer app.close()
+		return app.server.RunStdio(ctx, app.settings.principal(s.as))
+	case s.doctor:
+		app, err := open(ctx, s, nil, logger)
+		if err != nil {
+			return err
+		}
+		defer app.close()
+		return app.doctor(ctx, out)
+	}
+	return nil
+}
+
+// serveHTTP answers until ctx ends, and then lets running calls finish.
+func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logger) error {
+	// The address is taken first: tokens must be for it, where nothing else is said.
+	listener, err := net.Listen("tcp", s.addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if s.audience == "" {
+		s.audience = "http://" + listener.Addr().String() + runtime.PathMCP
+	}
+	source, err := s.identity(ctx, logger)
+	if err != nil {
+		return err
+	}
+	app, err := open(ctx, s, source, logger)
+	if err != nil {
+		return err
+	}
+	defer app.close()
+	// Whoever changes a permission in the host says so by this signal; without it the change counts
+	// after -cache.
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGHUP)
+	defer signal.Stop(changed)
+	fmt.Fprintf(out, "serving http://%s%s\n", listener.Addr(), runtime.PathMCP)
+	web := &http.Server{Handler: app.server.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- web.Serve(listener) }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-changed:
+			app.server.InvalidateCapabilities(nil)
+		case <-ctx.Done():
+			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			return errors.Join(app.server.Shutdown(grace), web.Shutdown(grace))
+		}
+	}
+}

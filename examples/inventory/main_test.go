@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+)
+
+var update = flag.Bool("update", false, "write what -doctor prints anew")
+
+// TestMain lets the test binary be the program that a client starts.
+func TestMain(m *testing.M) {
+	if text := os.Getenv("INVENTORY_ARGS"); text != "" {
+		var args []string
+		if err := json.Unmarshal([]byte(text), &args); err != nil {
+			panic(err)
+		}
+		os.Args = append(os.Args[:1], args...)
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// program is this binary as the example.
+func program(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	text, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, os.Args[0])
+	// Under the race detector a program waits a second before it ends, unless it is told not to.
+	cmd.Env = append(os.Environ(), "INVENTORY_ARGS="+string(text), "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// demonstration is a file that -seed has made.
+func demonstration(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "demo.db")
+	if err := run(context.Background(), io.Discard, []string{"-seed", "-db", file}); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestDemonstrationIsAHostAsDjangoReadsIt holds the list of each user over stdio to what a real Django reads from
+// the tables that -seed has made.
+func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
+	file := demonstration(t)
+	answers := hostOf(t, file).answers()
+	if len(answers) != len(people) {
+		t.Fatalf("Django reads %d users, want %d", len(answers), len(people))
+	}
+	for _, u := range answers {
+		for _, role := range []string{"", "Manager"} {
+			cmd := program(t, "-stdio", "-as", u.Name, "-role", role, "-db", file)
+			if !u.Active {
+				out, err := cmd.CombinedOutput()
+				if err == nil || !strings.Contains(string(out), fmt.Sprintf("the host has no active user %q", u.Name)) {
+					t.Errorf("%s: %v, %s", u.Name, err, out)
+				}
+				continue
+			}
+			sdk := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+			session, err := sdk.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &client{ClientSession: session, t: t}
+			for kind, lists := range map[string][2][]string{
+				"tools":     {c.tools(), names(tools, role, u)},
+				"prompts":   {c.prompts(), names(prompts, role, u)},
+				"resources": {c.resources(), names(resources, role, u)},
+			} {
+				if slices.Sort(lists[0]); !slices.Equal(lists[0], lists[1]) {
+					t.Errorf("%s with role %q lists %s %q, Django says %q", u.Name, role, kind, lists[0], lists[1])
+				}
+			}
+			for name, p := range tools {
+				err := c.use("tool", name, p.ask)
+				if hidden := err != nil && strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q", name)); hidden == p.may(role, u) {
+					t.Errorf("%s with role %q calls %s: %v", u.Name, role, name, err)
+				}
+			}
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestDoctorSaysWhoSeesWhatAndWhyNot(t *testing.T) {
+	file := demonstration(t)
+	var got bytes.Buffer
+	// A host that is there already is left as it is.
+	if err := run(t.Context(), &got, []string{"-seed", "-doctor", "-db", file, "-role", "Member", "-client", "agent=dns-agent"}); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "doctor.golden")
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("-doctor prints\n%s\nwant\n%s", &got, want)
+	}
+	got.Reset()
+	if err := run(t.Context(), &got, []string{"-doctor", "-as", "nina", "-db", file}); err != nil {
+		t.Fatal(err)
+	}
+	if text := got.String(); !strings.HasPrefix(text, "nina (asked for), user nina of the host\n  not ") || strings.Contains(text, "sees") {
+		t.Errorf("-as nina: %s", text)
+	}
+}
+
+// TestSignalHasTheHostAskedAnew runs the program as it is run: over HTTP, with tokens of a real provider.
+func TestSignalHasTheHostAskedAnew(t *testing.T) {
+	file := demonstration(t)
+	h := hostOf(t, file)
+	p := newProvider(t, map[string]claims{"agent": {}})
+	cmd := program(t, "-http", "127.0.0.1:0", "-db", file, "-django", "sqlite:"+file, "-issuer", p.issuer, "-client", "agent=dns-agent", "-cache", "1h", "-v")
+	served := start(t, cmd)
+	url, ok := strings.CutPrefix(served.line(), "serving ")
+	if !ok {
+		t.Fatalf("it says %q", url)
+	}
+	w := &world{t: t, provider: p, url: url}
+	c := w.connect(w.token("agent"), "2025-11-25")
+	before := c.tools()
+	if want := []string{"get_dns_record", "list_dns_records", "rename_device"}; !slices.Equal(before, want) {
+		t.Fatalf("%q, want %q", before, want)
+	}
+	h.tell("take", "dns-agent", "dcim.rename_device")
+	if got := c.tools(); !slices.Equal(got, before) {
+		t.Errorf("before the signal: %q", got)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "rename_device is gone", func() bool { return !slices.Contains(c.tools(), "rename_device") })
+	_ = c.Close()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(served.out); err != nil || len(rest) > 0 {
+		t.Errorf("it says %q at its end, %v", rest, err)
+	}
+}
+
+func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
+	file := demonstration(t)
+	db := testdb.SQLite(t)
+	for line, want := range map[string]string{
+		"":                                      "want one of -http, -stdio and -doctor",
+		"-stdio -doctor":                        "want one of -http, -stdio and -doctor",
+		"-stdio":                                "-stdio needs -as",
+		"-http 127.0.0.1:0":                     "-http needs -issuer",
+		"-doctor -issuer https://login":         "-issuer goes with -http",
+		"-http x -issuer y -as ada":             "-as and -role go with -stdio and -doctor",
+		"-http x -issuer y -role Admin":         "-as and -role go with -stdio and -doctor",
+		"-doctor -django sqlite:x -netbox y":    "want one host",
+		"-doctor -client x":                     "want CLIENT=USER",
+		"-doctor -denial loud":                  "-denial loud: want conceal or forbid",
+		"-doctor more":                          `"more": want flags only`,
+		"-nonsense":                             "flag provided but not defined",
+		"-stdio -as bob -db " + file:            `the host has no active user "bob"`,
+		"-stdio -as ada -role Boss -db " + file: `the principal's role is "Boss"`,
+		"-doctor -client a=gone -db " + file:    `the host has no active user "gone"`,
+		"-doctor -db " + db.File:                "cannot say which permissions the host has",
+		"-doctor -db /no/such/place/file":       "inventory /no/such/place/file",
+		"-seed -db /no/such/place/file":         "inventory /no/such/place/file",
+		"-http nonsense -issuer https://login":  "nonsense",
+		"-http 127.0.0.1:0 -user-claim u -issuer http://127.0.0.1:1 -db " + file: "http://127.0.0.1:1",
+	} {
+		err := run(t.Context(), io.Discard, strings.Fields(line))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+func TestForeignTablesAreNotSeededOver(t *testing.T) {
+	db := testdb.SQLite(t)
+	if _, err := db.Exec("CREATE TABLE auth_group (id integer)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := seed(t.Context(), db.File); err == nil || !strings.Contains(err.Error(), "auth_group") {
+		t.Errorf("%v", err)
+	}
+	var n int
+	if err := db.QueryRow("SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'").Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d tables are left half made, %v", n, err)
+	}
+}

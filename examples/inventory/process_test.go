@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// process is a program that answers each line with a line, and ends with its standard input.
+type process struct {
+	t   testing.TB
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// start runs a program for the length of a test.
+func start(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var problem strings.Builder
+	cmd.Stderr = &problem
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil || t.Failed() {
+			t.Logf("%s: %v\n%s", cmd.Path, err, &problem)
+		}
+	})
+	return &process{t, in, bufio.NewReader(out)}
+}
+
+// line is what it says next.
+func (p *process) line() string {
+	p.t.Helper()
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		p.t.Fatalf("it says %q: %v", line, err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// ask tells it something and returns what it answers.
+func (p *process) ask(v any) string {
+	p.t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.in.Write(append(text, '\n')); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.line()
+}
+
+// command outlives the context of a test, which ends before its clean-up.
+func command(t testing.TB, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(context.WithoutCancel(t.Context()), name, args...)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/identity/oidc"
+)
+
+// settings are what the command line says.
+type settings struct {
+	file           string // of the inventory
+	django, netbox string // of the host; where both are empty it is a Django in the same file
+	cache          time.Duration
+	denial         access.Denial
+	verbose        bool
+
+	seed, stdio, doctor bool
+	addr                string
+	as, role            string // of a caller who brings no token
+
+	issuer, audience     string
+	userClaim, roleClaim string
+	clients              []runtime.ServiceUser
+	leeway               time.Duration
+}
+
+// parse reads the command line and refuses what does not go together.
+func parse(args []string) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("inventory", flag.ContinueOnError)
+	flags.StringVar(&s.addr, "http", "", "serve HTTP on this `address`; port 0 takes a free one")
+	flags.BoolVar(&s.stdio, "stdio", false, "serve over stdio, as the user that -as names")
+	flags.BoolVar(&s.doctor, "doctor", false, "print what each known identity would see, and why not the rest: the clients of -client, and the users of the host or the one that -as names")
+	flags.BoolVar(&s.seed, "seed", false, "first make a demonstration of it all in the file of -db: an inventory, and the tables of a Django host with users")
+
+	flags.StringVar(&s.file, "db", "inventory.db", "SQLite `file` of the inventory")
+	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://HOST/NAME; the file of -db where it is left out")
+	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
+	flags.DurationVar(&s.cache, "cache", runtime.DefaultCapabilityTTL, "for how long an answer of the host counts; SIGHUP has it asked anew")
+	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
+	flags.StringVar(&s.role, "role", "", "the `role` of who brings no token, as with -stdio and -doctor: Viewer, Member, Manager, Admin, or none")
+	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
+
+	flags.StringVar(&s.issuer, "issuer", "", "`URL` of the OpenID provider whose tokens are taken over HTTP")
+	flags.StringVar(&s.audience, "audience", "", "`URL` that tokens must be for; the server's own where it is left out")
+	flags.StringVar(&s.userClaim, "user-claim", "", "`claim` that names the user of the host")
+	flags.StringVar(&s.roleClaim, "role-claim", "", "`claim` that names roles")
+	flags.Func("client", "`CLIENT=USER`: the user of the host for an OAuth client whose tokens name none; as often as there are such clients", func(v string) error {
+		client, user, _ := strings.Cut(v, "=")
+		if client == "" || user == "" {
+			return errors.New("want CLIENT=USER")
+		}
+		s.clients = append(s.clients, runtime.ServiceUser{Client: client, User: user})
+		return nil
+	})
+	flags.DurationVar(&s.leeway, "leeway", oidc.DefaultLeeway, "how far the clocks of the provider and of this server may be apart")
+	flags.BoolVar(&s.verbose, "v", false, "log at debug level: how each decision was made")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	switch *denial {
+	case "conceal":
+		s.denial = access.Conceal
+	case "forbid":
+		s.denial = access.Forbid
+	default:
+		return s, fmt.Errorf("-denial %s: want conceal or forbid", *denial)
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("%q: want flags only", flags.Arg(0))
+	}
+	return s, s.check()
+}
+
+func (s settings) check() error {
+	modes := 0
+	for _, asked := range []bool{s.addr != "", s.stdio, s.doctor} {
+		if asked {
+			modes++
+		}
+	}
+	switch {
+	case modes > 1, modes == 0 && !s.seed:
+		return errors.New("want one of -http, -stdio and -doctor, or -seed alone or with one of them")
+	case s.addr != "" && s.issuer == "":
+		return errors.New("-http needs -issuer: the OpenID provider whose tokens are taken")
+	case s.addr == "" && s.issuer != "":
+		return errors.New("-issuer goes with -http: nobody else brings a token")
+	case s.django != "" && s.netbox != "":
+		return errors.New("want one host: -django or -netbox")
+	case s.stdio && s.as == "":
+		return errors.New("-stdio needs -as: the user of the host for whom the client acts")
+	case s.addr != "" && (s.as != "" || s.role != ""):
+		return errors.New("-as and -role go with -stdio and -doctor: over HTTP the token says who is calling")
+	}
+	return nil
+}
+
+// identity is who is calling over HTTP.
+func (s settings) identity(ctx context.Context, logger *slog.Logger) (identity.Source, error) {
+	issuer := oidc.Issuer{URL: s.issuer, Claims: oidc.Claims{User: s.userClaim}}
+	if s.roleClaim != "" {
+		issuer.Claims.Roles = []string{s.roleClaim}
+	}
+	source := oidc.New(oidc.Options{
+		Resource: identity.Resource{URL: s.audience},
+		Issuers:  []oidc.Issuer{issuer},
+		Leeway:   s.leeway,
+		Logger:   logger,
+	})
+	return source, source.Fetch(ctx)
+}
+
+// principal is a user of the host who brings no token.
+func (s settings) principal(user string) access.Principal {
+	return access.Principal{Issuer: "host", Subject: user, User: user, Role: s.role}
+}
+
+// principals are whom -doctor looks at besides the clients.
+func (s settings) principals(users []string) []access.Principal {
+	var all []access.Principal
+	for _, user := range slices.Sorted(slices.Values(users)) {
+		all = append(all, s.principal(user))
+	}
+	return all
+}

@@ -1,0 +1,52 @@
+package access
+
+import "math"
+
+// entry is what a decision reads of a rule, next to its name: rules are large, and reading another
+// one each time takes longer than all else about a decision.
+type entry struct {
+	at     int32 // the rule's position
+	need   int32 // its MinRole as a rank of the hierarchy, or 0
+	denial int32
+	is     trait
+}
+
+type trait uint8
+
+const (
+	public trait = 1 << iota
+	enforced
+	scoped // it has scopes
+	asks   // it asks for a permission
+)
+
+// entry compiles the rule at a position.
+func (t *Table) entry(i int) entry {
+	rule := &t.Rules[i]
+	e := entry{at: int32(i), need: saturated(int(t.resolve(rule.MinRole))), denial: saturated(int(rule.Denial))}
+	for _, trait := range [...]struct {
+		has bool
+		is  trait
+	}{{rule.Public, public}, {t.enforced(rule), enforced}, {len(rule.Scopes) > 0, scoped}, {rule.Permission.Asked(), asks}} {
+		if trait.has {
+			e.is |= trait.is
+		}
+	}
+	return e
+}
+
+// saturated is n, or what is nearest to it: a role or a denial that there is not stays one that there is not.
+func saturated(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
+
+// lookup returns what a decision reads of a tool's rule, and false where the tool has none.
+func (t *Table) lookup(name string) (entry, bool) {
+	if t.index != nil {
+		e, known := t.index.byName[name]
+		return e, known
+	}
+	i := t.find(name)
+	if i < 0 {
+		return entry{}, false
+	}
+	return t.entry(i), true
+}

@@ -1,0 +1,115 @@
+package static
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Limits of a file, beyond its size. JSON and YAML have the same, so that one can be made of the other.
+const (
+	maxDepth    = 100 // mappings and lists within each other
+	maxProblems = 50  // told of one file
+)
+
+// kind is what a value of a file is, in the word for messages.
+type kind string
+
+const (
+	isNull    kind = "nothing"
+	isTruth   kind = "true or false"
+	isNumber  kind = "a number"
+	isText    kind = "text"
+	isList    kind = "a list"
+	isMapping kind = "a mapping"
+)
+
+// value is a value of a file, whether it was YAML or JSON.
+type value struct {
+	kind    kind
+	line    int    // where it starts, from 1
+	text    string // the text; for a number its literal as JSON has it, and for a truth true or false
+	items   []value
+	members []member // in the order of the file, each name once
+}
+
+type member struct {
+	name  string
+	line  int // of the name
+	value value
+}
+
+// appendJSON appends the value as JSON (RFC 8259).
+func (v value) appendJSON(b []byte) []byte {
+	switch v.kind {
+	case isText:
+		return appendQuoted(b, v.text)
+	case isNumber, isTruth:
+		return append(b, v.text...)
+	case isList:
+		b = append(b, '[')
+		for i, item := range v.items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.appendJSON(b)
+		}
+		return append(b, ']')
+	case isMapping:
+		b = append(b, '{')
+		for i, m := range v.members {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = m.value.appendJSON(append(appendQuoted(b, m.name), ':'))
+		}
+		return append(b, '}')
+	}
+	return append(b, "null"...)
+}
+
+// problems are what is wrong with a file.
+type problems struct {
+	file string
+	all  []problem
+}
+
+type problem struct {
+	line    int    // 0 where it is not known
+	pointer string // RFC 6901
+	says    string
+}
+
+func (p *problems) add(line int, pointer, format string, args ...any) {
+	p.all = append(p.all, problem{line, pointer, fmt.Sprintf(format, args...)})
+}
+
+// err is all problems as one error, a line each, in the order of the file. Nil where there are none.
+func (p *problems) err() error {
+	slices.SortStableFunc(p.all, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
+	var errs []error
+	for i, one := range p.all {
+		if i == maxProblems {
+			errs = append(errs, fmt.Errorf("static: %s: and %d problems more", p.file, len(p.all)-i))
+			break
+		}
+		place := p.file
+		if one.line > 0 {
+			place += ":" + strconv.Itoa(one.line)
+		}
+		if one.pointer != "" {
+			place += ": " + printable(one.pointer)
+		}
+		errs = append(errs, fmt.Errorf("static: %s: %s", place, one.says))
+	}
+	return errors.Join(errs...)
+}
+
+// printable is a pointer without control characters, which a name may have in a file.
+func printable(pointer string) string {
+	quoted := strconv.Quote(pointer)
+	return strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`)
+}

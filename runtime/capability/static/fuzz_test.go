@@ -1,0 +1,43 @@
+package static
+
+import (
+	"reflect"
+	"testing"
+)
+
+// FuzzFile reads anything as a file. What was taken from YAML says the same when it is written as JSON.
+func FuzzFile(f *testing.F) {
+	for _, seed := range []string{
+		"users: {}",
+		"actions: [a.b]\nusers:\n  ada: {permissions: [a.b], superuser: true}\n",
+		"groups:\n  g:\n    constrained:\n      a.b_c:\n        - {d: [1, -0.5e3, true, null, 'x', 2020-01-01]}\nusers: {ada: {groups: [g]}, \"\\u00e9\": {}}\n",
+		"exempt: {a.b: ['*'], '*': [view]}\nusers: {eve: {active: false}}\n",
+		"users: &a {b: *a}\n",
+		"users: {<<: {a: {}}, 7: {}}\n---\n",
+		`{"users": {"ada": {"constrained": {"a.b": [{"c": "\ud83d\ude00"}]}}}}`,
+		"%YAML 1.2\n--- !!map\n? |\n  users\n: >\n  x\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := parse("a.json", data); err == nil {
+			doc := readJSON(data, &problems{})
+			again := readJSON(doc.appendJSON(nil), &problems{})
+			if got, want := again.appendJSON(nil), doc.appendJSON(nil); string(got) != string(want) {
+				t.Errorf("%s became %s", want, got)
+			}
+		}
+		all, err := parse("a.yaml", data)
+		if err != nil {
+			return
+		}
+		text := readYAML(data, &problems{}).appendJSON(nil)
+		asJSON, err := parse("a.json", text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if !reflect.DeepEqual(all, asJSON) {
+			t.Errorf("%s: %+v, %+v", text, all, asJSON)
+		}
+	})
+}

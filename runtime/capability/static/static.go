@@ -1,0 +1,194 @@
+// Package static reads who may do what from one file, YAML or JSON: for small deployments that have no
+// permission system of their own, and for tests.
+//
+//	actions: [dcim.view_site, dcim.view_device, dcim.change_device, dcim.napalm_read_device, billing.export]
+//	exempt:
+//	  dcim.site: [view]
+//	groups:
+//	  readers:
+//	    permissions: [dcim.view_device]
+//	  amsterdam:
+//	    constrained:
+//	      dcim.change_device:
+//	        - {site: ams}
+//	        - {site: rtm}
+//	users:
+//	  ada:
+//	    groups: [readers, amsterdam]
+//	    exempt:
+//	      dcim.device: [napalm_read]
+//	  root: {superuser: true}
+//	  eve: {active: false, superuser: true}
+//
+// At the top stand:
+//
+//   - users, which alone is required: by name, as in [access.Principal.User], case included.
+//   - groups: by name, for users to be members of.
+//   - exempt: what every active user may do without a permission.
+//   - actions: all permissions that there are. Where it stands, a name that is not in it is an error,
+//     in the file and, at start, in the table of the server.
+//
+// A user or a group has any of:
+//
+//   - permissions: a list of what it holds for all objects, each app.action_object or app.action.
+//   - constrained: what it holds for some objects, each with a list of constraints: mappings in the
+//     handler's own terms, which reach it as JSON. An object that meets any one of them is covered.
+//   - exempt: actions by the type of object, app.object, or the app for those on none, that need no
+//     permission. "*" is all types, or all actions; not both, which is a superuser.
+//
+// A user besides:
+//
+//   - groups: the names of its groups.
+//   - superuser: true for one that may do everything; false where it does not stand.
+//   - active: false for one that counts as unknown; true where it does not stand.
+//
+// What is given several times adds up, and a permission that is held for all objects by one way is
+// held for all. A file is taken as a whole or not at all: names that stand twice or
+// mean nothing, values of another type, and in YAML also aliases, tags and further documents are errors.
+package static
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+)
+
+// maxBytes bounds a file: tens of thousands of users fit.
+const maxBytes = 16 << 20
+
+// Source is a [capability.Source] over a file. It is a [capability.Enumerator] where the file lists its
+// actions. It is safe for concurrent use.
+type Source struct {
+	file    string // for messages
+	open    func() (fs.File, error)
+	loading sync.Mutex // one at a time, so that what is read last is what counts
+	now     atomic.Pointer[accounts]
+}
+
+var (
+	_ capability.Source     = (*Source)(nil)
+	_ capability.Enumerator = (*Source)(nil)
+)
+
+// Open reads a file of the system, whose name ends in .yaml, .yml or .json. The error tells all that
+// is wrong with it, a line each.
+func Open(file string) (*Source, error) {
+	return open(file, func() (fs.File, error) { return os.Open(file) })
+}
+
+// OpenFS is Open for a file of fsys: one that is built into the program, or a test's.
+func OpenFS(fsys fs.FS, file string) (*Source, error) {
+	return open(file, func() (fs.File, error) { return fsys.Open(file) })
+}
+
+func open(file string, open func() (fs.File, error)) (*Source, error) {
+	s := &Source{file: file, open: open}
+	if err := s.Reload(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Reload reads the file again. What it says counts from then on, all at once; where it cannot be taken, what it said
+// before goes on to count, and the error tells why. A server keeps answers for a while: call its
+// InvalidateCapabilities(nil) afterwards, so that its next requests ask again.
+func (s *Source) Reload() error {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	data, err := s.read()
+	if err != nil {
+		return fmt.Errorf("static: %s: %w", s.file, err)
+	}
+	all, err := parse(s.file, data)
+	if err != nil {
+		return err
+	}
+	s.now.Store(all)
+	return nil
+}
+
+func (s *Source) read() ([]byte, error) {
+	f, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("is larger than %d MiB: use an adapter over a database", maxBytes>>20)
+	}
+	return data, err
+}
+
+// parse reads the text of a file into what it says.
+func parse(file string, data []byte) (*accounts, error) {
+	bad := &problems{file: file}
+	var doc value
+	switch filepath.Ext(file) {
+	case ".yaml", ".yml":
+		doc = readYAML(data, bad)
+	case ".json":
+		doc = readJSON(data, bad)
+	default:
+		return nil, fmt.Errorf("static: %s: is neither YAML nor JSON by its name: call it .yaml, .yml or .json", file)
+	}
+	if err := bad.err(); err != nil {
+		return nil, err
+	}
+	all := readAccounts(doc, bad)
+	if err := bad.err(); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Resolve returns the active user that a principal's User names.
+func (s *Source) Resolve(_ context.Context, p access.Principal) (capability.User, error) {
+	a, err := s.account(p)
+	return a.user, err
+}
+
+// Capabilities returns all that the file gives the user that a principal's User names, and its groups.
+func (s *Source) Capabilities(_ context.Context, p access.Principal) (capability.Set, error) {
+	a, err := s.account(p)
+	return a.set, err
+}
+
+func (s *Source) account(p access.Principal) (account, error) {
+	if p.User == "" {
+		return account{}, fmt.Errorf("static: the principal names no user (set the user claim of its tokens, or ServiceUsers): %w", capability.ErrNoUser)
+	}
+	a, ok := s.now.Load().active[p.User]
+	if !ok {
+		return account{}, fmt.Errorf("static: %s has no active user %q: %w", s.file, p.User, capability.ErrNoUser)
+	}
+	return a, nil
+}
+
+// Actions returns what the file lists under actions. Where it has no such list the error is
+// [errors.ErrUnsupported].
+func (s *Source) Actions(context.Context) ([]string, error) {
+	all := s.now.Load()
+	if !all.listed {
+		return nil, fmt.Errorf("static: %s lists no actions: %w", s.file, errors.ErrUnsupported)
+	}
+	return slices.Clone(all.actions), nil
+}
+
+// MapAction returns a permission as it is: the file spells it as tables do. It errs where no file could have it.
+func (s *Source) MapAction(permission string) (string, error) {
+	if !isPermission(permission) {
+		return "", fmt.Errorf("static: %q is no permission: %s", permission, permissionForm)
+	}
+	return permission, nil
+}

@@ -1,0 +1,109 @@
+package static
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+// readYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two ways nothing is
+// taken: "yes" is text, and a number is written as JSON has it.
+func readYAML(data []byte, bad *problems) value {
+	if at := invalid(data); at >= 0 {
+		bad.add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: write it so")
+		return value{}
+	}
+	var doc yaml.Node
+	if err := yaml.Load(data, &doc); err != nil {
+		line, says := 0, err.Error()
+		var e *yaml.LoadError
+		if errors.As(err, &e) {
+			line, says = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
+		}
+		bad.add(line, "", "is no YAML that can be taken: %s", says)
+		return value{}
+	}
+	r := yamlReader{bad}
+	for _, root := range doc.Content {
+		return r.value(root, "", 0)
+	}
+	return value{kind: isNull, line: 1}
+}
+
+// invalid is where a text is no UTF-8, or -1.
+func invalid(data []byte) int {
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
+}
+
+type yamlReader struct{ bad *problems }
+
+func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
+	v := value{kind: isNull, line: n.Line}
+	switch {
+	case depth > maxDepth:
+		r.bad.add(n.Line, pointer, "is nested more than %d deep", maxDepth)
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		r.bad.add(n.Line, pointer, "is an anchor or an alias: write out what it says, or make a group of it")
+	case n.Style&yaml.TaggedStyle != 0:
+		r.bad.add(n.Line, pointer, "has the tag %s: leave it out, and quote what is to be text", n.ShortTag())
+	case n.Kind == yaml.SequenceNode:
+		v.kind = isList
+		for i, item := range n.Content {
+			v.items = append(v.items, r.value(item, decode.Pointer(pointer, strconv.Itoa(i)), depth+1))
+		}
+	case n.Kind == yaml.MappingNode:
+		v.kind = isMapping
+		first := map[string]int{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			name := decode.Pointer(pointer, key.Value)
+			if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || key.Anchor != "" || key.ShortTag() != "!!str" {
+				r.bad.add(key.Line, name, "has a name that is not plainly text: quote it")
+				continue
+			}
+			if line, twice := first[key.Value]; twice {
+				r.bad.add(key.Line, name, "stands twice, the first time in line %d: keep one of them", line)
+				continue
+			}
+			first[key.Value] = key.Line
+			v.members = append(v.members, member{key.Value, key.Line, r.value(n.Content[i+1], name, depth+1)})
+		}
+	default:
+		r.scalar(n, pointer, &v)
+	}
+	return v
+}
+
+// number is how JSON writes one (RFC 8259, section 6).
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+func (r yamlReader) scalar(n *yaml.Node, pointer string, v *value) {
+	const plain = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	switch tag := n.ShortTag(); {
+	case tag == "!!null":
+	case tag == "!!bool":
+		v.kind, v.text = isTruth, strings.ToLower(n.Value)
+	case n.Style&plain == 0 && number.MatchString(n.Value) && decode.Scan([]byte(n.Value), decode.Limits{}) == nil:
+		v.kind, v.text = isNumber, n.Value
+	case tag == "!!int" || tag == "!!float" || n.Style&plain == 0 && number.MatchString(n.Value):
+		r.bad.add(n.Line, pointer, "is no number as JSON has it: write it in digits that are not too many, or quote it")
+	case tag == "!!str" || tag == "!!timestamp": // which the core schema does not know
+		v.kind, v.text = isText, n.Value
+	default:
+		r.bad.add(n.Line, pointer, "has the tag %s: quote it", tag)
+	}
+}
