@@ -87,6 +87,18 @@ func TestOpaqueTokensAreAskedAbout(t *testing.T) {
 	}
 }
 
+func TestOpaqueTokensWithoutASubjectAreTheClientsOwn(t *testing.T) {
+	p := newProvider()
+	var answer func() string
+	s := p.source(t, asking(p, func() string { return answer() }, func(n *oidc.Introspection) { n.ClientSubject = true }))
+	for sub, own := range map[any]bool{nil: true, "cli": true, "ada": false} {
+		answer = active("sub", sub)
+		if id, err := s.Verify(t.Context(), "opaque"); err != nil || id.ClientItself != own || id.Principal.Client != "cli" {
+			t.Errorf("%v: %+v, %v", sub, id, err)
+		}
+	}
+}
+
 func TestIntrospectionShowsOneTokenToOneServer(t *testing.T) {
 	for method, want := range map[oidc.Method]string{oidc.Basic: "cnM6czNjcmV0K29mJTJGb3VycyUyQg==", oidc.Post: "s3cret of/ours+"} {
 		p := newProvider()

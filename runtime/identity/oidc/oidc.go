@@ -15,7 +15,8 @@
 //	Issuer      iss, which is the issuer's URL exactly
 //	Subject     sub; a token without one is refused (but see Introspection.ClientSubject)
 //	Client      Claims.Client, or else client_id, or else azp; empty is the subject
-//	User        Claims.User; empty where no claim is configured
+//	User        Claims.User; empty where no claim is configured, or the token has none; a token
+//	            whose claim is there and does not count is refused
 //	Role        empty: the names of Claims.Roles become Identity.Roles, of which the server takes the
 //	            highest that its hierarchy knows
 //	Scopes      Claims.Scopes, or else scope, or else scp
@@ -23,8 +24,13 @@
 //	Orgs        Claims.Orgs; none where no claim is configured
 //	Teams       Claims.Teams; none where no claim is configured
 //
+// A token is the client's own (Identity.ClientItself) where its subject is the client, as RFC 9068,
+// section 2.2 asks for grants without a resource owner, or where Introspection.ClientSubject makes it so.
+// An authorization server that gives its machine clients subjects of another name (an account, the id with
+// a suffix) does not say so by any standard: their tokens then count as those of people.
+//
 // An authorization server whose users choose their own names must keep subjects apart from client
-// ids (RFC 9068, section 5), or a token without a client would stand for the client of its subject's name.
+// ids (RFC 9068, section 5), or a token would stand for the client of its subject's name.
 package oidc
 
 import (
