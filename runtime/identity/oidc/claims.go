@@ -30,8 +30,8 @@ type Claims struct {
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
 	// themselves. A token without the claim names no user; one in which it is anything but a name is
-	// refused, and so is "email" where "email_verified" is not true: somebody is meant, and nobody
-	// knows who.
+	// refused, and so is a claim "email", however deep and however its path is written, where
+	// "email_verified" beside it is not true: somebody is meant, and nobody knows who.
 	User string
 	// Orgs and Teams are the claims of memberships.
 	Orgs, Teams Memberships
@@ -97,10 +97,24 @@ func (m Claims) user(c map[string]any) (string, error) {
 	if user == "" {
 		return "", refuse("its claim %s is not the name of a user", m.User)
 	}
-	if verified, _ := c["email_verified"].(bool); m.User == "email" && !verified {
+	if !m.verified(c) {
 		return "", refuse("its address has not been verified (email_verified), and names no user")
 	}
 	return user, nil
+}
+
+// verified reports whether the claim of users is no standard address, or one that has been verified: the
+// claim that says so stands beside it. A claim of another name that ends in "email" is its issuer's own,
+// which alone can say what it puts there.
+func (m Claims) verified(c map[string]any) bool {
+	steps := names(m.User)
+	last := len(steps) - 1
+	if steps[last] != "email" {
+		return true
+	}
+	beside, _ := along(c, append(steps[:last:last], "email_verified"))
+	verified, _ := beside.(bool)
+	return verified
 }
 
 // text is the string at a path, or, where no path is configured, the first claim of names that is there.
@@ -192,9 +206,12 @@ func at(c map[string]any, path string) any {
 
 // find returns what stands at a path and whether anything does. Where something else than an object
 // stands on the way to it, that is nil.
-func find(c map[string]any, path string) (any, bool) {
+func find(c map[string]any, path string) (any, bool) { return along(c, names(path)) }
+
+// along is find for the steps of a path.
+func along(c map[string]any, steps []string) (any, bool) {
 	var v any = c
-	for _, name := range names(path) {
+	for _, name := range steps {
 		o, ok := v.(map[string]any)
 		if !ok {
 			return nil, true

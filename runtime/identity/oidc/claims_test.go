@@ -144,6 +144,38 @@ func TestUserClaimsThatDoNotCountRefuseTheToken(t *testing.T) {
 	}
 }
 
+// However the path of an address is written, it counts only where it is said to be verified beside it.
+func TestAddressesCountWhereTheyAreVerifiedHoweverTheirPathIsWritten(t *testing.T) {
+	const address = "root@corp.example"
+	holder := func(verified any) map[string]any {
+		return map[string]any{"email": address, "email_verified": verified}
+	}
+	for _, test := range []struct {
+		path    string
+		changes []any
+		counts  bool
+	}{
+		{"email", []any{"email", address, "email_verified", true}, true},
+		{"/email", []any{"email", address, "email_verified", true}, true},
+		{"/email", []any{"email", address, "email_verified", false}, false},
+		{"/email", []any{"email", address}, false},
+		{"profile.email", []any{"profile", holder(true)}, true},
+		{"/profile/email", []any{"profile", holder(true)}, true},
+		{"profile.email", []any{"profile", holder(false)}, false},
+		{"/profile/email", []any{"profile", holder(false)}, false},
+		{"profile.email", []any{"profile", holder("true")}, false},
+		{"profile.email", []any{"profile", holder(nil), "email_verified", true}, false}, // which is another's
+		{"email.name", []any{"email", map[string]any{"name": address}}, true},
+		{"/https:~1~1corp.example~1email", []any{"https://corp.example/email", address}, true},
+	} {
+		s := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = test.path }))
+		id, err := s.Verify(t.Context(), token(test.changes...))
+		if test.counts && (err != nil || id.Principal.User != address) || !test.counts && !isInvalid(err) {
+			t.Errorf("%s of %v: %+v, %v", test.path, test.changes, id.Principal, err)
+		}
+	}
+}
+
 func TestOnlyTokensOfTheClientAreItsOwn(t *testing.T) {
 	for name, test := range map[string]struct {
 		claims  oidc.Claims
