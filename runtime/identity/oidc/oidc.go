@@ -80,7 +80,8 @@ type Issuer struct {
 	// URL is the issuer identifier, exactly as it stands in the iss claim: https, or http on a
 	// loopback address.
 	URL string
-	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone.
+	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone. The id of
+	// a client is an audience of that client's ID tokens as well: set RequireType beside one.
 	Audiences []string
 	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is what its metadata says
 	// (OpenID Connect Discovery 1.0, or else RFC 8414).
@@ -88,7 +89,8 @@ type Issuer struct {
 	// Algorithms are the signatures that are taken. Empty is all of [Algorithms]; no other is possible.
 	Algorithms []string
 	// RequireType asks for the media type "at+jwt" in a JWT's typ header (RFC 9068), which tells
-	// access tokens from all others. Without it a JWT may have no type or "JWT" as well.
+	// access tokens from all others. Without it a JWT may have no type or "JWT" as well, unless it has a
+	// claim of ID tokens, logout tokens or security events: nonce, at_hash, c_hash or events.
 	RequireType bool
 	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no bound.
 	MaxLifetime time.Duration

@@ -280,6 +280,19 @@ func TestPeopleOfARealProviderAreNotTheClientTheyComeBy(t *testing.T) {
 	}
 }
 
+func TestIDTokensOfARealProviderAreRefused(t *testing.T) {
+	p := startProvider(t)
+	const resource = "https://mcp.example/RS256"
+	s := p.source(resource, func(i *oidc.Issuer) { i.Audiences, i.RequireType = []string{"agent", resource}, false })
+	of, id := p.tokensOf("ada", resource)
+	if _, err := s.Verify(t.Context(), of); err != nil {
+		t.Errorf("the access token: %v", err)
+	}
+	if _, err := s.Verify(t.Context(), id); !isInvalid(err) || !strings.Contains(err.Error(), "ID token") {
+		t.Errorf("the ID token: %v", err)
+	}
+}
+
 func flipped(c byte) string {
 	if c == 'A' {
 		return "B"
