@@ -45,7 +45,8 @@ type Introspection struct {
 	Method Method
 	// AllowMissingAudience takes answers that do not say whom the token is for, from issuers
 	// that answer active to none but the servers that a token is for. A wrong audience is refused
-	// all the same.
+	// all the same, and so is an answer that does not say either that the token is an access token
+	// (token_type): issuers answer active about refresh tokens as well.
 	AllowMissingAudience bool
 	// ClientSubject lets a token without sub stand for its client, as issuers mean it that name no subject
 	// for client credentials: client_id is then the subject. Set it only where no user can have the
@@ -183,7 +184,8 @@ func (n *introspector) check(c map[string]any, leeway time.Duration) (time.Time,
 	if iss, said := c["iss"]; said && iss != any(n.issuer.settings.URL) {
 		return time.Time{}, refuse("%s says that another has issued it", n.issuer.settings.URL)
 	}
-	if kind, said := c["token_type"]; said {
+	kind, typed := c["token_type"]
+	if typed {
 		// Some say what the token is for, access_token, where the way in which it is shown belongs.
 		if s, _ := kind.(string); !strings.EqualFold(s, "Bearer") && s != "access_token" {
 			return time.Time{}, refuse("it came as a bearer token and is of another type")
@@ -193,6 +195,8 @@ func (n *introspector) check(c map[string]any, leeway time.Duration) (time.Time,
 		if err := n.issuer.checkAudience(c); err != nil {
 			return time.Time{}, err
 		}
+	} else if !typed {
+		return time.Time{}, refuse("%s says neither whom it is for (aud) nor that it is an access token (token_type)", n.issuer.settings.URL)
 	}
 	expires, err := n.issuer.checkTimes(c, leeway)
 	if err == nil && expires.IsZero() {
