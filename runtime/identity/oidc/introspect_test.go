@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +202,34 @@ func TestAnswersAreRememberedForABoundedTime(t *testing.T) {
 	})
 }
 
+// A token in use is asked about again as well: to be revoked while it is used must end it.
+func TestRememberedAnswersDoNotLastLongerByUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		holds := true
+		s := p.source(t, asking(p, func() string {
+			if !holds {
+				return `{"active":false}`
+			}
+			return active()()
+		}, func(n *oidc.Introspection) { n.Cache, n.URL = time.Minute, issuerURL+"/introspect" }))
+		if got := verified(t, s, "opaque"); got != "holds" {
+			t.Fatal(got)
+		}
+		holds = false
+		for second := 1; second < 60; second++ {
+			time.Sleep(time.Second)
+			if got := verified(t, s, "opaque"); got != "holds" {
+				t.Fatalf("after %d s: %s", second, got)
+			}
+		}
+		time.Sleep(time.Second)
+		if got := verified(t, s, "opaque"); got != "invalid" || p.count("/introspect") != 2 {
+			t.Errorf("after a minute of use: %s, asked %d times", got, p.count("/introspect"))
+		}
+	})
+}
+
 func TestWithoutACacheEachRequestAsks(t *testing.T) {
 	p := newProvider()
 	s := p.source(t, asking(p, active()))
@@ -223,6 +252,72 @@ func TestMemoryOfAnswersIsBounded(t *testing.T) {
 	if n := s.Remembered(); n != 4096 {
 		t.Errorf("%d answers", n)
 	}
+}
+
+// Anybody can send what looks like a token: what waits on behalf of those who sent some is bounded, ends with them,
+// and refuses who comes then at once.
+func TestQuestionsThatWaitAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		s := p.source(t, asking(p, active(), func(n *oidc.Introspection) { n.URL = issuerURL + "/introspect" }))
+		p.gate = make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		var refused atomic.Int32
+		for i := range 1000 {
+			wait.Go(func() {
+				if _, err := s.Verify(ctx, fmt.Sprint("opaque", i)); err == nil || isInvalid(err) {
+					t.Errorf("%v", err)
+				} else if strings.Contains(err.Error(), "too many questions") {
+					refused.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := refused.Load(); n != 1000-8*32 || s.Questions() != 8*32 || p.count("/introspect") != 32 {
+			t.Errorf("%d refused at once, %d questions, %d asked", n, s.Questions(), p.count("/introspect"))
+		}
+		leave()
+		wait.Wait()
+		synctest.Wait()
+		if s.Questions() != 0 {
+			t.Errorf("%d questions outlive all who asked", s.Questions())
+		}
+		close(p.gate)
+		if got := verified(t, s, "opaque1"); got != "holds" {
+			t.Errorf("a token once the others have gone: %s", got)
+		}
+	})
+}
+
+// Whoever leaves takes the answer from nobody else who came with the same token.
+func TestQuestionsEndWithTheLastWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		s := p.source(t, asking(p, active(), func(n *oidc.Introspection) { n.URL = issuerURL + "/introspect" }))
+		p.gate = make(chan struct{})
+		first, leave := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if _, err := s.Verify(first, "opaque"); !errors.Is(err, context.Canceled) {
+				t.Errorf("who left: %v", err)
+			}
+		})
+		synctest.Wait()
+		wait.Go(func() {
+			if got := verified(t, s, "opaque"); got != "holds" {
+				t.Errorf("who stayed: %s", got)
+			}
+		})
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(p.gate)
+		wait.Wait()
+		if n := p.count("/introspect"); n != 1 || s.Questions() != 0 {
+			t.Errorf("%d asked, %d open", n, s.Questions())
+		}
+	})
 }
 
 func TestQuestionsAtATimeAreBounded(t *testing.T) {
