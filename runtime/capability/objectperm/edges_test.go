@@ -313,3 +313,24 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 		t.Errorf("a server that asks for what it says does not start: %v", err)
 	}
 }
+
+// NetBox 4.0 to 4.3 call the column of a permission's types otherwise. Whoever does not say so learns it by an error that
+// names the column, and nobody is let do anything meanwhile.
+func TestColumnsOfAnotherReleaseAreToldAndDenied(t *testing.T) {
+	earlier := layouts[0]
+	earlier.tables.TypeColumn = "objecttype_id"
+	for _, engine := range engines {
+		t.Run(engine.dialect.String(), func(t *testing.T) {
+			db := earlier.open(t, engine.dialect, engine.open)
+			earlier.write(t, db, engine.dialect, team)
+			set, err := newSource(t, db, engine.dialect, earlier, objectperm.Options{}).Capabilities(t.Context(), access.Principal{User: "ada"})
+			if err != nil || !set.Has("dcim.napalm_read_device") {
+				t.Errorf("%v, %v", set.Permissions(), err)
+			}
+			set, err = newSource(t, db, engine.dialect, layouts[0], objectperm.Options{ExemptView: []string{"*"}}).Capabilities(t.Context(), access.Principal{User: "root"})
+			if err == nil || errors.Is(err, capability.ErrNoUser) || !strings.Contains(err.Error(), "contenttype_id") || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
+				t.Errorf("by the columns of a later release: %v, %v", set.Permissions(), err)
+			}
+		})
+	}
+}
