@@ -114,7 +114,7 @@ func (h *host) spell(ctx context.Context) error {
 		if _, done := h.spelt[p]; done {
 			continue
 		}
-		spelt, err := supervised(ctx, func() (string, error) { return h.source.MapAction(p.String()) })
+		spelt, err := supervised(ctx, func() (string, error) { return spelling(h.source, p) })
 		if err == nil && spelt == "" {
 			err = errors.New("it is spelt as nothing")
 		}
@@ -157,6 +157,14 @@ func (h *host) spell(ctx context.Context) error {
 			h.spelt[p], names(of(all, p)), suggestion))
 	}
 	return errors.Join(errs...)
+}
+
+// spelling is how a host spells a permission: by its parts, where it asks for them.
+func spelling(source capability.Source, p access.Permission) (string, error) {
+	if s, ok := source.(capability.PartSpeller); ok {
+		return s.MapPermission(p)
+	}
+	return source.MapAction(p.String())
 }
 
 func of(all []asker, p access.Permission) []asker {

@@ -52,6 +52,7 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		`Claims.Roles[0] is empty`: issuer(func(i *oidc.Issuer) { i.Claims.Roles = []string{""} }),
 		`Claims.Roles[0] is "https://x.y/r", whose dots would separate names: write "/https:~1~1x.y~1r"`: issuer(func(i *oidc.Issuer) { i.Claims.Roles = []string{"https://x.y/r"} }),
 		`Claims.User is "a..b", in which a name is empty`:                                                issuer(func(i *oidc.Issuer) { i.Claims.User = "a..b" }),
+		`Claims.Client is the subject`:                                                                   issuer(func(i *oidc.Issuer) { i.Claims.Client = "/sub" }),
 		`Claims.RoleNames maps what no claim says`:                                                       issuer(func(i *oidc.Issuer) { i.Claims.RoleNames = map[string]string{"a": "b"} }),
 		`Claims.RoleNames maps "a" to no role`:                                                           issuer(func(i *oidc.Issuer) { i.Claims.Roles, i.Claims.RoleNames = []string{"r"}, map[string]string{"a": ""} }),
 		`Claims.Orgs.Claim is empty`:                                                                     issuer(func(i *oidc.Issuer) { i.Claims.Orgs.Standing = "x" }),
