@@ -148,7 +148,7 @@ func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.Call
 		// Some clients spell "no arguments" as null.
 		arguments = []byte("{}")
 	}
-	result, err := t.Call(ctx, Call{Arguments: arguments, Request: withoutToken(req, rec)})
+	result, err := t.Call(ctx, Call{Arguments: arguments, request: withoutToken(req, rec)})
 	if err != nil {
 		var rpc *jsonrpc.Error
 		if errors.As(err, &rpc) && rpc != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// tool is one tool as the server keeps it.
+// tool is one tool as the server keeps it. Its Call is never nil.
 type tool struct {
 	Tool
 	public  *mcp.Tool     // what lists show; shared and never written to
@@ -37,6 +37,9 @@ func newTool(t Tool, shapes map[string]*decode.Shape) (*tool, error) {
 		InputSchema: json.RawMessage(t.Input),
 	}}
 	built.Timeout = t.timeout()
+	if t.Answer != nil {
+		built.Call = t.Answer.Answer
+	}
 	if t.Output != "" {
 		if shapes[t.Output] == nil {
 			shape, err := decode.ParseShape(t.Output)
