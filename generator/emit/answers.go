@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"fmt"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -16,28 +18,26 @@ type answerer struct {
 
 // nameAnswers names the types of the handlers of tools that are answered by one.
 func (p *plan) nameAnswers() {
-	taken := map[string]bool{}
+	wanted := map[string]bool{}
 	for _, tool := range p.Tools {
-		if !p.shares(tool) || p.answererOf(tool) != nil {
+		key := p.answererKey(tool)
+		if !p.shares(tool) || p.answererOf[key] != "" {
 			continue
 		}
 		want := "answer" + upperFirst(inputBase(tool))
-		if taken[want] {
+		if wanted[want] {
 			want += upperFirst(tool.Output.Name)
 		}
-		taken[want] = true
-		p.answerers = append(p.answerers, answerer{name: p.names.pick(want), read: p.decoders.reads(tool), tool: tool})
+		wanted[want] = true
+		p.answererOf[key] = p.names.pick(want)
+		p.answerers = append(p.answerers, answerer{name: p.answererOf[key], read: p.decoders.reads(tool), tool: tool})
 	}
 }
 
-// answererOf is the type of a tool's handler, nil where none has been named.
-func (p *plan) answererOf(tool model.Tool) *answerer {
-	for i, a := range p.answerers {
-		if a.read == p.decoders.reads(tool) && a.tool.Handler.Signature.String() == tool.Handler.Signature.String() {
-			return &p.answerers[i]
-		}
-	}
-	return nil
+// answererKey is the same for tools that one type answers: those whose arguments the same func reads for
+// handlers of the same type, of the same packages.
+func (p *plan) answererKey(tool model.Tool) string {
+	return p.decoders.of[tool.Name] + fmt.Sprintf(" %#v", tool.Handler.Signature)
 }
 
 // shares reports whether a tool's handler takes a struct that a codec reads and returns an object: the
@@ -61,7 +61,7 @@ func (p *plan) bindable(h model.Handler) bool {
 // answer is the row of a tool that says what answers its calls.
 func (p *plan) answer(tool model.Tool) *jen.Statement {
 	if p.shares(tool) {
-		return row("Answer", jen.Id(p.answererOf(tool).name).Call(p.handler(tool.Handler)))
+		return row("Answer", jen.Id(p.answererOf[p.answererKey(tool)]).Call(p.handler(tool.Handler)))
 	}
 	return row("Call", p.answering(tool, "Result", result(tool)))
 }

@@ -20,6 +20,7 @@ type plan struct {
 	schemas            *schemas
 	decoders           *decoders
 	answerers          []answerer
+	answererOf         map[string]string // answerer by answererKey
 	file               file
 	declared           int // names.handed from here on are package-level names
 }
@@ -32,7 +33,7 @@ func newPlan(s model.Service) (*plan, error) {
 	for _, served := range s.Served() {
 		n.reserve(served.Const)
 	}
-	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}}
+	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}, answererOf: map[string]string{}}
 	p.file = newFile(s.Name, n, p.exprs()...)
 	p.ctx, p.call, p.in, p.err = n.pick("ctx"), n.pick("call"), n.pick("in"), n.pickReserved("err")
 	p.do = n.pick("do")
