@@ -27,8 +27,8 @@ type record struct {
 	// What the dispatch closure found, for the audit. One message is one call, and its
 	// closure runs at most once at a time.
 	outcome audit.Status
-	reached bool // the dispatch closure of this server answered
-	body    body // what it answered with; zero where that is not the structured content alone
+	reached bool  // the dispatch closure of this server answered
+	body    *body // what it answered with; nil where that is not the structured content alone
 
 	// The event of a call that may be written as soon as its handler has answered, nil for none; whether
 	// it was handed to the sink, and why it does not stand.
@@ -58,12 +58,12 @@ func (r *record) tokenInfo() *auth.TokenInfo {
 
 // expired reports whether the credential has ended since it was verified.
 func (r *record) expired() bool {
-	return !r.expires.IsZero() && r.expiredAt(time.Now())
+	return r.expiredWithin(0)
 }
 
-// expiredAt reports whether the credential will have ended by then.
-func (r *record) expiredAt(then time.Time) bool {
-	return !r.expires.IsZero() && !then.Before(r.expires)
+// expiredWithin reports whether the credential will have ended after some time more.
+func (r *record) expiredWithin(more time.Duration) bool {
+	return !r.expires.IsZero() && !time.Now().Add(more).Before(r.expires)
 }
 
 // recordOf returns the record that came with a message, or nil. Without one nothing is served.

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // composed is what a server serves: the toolsets joined, checked and indexed.
@@ -32,7 +30,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 	var errs []error
 	var parts []access.Part
 	c := composed{tools: map[string]*tool{}, prompts: map[string]*prompt{}}
-	shapes := map[string]*decode.Shape{}
+	schemas := newSchemas()
 	if len(toolsets) == 0 && len(further) == 0 {
 		errs = append(errs, errors.New("no toolset: pass what the generated Toolset functions return"))
 	}
@@ -52,7 +50,7 @@ func compose(toolsets []Toolset, further ...access.Part) (composed, error) {
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
 		errs = append(errs, checkGenerated(g)...)
 		for _, t := range g.Tools {
-			built, err := newTool(t, shapes)
+			built, err := newTool(t, schemas)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("package %s: tool %q: %w", g.Package, t.Name, err))
 			}
@@ -179,14 +177,6 @@ func checkTool(t Tool) error {
 	}
 	if t.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("its timeout is %s: use a positive one, or 0 for %s", t.Timeout, DefaultTimeout))
-	}
-	var input struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal([]byte(t.Input), &input); err != nil {
-		errs = append(errs, fmt.Errorf("its input schema is not JSON (%w): run go generate", err))
-	} else if input.Type != "object" {
-		errs = append(errs, errors.New(`its input schema is not of type "object": run go generate`))
 	}
 	return errors.Join(errs...)
 }

@@ -69,10 +69,24 @@ func (s *Server) panicked(ctx context.Context, method string, c *crash) {
 // alone reports whether only toolsets are served, and nothing stands between the guard and go-sdk.
 func (s *Server) alone() bool { return len(s.opts.Middleware) == 0 && !s.adopted }
 
+// carrying is a context with a record in it: context.WithValue of one key.
+type carrying struct {
+	context.Context
+	record *record
+}
+
+// Value implements context.Context.
+func (c *carrying) Value(key any) any {
+	if _, ok := key.(recordKey); ok {
+		return c.record
+	}
+	return c.Context.Value(key)
+}
+
 // bounded is the context of one message: it ends with the caller's credential and carries who
 // is calling, for the middleware that sends.
 func (r *record) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx = context.WithValue(ctx, recordKey{}, r)
+	ctx = &carrying{ctx, r}
 	if r.expires.IsZero() {
 		return ctx, func() {}
 	}

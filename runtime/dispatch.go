@@ -31,7 +31,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			s.log.ErrorContext(ctx, "a call reached a handler without a caller; refused", "tool", t.Name)
 			return nil, unknownTool(t.Name)
 		}
-		rec.reached, rec.body, rec.recorded = true, body{}, false
+		rec.reached, rec.body, rec.recorded = true, nil, false
 		d := s.table.Decide(rec.principal, t.Name)
 		if rec.expired() {
 			d = access.Decision{}
@@ -55,7 +55,7 @@ type answer[R any] struct {
 	err     error // a JSON-RPC error that the handler chose to answer with
 	outcome audit.Status
 	failure error // what the handler returned, where it is not an answer
-	body    body  // the structured content, where that is all of the answer
+	body    *body // the structured content, where that is all of the answer
 }
 
 // work is a handler to run, as the log names it.
@@ -65,12 +65,26 @@ type work struct {
 	timeout time.Duration
 }
 
-// within runs a handler on a worker, so that the call is answered at its time
-// limit whether the handler heeds its context or not. crashed makes what is answered where do
-// does not return.
+// within runs do as a handler. crashed makes what is answered where do does not return.
 func within[R any](ctx context.Context, s *Server, w work, rec *record, crashed func() answer[R], do func(context.Context) answer[R]) answer[R] {
+	e := &execution[R]{}
+	return e.within(ctx, s, w, rec, handlerFuncs[R]{do, crashed})
+}
+
+// handlerFuncs are a [handler].
+type handlerFuncs[R any] struct {
+	do   func(context.Context) answer[R]
+	lost func() answer[R]
+}
+
+func (h handlerFuncs[R]) handle(ctx context.Context) answer[R] { return h.do(ctx) }
+func (h handlerFuncs[R]) crashed() answer[R]                   { return h.lost() }
+
+// within runs a handler on a worker, so that the call is answered at its time
+// limit whether the handler heeds its context or not. An execution is used once.
+func (e *execution[R]) within(ctx context.Context, s *Server, w work, rec *record, do handler[R]) answer[R] {
 	now := time.Now()
-	e := &execution[R]{server: s, work: w, ctx: ctx, record: rec, do: do}
+	e.server, e.work, e.ctx, e.record, e.do = s, w, ctx, rec, do
 	e.call.values, e.call.record, e.call.deadline = ctx, rec, now.Add(w.timeout)
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(e.call.deadline) {
 		e.call.deadline = earlier
@@ -98,7 +112,7 @@ func within[R any](ctx context.Context, s *Server, w work, rec *record, crashed 
 		s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, "request_id", rec.requestID,
 			"panic", e.crash.value, "stack", e.crash.stacktrace)
 	}
-	return settle(&e.call, w, crashed())
+	return settle(&e.call, w, do.crashed())
 }
 
 // settle words the failure of a run for the caller.
@@ -130,9 +144,14 @@ func crashedTool() toolAnswer {
 
 // run calls a tool's handler.
 func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) (*mcp.CallToolResult, audit.Status, error) {
-	a := within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, crashedTool, func(ctx context.Context) toolAnswer {
-		return s.invoke(ctx, t, rec, req)
-	})
+	r := &toolRun{tool: t, req: mcp.CallToolRequest{Session: req.Session, Params: req.Params}}
+	// A handler of go-sdk's own shape gets a copy of the request, without TokenInfo and with the headers that
+	// hold no credential.
+	r.extra.Header, r.req.Extra = rec.header, &r.extra
+	if req.Extra != nil {
+		r.extra.CloseSSEStream = req.Extra.CloseSSEStream
+	}
+	a := r.within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, r)
 	if a.failure != nil {
 		return errorResult(a.failure.Error()), a.outcome, nil
 	}
@@ -140,15 +159,25 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 	return a.res, a.outcome, a.err
 }
 
-// invoke calls the handler and finishes what it returns. It runs under recover: a typed nil
+// toolRun is the execution of a tool's handler with what that needs, all of it in one piece.
+type toolRun struct {
+	execution[*mcp.CallToolResult]
+	tool  *tool
+	req   mcp.CallToolRequest
+	extra mcp.RequestExtra
+}
+
+func (r *toolRun) crashed() toolAnswer { return crashedTool() }
+
+// handle calls the handler and finishes what it returns. It runs under recover: a typed nil
 // error panics when it is asked for its words, and results when they are marshalled.
-func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.CallToolRequest) toolAnswer {
-	arguments := req.Params.Arguments
+func (r *toolRun) handle(ctx context.Context) toolAnswer {
+	arguments := r.req.Params.Arguments
 	if len(arguments) == 0 || string(arguments) == "null" {
 		// Some clients spell "no arguments" as null.
 		arguments = []byte("{}")
 	}
-	result, err := t.Call(ctx, Call{Arguments: arguments, request: withoutToken(req, rec)})
+	result, err := r.tool.Call(ctx, Call{Arguments: arguments, request: &r.req})
 	if err != nil {
 		var rpc *jsonrpc.Error
 		if errors.As(err, &rpc) && rpc != nil {
@@ -158,10 +187,10 @@ func (s *Server) invoke(ctx context.Context, t *tool, rec *record, req *mcp.Call
 		text := err.Error()
 		return toolAnswer{failure: handlerError{text, err}, outcome: audit.Failed}
 	}
-	res, body, err := t.result(result)
+	res, body, err := r.tool.result(result, r.server.alone())
 	if err != nil {
-		s.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", t.Name,
-			"request_id", rec.requestID, "error", err)
+		r.server.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", r.tool.Name,
+			"request_id", r.record.requestID, "error", err)
 		return toolAnswer{res: errorResult("internal error"), outcome: audit.Crashed}
 	}
 	outcome := audit.OK
@@ -179,18 +208,3 @@ type handlerError struct {
 
 func (e handlerError) Error() string { return e.text }
 func (e handlerError) Unwrap() error { return e.err }
-
-// withoutToken is the request as a handler of go-sdk's own shape gets it: a copy without
-// TokenInfo, and with the headers that hold no credential.
-func withoutToken(req *mcp.CallToolRequest, rec *record) *mcp.CallToolRequest {
-	var own struct {
-		mcp.CallToolRequest
-		extra mcp.RequestExtra
-	}
-	own.extra.Header = rec.header
-	if req.Extra != nil {
-		own.extra.CloseSSEStream = req.Extra.CloseSSEStream
-	}
-	own.CallToolRequest = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &own.extra}
-	return &own.CallToolRequest
-}

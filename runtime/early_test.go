@@ -82,18 +82,18 @@ func TestLastRecordOfACallSaysWhatBecameOfIt(t *testing.T) {
 }
 
 func TestCallIsNotRecordedBeforeItIsClearHowItEnds(t *testing.T) {
-	done := newBody([]byte("{}"))
+	done, torn := newBody([]byte("{}")), newBody([]byte("\xff"))
 	for name, test := range map[string]struct {
 		expires time.Duration
 		answer  toolAnswer
 		want    bool
 	}{
-		"finished, without an end of the credential": {0, toolAnswer{outcome: audit.OK, body: done}, true},
-		"with an end that is far":                    {time.Minute, toolAnswer{outcome: audit.OK, body: done}, true},
-		"with an end within the sink's time":         {2 * time.Second, toolAnswer{outcome: audit.OK, body: done}, false},
+		"finished, without an end of the credential": {0, toolAnswer{outcome: audit.OK, body: &done}, true},
+		"with an end that is far":                    {time.Minute, toolAnswer{outcome: audit.OK, body: &done}, true},
+		"with an end within the sink's time":         {2 * time.Second, toolAnswer{outcome: audit.OK, body: &done}, false},
 		"still to be marshalled":                     {0, toolAnswer{outcome: audit.OK}, false},
-		"no UTF-8":                                   {0, toolAnswer{outcome: audit.OK, body: newBody([]byte("\xff"))}, false},
-		"failed":                                     {0, toolAnswer{outcome: audit.Failed, body: done}, false},
+		"no UTF-8":                                   {0, toolAnswer{outcome: audit.OK, body: &torn}, false},
+		"failed":                                     {0, toolAnswer{outcome: audit.Failed, body: &done}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ type execution[R any] struct {
 	work   work
 	ctx    context.Context // of the request
 	record *record
-	do     func(context.Context) answer[R]
+	do     handler[R]
 	call   bounded // the handler's context
 
 	// What the worker found out, for the waiting side once the worker is done.
@@ -23,6 +23,12 @@ type execution[R any] struct {
 	crash  *crash // how the handler ended, where it did not return
 	begun  bool   // the record has been handed to the sink
 	entry  entry
+}
+
+// handler is what an execution runs.
+type handler[R any] interface {
+	handle(context.Context) answer[R]
+	crashed() answer[R] // what is answered where handle does not return
 }
 
 // The further states of an execution.
@@ -34,7 +40,7 @@ const (
 func (e *execution[R]) on() context.Context { return &e.call }
 
 func (e *execution[R]) run() {
-	a := e.do(&e.call)
+	a := e.do.handle(&e.call)
 	a = settle(&e.call, e.work, a)
 	if !e.turn(running, returned) {
 		return // nobody waits for it any more
@@ -42,7 +48,7 @@ func (e *execution[R]) run() {
 	e.answer = a
 	// What was recorded as answered should be: the answer is finished, and the credential
 	// outlives the time that the sink has.
-	if e.record.awaited == nil || a.outcome != audit.OK || a.body.whole == nil || e.record.expiredAt(time.Now().Add(e.server.opts.AuditTimeout+grace)) {
+	if e.record.awaited == nil || a.outcome != audit.OK || a.body == nil || a.body.whole == nil || e.record.expiredWithin(e.server.opts.AuditTimeout+grace) {
 		return
 	}
 	select {
@@ -55,7 +61,7 @@ func (e *execution[R]) run() {
 	event.Status = a.outcome
 	e.entry.prepare(e.server, e.ctx, e.record, &event)
 	e.state.Store(recording)
-	e.entry.hand(event)
+	e.entry.hand(&event)
 }
 
 func (e *execution[R]) ended(c *crash) bool {

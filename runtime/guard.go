@@ -320,7 +320,7 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 	if quick := g.quick(rec, res); quick != nil {
 		return quick, status, nil
 	}
-	done, err := finish(res)
+	done, err := finish(shown(res))
 	if err != nil {
 		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 // answered is what dispatch makes of a value, and the record beside it.
-func answered(t rapid.TB, out any) (*mcp.CallToolResult, *record) {
+func answered(t rapid.TB, out any, unread bool) (*mcp.CallToolResult, *record) {
 	t.Helper()
-	res, body, err := (&tool{}).result(Result{out: out, hasOut: true, wrapped: true})
+	res, body, err := (&tool{}).result(Result{out: out, hasOut: true, wrapped: true}, unread)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestQuickResultsAreThoseOfFinish(t *testing.T) {
 			rapid.Map(rapid.String(), func(s string) any { return s }),
 			rapid.Map(rapid.SliceOf(rapid.String()), func(s []string) any { return s }),
 			rapid.Just[any](json.RawMessage("{\"a\\u0000\\u2028<>&\" : \"\u2028\x7f\\\"\\\\\"}")),
-		).Draw(t, "out"))
+		).Draw(t, "out"), rapid.Bool().Draw(t, "unread"))
 		// What dispatch of go-sdk sets under protocol 2026-07-28 comes in by its own door.
 		if rapid.Bool().Draw(t, "stateless") {
 			var typed mcp.CallToolResult
@@ -50,7 +50,7 @@ func TestQuickResultsAreThoseOfFinish(t *testing.T) {
 			typed.Content, typed.StructuredContent = res.Content, res.StructuredContent
 			res = &typed
 		}
-		slow, err := finish(res)
+		slow, err := finish(shown(res))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,15 +82,15 @@ func TestWhatSomebodyChangedIsNotFinishedQuickly(t *testing.T) {
 		"equal bytes": func(r *mcp.CallToolResult, rec *record) {
 			r.StructuredContent = json.RawMessage(slices.Clone(rec.body.content))
 		},
-		"no record of bytes": func(_ *mcp.CallToolResult, rec *record) { rec.body = body{} },
+		"no record of bytes": func(_ *mcp.CallToolResult, rec *record) { rec.body = &body{} },
 		"invalid UTF-8": func(r *mcp.CallToolResult, rec *record) {
 			rec.body.content[len(rec.body.content)-3] = 0xff
-			rec.body = newBody(rec.body.content)
+			*rec.body = newBody(rec.body.content)
 			r.StructuredContent = json.RawMessage(rec.body.content)
 			r.Content[0].(*mcp.TextContent).Text = string(rec.body.content)
 		},
 	} {
-		res, rec := answered(t, "abc")
+		res, rec := answered(t, "abc", false)
 		if guarded.quick(rec, res) == nil {
 			t.Fatal("not finished quickly when nothing was changed")
 		}
@@ -103,23 +103,62 @@ func TestWhatSomebodyChangedIsNotFinishedQuickly(t *testing.T) {
 		"no JSON any more":  func(content []byte) { content[0] = 'x' },
 		"no UTF-8 any more": func(content []byte) { content[len(content)-3] = 0xff },
 	} {
-		res, rec := answered(t, "abc")
+		res, rec := answered(t, "abc", false)
 		change(rec.body.content)
 		res.Content[0].(*mcp.TextContent).Text = string(rec.body.content)
 		if (&Server{adopted: true}).quick(rec, res) != nil {
 			t.Errorf("what is %s leaves an adopted server", what)
 		}
 	}
-	res, rec := answered(t, "abc")
+	res, rec := answered(t, "abc", false)
 	copy(rec.body.content[len(rec.body.content)-5:], "x")
 	res.Content[0].(*mcp.TextContent).Text = string(rec.body.content)
 	changed := (&Server{adopted: true}).quick(rec, res)
 	if changed == nil || strings.Count(string(changed.(*finished).body), "xbc") != 2 {
 		t.Errorf("text and content differ: %+v", changed)
 	}
-	res, rec = answered(t, "abc")
+	res, rec = answered(t, "abc", false)
 	if (&Server{opts: Options{Middleware: []mcp.Middleware{nil}}}).quick(rec, res) != nil {
 		t.Error("middleware's results are not marshalled under recover")
+	}
+}
+
+// What is not finished quickly must have its content all the same, whoever copied and changed the result.
+func TestWhatNobodyWasToReadIsShownWhereItIsChanged(t *testing.T) {
+	for name, change := range map[string]func(*mcp.CallToolResult, *record){
+		"meta":     func(r *mcp.CallToolResult, _ *record) { r.Meta = mcp.Meta{"a": 1} },
+		"an error": func(r *mcp.CallToolResult, _ *record) { r.IsError = true },
+		"state":    func(r *mcp.CallToolResult, _ *record) { r.RequestState = "s" },
+		"content":  func(r *mcp.CallToolResult, _ *record) { r.Content = []mcp.Content{&mcp.TextContent{}} },
+		"another's": func(r *mcp.CallToolResult, _ *record) {
+			r.StructuredContent = &body{content: []byte(`{"result":"abc"}`)}
+		},
+		"no record of bytes": func(_ *mcp.CallToolResult, rec *record) { rec.body = nil },
+	} {
+		first, rec := answered(t, "abc", true)
+		if len(first.Content) > 0 {
+			t.Fatal("the content is there already")
+		}
+		res := *first
+		change(&res, rec)
+		if quick := (&Server{}).quick(rec, &res); quick != nil {
+			t.Errorf("%s: %s", name, quick.(*finished).body)
+		}
+		done, err := finish(shown(&res))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(done.(*finished).body); !strings.Contains(got, `"content":[{"type":"text","text":"{\"result\":\"abc\"}"}],"structuredContent":{"result":"abc"}`) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if raw, err := marshal(&body{content: []byte(`{"a":1}`)}); err != nil || string(raw) != `{"a":1}` {
+		t.Errorf("a body is marshalled as %s: %v", raw, err)
+	}
+	for _, res := range []mcp.Result{nil, (*mcp.CallToolResult)(nil), &mcp.CallToolResult{StructuredContent: 1}, &mcp.GetPromptResult{}} {
+		if shown(res) != res {
+			t.Errorf("%T is another", res)
+		}
 	}
 }
 
@@ -137,17 +176,19 @@ func FuzzQuickResultsAreThoseOfFinish(f *testing.F) {
 			}
 		}
 		for _, out := range []any{s, map[string]string{s: s}, []string{s, s}} {
-			res, rec := answered(t, out)
-			slow, err := finish(res)
-			if err != nil {
-				t.Fatal(err)
-			}
-			quick := (&Server{}).quick(rec, res)
-			if quick == nil {
-				t.Fatalf("%q is not finished quickly", s)
-			}
-			if got, want := quick.(*finished).body, slow.(*finished).body; !sameJSON(t, got, want) {
-				t.Fatalf("got  %s\nwant %s", got, want)
+			for _, unread := range []bool{false, true} {
+				res, rec := answered(t, out, unread)
+				slow, err := finish(shown(res))
+				if err != nil {
+					t.Fatal(err)
+				}
+				quick := (&Server{}).quick(rec, res)
+				if quick == nil {
+					t.Fatalf("%q is not finished quickly", s)
+				}
+				if got, want := quick.(*finished).body, slow.(*finished).body; !sameJSON(t, got, want) {
+					t.Fatalf("got  %s\nwant %s", got, want)
+				}
 			}
 		}
 	})

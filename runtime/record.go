@@ -3,8 +3,6 @@ package runtime
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,7 +38,7 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 		return nil
 	}
 	type member struct{ name, value []byte }
-	var few [16]member
+	var few [12]member
 	members := few[:0]
 	err := decode.Members(raw, messageLimits, func(name, value []byte) {
 		members = append(members, member{name, value})
@@ -51,26 +49,23 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
 	members = members[:min(len(members), maxRecordedArguments)]
 
-	// Names and digests are parts of one string.
-	var room [1024]byte
-	text := room[:0]
-	for _, m := range members {
-		sum := sha256.Sum256(m.value)
-		text = append(text, shortened(m.name, maxRecordedName)...)
-		text = hex.AppendEncode(append(text, digestPrefix...), sum[:])
+	// The names are parts of one string.
+	var room [128]byte
+	names := room[:0]
+	for i := range members {
+		m := &members[i]
+		m.name = shortened(m.name, maxRecordedName)
+		names = append(names, m.name...)
 	}
-	rest := string(text)
+	rest := string(names)
 	list := make([]audit.Argument, len(members))
-	for i, m := range members {
-		n := len(shortened(m.name, maxRecordedName))
-		d := n + len(digestPrefix) + hex.EncodedLen(sha256.Size)
-		list[i] = audit.Argument{Name: rest[:n], Bytes: len(m.value), Digest: rest[n:d]}
-		rest = rest[d:]
+	for i := range members {
+		m, argument := &members[i], &list[i]
+		argument.Name, rest = rest[:len(m.name)], rest[len(m.name):]
+		argument.Bytes, argument.Digest = len(m.value), audit.DigestOf(m.value)
 	}
 	return list
 }
-
-const digestPrefix = "sha256:"
 
 // maxRecording bounds the records that are written at a time, and so the goroutines that a sink
 // can hold which does not come back.
@@ -149,8 +144,8 @@ func (e *entry) prepare(s *Server, ctx context.Context, rec *record, event *audi
 	e.ctx.values, e.ctx.deadline = ctx, now.Add(s.opts.AuditTimeout)
 }
 
-func (e *entry) hand(event audit.Event) {
-	if err := e.server.opts.Audit.Record(&e.ctx, event); err != nil {
+func (e *entry) hand(event *audit.Event) {
+	if err := e.server.opts.Audit.Record(&e.ctx, *event); err != nil {
 		// Asked for its words here, where a panic of them is recovered.
 		e.err = errors.New(err.Error())
 	}
@@ -178,7 +173,7 @@ type writing struct {
 
 func (e *writing) on() context.Context { return &e.ctx }
 
-func (e *writing) run() { e.hand(e.event) }
+func (e *writing) run() { e.hand(&e.event) }
 
 func (e *writing) ended(c *crash) bool {
 	e.closed(c)

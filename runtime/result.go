@@ -12,33 +12,36 @@ import (
 // by the output schema, as structured content and as the same text. The handler's values are
 // not written to, and a *mcp.CallToolResult that it returned may be shared between calls.
 //
-// Where the structured content is all that the answer holds, it is returned as well.
+// Where the structured content is all that the answer holds, it is returned as well. unread says that nobody
+// but go-sdk sees the answer before [Server.quick] does: it has the body in the place of its content then.
 //
 // It must run under recover: values marshal themselves.
-func (t *tool) result(r Result) (*mcp.CallToolResult, body, error) {
-	if !r.sdk && r.hasOut {
-		e, text, err := encode(r.out)
-		if err != nil {
-			return nil, body{}, err
-		}
-		if text, err = t.mended(r, text); err != nil {
-			return nil, body{}, err
-		}
-		made := newBody(text)
-		e.free()
-		var whole struct {
-			res     mcp.CallToolResult
-			content [1]mcp.Content
-			text    mcp.TextContent
-		}
-		whole.text.Text = string(made.content)
-		whole.content[0] = &whole.text
-		whole.res.Content, whole.res.StructuredContent = whole.content[:], json.RawMessage(made.content)
-		return &whole.res, made, nil
+func (t *tool) result(r Result, unread bool) (*mcp.CallToolResult, *body, error) {
+	if r.sdk || !r.hasOut {
+		res, err := t.foreign(r)
+		return res, nil, err
 	}
-	res, err := t.foreign(r)
-	return res, body{}, err
+	e, text, err := encode(r.out)
+	if err != nil {
+		return nil, nil, err
+	}
+	if text, err = t.mended(r, text); err != nil {
+		return nil, nil, err
+	}
+	whole := &struct {
+		res  mcp.CallToolResult
+		body body
+	}{body: newBody(text)}
+	e.free()
+	whole.res.Content, whole.res.StructuredContent = none, &whole.body
+	if !unread || whole.body.whole == nil || !hasResultType {
+		return shown(&whole.res).(*mcp.CallToolResult), &whole.body, nil
+	}
+	return &whole.res, &whole.body, nil
 }
+
+// none is a content that go-sdk takes for one.
+var none = []mcp.Content{}
 
 // foreign is the answer of a handler that made it itself, or that answers with an error alone.
 func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {

@@ -22,13 +22,12 @@ type tool struct {
 // real schema it would check headers against it before anybody has decided anything.
 var stub = &jsonschema.Schema{Type: "object"}
 
-// newTool checks a tool and reads its schemas. Tools of one output type share what was read of
-// it, kept in shapes by the schema's text.
-func newTool(t Tool, shapes map[string]*decode.Shape) (*tool, error) {
-	if err := checkTool(t); err != nil {
+// newTool checks a tool and reads its schemas.
+func newTool(t Tool, schemas schemas) (*tool, error) {
+	input := schemas.input(t.Input)
+	if err := errors.Join(checkTool(t), input.invalid); err != nil {
 		return nil, err
 	}
-	var errs []error
 	built := &tool{Tool: t, public: &mcp.Tool{
 		Name:        t.Name,
 		Title:       t.Title,
@@ -40,22 +39,14 @@ func newTool(t Tool, shapes map[string]*decode.Shape) (*tool, error) {
 	if t.Answer != nil {
 		built.Call = t.Answer.Answer
 	}
+	errs := []error{input.unbound}
 	if t.Output != "" {
-		if shapes[t.Output] == nil {
-			shape, err := decode.ParseShape(t.Output)
-			if err != nil {
-				errs = append(errs, err)
-			}
-			shapes[t.Output] = shape
-		}
-		built.output = shapes[t.Output]
+		output := schemas.output(t.Output)
+		errs = append(errs, output.invalid)
+		built.output = output.shape
 		built.public.OutputSchema = json.RawMessage(t.Output)
 	}
-	headers, err := headerBindings(t.Input)
-	if err != nil {
-		errs = append(errs, err)
-	}
-	built.headers = headers
+	built.headers = input.headers
 	return built, errors.Join(errs...)
 }
 

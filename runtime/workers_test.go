@@ -157,7 +157,7 @@ func TestWorkersBearTheLabelsOfTheirJob(t *testing.T) {
 	if !strings.Contains(labels("ada"), `"user":"ada"`) {
 		t.Fatal("a profile does not show the first job's labels")
 	}
-	if profile := labels("bob"); strings.Contains(profile, "ada") || strings.Count(profile, `"user":"bob"`) != 2 {
+	if profile := labels("bob"); strings.Contains(profile, `"user":"ada"`) || strings.Count(profile, `"user":"bob"`) != 2 {
 		t.Errorf("the second job bears the labels of the first, or not its own:\n%s", profile)
 	}
 }
@@ -323,7 +323,7 @@ func TestSinkOnAHandlersWorker(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel() // the record is written even where the caller has gone away
 				a, took := ranOnce(ctx, s, rec, time.Hour, func(context.Context) toolAnswer {
-					return toolAnswer{outcome: audit.OK, body: newBody([]byte("{}"))}
+					return finishedAnswer()
 				})
 				got := ""
 				if rec.unrecorded != nil {
@@ -345,6 +345,12 @@ func TestSinkOnAHandlersWorker(t *testing.T) {
 	}
 }
 
+// finishedAnswer is an answer that may be recorded at once.
+func finishedAnswer() toolAnswer {
+	b := newBody([]byte("{}"))
+	return toolAnswer{outcome: audit.OK, body: &b}
+}
+
 func TestRecordsThatFindNoPlaceAreLeftToTheGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -353,7 +359,7 @@ func TestRecordsThatFindNoPlaceAreLeftToTheGuard(t *testing.T) {
 		s.recording <- struct{}{}
 		s.recording <- struct{}{}
 		rec := &record{awaited: &audit.Event{}}
-		a, _ := ranOnce(t.Context(), s, rec, time.Hour, func(context.Context) toolAnswer { return toolAnswer{outcome: audit.OK, body: newBody([]byte("{}"))} })
+		a, _ := ranOnce(t.Context(), s, rec, time.Hour, func(context.Context) toolAnswer { return finishedAnswer() })
 		if a.outcome != audit.OK || rec.recorded || asked != 0 {
 			t.Errorf("recorded: %t, asked %d times", rec.recorded, asked)
 		}

@@ -83,9 +83,9 @@ type Argument struct {
 	Name string `json:"name"` // cut to 64 bytes
 	// Bytes is the size of the value's JSON text.
 	Bytes int `json:"bytes"`
-	// Digest is "sha256:" and the hexadecimal SHA-256 of the value's JSON text as it was sent.
-	// It shows that two calls had the same value. It does not hide a value that can be guessed.
-	Digest string `json:"digest"`
+	// Digest is of the value's JSON text as it was sent. It shows that two calls had the same value. It
+	// does not hide a value that can be guessed.
+	Digest Digest `json:"digest"`
 }
 
 // Sink takes events. Record returns once the event is as safe as the sink makes it; an error

@@ -23,7 +23,7 @@ func event() audit.Event {
 	return audit.Event{
 		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1",
 		Issuer: "https://id.example", Principal: "ada", Client: "cli", Role: "Member", Tool: "update", Prompt: "p", Resource: "a:b",
-		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: "sha256:00"}},
+		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: audit.DigestOf([]byte("abc"))}},
 		Status:    audit.Denied, Axis: "role", Missing: "needs role Manager", Milliseconds: 1.5,
 	}
 }
@@ -33,7 +33,7 @@ func TestJSONLinesWritesOneEventALine(t *testing.T) {
 	if err := audit.JSONLines(&out).Record(context.Background(), event()); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","issuer":"https://id.example","principal":"ada","client":"cli","role":"Member","tool":"update","prompt":"p","resource":"a:b","arguments":[{"name":"id","bytes":5,"digest":"sha256:00"}],"status":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
+	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","issuer":"https://id.example","principal":"ada","client":"cli","role":"Member","tool":"update","prompt":"p","resource":"a:b","arguments":[{"name":"id","bytes":5,"digest":"` + abc + `"}],"status":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
 	if out.String() != want {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}

@@ -153,6 +153,13 @@ func (l *lexer) word() *fault {
 }
 
 func (l *lexer) space() {
+	if l.pos < len(l.doc) && l.doc[l.pos] <= ' ' {
+		l.spaces()
+	}
+}
+
+// spaces is space where there may be some: apart from it, so that it costs nothing where there is none.
+func (l *lexer) spaces() {
 	for l.pos < len(l.doc) {
 		switch l.doc[l.pos] {
 		case ' ', '\t', '\r', '\n':

@@ -34,10 +34,7 @@ func (r *Reader) numeral(expected string) bool {
 // whole reads an integer, which JSON Schema takes in any writing: 1.0, 1e2 and -0 are integers. simple
 // is its text as Go writes integers.
 func (r *Reader) whole() (simple []byte, ok bool) {
-	refusal := SaysType("number", "integer")
-	if r.orNull {
-		refusal = SaysType("number", "integer", "null")
-	}
+	orNull := r.orNull
 	if !r.numeral("integer") {
 		return nil, false
 	}
@@ -45,7 +42,11 @@ func (r *Reader) whole() (simple []byte, ok bool) {
 		if c == '.' || c == 'e' || c == 'E' || c == '-' && len(r.literal) == 2 && r.literal[i+1] == '0' {
 			d := parseDecimal(r.literal)
 			if !d.isInteger() {
-				r.report(r.literal, refusal)
+				expected := []string{"integer", "null"}
+				if !orNull {
+					expected = expected[:1]
+				}
+				r.report(r.literal, SaysType("number", expected...))
 				return nil, false
 			}
 			return d.integer(), true

@@ -9,7 +9,11 @@ import (
 func (l *lexer) text() (raw []byte, escaped bool, f *fault) {
 	l.pos++
 	start := l.pos
-	for l.pos < len(l.doc) {
+	for {
+		l.plain()
+		if l.pos == len(l.doc) {
+			return nil, false, l.broken(`'"'`)
+		}
 		switch c := l.doc[l.pos]; {
 		case c == '"':
 			raw = l.doc[start:l.pos]
@@ -22,8 +26,6 @@ func (l *lexer) text() (raw []byte, escaped bool, f *fault) {
 			}
 		case c < 0x20:
 			return nil, false, l.broken("a string without control characters")
-		case c < utf8.RuneSelf:
-			l.pos++
 		default:
 			r, size := utf8.DecodeRune(l.doc[l.pos:])
 			if r == utf8.RuneError && size == 1 {
@@ -32,8 +34,28 @@ func (l *lexer) text() (raw []byte, escaped bool, f *fault) {
 			l.pos += size
 		}
 	}
-	return nil, false, l.broken(`'"'`)
 }
+
+// plain passes over what stands for itself: most of what most documents are made of.
+func (l *lexer) plain() {
+	rest := l.doc[l.pos:]
+	for i, c := range rest {
+		if special[c] {
+			l.pos += i
+			return
+		}
+	}
+	l.pos = len(l.doc)
+}
+
+// special are the bytes in a string that do not stand for themselves alone: quotes, backslashes, control
+// characters, and those of longer UTF-8.
+var special = func() (table [256]bool) {
+	for c := range table {
+		table[c] = c == '"' || c == '\\' || c < 0x20 || c >= utf8.RuneSelf
+	}
+	return
+}()
 
 // escape reads one escape sequence, a surrogate pair being one.
 func (l *lexer) escape() *fault {
