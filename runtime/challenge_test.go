@@ -277,7 +277,7 @@ func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
 	// Middleware and handlers may talk before they answer; what they send stays in order.
 	set := toolset([]runtime.Tool{{Name: "talk", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 		for i := range 3 {
-			_ = call.Request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
+			_ = runtime.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
 		}
 		return runtime.Structured(map[string]int{"said": 3}, nil)
 	}}, {Name: "scoped", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }}},

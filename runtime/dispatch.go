@@ -178,7 +178,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		// Some clients spell "no arguments" as null.
 		arguments = []byte("{}")
 	}
-	result, err := r.tool.Call(ctx, Call{Arguments: arguments, Request: &r.req})
+	result, err := r.tool.Call(ctx, Call{Arguments: arguments, request: &r.req})
 	if err != nil {
 		var rpc *jsonrpc.Error
 		if errors.As(err, &rpc) && rpc != nil {

@@ -328,7 +328,7 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
 	versions := make(chan string, 1)
 	s := newServer(t, runtime.Options{}, oneTool("look", func(_ context.Context, call runtime.Call) (runtime.Result, error) {
-		versions <- call.Request.Session.InitializeParams().ProtocolVersion
+		versions <- runtime.Request(call).Session.InitializeParams().ProtocolVersion
 		return runtime.Done(nil)
 	}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"]}

@@ -264,9 +264,9 @@ func TestHandlersNeverSeeTheToken(t *testing.T) {
 			seen := make(chan string, 1)
 			s := newServer(t, runtime.Options{}, oneTool("look", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 				p, ok := runtime.Caller(ctx)
-				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, call.Request.Extra.Header)
-				if call.Request.Extra.TokenInfo != nil {
-					text += fmt.Sprintf("TokenInfo %+v", call.Request.Extra.TokenInfo)
+				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, runtime.Request(call).Extra.Header)
+				if runtime.Request(call).Extra.TokenInfo != nil {
+					text += fmt.Sprintf("TokenInfo %+v", runtime.Request(call).Extra.TokenInfo)
 				}
 				if info := auth.TokenInfoFromContext(ctx); info != nil {
 					text += fmt.Sprintf("TokenInfo %+v", info)

@@ -110,7 +110,7 @@ func Toolset(desk *Desk) runtime.Toolset {
 					if err != nil {
 						return runtime.Result{}, err
 					}
-					return runtime.Native(desk.Inspect(ctx, call.Request, in))
+					return runtime.Native(desk.Inspect(ctx, runtime.Request(call), in))
 				},
 			},
 			{
