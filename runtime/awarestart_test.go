@@ -84,13 +84,13 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 				`: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
 		{"a source that says nothing", on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) { return identity.Identity{}, identity.ErrInvalidToken })}), stock(), `neither Options.Identity (runtime_test.sourceFunc) nor Options.ServiceUsers names a user of the host`},
 		{"a static token without a user", on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
-			`Options.Identity: principal "bot": it names no user of the host (no such user in the host): set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too`},
+			`Options.Identity: principal "bot": it names no user of the host: set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too`},
 		{"a principal of a client that is not the client", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
-			`Options.Identity: principal "bot": it names no user of the host (no such user in the host)`},
+			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not the client's own token: where it is, have the verifier say so (identity.Identity.ClientItself; a principal that is written down, by a Subject that is its Client); for people who come by the client, set Delegated`},
 		{"a static token of nobody", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}), stock(),
-			`Options.Identity: principal "bot": the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host`},
+			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, or make the user in the host`},
 		{"a service user that is nobody", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}), stock(),
-			`Options.ServiceUsers: client "ci": the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host`},
+			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, or make the user in the host`},
 		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) {
 			return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device", "billing.export"}, nil
 		}}}), stock(),
@@ -175,18 +175,18 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 	if want := `tool "device_get": denied
   authentication holds: needs an authenticated caller, has ada
   role holds: needs Viewer, has Viewer
-  permission holds: needs dcim.view_device, has constrained
-  constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  permission holds: needs dcim.view_device, has it for some objects
+  constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects
 `; e.String() != want || e.Allowed {
 		t.Errorf("%s", e)
 	}
 	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources, "dcim://devices")
-	if e.Allowed || e.Host != `the host has no active user "eve": user "eve": no such user in the host` || !strings.HasSuffix(e.String(), e.Host+"\n") {
+	if e.Allowed || e.Host != `the host has no active user "eve"; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one` || !strings.HasSuffix(e.String(), e.Host+"\n") {
 		t.Errorf("%s", e)
 	}
 	if e = s.Explain(ctx, access.Principal{Subject: "ci", Client: "ci"}, "export"); !e.Allowed || e.String() != `tool "export": allowed
   authentication holds: needs an authenticated caller, has ci
-  permission holds: needs billing.export, has all objects
+  permission holds: needs billing.export, has it for all objects
 ` {
 		t.Errorf("%s", e)
 	}
@@ -197,19 +197,19 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
   sees tool whoami
   sees resource dcim://devices
   not  tool device_change: role fails: needs Member, has Viewer; permission fails: needs dcim.change_device, has none
-  not  tool device_get: constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  not  tool device_get: constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects
   not  tool device_wipe: role fails: needs Admin, has Viewer; permission fails: needs dcim.wipe_device, has none
   not  tool export: permission fails: needs billing.export, has none
-  not  prompt triage: constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  not  prompt triage: constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects
   not  resource dcim://sites/{id}: permission fails: needs dcim.view_site, has none
 
-ci (Options.ServiceUsers), user svc of the host
+ci (Options.ServiceUsers), client ci, user svc of the host
 `; !strings.HasPrefix(report.String(), want) {
 		t.Errorf("%s", report)
 	}
 	for _, want := range []string{
-		"nobody (asked for), role Admin\n  problem: it names no user of the host: user \"\": no such user in the host\n  sees tool status\n  not  tool device_change: permission fails: needs dcim.change_device, has no user of the host, or no answer from it\n",
-		"\nan anonymous caller (asked for)\n  sees tool status\n",
+		"\nnobody (asked for), role Admin\n  problem: it names no user of the host; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one\n  sees nothing: its requests are refused\n",
+		"\nan anonymous caller (asked for)\n  problem: a caller without an identity is refused (401 over HTTP), since Options.Anonymous admits none\n  sees nothing: its requests are refused\n",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("no %s in\n%s", want, report)

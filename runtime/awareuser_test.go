@@ -36,7 +36,7 @@ func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
 	// On stdio the server refuses to start; a user that goes away later is refused.
 	s := aware(t, h, runtime.Options{Logger: quiet()})
 	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard, access.Principal{Subject: "eve", User: "eve", Role: "Admin"}); err == nil ||
-		err.Error() != `the principal "eve" cannot be served with Options.PermissionAware: the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host` {
+		err.Error() != `the principal "eve" cannot be served with Options.PermissionAware: the host has no active user "eve": correct the name, or make the user in the host` {
 		t.Errorf("%v", err)
 	}
 	session := connectIO(t, s, access.Principal{Subject: "ada", User: "ada", Role: "Admin"}, "")

@@ -36,7 +36,7 @@ type host struct {
 // client is an OAuth client of one issuer, or of any.
 type client struct{ name, issuer string }
 
-// errStranger says that an identity has no user of the host. It is treated as an anonymous caller.
+// errStranger says that an identity has no user of the host, where anonymous callers are not admitted.
 var errStranger = errors.New("the identity has no user of the host")
 
 // ask asks the host for all that it lets a principal do, and compiles the answer.
@@ -72,11 +72,7 @@ func (h *host) named(p access.Principal, itself bool) access.Principal {
 	if p.User != "" || p.Client == "" || p.Anonymous() {
 		return p
 	}
-	u, ok := h.users[client{p.Client, p.Issuer}]
-	if !ok {
-		u = h.users[client{p.Client, ""}]
-	}
-	if itself || u.Delegated {
+	if u, _ := h.serviceUser(p); itself || u.Delegated {
 		p.User = u.User
 	}
 	return p
@@ -97,8 +93,8 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 	case err == nil:
 		rec.principal.Permits, rec.answer = e.grant.permits, e
 	case errors.Is(err, capability.ErrNoUser):
-		s.log.WarnContext(ctx, "an identity has no user of the host; it is treated as an anonymous caller",
-			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "client_itself", rec.itself, "user", p.User, "request_id", rec.requestID, "reason", err)
+		s.log.WarnContext(ctx, "an identity has no user of the host; "+s.stranger(),
+			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "client_itself", rec.itself, "user", p.User, "request_id", rec.requestID, "reason", s.host.noUser(p, rec.itself, err))
 		if !s.opts.Anonymous {
 			return errStranger
 		}
@@ -109,6 +105,14 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "error", err)
 	}
 	return nil
+}
+
+// stranger says what becomes of an identity that has no user of the host.
+func (s *Server) stranger() string {
+	if s.opts.Anonymous {
+		return "it is treated as an anonymous caller"
+	}
+	return "it is refused (403 over HTTP), since Options.Anonymous admits nobody without one"
 }
 
 // renew is what is decided again by: what the host lets the caller do now, where the answer

@@ -241,15 +241,14 @@ func (h *host) checkIdentity(ctx context.Context, opts Options) error {
 
 // resolve looks for the user of an identity that is known beforehand.
 func (h *host) resolve(ctx context.Context, p access.Principal) error {
-	p = h.named(p, identity.OfClientItself(p))
+	itself := identity.OfClientItself(p)
+	p = h.named(p, itself)
 	_, err := supervised(ctx, func() (capability.User, error) { return h.source.Resolve(ctx, p) })
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, capability.ErrNoUser) && p.User == "":
-		return fmt.Errorf("it names no user of the host (%w): set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too, since people who come by a client are not that client", err)
 	case errors.Is(err, capability.ErrNoUser):
-		return fmt.Errorf("the host has no active user %q (%w): correct the name, or make the user in the host", p.User, err)
+		return h.noUserError(p, itself, err)
 	}
 	return fmt.Errorf("the host could not say whether it has user %q: %w; make it reachable before the server starts", p.User, err)
 }

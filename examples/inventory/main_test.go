@@ -129,7 +129,7 @@ func TestDoctorSaysWhoSeesWhatAndWhyNot(t *testing.T) {
 	if err := run(t.Context(), &got, []string{"-doctor", "-as", "nina", "-db", file}); err != nil {
 		t.Fatal(err)
 	}
-	if text := got.String(); !strings.HasPrefix(text, "nina (asked for), user nina of the host\n  not ") || strings.Contains(text, "sees") {
+	if text := got.String(); !strings.HasPrefix(text, "nina (asked for), issuer host, user nina of the host\n  not ") || strings.Contains(text, "sees") {
 		t.Errorf("-as nina: %s", text)
 	}
 }

@@ -61,5 +61,5 @@ type User struct {
 }
 
 // ErrNoUser says that the host has no active user for a principal. Such a caller is treated as
-// an anonymous one.
+// an anonymous one where anonymous callers are admitted, and refused where they are not: over HTTP by 403.
 var ErrNoUser = errors.New("no such user in the host")
