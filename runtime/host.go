@@ -184,10 +184,7 @@ func newHost(opts Options, table access.Table) (*host, error) {
 	h.cache = newPermitCache(opts.CapabilityTimeout, opts.CapabilityTTL, opts.MaxCapabilities, h.ask)
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*opts.CapabilityTimeout)
 	defer cancel()
-	if err := errors.Join(h.checkParts(), h.spell(ctx)); err != nil {
-		return nil, err
-	}
-	if err := h.checkIdentity(ctx, opts); err != nil {
+	if err := errors.Join(h.checkParts(), h.spell(ctx), h.checkIdentity(ctx, opts)); err != nil {
 		return nil, err
 	}
 	return h, nil

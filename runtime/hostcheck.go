@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -34,7 +35,11 @@ func (o Options) checkCapabilities() []error {
 		case u.Client == "" || u.User == "":
 			bad("Options.ServiceUsers[%d] has no Client or no User: name both, or remove it", i)
 		case seen[key]:
-			bad("Options.ServiceUsers names client %q of issuer %q twice: remove one", u.Client, u.Issuer)
+			of := "any issuer"
+			if u.Issuer != "" {
+				of = fmt.Sprintf("issuer %q", u.Issuer)
+			}
+			bad("Options.ServiceUsers names client %q of %s twice: remove one", u.Client, of)
 		}
 		seen[key] = true
 	}
@@ -101,7 +106,11 @@ func (h *host) checkParts() error {
 	if len(silent) == 0 {
 		return nil
 	}
-	return fmt.Errorf("Options.PermissionAware is set, and %s neither asks the host for a permission nor says that it asks for none: write action= or object= on it, or action=none, and run go generate (in Adopt: set Permission in its rule)",
+	if len(silent) == 1 {
+		return fmt.Errorf("Options.PermissionAware is set, and %s neither asks the host for a permission nor says that it asks for none: write action= or object= on it, or action=none, and run go generate (in Adopt: set Permission in its rule)",
+			names(silent))
+	}
+	return fmt.Errorf("Options.PermissionAware is set, and %s neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)",
 		names(silent))
 }
 
@@ -119,8 +128,8 @@ func (h *host) spell(ctx context.Context) error {
 			err = errors.New("it is spelt as nothing")
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("Options.Capabilities cannot have permission %s, which %s asks for: %w; correct action= or object=, and run go generate",
-				p, names(of(all, p)), err))
+			errs = append(errs, fmt.Errorf("Options.Capabilities cannot have permission %s, which %s: %w; correct action= or object=, and run go generate",
+				p, ask(of(all, p)), err))
 		}
 		h.spelt[p] = spelt
 	}
@@ -136,7 +145,7 @@ func (h *host) spell(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; make it reachable before the server starts", err)
+		return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; %s", err, unasked(err))
 	}
 	known := map[string]bool{}
 	for _, action := range actions {
@@ -150,11 +159,11 @@ func (h *host) spell(ctx context.Context) error {
 		}
 		told[p] = true
 		suggestion := ""
-		if near := nearest(h.spelt[p], actions); near != "" {
-			suggestion = fmt.Sprintf(", did you mean %s", near)
+		if near := nearest(h.spelt[p], actions, max(len(p.Action), len(p.Object))/3); near != "" {
+			suggestion = fmt.Sprintf(" (did you mean %s?)", near)
 		}
-		errs = append(errs, fmt.Errorf("Options.Capabilities: the host has no permission %s, which %s asks for%s: correct action=, object= or app= and run go generate, or add the permission to the host",
-			h.spelt[p], names(of(all, p)), suggestion))
+		errs = append(errs, fmt.Errorf("Options.Capabilities: the host has no permission %s, which %s%s: correct action=, object= or app= and run go generate, or add the permission to the host",
+			h.spelt[p], ask(of(all, p)), suggestion))
 	}
 	return errors.Join(errs...)
 }
@@ -177,10 +186,26 @@ func of(all []asker, p access.Permission) []asker {
 	return some
 }
 
-// nearest is the one of some names that a misspelt one was meant for, or "": at most a third of its
-// letters differ.
-func nearest(name string, names []string) string {
-	best, found := len(name)/3+1, ""
+// ask is who asks, with the verb.
+func ask(all []asker) string {
+	if len(all) == 1 {
+		return names(all) + " asks for"
+	}
+	return names(all) + " ask for"
+}
+
+// unasked is the cure where a host could not be asked.
+func unasked(err error) string {
+	if errors.Is(err, errNoAnswer) {
+		return "make it reachable before the server starts"
+	}
+	return "check that it can be reached, that it is the host's database, and that the account may read it"
+}
+
+// nearest is the one of some names that a misspelt one was meant for, or "": at most so many letters differ.
+// A third of the longer one of action and object is a slip; more, and it is another action on the same objects.
+func nearest(name string, names []string, most int) string {
+	best, found := most+1, ""
 	for _, candidate := range names {
 		if d := distance(name, candidate, best); d < best || d == best && found != "" && candidate < found {
 			best, found = d, candidate
@@ -220,13 +245,22 @@ func (h *host) checkIdentity(ctx context.Context, opts Options) error {
 	known, isKnown := opts.Identity.(identity.Known)
 	namer, isNamer := opts.Identity.(identity.UserNamer)
 	if opts.Identity != nil && !isKnown && (!isNamer || !namer.NamesUsers()) && len(opts.ServiceUsers) == 0 {
-		errs = append(errs, fmt.Errorf("Options.PermissionAware is set, and neither Options.Identity (%T) nor Options.ServiceUsers names a user of the host, so that nobody could see %s: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers",
-			opts.Identity, names(askers(h.table))))
+		errs = append(errs, fmt.Errorf("Options.PermissionAware is set, and neither Options.Identity nor Options.ServiceUsers names a user of the host, so that nobody could see %s: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers",
+			names(askers(h.table))))
 	}
 	if isKnown {
 		for _, p := range known.Principals() {
 			if err := h.resolve(ctx, p); err != nil {
 				errs = append(errs, fmt.Errorf("Options.Identity: principal %q: %w", p.Subject, err))
+			}
+		}
+	}
+	if source, ok := opts.Identity.(identity.Issued); ok {
+		issuers := source.Issuers()
+		for _, u := range opts.ServiceUsers {
+			if u.Issuer != "" && !slices.Contains(issuers, u.Issuer) {
+				errs = append(errs, fmt.Errorf("Options.ServiceUsers: client %q is of issuer %q, whose tokens Options.Identity does not take: use %s, or leave Issuer out for any",
+					u.Client, u.Issuer, strings.Join(issuers, " or ")))
 			}
 		}
 	}
@@ -250,5 +284,5 @@ func (h *host) resolve(ctx context.Context, p access.Principal) error {
 	case errors.Is(err, capability.ErrNoUser):
 		return h.noUserError(p, itself, err)
 	}
-	return fmt.Errorf("the host could not say whether it has user %q: %w; make it reachable before the server starts", p.User, err)
+	return fmt.Errorf("the host could not say whether it has user %q: %w; %s", p.User, err, unasked(err))
 }

@@ -386,7 +386,7 @@ func TestSuggestionsAreNear(t *testing.T) {
 		"dcim.view_devise": "dcim.view_device", "dcim.napalm_raed_device": "dcim.napalm_read_device", "dcim.view_devices": "dcim.view_device",
 		"extras.run_script": "", "": "", "x": "", "icim.view_device": "dcim.view_device",
 	} {
-		if got := nearest(name, host); got != want {
+		if got := nearest(name, host, len(name)/3); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

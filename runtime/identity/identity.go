@@ -69,6 +69,18 @@ type UserNamer interface {
 	NamesUsers() bool
 }
 
+// Issued is a [Source] that knows beforehand whose credentials it takes (access.Principal.Issuer). runtime.New
+// holds the issuers of Options.ServiceUsers to it, so that a misspelt one is told at start.
+type Issued interface {
+	Issuers() []string
+}
+
+// RoleMapper is a [Source] whose settings give callers roles of this server, whatever their credentials call them.
+// runtime.New looks for them in its hierarchy, so that a misspelt one is told at start and not by whoever misses it.
+type RoleMapper interface {
+	MappedRoles() []string
+}
+
 // Protected is a [Source] whose credentials come from authorization servers that a client can
 // find by itself. The server publishes what it says (RFC 9728) and points to it when it asks for
 // a credential.

@@ -3,6 +3,7 @@ package oidc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -88,13 +89,18 @@ func TestSourceSaysWhatRunNeedsToKnow(t *testing.T) {
 		t.Error("it names users without a claim of them")
 	}
 	scopes := []string{"dns:read"}
-	s := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = "u" }), func(o *oidc.Options) {
+	s := p.source(t, issuer(func(i *oidc.Issuer) {
+		i.Claims.User, i.Claims.Roles, i.Claims.RoleNames = "u", []string{"groups"}, map[string]string{"netops": "Manger", "ops": "Admin", "root": "Admin"}
+	}), func(o *oidc.Options) {
 		o.Resource = identity.Resource{URL: "http://localhost:8080/mcp", Scopes: scopes, AuthorizationServers: []string{"https://front.example"}, Name: "n", Documentation: "d"}
 	})
 	scopes[0] = "changed"
 	r := s.Resource()
 	if !s.NamesUsers() || r.URL != "http://localhost:8080/mcp" || r.AuthorizationServers[0] != "https://front.example" || len(r.AuthorizationServers) != 1 || r.Scopes[0] != "dns:read" || r.Name != "n" {
 		t.Errorf("%+v", r)
+	}
+	if got := fmt.Sprint(s.Issuers(), s.MappedRoles()); got != fmt.Sprint([]string{issuerURL}, []string{"Admin", "Manger"}) {
+		t.Errorf("%s", got)
 	}
 	// A client of the package's own, and the default logger.
 	if err := oidc.New(oidc.Options{Resource: identity.Resource{URL: resource}, Issuers: []oidc.Issuer{{URL: "http://127.0.0.1:1"}}}).Fetch(context.Background()); err == nil {

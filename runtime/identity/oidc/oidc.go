@@ -38,6 +38,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -118,9 +119,11 @@ type Source struct {
 }
 
 var (
-	_ identity.Checker   = (*Source)(nil)
-	_ identity.UserNamer = (*Source)(nil)
-	_ identity.Protected = (*Source)(nil)
+	_ identity.Checker    = (*Source)(nil)
+	_ identity.UserNamer  = (*Source)(nil)
+	_ identity.Protected  = (*Source)(nil)
+	_ identity.Issued     = (*Source)(nil)
+	_ identity.RoleMapper = (*Source)(nil)
 )
 
 // New returns a source. Options that cannot work are told by [Source.Check], which runtime.New
@@ -155,6 +158,25 @@ func (s *Source) Check() error { return s.broken }
 // NamesUsers reports whether any issuer's tokens name users of the host.
 func (s *Source) NamesUsers() bool {
 	return slices.ContainsFunc(s.issuers, func(i *issuer) bool { return i.settings.Claims.User != "" })
+}
+
+// Issuers are the URLs of the issuers, in the order of the options.
+func (s *Source) Issuers() []string {
+	var urls []string
+	for _, i := range s.issuers {
+		urls = append(urls, i.settings.URL)
+	}
+	return urls
+}
+
+// MappedRoles are the roles that RoleNames of any issuer leads to, sorted.
+func (s *Source) MappedRoles() []string {
+	var roles []string
+	for _, i := range s.issuers {
+		roles = slices.AppendSeq(roles, maps.Values(i.settings.Claims.RoleNames))
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
 }
 
 // Resource describes the server to clients. The slices are the source's own.
