@@ -246,6 +246,13 @@ type mapping struct{ identity.Source }
 func (mapping) Issuers() []string     { return []string{"https://id.example", "https://login.example"} }
 func (mapping) MappedRoles() []string { return []string{"Admin", "Manger"} }
 
+func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
+	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()}, directory(&desk{}))
+	if err == nil || err.Error() != `mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
+		t.Errorf("%v", err)
+	}
+}
+
 // Another action on the same objects is no slip.
 func TestSuggestionsAreOfSlipsOnly(t *testing.T) {
 	for wrong, near := range map[string]string{

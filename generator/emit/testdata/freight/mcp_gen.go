@@ -41,7 +41,7 @@ var table = access.Table{
 		{Tool: ToolCount, Public: true},
 		{Tool: ToolFind, MinRole: guest},
 		{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission, Denial: access.Challenge},
-		{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Denial: access.Conceal},
+		{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
 	},
 }
 
