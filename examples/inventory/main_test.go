@@ -261,6 +261,21 @@ func TestStatusOfDoctorSaysWhetherSomebodyHasAProblem(t *testing.T) {
 	}
 }
 
+// TestSuperuserWithoutARoleLacksWhatNeedsOne: the host lets ada do everything, and roles are a ceiling.
+func TestSuperuserWithoutARoleLacksWhatNeedsOne(t *testing.T) {
+	file := demonstration(t)
+	for role, want := range map[string]string{
+		"":        "not  tool delete_device: role fails",
+		"Member":  "not  tool delete_device: role fails",
+		"Manager": "sees tool delete_device\n",
+	} {
+		var got bytes.Buffer
+		if err := run(t.Context(), &got, []string{"-doctor", "-as", "ada", "-role", role, "-db", file}); err != nil || !strings.Contains(got.String(), want) {
+			t.Errorf("-role %q: %v, %s", role, err, &got)
+		}
+	}
+}
+
 func TestSeedSaysThatItLeavesAHostAsItIs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "demo.db")
 	for _, again := range []bool{false, true} {
