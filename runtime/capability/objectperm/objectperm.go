@@ -1,6 +1,31 @@
 // Package objectperm reads the permissions of NetBox and Nautobot from their database: object
 // permissions, each a list of actions on types of objects, given to users and groups, with
 // constraints on the objects that it covers.
+//
+// # Database
+//
+// A source is made by [New] from an open database, its engine, and the tables of the host:
+//
+//	db, err := sql.Open("pgx", "postgres://mcp_reader@db.example/netbox")
+//	source, err := objectperm.New(db, dialect.PostgreSQL, objectperm.NetBox(), objectperm.Options{})
+//
+// The driver is the program's own choice, imported by it: any that takes $1 for a parameter, as
+// github.com/jackc/pgx/v5/stdlib ("pgx") does, which this package is tested with. [dialect.SQLite], with
+// modernc.org/sqlite ("sqlite") as the driver, is for tests: neither host runs on it.
+//
+// Seven tables are read: those that the [Layout] names, and django_content_type. Of users four columns are, so that
+// the account needs no right to the hashes of their passwords. For NetBox this is all that it needs, besides
+// the right to connect:
+//
+//	GRANT SELECT (id, username, is_active, is_superuser) ON users_user TO mcp_reader;
+//	GRANT SELECT ON users_user_groups, users_objectpermission, users_user_object_permissions,
+//		users_group_object_permissions, users_objectpermission_object_types, django_content_type TO mcp_reader;
+//
+// And for Nautobot:
+//
+//	GRANT SELECT (id, username, is_active, is_superuser) ON auth_user TO mcp_reader;
+//	GRANT SELECT ON auth_user_groups, users_objectpermission, users_objectpermission_users,
+//		users_objectpermission_groups, users_objectpermission_object_types, django_content_type TO mcp_reader;
 package objectperm
 
 import (
@@ -55,9 +80,9 @@ var (
 	_ capability.PartSpeller = (*Source)(nil)
 )
 
-// New returns a source that reads db, which stays the caller's to close. Any driver of the engine will do. An
-// account that may only select from the layout's tables and django_content_type is enough, and is what a
-// server should be given.
+// New returns a source that reads db, which stays the caller's to close. It does not connect: a server that
+// is given the source asks it at its start. Which driver and which account will do, the
+// documentation of the package says; an account that may do no more is what a server should be given.
 func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
