@@ -109,6 +109,8 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 			`Options.Capabilities cannot say which permissions the host has: it panicked: boom; check that`},
 		{"a host that does not come back", on(runtime.Options{CapabilityTimeout: time.Millisecond, Capabilities: oddHost{fakeHost: ada, actions: func(ctx context.Context) ([]string, error) { <-ctx.Done(); time.Sleep(time.Second); return nil, nil }}}), stock(),
 			`Options.Capabilities cannot say which permissions the host has: no answer in time; make it reachable before the server starts`},
+		{"a host that does not come back with a spelling", on(runtime.Options{CapabilityTimeout: time.Millisecond, Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) { time.Sleep(time.Second); return p, nil }}}), stock(),
+			`Options.Capabilities cannot say which permissions the host has: no answer in time; make it reachable before the server starts`},
 		{"an action that cannot be spelt", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
 			if p == "billing.export" {
 				return "", errors.New("it has no object")

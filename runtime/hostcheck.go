@@ -124,6 +124,9 @@ func (h *host) spell(ctx context.Context) error {
 			continue
 		}
 		spelt, err := supervised(ctx, func() (string, error) { return spelling(h.source, p) })
+		if errors.Is(err, errNoAnswer) {
+			return unread(err) // which says nothing about the permission
+		}
 		if err == nil && spelt == "" {
 			err = errors.New("it is spelt as nothing")
 		}
@@ -145,7 +148,7 @@ func (h *host) spell(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; %s", err, unasked(err))
+		return unread(err)
 	}
 	known := map[string]bool{}
 	for _, action := range actions {
@@ -192,6 +195,11 @@ func ask(all []asker) string {
 		return names(all) + " asks for"
 	}
 	return names(all) + " ask for"
+}
+
+// unread says that the host's permissions could not be read.
+func unread(err error) error {
+	return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; %s", err, unasked(err))
 }
 
 // unasked is the cure where a host could not be asked.
