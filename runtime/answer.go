@@ -1,26 +1,15 @@
 package runtime
 
-import (
-	"context"
+import "context"
 
-	"github.com/mcpgen/mcpgen/runtime/decode"
-)
-
-// Answer answers the calls of a tool of the usual form, which takes a struct and returns an object: read
-// decodes the arguments, do is the handler. Generated code spells out the other forms as closures.
+// Answerer answers the calls of a tool. Generated code declares one for every type of handler, as
+// a type whose values are the handlers:
 //
-// Tools of the same two types share its code. A closure for each of them takes most of the time
-// that a large package takes to compile, which is why it is not inlined either.
+//	type answerBooking func(context.Context, Booking) (Receipt, error)
 //
-//go:noinline
-func Answer[In, Out any](read func(*decode.Reader, *In), do func(context.Context, In) (Out, error)) func(context.Context, Call) (Result, error) {
-	return func(ctx context.Context, call Call) (Result, error) {
-		var in In
-		r := decode.Begin(call.Arguments)
-		read(r, &in)
-		if err := r.Finish(); err != nil {
-			return Result{}, err
-		}
-		return Structured(do(ctx, in))
-	}
+// Tools of the same type of handler share its code, and the rows that name them are data, which takes a compiler
+// no time. A closure for each tool, or a call that makes one, takes most of the time of a large package; an instance of a
+// generic func is no cheaper.
+type Answerer interface {
+	Answer(ctx context.Context, call Call) (Result, error)
 }

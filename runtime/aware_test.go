@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	goruntime "runtime"
 	"slices"
@@ -23,172 +20,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
-
-// fakeHost is a host in memory.
-type fakeHost struct {
-	mu    sync.Mutex
-	users map[string]capability.Set
-	asked map[string]int
-	fail  func(context.Context) error // runs before each answer
-}
-
-func newHost(users map[string]capability.Set) *fakeHost {
-	return &fakeHost{users: maps.Clone(users), asked: map[string]int{}}
-}
-
-func (h *fakeHost) set(user string, permissions ...string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.users == nil {
-		h.users = map[string]capability.Set{}
-	}
-	h.users[user] = permissionsOf(permissions...)
-}
-
-func (h *fakeHost) remove(user string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.users, user)
-}
-
-func (h *fakeHost) failing(fail func(context.Context) error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.fail = fail
-}
-
-func (h *fakeHost) times(user string) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.asked[user]
-}
-
-func (h *fakeHost) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
-	h.mu.Lock()
-	fail := h.fail
-	h.asked[p.User]++
-	h.mu.Unlock()
-	if fail != nil {
-		if err := fail(ctx); err != nil {
-			return capability.Set{}, err
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	set, ok := h.users[p.User]
-	if !ok {
-		return capability.Set{}, fmt.Errorf("user %q: %w", p.User, capability.ErrNoUser)
-	}
-	return set, nil
-}
-
-func (h *fakeHost) Resolve(_ context.Context, p access.Principal) (capability.User, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if _, ok := h.users[p.User]; !ok {
-		return capability.User{}, capability.ErrNoUser
-	}
-	return capability.User{ID: "7", Name: p.User}, nil
-}
-
-func (h *fakeHost) MapAction(permission string) (string, error) { return permission, nil }
-
-// permissionsOf are a host's permissions: "x" for all objects, "x?" under a constraint, "exempt object action".
-func permissionsOf(permissions ...string) capability.Set {
-	var set capability.Set
-	for _, p := range permissions {
-		if words := strings.Fields(p); words[0] == "exempt" {
-			set.Exempt(words[1], words[2])
-		} else if name, ok := strings.CutSuffix(p, "?"); ok {
-			set.Add(name, capability.Constraint(`{"site":"a"}`))
-		} else {
-			set.Add(p)
-		}
-	}
-	return set
-}
-
-func permission(s string) access.Permission {
-	if s == "none" {
-		return access.NoPermission
-	}
-	app, rest, _ := strings.Cut(s, ".")
-	action, object, _ := strings.Cut(rest, "_")
-	return access.Permission{App: app, Action: action, Object: object}
-}
-
-// stock is a toolset whose rules name permissions.
-func stock() runtime.Toolset { return runtime.NewToolset(stockGenerated()) }
-
-func stockGenerated() runtime.Generated {
-	call := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
-		constraints := []string{}
-		for _, c := range capability.Constraints(ctx) {
-			constraints = append(constraints, string(c))
-			if len(c) > 0 {
-				c[0] = 'X' // what a handler does to its own is nobody else's
-			}
-		}
-		return runtime.Structured(map[string]any{"constraints": constraints}, nil)
-	}
-	g := runtime.Generated{
-		Package: "example.com/stock", Server: runtime.ServerInfo{Name: "stock", Version: "1"},
-		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "device_change", MinRole: member, Permission: permission("dcim.change_device")},
-			{Tool: "device_find", MinRole: viewer, Permission: permission("dcim.view_device"), Constrained: true},
-			{Tool: "device_get", MinRole: viewer, Permission: permission("dcim.view_device")},
-			{Tool: "device_wipe", MinRole: admin, Permission: permission("dcim.wipe_device"), Denial: access.Forbid},
-			{Tool: "export", Permission: permission("billing.export")},
-			{Tool: "status", Public: true},
-			{Tool: "whoami", Authenticated: true, Permission: access.NoPermission},
-		}, Prompts: []access.Rule{
-			{Prompt: "triage", Permission: permission("dcim.view_device")},
-		}, Resources: []access.Rule{
-			{Resource: "dcim://devices", Permission: permission("dcim.view_device"), Constrained: true},
-			{Resource: "dcim://sites/{id}", Permission: permission("dcim.view_site")},
-		}},
-	}
-	for _, rule := range g.Table.Rules {
-		g.Tools = append(g.Tools, runtime.Tool{Name: rule.Tool, Input: anyInput, Call: call})
-	}
-	g.Prompts = []runtime.Prompt{{Name: "triage", Get: func(context.Context, runtime.Call) (runtime.PromptAnswer, error) {
-		return runtime.PromptText("look", nil)
-	}}}
-	read := func(ctx context.Context, _ runtime.Call) (runtime.ResourceAnswer, error) {
-		return runtime.ResourceText(fmt.Sprintf("%s", capability.Constraints(ctx)), nil)
-	}
-	g.Resources = []runtime.Resource{
-		{URI: "dcim://devices", Name: "devices", Read: read},
-		{URI: "dcim://sites/{id}", Name: "site", Read: read, Variables: []runtime.Variable{{Name: "id"}}},
-	}
-	return g
-}
-
-// hosted are callers whose tokens say all: "user/role" or "user/role/client".
-func hosted() identity.Source {
-	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
-		parts := strings.Split(token, "_")
-		p := access.Principal{Issuer: "test", Subject: "sub-" + parts[0], User: parts[0], Role: parts[1]}
-		if len(parts) > 2 {
-			p.User, p.Client = "", parts[2]
-		}
-		return identity.Identity{Principal: p}, nil
-	}, identity.NamesUsers())
-}
-
-// aware makes a permission-aware server of the stock.
-func aware(t testing.TB, h *fakeHost, options runtime.Options) *runtime.Server {
-	t.Helper()
-	options.PermissionAware, options.Capabilities = true, h
-	if options.Identity == nil {
-		options.Identity = hosted()
-	}
-	return newServer(t, options, stock())
-}
 
 func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
 	h := newHost(nil)
@@ -215,42 +49,31 @@ func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
 	}
 }
 
-func surfaceOf(t testing.TB, session *mcp.ClientSession) string {
-	t.Helper()
-	ctx := context.Background()
-	var prompts, uris []string
-	for p, err := range session.Prompts(ctx, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		prompts = append(prompts, p.Name)
-	}
-	for r, err := range session.Resources(ctx, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		uris = append(uris, r.URI)
-	}
-	for r, err := range session.ResourceTemplates(ctx, nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		uris = append(uris, r.URITemplate)
-	}
-	return strings.Join(mcptest.Tools(t, session), " ") + " | " + strings.Join(prompts, " ") + " | " + strings.Join(uris, " ")
-}
-
-// list ≡ what can be called ≡ the host's own answer, for random hosts and roles.
+// list ≡ what can be used ≡ the host's own answer, for random hosts, roles and scopes, and for tools, prompts
+// and resources in every era.
 func TestListCallAndHostAgree(t *testing.T) {
+	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		role, scope, _ := strings.Cut(token, "_")
+		p := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: role}
+		if scope != "" {
+			p.Scopes = []string{scope}
+		}
+		return identity.Identity{Principal: p}, nil
+	}, identity.NamesUsers())
 	all := []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site", "billing.export"}
 	exemptions := []string{"exempt * *", "exempt dcim.device view", "exempt dcim.device *", "exempt * view", "exempt billing export", "exempt billing *", "exempt dcim.site change"}
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		h := newHost(nil)
 		h.set("ada")
-		s := aware(t, h, runtime.Options{Denial: denial})
+		s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: source, Denial: denial}, scopedStock())
 		url := serve(t, s)
-		client := &raw{url: url, era: "2026-07-28", client: http.Client{Timeout: 20 * time.Second}}
+		var clients []*raw
+		for _, era := range eras {
+			clients = append(clients, newRaw(t, url, "Viewer_", era))
+		}
 		rapid.Check(t, func(rt *rapid.T) {
+			client := rapid.SampledFrom(clients).Draw(rt, "client")
+			scope := rapid.SampledFrom([]string{"", "move", "moved"}).Draw(rt, "scope")
 			role := rapid.SampledFrom(append(access.DefaultRoles(), "")).Draw(rt, "role")
 			held := map[string]int{} // 1 under a constraint, 2 without
 			var permissions []string
@@ -265,7 +88,7 @@ func TestListCallAndHostAgree(t *testing.T) {
 			exempt := rapid.SliceOfNDistinct(rapid.SampledFrom(exemptions), 0, 2, rapid.ID[string]).Draw(rt, "exempt")
 			h.set("ada", append(permissions, exempt...)...)
 			s.InvalidateCapabilities(runtime.OfUser("ada"))
-			client.token = "ada_" + role
+			client.token = role + "_" + scope
 			// The host in other words: what each tool needs, and who has it.
 			free := func(words ...string) bool {
 				return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(exempt, "exempt "+w) })
@@ -281,16 +104,31 @@ func TestListCallAndHostAgree(t *testing.T) {
 				"status":        true,
 				"whoami":        true,
 			}
-			listed := client.ask(t, "tools/list", "", nil).body
-			for tool, may := range want {
-				if got := strings.Contains(listed, `"name":"`+tool+`"`); got != may {
-					rt.Fatalf("%s as %q with %v: listed %v", tool, role, permissions, got)
-				}
-				answer := client.call(t, tool, `,"arguments":{}`, nil)
-				if got := answer.status == http.StatusOK && !strings.Contains(answer.body, "isError"); got != may {
-					rt.Fatalf("%s as %q with %v: called %v: %s", tool, role, permissions, got, answer)
+			site := held["dcim.view_site"] == 2 || free("* *", "* view")
+			want["move"] = scope == "move" && site
+			agree := func(list, use, key string, want map[string]bool) {
+				listed := client.ask(t, list, "", nil).body
+				for name, may := range want {
+					if got := strings.Contains(listed, key+`:"`+name+`"`); got != may {
+						rt.Fatalf("%s as %q with %v: listed %v: %s", name, client.token, permissions, got, listed)
+					}
+					params, used := `"name":"`+name+`"`, strings.Replace(name, "{id}", "7", 1)
+					switch use {
+					case "tools/call":
+						params += `,"arguments":{}`
+					case "resources/read":
+						params = `"uri":"` + used + `"`
+					}
+					answer := client.ask(t, use, params, nameOf(client.era, used))
+					if got := answer.status == http.StatusOK && strings.Contains(answer.body, `"result"`) && !strings.Contains(answer.body, "isError"); got != may {
+						rt.Fatalf("%s as %q with %v: used %v: %s", name, client.token, permissions, got, answer)
+					}
 				}
 			}
+			agree("tools/list", "tools/call", `"name"`, want)
+			agree("prompts/list", "prompts/get", `"name"`, map[string]bool{"triage": held["dcim.view_device"] == 2 || view, "plan": want["move"]})
+			agree("resources/list", "resources/read", `"uri"`, map[string]bool{"dcim://devices": held["dcim.view_device"] > 0 || view, "dcim://routes": want["move"]})
+			agree("resources/templates/list", "resources/read", `"uriTemplate"`, map[string]bool{"dcim://sites/{id}": site})
 		})
 	}
 }
@@ -408,6 +246,66 @@ func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
 	}
 }
 
+// What is left of an earlier run may ask who called while a later one is decided. It finds its own caller.
+func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	var s *runtime.Server
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	left := func(ctx context.Context, who string) {
+		began := make(chan struct{})
+		wg.Go(func() {
+			for first := true; ; first = false {
+				if p, ok := runtime.Caller(ctx); !ok || p.Subject != "sub-ada" || p.Permits == nil {
+					t.Errorf("%s: %v, %+v", who, ok, p)
+				}
+				if first {
+					close(began)
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+		<-began
+	}
+	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method != "tools/call" {
+				return next(ctx, method, req)
+			}
+			left(ctx, "middleware")
+			if _, err := next(ctx, method, req); err != nil {
+				return nil, err
+			}
+			h.remove("ada") // the second run finds nobody
+			s.InvalidateCapabilities(nil)
+			return next(ctx, method, req)
+		}
+	}
+	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Middleware: []mcp.Middleware{middleware}},
+		runtime.NewToolset(runtime.Generated{
+			Package: "x", Server: runtime.ServerInfo{Name: "x", Version: "1"},
+			Table: access.Table{Rules: []access.Rule{{Tool: "look", Public: true}}},
+			Tools: []runtime.Tool{{Name: "look", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+				p, _ := runtime.Caller(ctx)
+				if !p.Anonymous() {
+					left(ctx, "handler")
+				}
+				return runtime.Structured(map[string]bool{"anonymous": p.Anonymous()}, nil)
+			}}},
+		}))
+	got := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28").call(t, "look", `,"arguments":{}`, nil)
+	close(stop)
+	wg.Wait()
+	if !strings.Contains(got.body, `"anonymous":true`) {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 	for name, fail := range map[string]func(context.Context) error{
 		"an error":              func(context.Context) error { return errors.New("secret reason") },
@@ -415,13 +313,17 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 		"the end of its thread": func(context.Context) error { goruntime.Goexit(); return nil },
 		"no answer":             func(ctx context.Context) error { <-ctx.Done(); time.Sleep(20 * time.Millisecond); return nil },
 	} {
+		timeout := runtime.DefaultCapabilityTimeout
+		if name == "no answer" {
+			timeout = 250 * time.Millisecond
+		}
 		h := newHost(nil)
 		h.set("ada", "exempt * *")
 		var events []audit.Event
 		var mu sync.Mutex
 		var log lockedBuffer
 		s := aware(t, h, runtime.Options{
-			CapabilityTimeout: 50 * time.Millisecond, Denial: access.Forbid, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			CapabilityTimeout: timeout, Denial: access.Forbid, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -452,6 +354,9 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 			t.Errorf("%s: %s", name, log.String())
 		}
 		h.failing(nil)
+		for runtime.Asking(s) > 0 { // a question from before may still take until its end
+			time.Sleep(time.Millisecond)
+		}
 		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
 			t.Errorf("%s: once it answers again: %s", name, got)
 		}
@@ -475,63 +380,6 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "exempt * *")
-	var log lockedBuffer
-	url := serve(t, aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
-	for _, token := range []string{"eve_Admin", "_Admin"} {
-		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
-			c := &raw{url: url, token: token}
-			if got := c.send(t, method, c.request("tools/list", ""), nil); got.status != http.StatusForbidden || got.body != "forbidden\n" {
-				t.Errorf("%s %s: %s", method, token, got)
-			}
-		}
-	}
-	if !strings.Contains(log.String(), "an identity has no user of the host") || !strings.Contains(log.String(), "principal=sub-eve") {
-		t.Errorf("%s", log.String())
-	}
-	// On stdio the server refuses to start; a user that goes away later is refused.
-	s := aware(t, h, runtime.Options{Logger: quiet()})
-	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard, access.Principal{Subject: "eve", User: "eve", Role: "Admin"}); err == nil ||
-		err.Error() != `the principal "eve" cannot be served with Options.PermissionAware: the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host` {
-		t.Errorf("%v", err)
-	}
-	session := connectIO(t, s, access.Principal{Subject: "ada", User: "ada", Role: "Admin"}, "")
-	if got := len(mcptest.Tools(t, session)); got != 7 {
-		t.Errorf("%d tools", got)
-	}
-	h.remove("ada")
-	s.InvalidateCapabilities(nil)
-	if _, err := session.ListTools(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "403 Forbidden") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestServiceUsersAreUsersOfTheirClients(t *testing.T) {
-	h := newHost(nil)
-	h.set("svc", "dcim.view_device")
-	h.set("svc-test", "billing.export")
-	h.set("ada", "exempt * *")
-	url := serve(t, aware(t, h, runtime.Options{ServiceUsers: []runtime.ServiceUser{
-		{Client: "ci", User: "svc"}, {Client: "ci", Issuer: "test", User: "svc-test"}, {Client: "cron", User: "svc"}, {Client: "night", Issuer: "other", User: "svc"},
-	}}))
-	for token, want := range map[string]string{
-		"x_Viewer_ci":   "export status whoami",
-		"x_Viewer_cron": "device_find device_get status whoami",
-	} {
-		if got := strings.Join(mcptest.Tools(t, connectHTTP(t, url, token, "")), " "); got != want {
-			t.Errorf("%s: %s", token, got)
-		}
-	}
-	for _, token := range []string{"x_Viewer_night", "x_Viewer_CI", "_Viewer"} { // another issuer's, another case, a subject that is called as nothing
-		c := &raw{url: url, token: token, era: "2026-07-28"}
-		if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusForbidden {
-			t.Errorf("%s: %s", token, got)
-		}
-	}
-}
-
 func TestHandshakeDeclaresChangesForEverybodyAlike(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "exempt * *")
@@ -549,66 +397,5 @@ func TestHandshakeDeclaresChangesForEverybodyAlike(t *testing.T) {
 	}
 	if bodies[0] != bodies[1] || strings.Count(bodies[0], `"listChanged":true`) != 3 {
 		t.Errorf("%s", bodies)
-	}
-}
-
-// What the host does not let a caller do is to that caller what does not exist.
-func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.change_device")
-	h.set("bob", "dcim.view_device?")
-	s := aware(t, h, runtime.Options{Anonymous: true})
-	url := serve(t, s)
-	compared := 0
-	for _, era := range eras {
-		for token, hidden := range map[string][]string{"ada_Admin": {"device_get", "device_find", "export"}, "bob_Admin": {"device_get"}, "eve_Admin": {"whoami", "device_get"}, "": {"whoami"}} {
-			c := newRaw(t, url, token, era)
-			for _, tool := range hidden {
-				for _, v := range variants {
-					unknown := tool[:len(tool)-1] + "_"
-					got := c.call(t, tool, v.rest, v.headers).String()
-					want := strings.ReplaceAll(c.call(t, unknown, v.rest, v.headers).String(), unknown, tool)
-					if compared++; got != want {
-						t.Errorf("%s as %q, %s, %s:\n%s\nunknown:\n%s", tool, token, era, v.name, got, want)
-					}
-				}
-			}
-		}
-		c := newRaw(t, url, "ada_Admin", era)
-		for _, use := range []struct{ method, hidden, unknown, from, to string }{
-			{"prompts/get", `"name":"triage"`, `"name":"triag_"`, "triag_", "triage"},
-			{"resources/read", `"uri":"dcim://devices"`, `"uri":"dcim://device_"`, "dcim://device_", "dcim://devices"},
-			{"resources/read", `"uri":"dcim://sites/7"`, `"uri":"dcim://site_/7"`, "dcim://site_/7", "dcim://sites/7"},
-			{"completion/complete", `"ref":{"type":"ref/prompt","name":"triage"},"argument":{"name":"a","value":""}`, `"ref":{"type":"ref/prompt","name":"triag_"},"argument":{"name":"a","value":""}`, "triag_", "triage"},
-		} {
-			headers := func(name string) map[string]string {
-				if use.method == "completion/complete" {
-					return nil
-				}
-				return nameOf(era, name)
-			}
-			got := c.ask(t, use.method, use.hidden, headers(use.to)).String()
-			want := strings.ReplaceAll(c.ask(t, use.method, use.unknown, headers(use.from)).String(), use.from, use.to)
-			if compared++; got != want {
-				t.Errorf("%s, %s:\n%s\nunknown:\n%s", use.hidden, era, got, want)
-			}
-		}
-	}
-	t.Logf("%d answers compared", compared)
-}
-
-func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device")
-	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
-		var log lockedBuffer
-		s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))})
-		c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
-		if got := c.call(t, "export", "", nil); strings.Contains(got.body, "billing") {
-			t.Errorf("the caller is told: %s", got)
-		}
-		if got := strings.Contains(log.String(), "permission fails: needs billing.export, has none"); got != want {
-			t.Errorf("%v: traced %v:\n%s", level, got, log.String())
-		}
 	}
 }

@@ -78,28 +78,39 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 		{"half a service user", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}), stock(),
 			`Options.ServiceUsers[0] has no Client or no User: name both, or remove it`},
 		{"a client twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "ada"}, {Client: "a", User: "bob"}}}), stock(),
-			`Options.ServiceUsers names client "a" of issuer "" twice: remove one`},
+			`Options.ServiceUsers names client "a" of any issuer twice: remove one`},
+		{"a client of one issuer twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", Issuer: "i", User: "ada"}, {Client: "a", Issuer: "i", User: "bob"}}}), stock(),
+			`Options.ServiceUsers names client "a" of issuer "i" twice: remove one`},
+		{"roles and issuers that a source does not have", on(runtime.Options{Identity: mapping{hosted()}, AdminRole: "Boss", ServiceUsers: []runtime.ServiceUser{{Client: "ci", Issuer: "https://tpyo.example", User: "ada"}}}), silent,
+			`mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them
+mcp server: Options.AdminRole is "Boss", which is not a role of Viewer < Member < Manager < Admin: use one of them, or leave it out for Admin
+mcp server: Options.PermissionAware is set, and tool "a" and tool "b" neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
+mcp server: Options.ServiceUsers: client "ci" is of issuer "https://tpyo.example", whose tokens Options.Identity does not take: use https://id.example or https://login.example, or leave Issuer out for any`},
 		{"bearer without users", on(runtime.Options{Identity: silentUsers()}), stock(),
-			`Options.PermissionAware is set, and neither Options.Identity (identity.bearer) nor Options.ServiceUsers names a user of the host, so that nobody could see ` + asks +
+			`Options.PermissionAware is set, and neither Options.Identity nor Options.ServiceUsers names a user of the host, so that nobody could see ` + asks +
 				`: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
-		{"a source that says nothing", on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) { return identity.Identity{}, identity.ErrInvalidToken })}), stock(), `neither Options.Identity (runtime_test.sourceFunc) nor Options.ServiceUsers names a user of the host`},
+		{"a source that says nothing", on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) { return identity.Identity{}, identity.ErrInvalidToken })}), stock(), `neither Options.Identity nor Options.ServiceUsers names a user of the host`},
 		{"a static token without a user", on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
-			`Options.Identity: principal "bot": it names no user of the host (no such user in the host): set its User, or map its Client in Options.ServiceUsers`},
+			`Options.Identity: principal "bot": it names no user of the host: set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too`},
+		{"a principal of a client that is not the client", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
+			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not the client's own token: where it is, have the verifier say so (identity.Identity.ClientItself; a principal that is written down, by a Subject that is its Client); for people who come by the client, set Delegated`},
 		{"a static token of nobody", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}), stock(),
-			`Options.Identity: principal "bot": the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host`},
+			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, or make the user in the host`},
 		{"a service user that is nobody", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}), stock(),
-			`Options.ServiceUsers: client "ci": the host has no active user "eve" (no such user in the host): correct the name, or make the user in the host`},
+			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, or make the user in the host`},
 		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) {
 			return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device", "billing.export"}, nil
 		}}}), stock(),
-			`Options.Capabilities: the host has no permission dcim.change_device, which tool "device_change" asks for, did you mean dcim.chnage_device: correct action=, object= or app= and run go generate, or add the permission to the host
-Options.Capabilities: the host has no permission dcim.view_site, which resource "dcim://sites/{id}" asks for, did you mean dcim.view_device: correct action=, object= or app= and run go generate, or add the permission to the host`},
+			`Options.Capabilities: the host has no permission dcim.change_device, which tool "device_change" asks for (did you mean dcim.chnage_device?): correct action=, object= or app= and run go generate, or add the permission to the host
+mcp server: Options.Capabilities: the host has no permission dcim.view_site, which resource "dcim://sites/{id}" asks for: correct action=, object= or app= and run go generate, or add the permission to the host`},
 		{"a host that cannot be asked", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) { return nil, errors.New("down") }}}), stock(),
-			`Options.Capabilities cannot say which permissions the host has: down; make it reachable before the server starts`},
+			`Options.Capabilities cannot say which permissions the host has: down; check that it can be reached, that it is the host's database, and that the account may read it`},
 		{"a host that panics", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) { panic("boom") }}}), stock(),
-			`Options.Capabilities cannot say which permissions the host has: it panicked: boom; make it reachable`},
+			`Options.Capabilities cannot say which permissions the host has: it panicked: boom; check that`},
 		{"a host that does not come back", on(runtime.Options{CapabilityTimeout: time.Millisecond, Capabilities: oddHost{fakeHost: ada, actions: func(ctx context.Context) ([]string, error) { <-ctx.Done(); time.Sleep(time.Second); return nil, nil }}}), stock(),
-			`Options.Capabilities cannot say which permissions the host has: no answer in time`},
+			`Options.Capabilities cannot say which permissions the host has: no answer in time; make it reachable before the server starts`},
+		{"a host that does not come back with a spelling", on(runtime.Options{CapabilityTimeout: time.Millisecond, Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) { time.Sleep(time.Second); return p, nil }}}), stock(),
+			`Options.Capabilities cannot say which permissions the host has: no answer in time; make it reachable before the server starts`},
 		{"an action that cannot be spelt", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
 			if p == "billing.export" {
 				return "", errors.New("it has no object")
@@ -107,9 +118,9 @@ Options.Capabilities: the host has no permission dcim.view_site, which resource 
 			return p, nil
 		}}}), stock(), `Options.Capabilities cannot have permission billing.export, which tool "export" asks for: it has no object; correct action= or object=, and run go generate`},
 		{"an action that is spelt as nothing", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, spell: func(string) (string, error) { return "", nil }}}), stock(),
-			`Options.Capabilities cannot have permission dcim.view_device, which tool "device_find", tool "device_get", prompt "triage" and resource "dcim://devices" asks for: it is spelt as nothing`},
+			`Options.Capabilities cannot have permission dcim.view_device, which tool "device_find", tool "device_get", prompt "triage" and resource "dcim://devices" ask for: it is spelt as nothing`},
 		{"tools that say nothing", on(runtime.Options{}), silent,
-			`Options.PermissionAware is set, and tool "a" and tool "b" neither asks the host for a permission nor says that it asks for none: write action= or object= on it, or action=none, and run go generate (in Adopt: set Permission in its rule)`},
+			`Options.PermissionAware is set, and tool "a" and tool "b" neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)`},
 		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(), `Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
 		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(), `Options.CapabilityTTL is -1ns: use a positive duration, or 0 for 1m0s`},
 		{"a bad bound", on(runtime.Options{MaxCapabilities: -1}), stock(), `Options.MaxCapabilities is -1: use a positive number, or 0 for 4096`},
@@ -124,7 +135,7 @@ Options.Capabilities: the host has no permission dcim.view_site, which resource 
 		"no identity over HTTP": {}, "a verifier that names users": {Identity: hosted()},
 		"a mapping":        {Identity: silentUsers(), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
 		"static":           {Identity: static(access.Principal{Subject: "bot", User: "ada"})},
-		"static by client": {Identity: static(access.Principal{Subject: "bot", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+		"static by client": {Identity: static(access.Principal{Subject: "ci", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
 	} {
 		options.Logger = quiet()
 		if _, err := runtime.New(on(options), stock()); err != nil {
@@ -173,18 +184,18 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 	if want := `tool "device_get": denied
   authentication holds: needs an authenticated caller, has ada
   role holds: needs Viewer, has Viewer
-  permission holds: needs dcim.view_device, has constrained
-  constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  permission holds: needs dcim.view_device, has it for some objects
+  constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects
 `; e.String() != want || e.Allowed {
 		t.Errorf("%s", e)
 	}
 	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources, "dcim://devices")
-	if e.Allowed || e.Host != `the host has no active user "eve": user "eve": no such user in the host` || !strings.HasSuffix(e.String(), e.Host+"\n") {
+	if e.Allowed || e.Host != `the host has no active user "eve"; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one` || !strings.HasSuffix(e.String(), e.Host+"\n") {
 		t.Errorf("%s", e)
 	}
 	if e = s.Explain(ctx, access.Principal{Subject: "ci", Client: "ci"}, "export"); !e.Allowed || e.String() != `tool "export": allowed
   authentication holds: needs an authenticated caller, has ci
-  permission holds: needs billing.export, has all objects
+  permission holds: needs billing.export, has it for all objects
 ` {
 		t.Errorf("%s", e)
 	}
@@ -195,19 +206,19 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
   sees tool whoami
   sees resource dcim://devices
   not  tool device_change: role fails: needs Member, has Viewer; permission fails: needs dcim.change_device, has none
-  not  tool device_get: constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  not  tool device_get: constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects
   not  tool device_wipe: role fails: needs Admin, has Viewer; permission fails: needs dcim.wipe_device, has none
   not  tool export: permission fails: needs billing.export, has none
-  not  prompt triage: constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained
+  not  prompt triage: constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects
   not  resource dcim://sites/{id}: permission fails: needs dcim.view_site, has none
 
-ci (Options.ServiceUsers), user svc of the host
+ci (Options.ServiceUsers), client ci, user svc of the host
 `; !strings.HasPrefix(report.String(), want) {
 		t.Errorf("%s", report)
 	}
 	for _, want := range []string{
-		"nobody (asked for), role Admin\n  problem: it names no user of the host: user \"\": no such user in the host\n  sees tool status\n  not  tool device_change: permission fails: needs dcim.change_device, has no user of the host, or no answer from it\n",
-		"\nan anonymous caller (asked for)\n  sees tool status\n",
+		"\nnobody (asked for), role Admin\n  problem: it names no user of the host; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one\n  sees nothing: its requests are refused\n",
+		"\nan anonymous caller (asked for)\n  problem: a caller without an identity is refused (401 over HTTP), since Options.Anonymous admits none\n  sees nothing: its requests are refused\n",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("no %s in\n%s", want, report)
@@ -230,6 +241,39 @@ ci (Options.ServiceUsers), user svc of the host
 }
 
 var _ capability.Enumerator = oddHost{}
+
+// mapping is a source that says whose credentials it takes and to which roles its settings lead.
+type mapping struct{ identity.Source }
+
+func (mapping) Issuers() []string     { return []string{"https://id.example", "https://login.example"} }
+func (mapping) MappedRoles() []string { return []string{"Admin", "Manger"} }
+
+func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
+	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()}, directory(&desk{}))
+	if err == nil || err.Error() != `mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
+		t.Errorf("%v", err)
+	}
+}
+
+// Another action on the same objects is no slip.
+func TestSuggestionsAreOfSlipsOnly(t *testing.T) {
+	for wrong, near := range map[string]string{
+		"dcim.view_device": " (did you mean dcim.veiw_device?)", "dcim.change_device": "", "dcim.wipe_device": "", "billing.export": "",
+	} {
+		h := newHost(nil)
+		h.set("ada")
+		actions := []string{"dcim.veiw_device", "dcim.add_device", "billing.print"}
+		_, err := runtime.New(runtime.Options{PermissionAware: true, Capabilities: oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) { return actions, nil }}, Logger: quiet()}, stock())
+		if err == nil {
+			t.Fatal("it started")
+		}
+		for line := range strings.Lines(err.Error()) {
+			if strings.Contains(line, "no permission "+wrong+",") && !strings.Contains(line, "for"+near+": correct") {
+				t.Errorf("%s: %s", wrong, line)
+			}
+		}
+	}
+}
 
 // sourceFunc is a source of somebody's own.
 type sourceFunc func(*http.Request) (identity.Identity, error)

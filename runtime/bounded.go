@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
 // bounded is a context with a time limit that costs little where nobody waits for its end:
@@ -16,7 +18,8 @@ import (
 // creator's.
 type bounded struct {
 	values   context.Context
-	record   *record // nil for none
+	record   *record          // nil for none
+	caller   access.Principal // where there is a record: whom it is about, for this run
 	deadline time.Time
 
 	mu    sync.Mutex
@@ -57,8 +60,13 @@ func (c *bounded) Err() error {
 
 // Value implements context.Context.
 func (c *bounded) Value(key any) any {
-	if _, ok := key.(recordKey); ok && c.record != nil {
-		return c.record
+	if c.record != nil {
+		switch key.(type) {
+		case recordKey:
+			return c.record
+		case callerKey:
+			return &c.caller
+		}
 	}
 	if key == causeKey {
 		return nil

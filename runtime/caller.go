@@ -12,15 +12,18 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // record is the carrier: what the front found out about one message. It travels with the
 // message in TokenInfo.Extra, on HTTP and stdio alike; the guard reads it from there and
 // from nowhere else. Its type is not exported, so that nobody else can make one.
 type record struct {
-	principal access.Principal
-	expires   time.Time   // of the credential; zero never
-	header    http.Header // of the HTTP request, without credentials; nil on stdio
+	principal access.Principal // as decided by; what the guard does with it is its own goroutine's
+	caller    access.Principal // as it was before anything else ran; not changed any more
+	itself    bool             // the principal is the OAuth client itself
+	expires   time.Time        // of the credential; zero never
+	header    http.Header      // of the HTTP request, without credentials; nil on stdio
 	requestID string
 	started   time.Time
 
@@ -43,13 +46,15 @@ type record struct {
 	recorded   bool
 	unrecorded error
 
-	slot *slot // of the session that this message may open; nil where it opens none
+	streams func() // says that the request's answer is a stream, for which a shutdown does not wait; nil on stdio
+	seats   *seats // of the HTTP handler or the stdio connection that it came by
+	slot    *slot  // of the session that this message may open; nil where it opens none
 }
 
 const carrierKey = "github.com/mcpgen/mcpgen/runtime.record"
 
-func newRecord(p access.Principal, expires time.Time, header http.Header) *record {
-	return &record{principal: p, expires: expires, header: header, requestID: rand.Text(), started: time.Now()}
+func newRecord(id identity.Identity, header http.Header) *record {
+	return &record{principal: id.Principal, itself: id.ClientItself, expires: id.Expires, header: header, requestID: rand.Text(), started: time.Now()}
 }
 
 // tokenInfo is the record in the form that go-sdk carries. The user id binds sessions to
@@ -84,15 +89,22 @@ func recordOf(extra *mcp.RequestExtra) *record {
 
 type recordKey struct{}
 
+// callerKey is where a handler's context has the principal that its run was decided by, as a value of its own:
+// a later run for the same message may be decided by another.
+type callerKey struct{}
+
 // Caller returns who is calling, from the context that a handler was given. It reports false
 // outside of a call. An anonymous caller is the zero Principal.
 //
 // The context holds no credential. What go-sdk's own auth.TokenInfoFromContext finds in a
 // session's context is the session's creator and not the caller, so handlers find nothing there.
 func Caller(ctx context.Context) (access.Principal, bool) {
+	if p, ok := ctx.Value(callerKey{}).(*access.Principal); ok {
+		return *p, true
+	}
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok {
 		return access.Principal{}, false
 	}
-	return r.principal, true
+	return r.caller, true
 }

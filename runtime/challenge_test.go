@@ -227,6 +227,32 @@ func TestProtectedResourcesSayWhereTheirTokensComeFrom(t *testing.T) {
 	}
 }
 
+// Wherever the resource is, the pointer leads to its document, and other paths to none.
+func TestPointerLeadsToTheDocument(t *testing.T) {
+	for _, resource := range []string{
+		"https://mcp.example", "https://mcp.example/", "https://mcp.example/mcp", "https://mcp.example/mcp/", "https://mcp.example/tools/mcp",
+		"https://mcp.example/a%2Fb/100%25", "https://mcp.example/with%20space/{x}/{y...}", "https://mcp.example/%C3%BC",
+	} {
+		s := newServer(t, runtime.Options{Identity: guarded{holders(), identity.Resource{URL: resource, AuthorizationServers: []string{"https://id.example"}}}}, scoped())
+		root := strings.TrimSuffix(serve(t, s), runtime.PathMCP)
+		challenge := (&raw{url: root + runtime.PathMCP}).send(t, http.MethodPost, ping, nil).header.Get("Www-Authenticate")
+		_, at, _ := strings.Cut(challenge, `resource_metadata="https://mcp.example`)
+		at = strings.TrimSuffix(at, `"`)
+		if want := runtime.PathResourceMetadata + strings.TrimSuffix(strings.TrimPrefix(resource, "https://mcp.example"), "/"); !strings.HasPrefix(at, "/.well-known/") ||
+			!strings.ContainsAny(resource, "{}") && at != want {
+			t.Errorf("%s: %s", resource, challenge)
+		}
+		for _, path := range []string{at, runtime.PathResourceMetadata, runtime.PathResourceMetadata + "/mcp"} {
+			if got := (&raw{url: root + path}).send(t, http.MethodGet, "", nil); got.status != http.StatusOK || !strings.Contains(got.body, `"resource":"`+resource+`"`) {
+				t.Errorf("%s: %s: %s", resource, path, got)
+			}
+		}
+		if got := (&raw{url: root + runtime.PathResourceMetadata + "/other"}).send(t, http.MethodGet, "", nil); got.status != http.StatusNotFound {
+			t.Errorf("%s: %s", resource, got)
+		}
+	}
+}
+
 func TestResourcesThatCannotBeFoundDoNotStart(t *testing.T) {
 	servers := []string{"https://id.example"}
 	for want, resource := range map[string]identity.Resource{
@@ -251,7 +277,7 @@ func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
 	// Middleware and handlers may talk before they answer; what they send stays in order.
 	set := toolset([]runtime.Tool{{Name: "talk", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 		for i := range 3 {
-			_ = call.Request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
+			_ = runtime.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
 		}
 		return runtime.Structured(map[string]int{"said": 3}, nil)
 	}}, {Name: "scoped", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }}},

@@ -35,9 +35,9 @@ func (g guard) complete(ctx context.Context, req *mcp.CompleteRequest, rec *reco
 	event.Arguments = g.texts(map[string]string{req.Params.Argument.Name: req.Params.Argument.Value})
 	switch {
 	case what.kind == access.Prompts:
-		event.Prompt = shortened(what.name, 128)
+		event.Prompt = what.name
 	case g.resources.named(what.name) != nil:
-		event.Resource = shortened(what.name, 256)
+		event.Resource = what.name
 	}
 	return g.decided(ctx, rec, event, what, unknown, func() (mcp.Result, audit.Status, error) {
 		res, err := g.inner(ctx, "completion/complete", req)

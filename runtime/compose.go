@@ -172,7 +172,7 @@ func checkTool(t Tool) error {
 	if err := checkName(t.Name); err != nil {
 		errs = append(errs, err)
 	}
-	if t.Call == nil {
+	if t.Answer == nil && t.Call == nil {
 		errs = append(errs, errors.New("nothing answers its calls: run go generate"))
 	}
 	if t.Timeout < 0 {

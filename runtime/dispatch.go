@@ -86,7 +86,7 @@ func (h handlerFuncs[R]) crashed() answer[R]                   { return h.lost()
 func (e *execution[R]) within(ctx context.Context, s *Server, w work, rec *record, do handler[R]) answer[R] {
 	now := time.Now()
 	e.server, e.work, e.ctx, e.record, e.do = s, w, ctx, rec, do
-	e.call.values, e.call.record, e.call.deadline = ctx, rec, now.Add(w.timeout)
+	e.call.values, e.call.record, e.call.caller, e.call.deadline = ctx, rec, rec.principal, now.Add(w.timeout)
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(e.call.deadline) {
 		e.call.deadline = earlier
 	}
@@ -178,7 +178,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		// Some clients spell "no arguments" as null.
 		arguments = []byte("{}")
 	}
-	result, err := r.tool.Call(ctx, Call{Arguments: arguments, Request: &r.req})
+	result, err := r.tool.Call(ctx, Call{Arguments: arguments, request: &r.req})
 	if err != nil {
 		var rpc *jsonrpc.Error
 		if errors.As(err, &rpc) && rpc != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 func TestLastRecordOfACallSaysWhatBecameOfIt(t *testing.T) {
@@ -53,7 +54,7 @@ func TestLastRecordOfACallSaysWhatBecameOfIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.workers.close()
-			extra := &mcp.RequestExtra{TokenInfo: newRecord(access.Principal{Subject: "mel", Role: "Member"}, time.Now().Add(time.Hour), nil).tokenInfo()}
+			extra := &mcp.RequestExtra{TokenInfo: newRecord(identity.Identity{Principal: access.Principal{Subject: "mel", Role: "Member"}, Expires: time.Now().Add(time.Hour)}, nil).tokenInfo()}
 			rec = recordOf(extra)
 			guarded := s.receiving(func(ctx context.Context, _ string, req mcp.Request) (mcp.Result, error) {
 				res, err := s.dispatch(s.tools["t"])(ctx, req.(*mcp.CallToolRequest))

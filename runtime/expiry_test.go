@@ -37,7 +37,7 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 			told := make(chan error, 1)
 			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneTool("slow", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 				tell := func(ctx context.Context, text string) error {
-					return call.Request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
+					return runtime.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
 				}
 				if err := tell(ctx, "early"); err != nil {
 					t.Errorf("%s: %v", era, err)

@@ -2,11 +2,11 @@ package runtime
 
 import (
 	"context"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // CarrierKey is where a record travels, and NilRecord a record that is none.
@@ -24,7 +24,9 @@ func Guarded(s *Server) mcp.MethodHandler {
 
 // Carrier is what the front sends along with a message.
 func Carrier(p access.Principal) *mcp.RequestExtra {
-	return &mcp.RequestExtra{TokenInfo: newRecord(p, time.Time{}, nil).tokenInfo()}
+	rec := newRecord(identity.Identity{Principal: p}, nil)
+	rec.seats = newSeats(Options{MaxSessions: 1, MaxUserSessions: 1})
+	return &mcp.RequestExtra{TokenInfo: rec.tokenInfo()}
 }
 
 // Visible is what a principal is shown, by way of the views that are kept.
@@ -42,6 +44,9 @@ func Watched(s *Server) int {
 	defer s.watch.mu.Unlock()
 	return len(s.watch.watched)
 }
+
+// Asking is how many questions wait for the host.
+func Asking(s *Server) int { return len(s.host.cache.asking) }
 
 // ParamsTypes are the params that messages are checked for, by method.
 var ParamsTypes = paramsTypes

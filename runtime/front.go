@@ -139,7 +139,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost && !f.body(w, r) {
 		return
 	}
-	rec := newRecord(id.Principal, id.Expires, withoutCredentials(r.Header))
+	rec := newRecord(id, withoutCredentials(r.Header))
+	rec.seats, rec.streams = f.seats, end
 	if err := f.project(r.Context(), rec); err != nil {
 		plain(w, http.StatusForbidden, "forbidden")
 		return
@@ -151,7 +152,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer rec.slot.leave()
 	}
 	if r.Method == http.MethodGet {
-		end() // a stream lasts as long as its session; shutting down does not wait for it
+		end() // a stream lasts as long as its session, and ends with it; shutting down does not wait
 		if !id.Expires.IsZero() {
 			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
 			defer cancel()

@@ -46,6 +46,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		if s.project(ctx, rec) != nil {
 			return nil, errNobody()
 		}
+		rec.caller = rec.principal
 		s.watch.observe(req, rec)
 		if !gated(method) {
 			rec.gate.open()
@@ -184,16 +185,29 @@ func (s *Server) declared(res mcp.Result) mcp.Result {
 
 // listen answers a subscription with what there is to subscribe to: that a list has changed, with
 // permission-aware discovery, and nothing without, since tools, prompts and resources do not
-// change while a server runs. The URIs that it names are dropped unread, since go-sdk would
-// subscribe to them past this guard; resources/subscribe itself is refused to everybody.
+// change while a server runs. Where there is nothing it ends at once, and so it does for anonymous
+// callers, whose lists never change, and in sessions, which are told without it. The URIs that it names
+// are dropped unread, since go-sdk would subscribe to them past this guard; resources/subscribe itself
+// is refused to everybody.
 func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, rec *record) (mcp.Result, error) {
 	params := *r.Params
 	if asked := params.Notifications; asked != nil {
 		params.Notifications = &mcp.NotificationSubscriptions{}
-		if g.watch != nil {
+		lists := asked.ToolsListChanged || asked.PromptsListChanged || asked.ResourcesListChanged
+		if lists && g.watch != nil && !rec.principal.Anonymous() && !legacy(r.Session) {
 			params.Notifications.ToolsListChanged = asked.ToolsListChanged
 			params.Notifications.PromptsListChanged = asked.PromptsListChanged
 			params.Notifications.ResourcesListChanged = asked.ResourcesListChanged
+			slot, status := rec.seats.take(userOf(rec.principal))
+			if status != 0 {
+				g.log.WarnContext(ctx, "no room is left to listen: see Options.MaxSessions and Options.MaxUserSessions",
+					"principal", rec.principal.Subject, "status", status)
+				return nil, errCrowded(status)
+			}
+			defer slot.leave()
+			if rec.streams != nil {
+				rec.streams()
+			}
 			defer g.watch.listen(ctx, r.Session, rec)()
 		}
 	}
@@ -251,7 +265,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	name := req.Params.Name
 	d := g.table.Decide(rec.principal, name)
 	event := g.event(rec, audit.ToolCall)
-	event.Tool, event.Axis, event.Missing = shortened(name, 128), string(d.Axis), g.missing(rec, d)
+	event.Tool, event.Axis, event.Missing = recordedName(name, 128, d), string(d.Axis), g.missing(rec, d)
 	event.Arguments = g.arguments(req.Params.Arguments)
 	event.Status = audit.Denied
 

@@ -8,15 +8,20 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // ServiceUser makes an OAuth client a user of the host. It counts for principals that name no user
 // themselves, and by access.Principal.Client alone: a subject that is called as a client is
-// not that client.
+// not that client. An entry that names the issuer stands before one that does not.
 type ServiceUser struct {
 	Client string
 	Issuer string // whose client it is; empty is any issuer's
 	User   string // as in access.Principal.User
+	// Delegated makes everybody who comes by the client that user, and not only the client itself
+	// (identity.Identity.ClientItself): whoever is without a user in the host acts as the service
+	// user then. Leave it out wherever people sign in by the same client.
+	Delegated bool
 }
 
 // host is permission-aware discovery: what the host lets callers do, projected onto the table.
@@ -24,11 +29,14 @@ type host struct {
 	source capability.Source
 	table  access.Table                 // aware
 	spelt  map[access.Permission]string // as the host spells them
-	users  map[ServiceUser]string       // by client and issuer
+	users  map[client]ServiceUser
 	cache  *permitCache
 }
 
-// errStranger says that an identity has no user of the host. It is treated as an anonymous caller.
+// client is an OAuth client of one issuer, or of any.
+type client struct{ name, issuer string }
+
+// errStranger says that an identity has no user of the host, where anonymous callers are not admitted.
 var errStranger = errors.New("the identity has no user of the host")
 
 // ask asks the host for all that it lets a principal do, and compiles the answer.
@@ -56,17 +64,16 @@ func permitOf(set capability.Set, p access.Permission, spelt string) access.Perm
 	return access.PermitAll
 }
 
-// named fills in the user of an OAuth client that a principal names none for.
-func (h *host) named(p access.Principal) access.Principal {
+// named fills in the user of an OAuth client that a principal names none for. itself says that the
+// principal is the client. One that is not may be a person whose user is not known, or does not
+// count: it is nobody's service user, unless the mapping is for people as well.
+func (h *host) named(p access.Principal, itself bool) access.Principal {
 	p.Permits = nil // nobody else's count
 	if p.User != "" || p.Client == "" || p.Anonymous() {
 		return p
 	}
-	for _, issuer := range []string{p.Issuer, ""} {
-		if user := h.users[ServiceUser{Client: p.Client, Issuer: issuer}]; user != "" {
-			p.User = user
-			return p
-		}
+	if u, _ := h.serviceUser(p); itself || u.Delegated {
+		p.User = u.User
 	}
 	return p
 }
@@ -79,15 +86,15 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 		return nil
 	}
 	rec.projected = true
-	p := s.host.named(rec.principal)
+	p := s.host.named(rec.principal, rec.itself)
 	e, err := s.host.cache.get(ctx, p)
 	rec.principal, rec.answer, rec.unanswered = p, nil, false
 	switch {
 	case err == nil:
 		rec.principal.Permits, rec.answer = e.grant.permits, e
 	case errors.Is(err, capability.ErrNoUser):
-		s.log.WarnContext(ctx, "an identity has no user of the host; it is treated as an anonymous caller",
-			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "reason", err)
+		s.log.WarnContext(ctx, "an identity has no user of the host; "+s.stranger(),
+			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "client_itself", rec.itself, "user", p.User, "request_id", rec.requestID, "reason", s.host.noUser(p, rec.itself, err))
 		if !s.opts.Anonymous {
 			return errStranger
 		}
@@ -98,6 +105,14 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "error", err)
 	}
 	return nil
+}
+
+// stranger says what becomes of an identity that has no user of the host.
+func (s *Server) stranger() string {
+	if s.opts.Anonymous {
+		return "it is treated as an anonymous caller"
+	}
+	return "it is refused (403 over HTTP), since Options.Anonymous admits nobody without one"
 }
 
 // renew is what is decided again by: what the host lets the caller do now, where the answer
@@ -162,23 +177,22 @@ func OfUser(user string) func(access.Principal) bool {
 // newHost makes what projects the host's permissions, or says why it could not work. The table
 // is aware.
 func newHost(opts Options, table access.Table) (*host, error) {
-	h := &host{source: opts.Capabilities, table: table, spelt: map[access.Permission]string{}, users: map[ServiceUser]string{}}
+	h := &host{source: opts.Capabilities, table: table, spelt: map[access.Permission]string{}, users: map[client]ServiceUser{}}
 	for _, u := range opts.ServiceUsers {
-		h.users[ServiceUser{Client: u.Client, Issuer: u.Issuer}] = u.User
+		h.users[client{u.Client, u.Issuer}] = u
 	}
 	h.cache = newPermitCache(opts.CapabilityTimeout, opts.CapabilityTTL, opts.MaxCapabilities, h.ask)
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*opts.CapabilityTimeout)
 	defer cancel()
-	if err := errors.Join(h.checkParts(), h.spell(ctx)); err != nil {
-		return nil, err
-	}
-	if err := h.checkIdentity(ctx, opts); err != nil {
+	if err := errors.Join(h.checkParts(), h.spell(ctx), h.checkIdentity(ctx, opts)); err != nil {
 		return nil, err
 	}
 	return h, nil
 }
 
-// supervised calls an adapter, which may panic, end its goroutine or not come back.
+// supervised calls an adapter, which may panic, end its goroutine or not come back. Of its error there
+// remain the words, without secrets: what a host's driver says may hold how it is reached, and ends in logs,
+// at start and in explanations.
 func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type outcome struct {
 		res T
@@ -189,11 +203,16 @@ func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
 		o := outcome{err: errGoexit}
 		defer func() {
 			if p := recover(); p != nil {
-				o = outcome{err: fmt.Errorf("it panicked: %v", p)}
+				o = outcome{err: errors.New(redact.Text(fmt.Sprintf("it panicked: %v", p)))}
 			}
 			done <- o
 		}()
-		o.res, o.err = call()
+		res, err := call()
+		if err != nil {
+			// Asked for its words here, where a panic of them is recovered.
+			err = worded(err)
+		}
+		o = outcome{res, err}
 	}()
 	select {
 	case o := <-done:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -27,14 +28,18 @@ func (o Options) checkCapabilities() []error {
 	if len(o.ServiceUsers) > 0 && !o.PermissionAware {
 		bad("Options.ServiceUsers is set and Options.PermissionAware is not, so that no user would be asked about: set PermissionAware, or leave ServiceUsers out")
 	}
-	seen := map[ServiceUser]bool{}
+	seen := map[client]bool{}
 	for i, u := range o.ServiceUsers {
-		key := ServiceUser{Client: u.Client, Issuer: u.Issuer}
+		key := client{u.Client, u.Issuer}
 		switch {
 		case u.Client == "" || u.User == "":
 			bad("Options.ServiceUsers[%d] has no Client or no User: name both, or remove it", i)
 		case seen[key]:
-			bad("Options.ServiceUsers names client %q of issuer %q twice: remove one", u.Client, u.Issuer)
+			of := "any issuer"
+			if u.Issuer != "" {
+				of = fmt.Sprintf("issuer %q", u.Issuer)
+			}
+			bad("Options.ServiceUsers names client %q of %s twice: remove one", u.Client, of)
 		}
 		seen[key] = true
 	}
@@ -101,7 +106,11 @@ func (h *host) checkParts() error {
 	if len(silent) == 0 {
 		return nil
 	}
-	return fmt.Errorf("Options.PermissionAware is set, and %s neither asks the host for a permission nor says that it asks for none: write action= or object= on it, or action=none, and run go generate (in Adopt: set Permission in its rule)",
+	if len(silent) == 1 {
+		return fmt.Errorf("Options.PermissionAware is set, and %s neither asks the host for a permission nor says that it asks for none: write action= or object= on it, or action=none, and run go generate (in Adopt: set Permission in its rule)",
+			names(silent))
+	}
+	return fmt.Errorf("Options.PermissionAware is set, and %s neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)",
 		names(silent))
 }
 
@@ -114,13 +123,16 @@ func (h *host) spell(ctx context.Context) error {
 		if _, done := h.spelt[p]; done {
 			continue
 		}
-		spelt, err := supervised(ctx, func() (string, error) { return h.source.MapAction(p.String()) })
+		spelt, err := supervised(ctx, func() (string, error) { return spelling(h.source, p) })
+		if errors.Is(err, errNoAnswer) {
+			return unread(err) // which says nothing about the permission
+		}
 		if err == nil && spelt == "" {
 			err = errors.New("it is spelt as nothing")
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("Options.Capabilities cannot have permission %s, which %s asks for: %w; correct action= or object=, and run go generate",
-				p, names(of(all, p)), err))
+			errs = append(errs, fmt.Errorf("Options.Capabilities cannot have permission %s, which %s: %w; correct action= or object=, and run go generate",
+				p, ask(of(all, p)), err))
 		}
 		h.spelt[p] = spelt
 	}
@@ -136,7 +148,7 @@ func (h *host) spell(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; make it reachable before the server starts", err)
+		return unread(err)
 	}
 	known := map[string]bool{}
 	for _, action := range actions {
@@ -150,13 +162,21 @@ func (h *host) spell(ctx context.Context) error {
 		}
 		told[p] = true
 		suggestion := ""
-		if near := nearest(h.spelt[p], actions); near != "" {
-			suggestion = fmt.Sprintf(", did you mean %s", near)
+		if near := nearest(h.spelt[p], actions, max(len(p.Action), len(p.Object))/3); near != "" {
+			suggestion = fmt.Sprintf(" (did you mean %s?)", near)
 		}
-		errs = append(errs, fmt.Errorf("Options.Capabilities: the host has no permission %s, which %s asks for%s: correct action=, object= or app= and run go generate, or add the permission to the host",
-			h.spelt[p], names(of(all, p)), suggestion))
+		errs = append(errs, fmt.Errorf("Options.Capabilities: the host has no permission %s, which %s%s: correct action=, object= or app= and run go generate, or add the permission to the host",
+			h.spelt[p], ask(of(all, p)), suggestion))
 	}
 	return errors.Join(errs...)
+}
+
+// spelling is how a host spells a permission: by its parts, where it asks for them.
+func spelling(source capability.Source, p access.Permission) (string, error) {
+	if s, ok := source.(capability.PartSpeller); ok {
+		return s.MapPermission(p)
+	}
+	return source.MapAction(p.String())
 }
 
 func of(all []asker, p access.Permission) []asker {
@@ -169,10 +189,31 @@ func of(all []asker, p access.Permission) []asker {
 	return some
 }
 
-// nearest is the one of some names that a misspelt one was meant for, or "": at most a third of its
-// letters differ.
-func nearest(name string, names []string) string {
-	best, found := len(name)/3+1, ""
+// ask is who asks, with the verb.
+func ask(all []asker) string {
+	if len(all) == 1 {
+		return names(all) + " asks for"
+	}
+	return names(all) + " ask for"
+}
+
+// unread says that the host's permissions could not be read.
+func unread(err error) error {
+	return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; %s", err, unasked(err))
+}
+
+// unasked is the cure where a host could not be asked.
+func unasked(err error) string {
+	if errors.Is(err, errNoAnswer) {
+		return "make it reachable before the server starts"
+	}
+	return "check that it can be reached, that it is the host's database, and that the account may read it"
+}
+
+// nearest is the one of some names that a misspelt one was meant for, or "": at most so many letters differ.
+// A third of the longer one of action and object is a slip; more, and it is another action on the same objects.
+func nearest(name string, names []string, most int) string {
+	best, found := most+1, ""
 	for _, candidate := range names {
 		if d := distance(name, candidate, best); d < best || d == best && found != "" && candidate < found {
 			best, found = d, candidate
@@ -212,13 +253,22 @@ func (h *host) checkIdentity(ctx context.Context, opts Options) error {
 	known, isKnown := opts.Identity.(identity.Known)
 	namer, isNamer := opts.Identity.(identity.UserNamer)
 	if opts.Identity != nil && !isKnown && (!isNamer || !namer.NamesUsers()) && len(opts.ServiceUsers) == 0 {
-		errs = append(errs, fmt.Errorf("Options.PermissionAware is set, and neither Options.Identity (%T) nor Options.ServiceUsers names a user of the host, so that nobody could see %s: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers",
-			opts.Identity, names(askers(h.table))))
+		errs = append(errs, fmt.Errorf("Options.PermissionAware is set, and neither Options.Identity nor Options.ServiceUsers names a user of the host, so that nobody could see %s: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers",
+			names(askers(h.table))))
 	}
 	if isKnown {
 		for _, p := range known.Principals() {
 			if err := h.resolve(ctx, p); err != nil {
 				errs = append(errs, fmt.Errorf("Options.Identity: principal %q: %w", p.Subject, err))
+			}
+		}
+	}
+	if source, ok := opts.Identity.(identity.Issued); ok {
+		issuers := source.Issuers()
+		for _, u := range opts.ServiceUsers {
+			if u.Issuer != "" && !slices.Contains(issuers, u.Issuer) {
+				errs = append(errs, fmt.Errorf("Options.ServiceUsers: client %q is of issuer %q, whose tokens Options.Identity does not take: use %s, or leave Issuer out for any",
+					u.Client, u.Issuer, strings.Join(issuers, " or ")))
 			}
 		}
 	}
@@ -233,15 +283,14 @@ func (h *host) checkIdentity(ctx context.Context, opts Options) error {
 
 // resolve looks for the user of an identity that is known beforehand.
 func (h *host) resolve(ctx context.Context, p access.Principal) error {
-	p = h.named(p)
+	itself := identity.OfClientItself(p)
+	p = h.named(p, itself)
 	_, err := supervised(ctx, func() (capability.User, error) { return h.source.Resolve(ctx, p) })
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, capability.ErrNoUser) && p.User == "":
-		return fmt.Errorf("it names no user of the host (%w): set its User, or map its Client in Options.ServiceUsers", err)
 	case errors.Is(err, capability.ErrNoUser):
-		return fmt.Errorf("the host has no active user %q (%w): correct the name, or make the user in the host", p.User, err)
+		return h.noUserError(p, itself, err)
 	}
-	return fmt.Errorf("the host could not say whether it has user %q: %w; make it reachable before the server starts", p.User, err)
+	return fmt.Errorf("the host could not say whether it has user %q: %w; %s", p.User, err, unasked(err))
 }

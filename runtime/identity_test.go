@@ -16,7 +16,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // journal is a log that tests can read while it is written.
@@ -262,9 +264,9 @@ func TestHandlersNeverSeeTheToken(t *testing.T) {
 			seen := make(chan string, 1)
 			s := newServer(t, runtime.Options{}, oneTool("look", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 				p, ok := runtime.Caller(ctx)
-				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, call.Request.Extra.Header)
-				if call.Request.Extra.TokenInfo != nil {
-					text += fmt.Sprintf("TokenInfo %+v", call.Request.Extra.TokenInfo)
+				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, runtime.Request(call).Extra.Header)
+				if runtime.Request(call).Extra.TokenInfo != nil {
+					text += fmt.Sprintf("TokenInfo %+v", runtime.Request(call).Extra.TokenInfo)
 				}
 				if info := auth.TokenInfoFromContext(ctx); info != nil {
 					text += fmt.Sprintf("TokenInfo %+v", info)
@@ -313,6 +315,54 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the log does not say %s:\n%s", want, got)
+		}
+	}
+}
+
+// What a host, a source and a caller say may hold a secret. None of it is written down.
+func TestSecretsOfHostsAndSourcesAreMasked(t *testing.T) {
+	const secret = "hunter2hunter2"
+	fault := fmt.Errorf("dial postgres://mcp:%s@db.example/netbox: refused", secret)
+	jwt := "eyJhbGciOiJIUzI1NiJ9." + strings.Repeat("c2VjcmV0", 30) + ".c2lnbmF0dXJl"
+	var log, records journal
+	options := runtime.Options{
+		Logger: log.logger(), Audit: audit.JSONLines(&records),
+		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+			if token == "bad" {
+				return identity.Identity{}, fault
+			}
+			return identity.Identity{Principal: access.Principal{Subject: "ada", User: "ada"}}, nil
+		}, identity.NamesUsers()),
+	}
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	s := aware(t, h, options)
+	h.failing(func(context.Context) error { return fault })
+	url := serve(t, s)
+	(&raw{url: url, token: "bad"}).send(t, "POST", ping, nil)
+	c := newRaw(t, url, "good", "2026-07-28")
+	c.call(t, "device_get", "", nil)
+	c.call(t, jwt, "", nil)
+	c.ask(t, "prompts/get", `"name":"`+jwt+`"`, nameOf("2026-07-28", jwt))
+	c.ask(t, "completion/complete", `"ref":{"type":"ref/resource","uri":"x://`+jwt+`"},"argument":{"name":"a","value":""}`, nil)
+	h.failing(func(context.Context) error { panic(fault) })
+	ctx := context.Background()
+	said := map[string]string{
+		"explanation": s.Explain(ctx, access.Principal{Subject: "ada", User: "ada"}, "device_get").String(),
+		"doctor":      s.Doctor(ctx, access.Principal{Subject: "ada", User: "ada"}).String(),
+		"log":         log.String(), "audit": records.String(),
+	}
+	options.PermissionAware, options.Capabilities, options.Logger = true, oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) { return nil, fault }}, quiet()
+	_, err := runtime.New(options, stock())
+	said["start"] = fmt.Sprint(err)
+	for where, text := range said {
+		if strings.Contains(text, secret) || strings.Contains(text, "c2VjcmV0c2VjcmV0") || !strings.Contains(text, redact.Mask) {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+	for _, want := range []string{"the host's permissions could not be read", "the identity source failed"} {
+		if !strings.Contains(said["log"], want) {
+			t.Errorf("the log does not say %q:\n%s", want, said["log"])
 		}
 	}
 }

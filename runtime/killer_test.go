@@ -245,7 +245,7 @@ func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
 func TestPanicInSendingIsAnError(t *testing.T) {
 	got := make(chan error, 1)
 	s := newServer(t, runtime.Options{}, oneTool("tell", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-		got <- call.Request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
+		got <- runtime.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
 		return runtime.Done(nil)
 	}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")

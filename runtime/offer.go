@@ -29,6 +29,7 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	defer g.end()
 	d := g.table.Of(what.kind).Decide(rec.principal, what.name)
 	event.Axis, event.Missing, event.Status = string(d.Axis), g.missing(rec, d), audit.Denied
+	event.Prompt, event.Resource = recordedName(event.Prompt, 128, d), recordedName(event.Resource, 256, d)
 	res, err := mcp.Result(nil), g.refused(d, what, unknown)
 	g.trace(ctx, rec, what.kind, what.name)
 	challenged := g.challengeable(rec, d)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // What the zero value of an option means.
@@ -77,7 +78,9 @@ type Options struct {
 	// MaxCapabilities bounds the answers that are kept, one for each principal. Zero is
 	// DefaultMaxCapabilities.
 	MaxCapabilities int
-	// ServiceUsers are the users of the host for OAuth clients whose principals name none.
+	// ServiceUsers are the users of the host for OAuth clients whose principals name none. They count
+	// for tokens that are the client's own (identity.Identity.ClientItself), and for those of people
+	// where the entry says so.
 	ServiceUsers []ServiceUser
 
 	// AdminRole is the role from which on a caller is an admin (see [Server.IsAdmin]). Empty
@@ -86,7 +89,8 @@ type Options struct {
 
 	// Logger receives the server's own log. At debug level it says what each list was
 	// filtered to, at info level what was refused, at warn and error level what needs a
-	// person. Nil is slog.Default().
+	// person. Nil is slog.Default(). Secrets that hosts, sources and handlers put into what they say
+	// are masked on the way to it; see package redact.
 	Logger *slog.Logger
 
 	// PageSize is the largest number of tools in one page of a list. Zero is DefaultPageSize.
@@ -110,10 +114,12 @@ type Options struct {
 	// DefaultSessionTimeout.
 	SessionTimeout time.Duration
 	// MaxSessions bounds the sessions over HTTP that are open at a time, those that idle
-	// included; more are refused with 503. Clients of 2026-07-28 have none. Zero is DefaultMaxSessions.
+	// included; more are refused with 503. Clients of 2026-07-28 have none, and each of their requests
+	// that listens counts as one, over stdio as well; more are refused with JSON-RPC error -32029. Zero is
+	// DefaultMaxSessions.
 	MaxSessions int
 	// MaxUserSessions bounds the sessions of one user, all anonymous callers counting as one;
-	// more are refused with 429. Zero is an eighth of MaxSessions, or all of them where
+	// more are refused with 429, and those that listen as above. Zero is an eighth of MaxSessions, or all of them where
 	// anonymous callers are the only ones.
 	MaxUserSessions int
 
@@ -149,6 +155,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	o.Logger = slog.New(redact.Handler(o.Logger.Handler()))
 	if o.PageSize < 0 {
 		bad("Options.PageSize is %d: use a positive number, or 0 for %d", o.PageSize, DefaultPageSize)
 	}

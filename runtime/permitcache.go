@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // What the host's answers cost at most.
@@ -35,7 +36,7 @@ type grant struct {
 // timeout, whether the host heeds its context or not.
 type permitCache struct {
 	ask      func(context.Context, access.Principal) (*grant, error)
-	answered func(access.Principal) // called after each answer that is kept; may be nil
+	answered func(access.Principal) // called after each answer to a request that is kept; may be nil
 	timeout  time.Duration
 	ttl      time.Duration
 	max      int
@@ -47,15 +48,17 @@ type permitCache struct {
 	pending map[*hostAnswer]struct{} // being asked about, in entries or not any more
 }
 
-// hostAnswer is one principal's place. Its place in the cache it may lose before the answer is there;
+// hostAnswer is one principal's place, which is asked about as it was identified: what the host said of it
+// before is no part of the question. Its place in the cache it may lose before the answer is there;
 // who waits for it then asks again.
 type hostAnswer struct {
 	key       string
 	principal access.Principal
 	place     *list.Element
+	requested bool          // by a request, and not only by those who look again
 	ready     chan struct{} // closed once answered
 
-	// Guarded by the cache's mu, and after ready is closed not changed but for void.
+	// Guarded by the cache's mu, as requested is, and after ready is closed not changed but for void.
 	grant   *grant
 	err     error
 	expires time.Time // zero while the host is asked
@@ -68,12 +71,25 @@ func newPermitCache(timeout, ttl time.Duration, max int, ask func(context.Contex
 	return &permitCache{ask: ask, timeout: timeout, ttl: ttl, max: max, asking: make(chan struct{}, maxAsking), entries: map[string]*hostAnswer{}, pending: map[*hostAnswer]struct{}{}}
 }
 
-// get returns what the host lets a principal do. The error wraps capability.ErrNoUser where it has
-// no user for it, and is any other where it could not be found out.
+// get returns what the host lets the caller of a request do. The error wraps capability.ErrNoUser where
+// it has no user for it, and is any other where it could not be found out.
 func (c *permitCache) get(ctx context.Context, p access.Principal) (*hostAnswer, error) {
+	return c.wait(ctx, p, true)
+}
+
+// look is get for those who were told of an answer, or of an invalidation: what they ask is told to nobody
+// else. Otherwise answers that count for less than they take would be asked for again and again.
+func (c *permitCache) look(ctx context.Context, p access.Principal) (*hostAnswer, error) {
+	return c.wait(ctx, p, false)
+}
+
+// wait asks once anew where a question fails that somebody asked earlier: the host may have been ill then
+// and be well by now, and whoever has just come has most of the time left.
+func (c *permitCache) wait(ctx context.Context, p access.Principal, requested bool) (*hostAnswer, error) {
 	var late <-chan time.Time
+	anew := false
 	for {
-		e := c.entry(p)
+		e, joined := c.entry(p, requested)
 		select {
 		case <-e.ready:
 		default:
@@ -90,10 +106,14 @@ func (c *permitCache) get(ctx context.Context, p access.Principal) (*hostAnswer,
 				return nil, fmt.Errorf("the host gave %w", errNoAnswer)
 			}
 		}
-		if c.holds(e) {
+		switch {
+		case !c.holds(e):
+			// Invalidated while it was asked for: the answer may be from before.
+		case joined && !anew && e.err != nil && !errors.Is(e.err, capability.ErrNoUser):
+			anew = true
+		default:
 			return e, e.err
 		}
-		// Invalidated while it was asked for: the answer may be from before.
 		select {
 		case <-late:
 			return nil, fmt.Errorf("the host gave %w", errNoAnswer)
@@ -116,8 +136,9 @@ func (c *permitCache) current(e *hostAnswer) bool {
 	return c.entries[e.key] == e && time.Now().Before(e.expires)
 }
 
-// entry returns a principal's place, and sees to it that the host is asked for it.
-func (c *permitCache) entry(p access.Principal) *hostAnswer {
+// entry returns a principal's place, and sees to it that the host is asked for it. It reports whether
+// somebody has asked already.
+func (c *permitCache) entry(p access.Principal, requested bool) (_ *hostAnswer, joined bool) {
 	var room [256]byte
 	key := appendKey(room[:0], p)
 	c.mu.Lock()
@@ -125,11 +146,12 @@ func (c *permitCache) entry(p access.Principal) *hostAnswer {
 	if e := c.entries[string(key)]; e != nil {
 		if e.expires.IsZero() || time.Now().Before(e.expires) {
 			c.order.MoveToFront(e.place)
-			return e
+			e.requested = e.requested || requested
+			return e, true
 		}
 		c.drop(e)
 	}
-	e := &hostAnswer{key: string(key), principal: p, ready: make(chan struct{})}
+	e := &hostAnswer{key: string(key), principal: withoutPermits(p), requested: requested, ready: make(chan struct{})}
 	e.place = c.order.PushFront(e)
 	c.entries[e.key] = e
 	c.pending[e] = struct{}{}
@@ -137,7 +159,7 @@ func (c *permitCache) entry(p access.Principal) *hostAnswer {
 		c.drop(c.order.Back().Value.(*hostAnswer))
 	}
 	go c.fill(e)
-	return e
+	return e, false
 }
 
 // drop takes an entry out of the cache. c.mu is held.
@@ -167,9 +189,9 @@ func (c *permitCache) fill(e *hostAnswer) {
 		c.drop(e) // a failure is told to those who wait, and not kept
 	}
 	close(e.ready)
-	kept := !e.void && e.expires.After(asked)
+	tell := c.answered != nil && e.requested && !e.void && e.expires.After(asked)
 	c.mu.Unlock()
-	if c.answered != nil && kept {
+	if tell {
 		c.answered(e.principal)
 	}
 }
@@ -183,24 +205,31 @@ func (c *permitCache) supervised(ctx context.Context, p access.Principal) (*gran
 	}
 	return supervised(ctx, func() (*grant, error) {
 		defer func() { <-c.asking }()
-		granted, err := c.ask(ctx, p)
-		if err != nil {
-			// Asked for its words here, where a panic of them is recovered.
-			err = wordedError{err.Error(), errors.Is(err, capability.ErrNoUser)}
-		}
-		return granted, err
+		return c.ask(ctx, p)
 	})
 }
 
-// wordedError is an error of an adapter: its words, and whether it is capability.ErrNoUser.
+// wordedError is an error of an adapter: its words without secrets, and which of the errors it is that
+// somebody decides on. The error itself, which could show the rest, it does not hold.
 type wordedError struct {
-	text   string
-	noUser bool
+	text string
+	is   []error
+}
+
+// worded asks an error for its words, and for what it is. Both may panic.
+func worded(err error) error {
+	e := wordedError{text: redact.Text(err.Error())}
+	for _, known := range []error{capability.ErrNoUser, errors.ErrUnsupported, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			e.is = append(e.is, known)
+		}
+	}
+	return e
 }
 
 func (e wordedError) Error() string { return e.text }
 
-func (e wordedError) Is(target error) bool { return e.noUser && target == capability.ErrNoUser }
+func (e wordedError) Is(target error) bool { return slices.Contains(e.is, target) }
 
 // invalidate forgets what the host said of the principals that match, and of those that it is
 // being asked about.
@@ -215,7 +244,7 @@ func (c *permitCache) invalidate(match func(access.Principal) bool) {
 	c.mu.Unlock()
 	// match is not ours, and may take long or ask the server something.
 	for _, e := range all {
-		if match != nil && !match(withoutPermits(e.principal)) {
+		if match != nil && !match(e.principal) {
 			continue
 		}
 		c.mu.Lock()

@@ -76,6 +76,26 @@ func TestPrincipalsThatDifferInAnyFieldAreAskedForApart(t *testing.T) {
 	}
 }
 
+// Whoever looks again has the last answer in its hands. The host is asked without it, and the cache does
+// not keep it.
+func TestHostIsAskedWithoutWhatItSaidBefore(t *testing.T) {
+	c, _ := answering(time.Minute, 10, func(_ context.Context, p access.Principal) (*grant, error) {
+		if p.Permits != nil {
+			t.Error("the question holds an answer")
+		}
+		return &grant{}, nil
+	})
+	p := ada("")
+	p.Permits = &access.Permits{}
+	for name, ask := range map[string]func(context.Context, access.Principal) (*hostAnswer, error){"a request": c.get, "a look": c.look} {
+		c.invalidate(nil)
+		e, err := ask(context.Background(), p)
+		if err != nil || e.principal.Permits != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestCacheOfCapabilitiesHasABound(t *testing.T) {
 	c, asked := answering(time.Minute, 3, fine)
 	get := func(role string) {
@@ -163,6 +183,67 @@ func TestHostThatDoesNotAnswerHoldsBoundedGoroutines(t *testing.T) {
 		synctest.Wait()
 		if _, err := c.get(context.Background(), ada("")); err != nil {
 			t.Errorf("once it answers again: %v", err)
+		}
+	})
+}
+
+// A request that comes while an older question is about to fail is not refused by it, where the host is
+// well again. It asks anew once, and within its own time.
+func TestRequestThatJoinsAQuestionThatFailsAsksAnew(t *testing.T) {
+	for _, well := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var down atomic.Bool
+			down.Store(true)
+			c, asked := answering(time.Minute, 10, func(ctx context.Context, _ access.Principal) (*grant, error) {
+				if down.Load() {
+					<-ctx.Done()
+					return nil, errors.New("down")
+				}
+				return &grant{}, nil
+			})
+			first := make(chan error)
+			go func() {
+				_, err := c.get(context.Background(), ada(""))
+				first <- err
+			}()
+			time.Sleep(990 * time.Millisecond) // of a time limit of 1 s
+			down.Store(!well)
+			start := time.Now()
+			var wg sync.WaitGroup
+			for range 10 {
+				wg.Go(func() {
+					if _, err := c.get(context.Background(), ada("")); (err == nil) != well {
+						t.Errorf("a host that is well, %v: %v", well, err)
+					}
+				})
+			}
+			if err := <-first; err == nil {
+				t.Error("the one that asked was answered")
+			}
+			wg.Wait()
+			if took := time.Since(start); took > time.Second || asked.Load() != 2 {
+				t.Errorf("asked %d times in %s", asked.Load(), took)
+			}
+			time.Sleep(time.Second) // until nobody asks any more
+		})
+	}
+}
+
+// An answer may be of the moment in which it was asked for, so its period begins there.
+func TestPeriodOfAnAnswerBeginsWithItsQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, asked := answering(time.Second, 10, func(context.Context, access.Principal) (*grant, error) {
+			time.Sleep(900 * time.Millisecond)
+			return &grant{}, nil
+		})
+		for _, step := range []struct {
+			wait  time.Duration
+			asked int64
+		}{{0, 1}, {99 * time.Millisecond, 1}, {time.Millisecond, 2}} {
+			time.Sleep(step.wait)
+			if _, err := c.get(context.Background(), ada("")); err != nil || asked.Load() != step.asked {
+				t.Errorf("after another %s: asked %d times, %v", step.wait, asked.Load(), err)
+			}
 		}
 	})
 }
@@ -305,7 +386,7 @@ func TestSuggestionsAreNear(t *testing.T) {
 		"dcim.view_devise": "dcim.view_device", "dcim.napalm_raed_device": "dcim.napalm_read_device", "dcim.view_devices": "dcim.view_device",
 		"extras.run_script": "", "": "", "x": "", "icim.view_device": "dcim.view_device",
 	} {
-		if got := nearest(name, host); got != want {
+		if got := nearest(name, host, len(name)/3); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

@@ -84,7 +84,7 @@ func timeoutOf(written time.Duration) (time.Duration, error) {
 func (g guard) getPrompt(ctx context.Context, req *mcp.GetPromptRequest, rec *record) (mcp.Result, error) {
 	name := req.Params.Name
 	event := g.event(rec, audit.PromptGet)
-	event.Prompt = shortened(name, 128)
+	event.Prompt = name
 	event.Arguments = g.texts(req.Params.Arguments)
 	return g.decided(ctx, rec, event, item{access.Prompts, name}, unknownPrompt(name), func() (mcp.Result, audit.Status, error) {
 		// Without answers to questions: those are made up, as no prompt asks any.

@@ -20,6 +20,7 @@ const PathResourceMetadata = "/.well-known/oauth-protected-resource"
 // metadata is what a server publishes of an identity.Protected source. Nil is nothing.
 type metadata struct {
 	url     string // of the document
+	path    string // of url, unescaped
 	handler http.Handler
 }
 
@@ -38,10 +39,14 @@ func metadataOf(source identity.Source) (*metadata, error) {
 	if len(r.AuthorizationServers) == 0 {
 		return nil, errors.New("Options.Identity: the resource names no authorization server: name the issuers whose tokens it takes")
 	}
-	document := *u
-	document.Path = PathResourceMetadata + strings.TrimSuffix(u.EscapedPath(), "/")
+	// RFC 9728, section 3.1: between host and path, without a slash at the end. RawPath keeps how the path is escaped.
+	document := url.URL{
+		Scheme: u.Scheme, Host: u.Host,
+		Path:    PathResourceMetadata + strings.TrimSuffix(u.Path, "/"),
+		RawPath: PathResourceMetadata + strings.TrimSuffix(u.EscapedPath(), "/"),
+	}
 	return &metadata{
-		url: document.String(),
+		url: document.String(), path: document.Path,
 		handler: auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
 			Resource: r.URL, AuthorizationServers: r.AuthorizationServers, ScopesSupported: r.Scopes,
 			BearerMethodsSupported: []string{"header"}, ResourceName: r.Name, ResourceDocumentation: r.Documentation,
@@ -49,13 +54,21 @@ func metadataOf(source identity.Source) (*metadata, error) {
 	}, nil
 }
 
-// mount publishes the document at the root and below it at the endpoint's path: clients try both.
+// mount publishes the document where it is pointed to, at the root, and below it at the endpoint's path:
+// clients try them all.
 func (m *metadata) mount(mux *http.ServeMux) {
 	if m == nil {
 		return
 	}
 	mux.Handle(PathResourceMetadata, m.handler)
-	mux.Handle(PathResourceMetadata+PathMCP, m.handler)
+	// Compared, and not made a pattern of the mux: the path is the operator's, and may hold anything.
+	mux.HandleFunc(PathResourceMetadata+"/", func(w http.ResponseWriter, r *http.Request) {
+		if path := r.URL.Path; path != m.path && path != PathResourceMetadata+PathMCP {
+			http.NotFound(w, r)
+			return
+		}
+		m.handler.ServeHTTP(w, r)
+	})
 }
 
 // pointer is the parameter of WWW-Authenticate that says where the metadata is (RFC 9728,

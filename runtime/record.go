@@ -10,8 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // What is recorded of what a client made up is bounded.
@@ -178,6 +180,15 @@ func (e *writing) run() { e.hand(&e.event) }
 func (e *writing) ended(c *crash) bool {
 	e.closed(c)
 	return e.turn(running, over)
+}
+
+// recordedName is what is recorded of a name that was asked for: at most n bytes. One that nothing has may
+// be anything, a token that went astray included; it is looked at before it is cut.
+func recordedName(name string, n int, d access.Decision) string {
+	if d.Axis == access.AxisUnknown {
+		name = redact.Text(shortened(name, 4<<10))
+	}
+	return shortened(name, n)
 }
 
 // shortened cuts text from a client to at most n bytes, at a character's edge.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -62,6 +63,18 @@ func forbiddenItem(what item, d access.Decision) error {
 
 // errNobody is the answer to a caller who is to be treated as an anonymous one, where none are admitted.
 func errNobody() error { return &jsonrpc.Error{Code: codeForbidden, Message: "403 Forbidden"} }
+
+// codeCrowded is codeForbidden's like for a caller, or a server, that listens too often already.
+const codeCrowded = -32029
+
+// errCrowded is the answer to a request for which seats has no room.
+func errCrowded(status int) error {
+	text := "too many requests listen on this server: try again later"
+	if status == http.StatusTooManyRequests {
+		text = "too many sessions and listening requests of this caller: end one, or try again later"
+	}
+	return &jsonrpc.Error{Code: codeCrowded, Message: text}
+}
 
 // errorResult is the answer of a call that failed, for the model to read.
 func errorResult(text string) *mcp.CallToolResult {

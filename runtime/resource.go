@@ -179,7 +179,7 @@ func (g guard) readResource(ctx context.Context, req *mcp.ReadResourceRequest, r
 	event := g.event(rec, audit.ResourceRead)
 	if r != nil {
 		what.name = r.URI
-		event.Resource, event.Arguments = shortened(r.URI, 256), g.texts(values)
+		event.Resource, event.Arguments = r.URI, g.texts(values)
 	} else {
 		event.Arguments = g.texts(map[string]string{"uri": uri})
 	}

@@ -21,7 +21,7 @@ import (
 func asking(runs *atomic.Int32) func(context.Context, runtime.Call) (runtime.Result, error) {
 	return func(_ context.Context, call runtime.Call) (runtime.Result, error) {
 		runs.Add(1)
-		p := call.Request.Params
+		p := runtime.Request(call).Params
 		if p.InputResponses["sure"] == nil {
 			return runtime.Native(&mcp.CallToolResult{
 				InputRequests: mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}},
@@ -114,7 +114,7 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
 	s := newServer(t, runtime.Options{}, oneTool("remove", func(_ context.Context, call runtime.Call) (runtime.Result, error) {
-		answers := call.Request.Params.InputResponses
+		answers := runtime.Request(call).Params.InputResponses
 		ask := func(key string) (runtime.Result, error) {
 			return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
 		}
@@ -205,7 +205,7 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 	}
 	got := make(chan error, 1)
 	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneTool("ask", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-		_, err := call.Request.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		_, err := runtime.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 		got <- err
 		return runtime.Done(err)
 	}))

@@ -45,8 +45,10 @@ type Server struct {
 	idle     chan struct{} // closed once, when draining and active is 0
 }
 
-// New makes a server of toolsets. The first one names it. Everything that is wrong is
-// reported together, each error naming the setting or the tool and the cure.
+// New makes a server of toolsets. The first one names it. Its error tells what is wrong, a line each that names
+// the setting or the tool, and the cure. It does so in two stages: all that is wrong with options and toolsets
+// by themselves; and where nothing is, all that does not go together, as roles that no toolset has, and
+// with Options.PermissionAware what the host says.
 //
 // The toolsets must have equal role hierarchies; toolsets without roles of their own fit any.
 //
@@ -68,16 +70,33 @@ func New(options Options, toolsets ...Toolset) (*Server, error) {
 	return s, nil
 }
 
-func startError(err error) error { return fmt.Errorf("mcp server: %w", err) }
+// startFailure is what keeps a server from starting, a line each.
+type startFailure struct{ err error }
+
+func startError(err error) error { return startFailure{err} }
+
+func (e startFailure) Error() string {
+	const whose = "mcp server: "
+	return whose + strings.ReplaceAll(e.err.Error(), "\n", "\n"+whose)
+}
+
+func (e startFailure) Unwrap() error { return e.err }
 
 // checkKnown looks at the roles of principals that are written down: a misspelt one counts as
 // no role, which would be noticed by whoever misses it only.
 func (s *Server) checkKnown() error {
+	var errs []error
+	if mapper, ok := s.opts.Identity.(identity.RoleMapper); ok {
+		for _, role := range mapper.MappedRoles() {
+			if s.table.Rank(role) == 0 {
+				errs = append(errs, fmt.Errorf("Options.Identity: its mapping of roles leads to %q, which is not a role of %s: use one of them", role, strings.Join(s.table.Hierarchy(), " < ")))
+			}
+		}
+	}
 	known, ok := s.opts.Identity.(identity.Known)
 	if !ok {
-		return nil
+		return errors.Join(errs...)
 	}
-	var errs []error
 	for _, p := range known.Principals() {
 		if err := s.checkRole(p); err != nil {
 			errs = append(errs, fmt.Errorf("Options.Identity: principal %q: %w", p.Subject, err))
@@ -113,31 +132,32 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 		recording: make(chan struct{}, maxRecording),
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
-	if err := s.checkKnown(); err != nil {
-		return nil, err
-	}
+	errs := []error{s.checkKnown()}
 	var err error
 	if s.metadata, err = metadataOf(opts.Identity); err != nil {
-		return nil, err
+		errs = append(errs, err)
 	}
 	s.challenging = challenges(s.table, opts.Denial)
 	roles := s.table.Hierarchy()
 	s.admin = access.Role(len(roles))
 	if opts.AdminRole != "" {
 		if s.admin = s.table.Rank(opts.AdminRole); s.admin == 0 {
-			return nil, fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: use one of them, or leave it out for %s",
-				opts.AdminRole, strings.Join(roles, " < "), roles[len(roles)-1])
+			errs = append(errs, fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: use one of them, or leave it out for %s",
+				opts.AdminRole, strings.Join(roles, " < "), roles[len(roles)-1]))
 		}
 	}
 	if opts.PermissionAware {
 		s.table = s.table.Aware()
 		if isNil(opts.Capabilities) {
-			return nil, errNoAdapter(s.table)
+			errs = append(errs, errNoAdapter(s.table))
+		} else if s.host, err = newHost(opts, s.table); err != nil {
+			errs = append(errs, err)
 		}
-		var err error
-		if s.host, err = newHost(opts, s.table); err != nil {
-			return nil, err
-		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if s.host != nil {
 		s.watch = newWatch(s)
 		s.host.cache.answered = s.watch.answered
 	}
@@ -215,8 +235,8 @@ func (s *Server) settled() {
 }
 
 // Shutdown ends the server gracefully: new requests are refused with 503, /readyz says so,
-// calls under way are waited for, and then all sessions and their streams are closed, stdio
-// included. Where ctx ends first, calls that still run have their contexts cancelled, and
+// calls under way are waited for, and then all sessions and all streams are closed, those of requests
+// that listen and stdio included. Where ctx ends first, calls that still run have their contexts cancelled, and
 // Shutdown returns ctx's error.
 //
 // Call it before http.Server.Shutdown, which waits for open streams and does not close them.

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
 // maxHandshakeBytes bounds the body of a request that may open a session: go-sdk keeps what an
@@ -14,7 +16,8 @@ const maxHandshakeBytes = 64 << 10
 // sessionRetryAfter is the hint, in seconds, to those for whom there is no session left.
 const sessionRetryAfter = "60"
 
-// seats counts sessions over HTTP, which cost memory and goroutines until they end or idle out.
+// seats counts what costs memory and goroutines until it ends: sessions over HTTP, which may idle out,
+// and the requests of later protocols that listen.
 type seats struct {
 	max, share int // of the server, and of one user
 
@@ -31,8 +34,15 @@ func newSeats(o Options) *seats {
 	return &seats{max: o.MaxSessions, share: o.MaxUserSessions, users: map[user]int{}}
 }
 
-// slot is room for one session. It is given back once: by the front, where no session came of
-// the request, or when the session has ended.
+func userOf(p access.Principal) user {
+	if p.Anonymous() {
+		return user{}
+	}
+	return user{p.Issuer, p.Subject}
+}
+
+// slot is room for one session, or for one request that listens. It is given back once: when the request
+// has ended, where no session came of it, or when the session has.
 type slot struct {
 	seats *seats
 	user  user
@@ -107,11 +117,7 @@ func (s *seats) give(u user) {
 
 // seat finds room for the session that a request may open, or answers the request.
 func (f *front) seat(w http.ResponseWriter, r *http.Request, rec *record) bool {
-	u := user{rec.principal.Issuer, rec.principal.Subject}
-	if rec.principal.Anonymous() {
-		u = user{}
-	}
-	slot, status := f.seats.take(u)
+	slot, status := f.seats.take(userOf(rec.principal))
 	if status != 0 {
 		f.log.WarnContext(r.Context(), "no session is left: see Options.MaxSessions and Options.MaxUserSessions",
 			"principal", rec.principal.Subject, "status", status)

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // RunStdio serves one client over standard input and output until the client closes the
@@ -55,9 +55,15 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, princip
 	defer cancel(nil)
 	// The client may never close its end; Shutdown waits for its calls alone.
 	defer context.AfterFunc(s.closing, func() { cancel(errShutdown) })()
+	caller := identity.Identity{Principal: principal, ClientItself: identity.OfClientItself(principal)}
+	room := newSeats(s.opts)
 	err := s.mcp.Run(ctx, &lineTransport{
 		in: in, out: out, limit: int(s.opts.MaxBodyBytes),
-		record: func() *record { return newRecord(principal, time.Time{}, nil) },
+		record: func() *record {
+			rec := newRecord(caller, nil)
+			rec.seats = room
+			return rec
+		},
 	})
 	switch {
 	case errors.Is(context.Cause(ctx), errShutdown):

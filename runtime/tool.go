@@ -10,7 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// tool is one tool as the server keeps it.
+// tool is one tool as the server keeps it. Its Call is never nil.
 type tool struct {
 	Tool
 	public  *mcp.Tool     // what lists show; shared and never written to
@@ -36,6 +36,9 @@ func newTool(t Tool, schemas schemas) (*tool, error) {
 		InputSchema: json.RawMessage(t.Input),
 	}}
 	built.Timeout = t.timeout()
+	if t.Answer != nil {
+		built.Call = t.Answer.Answer
+	}
 	errs := []error{input.unbound}
 	if t.Output != "" {
 		output := schemas.output(t.Output)

@@ -32,20 +32,32 @@ type ServerInfo struct {
 	Name, Title, Version string
 }
 
-// Tool is one generated tool: what clients see of it and the closure that answers calls.
+// Tool is one generated tool: what clients see of it and what answers its calls, which is Answer
+// where there is one and Call otherwise.
 type Tool struct {
 	Name, Title, Description string
 	Input                    string // JSON Schema of the arguments, an object
 	Output                   string // JSON Schema of the structured content; empty for none
 	Annotations              *mcp.ToolAnnotations
 	Timeout                  time.Duration
+	Answer                   Answerer
 	Call                     func(context.Context, Call) (Result, error)
 }
 
 // Call is one decided call on its way to a handler.
 type Call struct {
-	Arguments json.RawMessage      // the arguments object; {} where the client sent none
-	Request   *mcp.CallToolRequest // for tools of go-sdk's own shape; carries no token
+	Arguments json.RawMessage // the arguments object; {} where the client sent none
+	request   any             // what Request returns; any, for the reason told there
+}
+
+// Request is the request of a call, for tools of go-sdk's own shape. It carries no token.
+//
+// It is neither a field nor a method of Call. Its type is an instance of a generic one, whose methods are compiled
+// anew in every package that reaches it, with those of all instances that it reaches in turn: hundreds
+// of funcs. So only packages with such a tool pay for them.
+func Request(call Call) *mcp.CallToolRequest {
+	request, _ := call.request.(*mcp.CallToolRequest)
+	return request
 }
 
 // Toolset is what one package serves. Its rules cannot be edited at run time.

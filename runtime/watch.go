@@ -13,12 +13,18 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 )
 
+// maxTelling bounds the clients that the host is asked about at a time because something has changed. It is
+// a small part of maxAsking: requests find room beside them.
+const maxTelling = 16
+
 // watch tells clients that what they see has changed: those whose own surface did, and nobody else.
 // Each has a worker of its own, since a client that does not read blocks what is sent to it; while it
 // sends, further changes come together in one. A nil watch tells nobody anything.
 type watch struct {
 	server *Server
 	send   mcp.MethodHandler // past the middleware that drops what go-sdk would tell everybody
+
+	telling chan struct{} // a place for each client that is being looked at
 
 	mu       sync.Mutex
 	watched  map[*watched]struct{}
@@ -49,7 +55,7 @@ func (s *Server) surface(p access.Principal) surface {
 
 // newWatch makes the watch of a server. next sends a notification.
 func newWatch(s *Server) *watch {
-	return &watch{server: s, watched: map[*watched]struct{}{}, sessions: map[*mcp.ServerSession]*watched{}}
+	return &watch{server: s, telling: make(chan struct{}, maxTelling), watched: map[*watched]struct{}{}, sessions: map[*mcp.ServerSession]*watched{}}
 }
 
 // observe notes who sends a message on a session, and looks whether that caller sees something else than
@@ -107,8 +113,8 @@ func (w *watch) leave(o *watched) {
 	if w.sessions[o.session] == o {
 		delete(w.sessions, o.session)
 	}
-	w.mu.Unlock()
 	o.end()
+	w.mu.Unlock()
 }
 
 // look asks the worker to look again, unless it is asked already.
@@ -160,22 +166,10 @@ func (w *watch) work(o *watched) {
 
 // tell compares what a client knows with what its last caller sees now, and says what differs.
 func (w *watch) tell(o *watched) {
-	o.mu.Lock()
-	p, expires := o.principal, o.expires
-	o.mu.Unlock()
-	if !expires.IsZero() && !time.Now().Before(expires) {
-		return // nothing is sent once the credential has ended; the next one is looked at anew
+	now, known := w.surfaceOf(o)
+	if !known {
+		return
 	}
-	e, err := w.server.host.cache.get(o.ended, p)
-	switch {
-	case err == nil:
-		p.Permits = e.grant.permits
-	case errors.Is(err, capability.ErrNoUser):
-		p = access.Principal{}
-	default:
-		return // not known to have changed; the next answer tells
-	}
-	now := w.server.surface(p)
 	o.mu.Lock()
 	before, listens, id := o.seen, o.listens, o.id
 	o.seen = now
@@ -185,6 +179,33 @@ func (w *watch) tell(o *watched) {
 			w.notify(o, kinds[k], id)
 		}
 	}
+}
+
+// surfaceOf finds out what the last caller of a client sees now. It reports false where that is not to be told,
+// or not known; the next answer of the host tells then.
+func (w *watch) surfaceOf(o *watched) (surface, bool) {
+	select {
+	case w.telling <- struct{}{}:
+		defer func() { <-w.telling }()
+	case <-o.ended.Done():
+		return surface{}, false
+	}
+	o.mu.Lock()
+	p, expires := o.principal, o.expires
+	o.mu.Unlock()
+	if !expires.IsZero() && !time.Now().Before(expires) {
+		return surface{}, false // nothing is sent once the credential has ended; the next one is looked at anew
+	}
+	e, err := w.server.host.cache.look(o.ended, p)
+	switch {
+	case err == nil:
+		p.Permits = e.grant.permits
+	case errors.Is(err, capability.ErrNoUser):
+		p = access.Principal{}
+	default:
+		return surface{}, false
+	}
+	return w.server.surface(p), true
 }
 
 // notify sends one list_changed. One that cannot be sent is logged: its session is gone, or about to be.
@@ -213,9 +234,6 @@ func (w *watch) notify(o *watched, k access.Kind, id any) {
 // listen watches for a subscriptions/listen request. It tells nothing before go-sdk has acknowledged
 // the request, whose id stands in what is told.
 func (w *watch) listen(ctx context.Context, session *mcp.ServerSession, rec *record) (leave func()) {
-	if rec.principal.Anonymous() || legacy(session) {
-		return func() {}
-	}
 	o := newWatched(ctx, session)
 	o.principal, o.expires, o.seen = rec.principal, rec.expires, w.server.surface(rec.principal)
 	rec.listening = o
@@ -233,7 +251,10 @@ func (w *watch) acknowledged(rec *record, req mcp.Request) {
 	o.listens, o.id = &ack.Notifications, ack.Meta[mcp.MetaKeySubscriptionID]
 	o.mu.Unlock()
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if o.ended.Err() != nil {
+		return // middleware has kept it until nobody waited any more, and it has left
+	}
 	w.add(o)
-	w.mu.Unlock()
 	o.look() // for what has changed meanwhile
 }

@@ -1,7 +1,9 @@
 package runtime_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
@@ -202,6 +205,267 @@ func TestListeningIsForWhatWasAskedFor(t *testing.T) {
 	}
 	if n := runtime.Watched(s); n != 0 {
 		t.Errorf("%d are watched", n)
+	}
+}
+
+// stream is an answer that is read while it is sent.
+type stream struct {
+	cancel context.CancelFunc
+	lines  chan string // of data; closed where the answer ends
+}
+
+// listen opens a request that listens for changes of the tools.
+func listen(t testing.TB, url, token, era, session string, id int) *stream {
+	t.Helper()
+	c := &raw{era: era}
+	body := strings.Replace(c.request("subscriptions/listen", `"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id), 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": era,
+		"Mcp-Method": "subscriptions/listen", "Mcp-Session-Id": session, "Authorization": "Bearer " + token,
+	} {
+		if value != "" && value != "Bearer " {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stream{cancel, make(chan string, 100)}
+	go func() {
+		defer close(s.lines)
+		defer res.Body.Close()
+		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok || strings.HasPrefix(lines.Text(), "{") {
+				s.lines <- data
+			}
+		}
+	}()
+	t.Cleanup(cancel)
+	return s
+}
+
+// next is the next message, or "" where the answer has ended.
+func (s *stream) next(t testing.TB) string {
+	t.Helper()
+	select {
+	case line := <-s.lines:
+		return line
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing was sent, and the answer does not end")
+		return ""
+	}
+}
+
+// Who has nothing to listen to is answered at once, and holds nothing.
+func TestListeningOfAnonymousCallersAndOfSessionsEndsAtOnce(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	s := aware(t, h, runtime.Options{Anonymous: true, MaxSessions: 2, MaxUserSessions: 1})
+	url := serve(t, s)
+	inSession := newRaw(t, url, "ada_Viewer", "2025-11-25").session
+	for id := range 20 {
+		for who, got := range map[string]*stream{
+			"an anonymous caller":      listen(t, url, "", "2026-07-28", "", id+1),
+			"an identity without user": listen(t, url, "eve_Viewer", "2026-07-28", "", id+1),
+			"a session":                listen(t, url, "ada_Viewer", "2025-11-25", inSession, id+1),
+		} {
+			if first := got.next(t); !strings.Contains(first, `"notifications":{}`) {
+				t.Fatalf("%s: %s", who, first)
+			}
+			if second := got.next(t); !strings.Contains(second, `"result"`) || got.next(t) != "" {
+				t.Fatalf("%s: %s", who, second)
+			}
+		}
+	}
+}
+
+// Requests that listen are held to the bounds of sessions, of the server and of each user.
+func TestRequestsThatListenAreBounded(t *testing.T) {
+	h := newHost(nil)
+	for _, user := range []string{"ada", "bob", "eve"} {
+		h.set(user, "dcim.view_device")
+	}
+	s := aware(t, h, runtime.Options{MaxSessions: 3, MaxUserSessions: 2})
+	url := serve(t, s)
+	const era, taken = "2026-07-28", `"toolsListChanged":true`
+	refused := func(got *stream, want string) {
+		t.Helper()
+		if first := got.next(t); !strings.Contains(first, `"code":-32029`) || !strings.Contains(first, want) || got.next(t) != "" {
+			t.Errorf("%s", first)
+		}
+	}
+	first, second := listen(t, url, "ada_Viewer", era, "", 1), listen(t, url, "ada_Admin", era, "", 2)
+	if a, b := first.next(t), second.next(t); !strings.Contains(a, taken) || !strings.Contains(b, taken) {
+		t.Fatalf("%s\n%s", a, b)
+	}
+	refused(listen(t, url, "ada_Viewer", era, "", 3), "of this caller")
+	third := listen(t, url, "bob_Viewer", era, "", 4)
+	if got := third.next(t); !strings.Contains(got, taken) {
+		t.Fatalf("%s", got)
+	}
+	refused(listen(t, url, "eve_Viewer", era, "", 5), "on this server")
+	if got := opening(t, url, "eve_Viewer"); got.status != http.StatusServiceUnavailable {
+		t.Errorf("a session beside them: %s", got)
+	}
+	if n := runtime.Watched(s); n != 3 {
+		t.Errorf("%d are watched", n)
+	}
+	second.cancel()
+	opensAgain(t, url, "eve_Viewer") // its room is given back
+}
+
+// A request that listens is told until the server ends, and does not keep it from ending.
+func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device", "dcim.change_device")
+	started, release := make(chan struct{}), make(chan struct{})
+	middleware := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/call" {
+				close(started)
+				<-release
+			}
+			return next(ctx, method, req)
+		}
+	}
+	s := aware(t, h, runtime.Options{Middleware: []mcp.Middleware{middleware}})
+	url := serve(t, s)
+	heard := listen(t, url, "ada_Viewer", "2026-07-28", "", 1)
+	if got := heard.next(t); !strings.Contains(got, `"toolsListChanged":true`) {
+		t.Fatalf("%s", got)
+	}
+	called := make(chan reply)
+	go func() {
+		called <- newRaw(t, url, "ada_Viewer", "2026-07-28").call(t, "device_get", `,"arguments":{}`, nil)
+	}()
+	<-started
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	go func() { ended <- s.Shutdown(ctx) }()
+	// While the call is waited for, the stream is open.
+	h.set("ada", "billing.export")
+	s.InvalidateCapabilities(nil)
+	if got := heard.next(t); !strings.Contains(got, "notifications/tools/list_changed") {
+		t.Errorf("%s", got)
+	}
+	h.set("ada", "dcim.view_device")
+	s.InvalidateCapabilities(nil)
+	close(release)
+	if got := <-called; !strings.Contains(got.body, "constraints") {
+		t.Errorf("%s", got)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("%v", err)
+	}
+	for line := heard.next(t); line != ""; line = heard.next(t) {
+		if !strings.Contains(line, "list_changed") && !strings.Contains(line, `"result"`) {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
+func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	s := aware(t, h, runtime.Options{MaxUserSessions: 2})
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- s.RunIO(context.Background(), in, out, access.Principal{Subject: "ada", User: "ada"}) }()
+	answers := bufio.NewScanner(fromServer)
+	c := &raw{era: "2026-07-28"}
+	for id, want := range []string{`"toolsListChanged":true`, `"toolsListChanged":true`, `"code":-32029`} {
+		body := strings.Replace(c.request("subscriptions/listen", `"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id+1), 1)
+		if _, err := io.WriteString(toServer, body+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !answers.Scan() || !strings.Contains(answers.Text(), want) {
+			t.Errorf("%d: %s", id, answers.Text())
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, fromServer) }()
+	toServer.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever the host takes and an answer counts for, it is asked because somebody asks for something.
+func TestHostIsNotAskedWhereNobodyAsksForAnything(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	h.failing(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
+	for _, ttl := range []time.Duration{5 * time.Millisecond, 15 * time.Millisecond} { // less than an answer takes, and less than two
+		url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl}))
+		before := h.times("ada")
+		for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager", "ada_Admin"} { // each asked about apart
+			newRaw(t, url, token, "2025-11-25").ask(t, "tools/list", "", nil)
+		}
+		for {
+			time.Sleep(100 * time.Millisecond) // ten answers long
+			after := h.times("ada")
+			if after == before {
+				break
+			}
+			if before = after; after > 200 {
+				t.Fatalf("with a period of %s the host was asked %d times", ttl, after)
+			}
+		}
+	}
+}
+
+// A change that concerns everybody leaves room to ask the host for whoever calls meanwhile.
+func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
+	const clients = 300 // more than there are questions at a time
+	h := newHost(nil)
+	h.set("bob", "dcim.view_device")
+	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token, User: "bob", Role: "Viewer"}}, nil
+	}, identity.NamesUsers())
+	s := aware(t, h, runtime.Options{Identity: source})
+	url := serve(t, s)
+	for i := range clients {
+		newRaw(t, url, fmt.Sprintf("client%d", i), "2025-11-25")
+	}
+	// The last handshake is looked at behind its answer.
+	for deadline := time.Now().Add(20 * time.Second); runtime.Watched(s) != clients; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d are watched", runtime.Watched(s))
+		}
+	}
+	asked, release := make(chan struct{}, clients), make(chan struct{})
+	h.failing(func(context.Context) error {
+		asked <- struct{}{}
+		<-release
+		return nil
+	})
+	s.InvalidateCapabilities(nil)
+	<-asked
+	most := runtime.Asking(s)
+	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		most = max(most, runtime.Asking(s))
+	}
+	if most > 16 {
+		close(release)
+		t.Fatalf("%d places are taken for those who did not ask", most)
+	}
+	answered := make(chan reply)
+	go func() {
+		answered <- newRaw(t, url, "fresh", "2026-07-28").call(t, "device_get", `,"arguments":{}`, nil)
+	}()
+	for range most { // those of the watch, less the one that was heard of, and the request's
+		<-asked
+	}
+	close(release)
+	if got := <-answered; !strings.Contains(got.body, "constraints") {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -43,7 +43,7 @@ why at the end of its row.`,
 					if t.Kind != "tool" {
 						name = "(" + t.Kind + ") " + name
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", name, rule(t.Access), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", name, rule(t.Tool), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
 					if t.Input.Uncoded != "" {
 						fmt.Fprintf(w, "\tdecoded by the schema validator: %s", t.Input.Uncoded)
 					}
@@ -61,8 +61,9 @@ why at the end of its row.`,
 	}
 }
 
-// rule is the effective access rule in the words of the directive.
-func rule(a model.Access) string {
+// rule is the effective access rule, and what becomes of others, in the words of the directive.
+func rule(t model.Tool) string {
+	a := t.Access
 	var words []string
 	if a.Public {
 		words = append(words, "public")
@@ -78,6 +79,15 @@ func rule(a model.Access) string {
 	}
 	if a.Permission != "" {
 		words = append(words, "permission="+a.Permission)
+	}
+	if a.Action == model.NoAction {
+		words = append(words, "action=none")
+	}
+	if a.Constrained {
+		words = append(words, "constrained")
+	}
+	if t.Denial != "" {
+		words = append(words, "denial="+t.Denial)
 	}
 	return strings.Join(words, " ")
 }

@@ -35,6 +35,71 @@ func TestReadmeExampleBuilds(t *testing.T) {
 	}
 }
 
+// TestReadmeServerOfAnIssuerIsMade builds what the README shows of runtime/identity/oidc and of the adapters over
+// databases, and makes a server of it whose service user is the host's.
+func TestReadmeServerOfAnIssuerIsMade(t *testing.T) {
+	root := repository(t)
+	dir := t.TempDir()
+	if err := writeModule(root, "example.com/netops", dir); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"netops_test.go": `package netops
+
+import (
+	"log/slog"
+	"testing"
+	"testing/fstest"
+
+	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
+	"github.com/mcpgen/mcpgen/runtime/capability/static"
+)
+
+func TestServerIsMade(t *testing.T) {
+	inventory, err := dcim.Open(t.Context(), ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inventory.Close()
+	for user, made := range map[string]bool{"svc-nightly": true, "somebody": false} {
+		host, err := static.OpenFS(fstest.MapFS{"a.yaml": {Data: []byte("users: {" + user + ": {}}")}}, "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newServer(host, dcim.Toolset(inventory), slog.New(slog.DiscardHandler)); (err == nil) != made {
+			t.Errorf("%s: %v", user, err)
+		}
+	}
+}
+
+func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
+	if _, err := djangoHost(); err != nil {
+		t.Error(err)
+	}
+	if _, err := netboxHost(); err != nil {
+		t.Error(err)
+	}
+}
+`}
+	for _, name := range []string{"oidc", "adapter"} {
+		_, rest, found := strings.Cut(readme(t), "<!-- "+name+" -->\n```go\n")
+		snippet, _, closed := strings.Cut(rest, "```\n<!-- /"+name+" -->")
+		if !found || !closed {
+			t.Fatalf("the README has no Go example %q", name)
+		}
+		files[name+".go"] = snippet
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range []string{"gofmt -l .", "go vet ./...", "go test ./..."} {
+		if out := output(t, dir, command); command == "gofmt -l ." && out != "" {
+			t.Errorf("%s: %s", command, out)
+		}
+	}
+}
+
 // TestReadmeShowsTheDemo holds the README to what `make demo` prints, moments aside.
 func TestReadmeShowsTheDemo(t *testing.T) {
 	root := repository(t)

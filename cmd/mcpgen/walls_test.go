@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
 
-	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/decode", "runtime/identity"},
+	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/decode", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
 	"runtime/audit":            {"runtime/access"},
 	"runtime/capability":       {"runtime/access"},

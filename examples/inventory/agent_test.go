@@ -125,7 +125,7 @@ func TestTokensThatAreNotForTheServerAreRefused(t *testing.T) {
 
 func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 	db := testdb.SQLite(t)
-	if err := seed(t.Context(), db.File); err != nil {
+	if _, err := seed(t.Context(), db.File); err != nil {
 		t.Fatal(err)
 	}
 	s := settings{file: db.File, issuer: "http://127.0.0.1:1", audience: "http://127.0.0.1:2/mcp"}
@@ -133,10 +133,10 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 		change func(*settings)
 		want   string
 	}{
-		"nobody names a user":         {func(*settings) {}, "neither Options.Identity (*oidc.Source) nor Options.ServiceUsers names a user of the host"},
+		"nobody names a user":         {func(*settings) {}, "neither Options.Identity nor Options.ServiceUsers names a user of the host"},
 		"a client's user is unknown":  {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "dns-agnet"}} }, `the host has no active user "dns-agnet"`},
 		"a client's user is inactive": {func(s *settings) { s.clients = []runtime.ServiceUser{{Client: "agent", User: "gone"}} }, `the host has no active user "gone"`},
-		"there is no host":            {func(s *settings) { s.django = "sqlite:" + db.File + ".none"; s.userClaim = "user" }, "cannot say which permissions the host has"},
+		"there is no host":            {func(s *settings) { s.django = "sqlite:" + db.File + ".none"; s.userClaim = "user" }, "is not there; -seed makes a demonstration"},
 		"a host of another kind":      {func(s *settings) { s.django = "mysql://host" }, "the database of the host is on mysql: want sqlite:FILE or postgres://HOST/NAME"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,14 +161,14 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 // server would be without it.
 func TestPermissionThatTheHostDoesNotHaveIsNamedAtStart(t *testing.T) {
 	db := testdb.SQLite(t)
-	if err := seed(t.Context(), db.File); err != nil {
+	if _, err := seed(t.Context(), db.File); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Exec(`UPDATE auth_permission SET codename = 'napalm_reed_device' WHERE codename = 'napalm_read_device'`); err != nil {
 		t.Fatal(err)
 	}
 	_, err := open(t.Context(), settings{file: db.File}, nil, nil)
-	const want = `the host has no permission dcim.napalm_read_device, which tool "napalm_facts" asks for, did you mean dcim.napalm_reed_device`
+	const want = `the host has no permission dcim.napalm_read_device, which tool "napalm_facts" asks for (did you mean dcim.napalm_reed_device?)`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}

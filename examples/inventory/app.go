@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx", for hosts on PostgreSQL
@@ -39,10 +43,20 @@ func open(ctx context.Context, s settings, source identity.Source, logger *slog.
 			err = errors.Join(err, a.close())
 		}
 	}()
-	if a.inventory, err = dcim.Open(ctx, s.file); err != nil {
+	file := s.file
+	switch there, err := exists(file); {
+	case err != nil:
+		return nil, err
+	case there:
+	case s.hosted() == "":
+		return nil, noHost(file, "is not there")
+	case s.doctor:
+		file = ":memory:" // whoever looks at permissions looks at no device, and finds no file made
+	}
+	if a.inventory, err = dcim.Open(ctx, file); err != nil {
 		return nil, err
 	}
-	permissions, err := a.openHost()
+	permissions, err := a.openHost(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +74,16 @@ func open(ctx context.Context, s settings, source identity.Source, logger *slog.
 }
 
 // openHost opens the database of the host, to read it only.
-func (a *app) openHost() (capability.Source, error) {
-	named := cmp.Or(a.settings.netbox, a.settings.django, "sqlite:"+a.settings.file)
+func (a *app) openHost(ctx context.Context) (capability.Source, error) {
+	named := cmp.Or(a.settings.hosted(), "sqlite:"+a.settings.file)
 	driver, source, engine := "sqlite", "", dialect.SQLite
 	switch kind, rest, _ := strings.Cut(named, ":"); kind {
 	case "postgres", "postgresql":
 		driver, source, engine = "pgx", named, dialect.PostgreSQL
 	case "sqlite":
+		if there, err := exists(rest); err != nil || !there {
+			return nil, cmp.Or(err, noHost(rest, "is not there"))
+		}
 		source = dcim.Source(rest, "mode=ro")
 	default:
 		return nil, fmt.Errorf("the database of the host is on %s: want sqlite:FILE or postgres://HOST/NAME", kind)
@@ -74,6 +91,15 @@ func (a *app) openHost() (capability.Source, error) {
 	var err error
 	if a.host, err = sql.Open(driver, source); err != nil {
 		return nil, err
+	}
+	if a.settings.hosted() == "" {
+		var hosts int
+		if err := a.host.QueryRowContext(ctx, hasHost).Scan(&hosts); err != nil {
+			return nil, fmt.Errorf("the database of the host, %s: %w", a.settings.file, err)
+		}
+		if hosts == 0 {
+			return nil, noHost(a.settings.file, "has no tables of one")
+		}
 	}
 	if a.settings.netbox != "" {
 		a.users = objectperm.NetBox().Users
@@ -83,33 +109,64 @@ func (a *app) openHost() (capability.Source, error) {
 	return django.New(a.host, engine, django.Options{})
 }
 
-// doctor prints what everybody who is known would see, and why not the rest.
+// noHost says that a file has no host in it, and what to do.
+func noHost(file, why string) error {
+	return fmt.Errorf("the host, whose users and permissions count: %s %s; -seed makes a demonstration in the file of -db, -django or -netbox names the database of a host", file, why)
+}
+
+// exists reports whether there is a file. SQLite would make one.
+func exists(file string) (bool, error) {
+	switch _, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, nil
+}
+
+// doctor prints what everybody who is known would see, and why not the rest. Its error says that
+// somebody has a problem: somebody else than users whom the host itself has made inactive and
+// who were not asked for, since every host has those.
 func (a *app) doctor(ctx context.Context, w io.Writer) error {
-	users := []string{a.settings.as}
+	users := map[string]bool{a.settings.as: true}
 	if a.settings.as == "" {
 		var err error
 		if users, err = a.everybody(ctx); err != nil {
 			return err
 		}
 	}
-	_, err := a.server.Doctor(ctx, a.settings.principals(users)...).WriteTo(w)
-	return err
+	report := a.server.Doctor(ctx, a.settings.principals(slices.Sorted(maps.Keys(users)))...)
+	if _, err := report.WriteTo(w); err != nil {
+		return err
+	}
+	problems := 0
+	for _, d := range report.Identities {
+		if active, isUser := users[d.Principal.User]; d.Problem != "" && (active || !isUser) {
+			problems++
+		}
+	}
+	if problems > 0 {
+		return fmt.Errorf("-doctor found problems: %d of %d; see the lines that begin with \"problem:\"", problems, len(report.Identities))
+	}
+	return nil
 }
 
-// everybody is the users of the host, those that are not active included.
-func (a *app) everybody(ctx context.Context) ([]string, error) {
-	rows, err := a.host.QueryContext(ctx, "SELECT username FROM "+a.users)
+// everybody is the users of the host, and whether each is active.
+func (a *app) everybody(ctx context.Context) (map[string]bool, error) {
+	rows, err := a.host.QueryContext(ctx, "SELECT username, is_active FROM "+a.users)
 	if err != nil {
 		return nil, fmt.Errorf("the users of the host: %w", err)
 	}
 	defer rows.Close()
-	var users []string
+	users := map[string]bool{}
 	for rows.Next() {
 		var user string
-		if err := rows.Scan(&user); err != nil {
+		var active bool
+		if err := rows.Scan(&user, &active); err != nil {
 			return nil, fmt.Errorf("the users of the host: %w", err)
 		}
-		users = append(users, user)
+		users[user] = active
 	}
 	return users, rows.Err()
 }

@@ -30,7 +30,7 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer, args []string) error {
-	s, err := parse(args)
+	s, err := parse(args, out)
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,12 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 	if s.seed {
-		if err := seed(ctx, s.file); err != nil {
+		made, err := seed(ctx, s.file)
+		if err != nil {
 			return err
+		}
+		if !made {
+			logger.Info("-seed: the file has a host already, whose users and permissions are left as they are; remove the file for a fresh demonstration", "file", s.file)
 		}
 	}
 	switch {
@@ -74,7 +78,9 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 	}
 	defer listener.Close()
 	if s.audience == "" {
-		s.audience = "http://" + listener.Addr().String() + runtime.PathMCP
+		if s.audience, err = audience(listener.Addr()); err != nil {
+			return err
+		}
 	}
 	source, err := s.identity(ctx, logger)
 	if err != nil {
@@ -100,10 +106,20 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 			return err
 		case <-changed:
 			app.server.InvalidateCapabilities(nil)
+			logger.InfoContext(ctx, "SIGHUP: the next request of each caller asks the host anew")
 		case <-ctx.Done():
 			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			return errors.Join(app.server.Shutdown(grace), web.Shutdown(grace))
 		}
 	}
+}
+
+// audience is the URL of a server on an address, as far as the address tells it: clients elsewhere use
+// another, and what a token is for is compared letter by letter.
+func audience(addr net.Addr) (string, error) {
+	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		return "", fmt.Errorf("-http %s does not say what URL clients use, which tokens must be for: name it, -audience https://NAME%s", addr, runtime.PathMCP)
+	}
+	return "http://" + addr.String() + runtime.PathMCP, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
 	"github.com/mcpgen/mcpgen/internal/testdb"
 )
 
@@ -129,7 +131,7 @@ func TestDoctorSaysWhoSeesWhatAndWhyNot(t *testing.T) {
 	if err := run(t.Context(), &got, []string{"-doctor", "-as", "nina", "-db", file}); err != nil {
 		t.Fatal(err)
 	}
-	if text := got.String(); !strings.HasPrefix(text, "nina (asked for), user nina of the host\n  not ") || strings.Contains(text, "sees") {
+	if text := got.String(); !strings.HasPrefix(text, "nina (asked for), issuer host, user nina of the host\n  not ") || strings.Contains(text, "sees") {
 		t.Errorf("-as nina: %s", text)
 	}
 }
@@ -159,6 +161,9 @@ func TestSignalHasTheHostAskedAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "rename_device is gone", func() bool { return !slices.Contains(c.tools(), "rename_device") })
+	eventually(t, "it says that it heard the signal", func() bool {
+		return strings.Contains(served.problems.String(), "SIGHUP: the next request of each caller asks the host anew")
+	})
 	_ = c.Close()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -170,27 +175,35 @@ func TestSignalHasTheHostAskedAnew(t *testing.T) {
 
 func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 	file := demonstration(t)
+	missing := filepath.Join(t.TempDir(), "missing.db")
 	db := testdb.SQLite(t)
 	for line, want := range map[string]string{
-		"":                                      "want one of -http, -stdio and -doctor",
-		"-stdio -doctor":                        "want one of -http, -stdio and -doctor",
-		"-stdio":                                "-stdio needs -as",
-		"-http 127.0.0.1:0":                     "-http needs -issuer",
-		"-doctor -issuer https://login":         "-issuer goes with -http",
-		"-http x -issuer y -as ada":             "-as and -role go with -stdio and -doctor",
-		"-http x -issuer y -role Admin":         "-as and -role go with -stdio and -doctor",
-		"-doctor -django sqlite:x -netbox y":    "want one host",
-		"-doctor -client x":                     "want CLIENT=USER",
-		"-doctor -denial loud":                  "-denial loud: want conceal or forbid",
-		"-doctor more":                          `"more": want flags only`,
-		"-nonsense":                             "flag provided but not defined",
-		"-stdio -as bob -db " + file:            `the host has no active user "bob"`,
-		"-stdio -as ada -role Boss -db " + file: `the principal's role is "Boss"`,
-		"-doctor -client a=gone -db " + file:    `the host has no active user "gone"`,
-		"-doctor -db " + db.File:                "cannot say which permissions the host has",
-		"-doctor -db /no/such/place/file":       "inventory /no/such/place/file",
-		"-seed -db /no/such/place/file":         "inventory /no/such/place/file",
-		"-http nonsense -issuer https://login":  "nonsense",
+		"":                                                   "want one of -http, -stdio and -doctor",
+		"-stdio -doctor":                                     "want one of -http, -stdio and -doctor",
+		"-stdio":                                             "-stdio needs -as",
+		"-http 127.0.0.1:0":                                  "-http needs -issuer",
+		"-doctor -issuer https://login":                      "-issuer goes with -http",
+		"-http x -issuer y -as ada":                          "-as and -role go with -stdio and -doctor",
+		"-http x -issuer y -role Admin":                      "-as and -role go with -stdio and -doctor",
+		"-doctor -django sqlite:x -netbox y":                 "want one host",
+		"-doctor -client x":                                  "want CLIENT=USER",
+		"-doctor -denial loud":                               "-denial loud: want conceal or forbid",
+		"-doctor more":                                       `"more": want flags only`,
+		"-nonsense":                                          "flag provided but not defined",
+		"-stdio -as bob -db " + file:                         `the host has no active user "bob"`,
+		"-stdio -as ada -role Boss -db " + file:              `the principal's role is "Boss"`,
+		"-doctor -client a=gone -db " + file:                 `the host has no active user "gone"`,
+		"-doctor -db " + db.File:                             db.File + " has no tables of one; -seed makes a demonstration",
+		"-doctor -db " + missing:                             missing + " is not there; -seed makes a demonstration in the file of -db, -django or -netbox names",
+		"-stdio -as ada -db " + missing:                      missing + " is not there; -seed makes a demonstration",
+		"-doctor -db /dev/null/file":                         "/dev/null/file: not a directory",
+		"-doctor -django sqlite:" + missing:                  missing + " is not there",
+		"-doctor -as gone -db " + file:                       "-doctor found problems: 1 of 1",
+		"-seed -db /no/such/place/file":                      "inventory /no/such/place/file",
+		"-http x -issuer https://login":                      "-http needs -user-claim, the claim of a token that names the user of the host, or -client",
+		"-http nonsense -user-claim u -issuer https://login": "nonsense",
+		"-http :0 -user-claim u -issuer https://login":       "does not say what URL clients use, which tokens must be for: name it, -audience https://NAME/mcp",
+		"-http 127.0.0.1:0 -audience x -user-claim u -issuer https://login":      "-issuer https://login, -audience x and the flags of claims: oidc: Resource.URL",
 		"-http 127.0.0.1:0 -user-claim u -issuer http://127.0.0.1:1 -db " + file: "http://127.0.0.1:1",
 	} {
 		err := run(t.Context(), io.Discard, strings.Fields(line))
@@ -198,6 +211,97 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
 	}
+	if there, err := exists(missing); there || err != nil {
+		t.Errorf("a file was made where there was none: %v, %v", there, err)
+	}
+}
+
+func TestMistypedFlagIsToldOnceAndFlagsOnlyWhenAskedFor(t *testing.T) {
+	for arg, want := range map[string]struct {
+		status        int
+		out, problems string
+	}{
+		"-nonsense": {1, "", "inventory: flag provided but not defined: -nonsense; -h lists the flags\n"},
+		"-client=x": {1, "", "inventory: invalid value \"x\" for flag -client: want CLIENT=USER; -h lists the flags\n"},
+		"-h":        {0, "Usage of inventory:\n", ""},
+	} {
+		cmd := program(t, arg)
+		var out, problems bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &problems
+		_ = cmd.Run() // its status says
+		if first, _, _ := strings.Cut(out.String(), "  -"); cmd.ProcessState.ExitCode() != want.status || first != want.out || problems.String() != want.problems {
+			t.Errorf("%s: %s, %q, %q", arg, cmd.ProcessState, first, &problems)
+		}
+	}
+}
+
+func TestDoctorLooksAtAHostWithoutAnInventory(t *testing.T) {
+	file, missing := demonstration(t), filepath.Join(t.TempDir(), "missing.db")
+	var got bytes.Buffer
+	if err := run(t.Context(), &got, []string{"-doctor", "-as", "vera", "-db", missing, "-django", "sqlite:" + file}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.String(), "sees tool list_devices") {
+		t.Errorf("it prints %s", &got)
+	}
+	if there, err := exists(missing); there || err != nil {
+		t.Errorf("a file was made: %v, %v", there, err)
+	}
+}
+
+// TestStatusOfDoctorSaysWhetherSomebodyHasAProblem: a user whom the host made inactive is none, unless it was asked for.
+func TestStatusOfDoctorSaysWhetherSomebodyHasAProblem(t *testing.T) {
+	file := demonstration(t)
+	for as, status := range map[string]int{"": 0, "ada": 0, "gone": 1, "nobody": 1} {
+		cmd := program(t, "-doctor", "-as", as, "-db", file)
+		out, err := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != status || (status == 1) != strings.Contains(string(out), "-doctor found problems: 1 of 1") {
+			t.Errorf("-as %q: status %d, want %d: %v, %s", as, got, status, err, out)
+		}
+	}
+}
+
+// TestSuperuserWithoutARoleLacksWhatNeedsOne: the host lets ada do everything, and roles are a ceiling.
+func TestSuperuserWithoutARoleLacksWhatNeedsOne(t *testing.T) {
+	file := demonstration(t)
+	for role, want := range map[string]string{
+		"":        "not  tool delete_device: role fails",
+		"Member":  "not  tool delete_device: role fails",
+		"Manager": "sees tool delete_device\n",
+	} {
+		var got bytes.Buffer
+		if err := run(t.Context(), &got, []string{"-doctor", "-as", "ada", "-role", role, "-db", file}); err != nil || !strings.Contains(got.String(), want) {
+			t.Errorf("-role %q: %v, %s", role, err, &got)
+		}
+	}
+}
+
+func TestSeedSaysThatItLeavesAHostAsItIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "demo.db")
+	for _, again := range []bool{false, true} {
+		out, err := program(t, "-seed", "-db", file).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "has a host already, whose users and permissions are left as they are; remove the file") != again {
+			t.Errorf("again %v: %v, %s", again, err, out)
+		}
+		if _, err := sqlOpen(t, file).Exec("DELETE FROM auth_user WHERE username = 'nina'"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sqlOpen opens the file of a demonstration for the length of a test.
+func sqlOpen(t testing.TB, file string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", dcim.Source(file, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }
 
 func TestForeignTablesAreNotSeededOver(t *testing.T) {
@@ -205,7 +309,7 @@ func TestForeignTablesAreNotSeededOver(t *testing.T) {
 	if _, err := db.Exec("CREATE TABLE auth_group (id integer)"); err != nil {
 		t.Fatal(err)
 	}
-	if err := seed(t.Context(), db.File); err == nil || !strings.Contains(err.Error(), "auth_group") {
+	if _, err := seed(t.Context(), db.File); err == nil || !strings.Contains(err.Error(), "auth_group") {
 		t.Errorf("%v", err)
 	}
 	var n int

@@ -7,14 +7,34 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // process is a program that answers each line with a line, and ends with its standard input.
 type process struct {
-	t   testing.TB
-	in  io.WriteCloser
-	out *bufio.Reader
+	t        testing.TB
+	in       io.WriteCloser
+	out      *bufio.Reader
+	problems *notes // what it has written to standard error
+}
+
+// notes are text that may be read while it is written.
+type notes struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (n *notes) Write(b []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(b)
+}
+
+func (n *notes) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.String()
 }
 
 // start runs a program for the length of a test.
@@ -28,18 +48,18 @@ func start(t testing.TB, cmd *exec.Cmd) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var problem strings.Builder
-	cmd.Stderr = &problem
+	problems := &notes{}
+	cmd.Stderr = problems
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil || t.Failed() {
-			t.Logf("%s: %v\n%s", cmd.Path, err, &problem)
+			t.Logf("%s: %v\n%s", cmd.Path, err, problems)
 		}
 	})
-	return &process{t, in, bufio.NewReader(out)}
+	return &process{t, in, bufio.NewReader(out), problems}
 }
 
 // line is what it says next.

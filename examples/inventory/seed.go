@@ -74,36 +74,41 @@ var people = []struct {
 	{name: "dns-agent", active: true, permissions: []string{"view_dnsrecord", "rename_device"}},
 }
 
-// seed makes the demonstration in a file that has no host yet.
-func seed(ctx context.Context, file string) (err error) {
+// seed makes the demonstration in a file, and reports whether there was no host in it before, which
+// would be left as it is. Devices, records and addresses of the demonstration that are missing are put back.
+func seed(ctx context.Context, file string) (made bool, err error) {
 	inventory, err := dcim.Open(ctx, file)
 	if err != nil {
-		return err
+		return false, err
 	}
 	err = inventory.Demonstrate(ctx)
 	if err := errors.Join(err, inventory.Close()); err != nil {
-		return err
+		return false, err
 	}
 	db, err := sql.Open("sqlite", dcim.Source(file, "_pragma=foreign_keys(1)&_txlock=immediate"))
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := seedHost(ctx, tx); err != nil {
-		return errors.Join(fmt.Errorf("-seed: %s: %w", file, err), tx.Rollback())
+	made, err = seedHost(ctx, tx)
+	if err != nil {
+		return false, errors.Join(fmt.Errorf("-seed: %s: %w", file, err), tx.Rollback())
 	}
-	return tx.Commit()
+	return made, tx.Commit()
 }
 
+// hasHost asks a SQLite file for the tables of a host.
+const hasHost = "SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'"
+
 // seedHost makes the tables of a host and fills them, unless there are some.
-func seedHost(ctx context.Context, tx *sql.Tx) error {
+func seedHost(ctx context.Context, tx *sql.Tx) (made bool, err error) {
 	var hosts int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'auth_user'").Scan(&hosts); err != nil || hosts > 0 {
-		return err
+	if err := tx.QueryRowContext(ctx, hasHost).Scan(&hosts); err != nil || hosts > 0 {
+		return false, err
 	}
 	var errs []error
 	do := func(statement string, args ...any) {
@@ -134,5 +139,6 @@ func seedHost(ctx context.Context, tx *sql.Tx) error {
 			do("INSERT INTO auth_user_user_permissions (user_id, permission_id) SELECT u.id, p.id FROM auth_user u, auth_permission p WHERE u.username = ? AND p.codename = ?", u.name, codename)
 		}
 	}
-	return errors.Join(errs...)
+	err = errors.Join(errs...)
+	return err == nil, err
 }

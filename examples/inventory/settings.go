@@ -1,12 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,17 +35,18 @@ type settings struct {
 	leeway               time.Duration
 }
 
-// parse reads the command line and refuses what does not go together.
-func parse(args []string) (settings, error) {
+// parse reads the command line and refuses what does not go together. Help goes to out.
+func parse(args []string, out io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("inventory", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // or it would print its errors, all flags behind each, before the caller does
 	flags.StringVar(&s.addr, "http", "", "serve HTTP on this `address`; port 0 takes a free one")
 	flags.BoolVar(&s.stdio, "stdio", false, "serve over stdio, as the user that -as names")
-	flags.BoolVar(&s.doctor, "doctor", false, "print what each known identity would see, and why not the rest: the clients of -client, and the users of the host or the one that -as names")
-	flags.BoolVar(&s.seed, "seed", false, "first make a demonstration of it all in the file of -db: an inventory, and the tables of a Django host with users")
+	flags.BoolVar(&s.doctor, "doctor", false, "print what each known identity would see, and why not the rest: the clients of -client, and the users of the host or the one that -as names. Without -role they have no role, which hides what needs one even from a superuser. The exit status is 1 where somebody has a problem, inactive users of the host aside")
+	flags.BoolVar(&s.seed, "seed", false, "first make a demonstration of it all in the file of -db: an inventory, and the tables of a Django host with users. A host that is there already is left as it is")
 
 	flags.StringVar(&s.file, "db", "inventory.db", "SQLite `file` of the inventory")
-	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://HOST/NAME; the file of -db where it is left out")
+	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://USER@HOST/NAME, a user that may do no more than select; the file of -db where it is left out")
 	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
 	flags.DurationVar(&s.cache, "cache", runtime.DefaultCapabilityTTL, "for how long an answer of the host counts; SIGHUP has it asked anew")
 	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
@@ -52,9 +54,9 @@ func parse(args []string) (settings, error) {
 	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
 
 	flags.StringVar(&s.issuer, "issuer", "", "`URL` of the OpenID provider whose tokens are taken over HTTP")
-	flags.StringVar(&s.audience, "audience", "", "`URL` that tokens must be for; the server's own where it is left out")
+	flags.StringVar(&s.audience, "audience", "", "`URL` that tokens must be for: that of this server as clients write it. It may be left out with a loopback address in -http")
 	flags.StringVar(&s.userClaim, "user-claim", "", "`claim` that names the user of the host")
-	flags.StringVar(&s.roleClaim, "role-claim", "", "`claim` that names roles")
+	flags.StringVar(&s.roleClaim, "role-claim", "", "`claim` that names roles, by the names that they have here: Viewer, Member, Manager, Admin. Other values count for nothing, and without the claim nobody has a role")
 	flags.Func("client", "`CLIENT=USER`: the user of the host for an OAuth client whose tokens name none; as often as there are such clients", func(v string) error {
 		client, user, _ := strings.Cut(v, "=")
 		if client == "" || user == "" {
@@ -65,8 +67,13 @@ func parse(args []string) (settings, error) {
 	})
 	flags.DurationVar(&s.leeway, "leeway", oidc.DefaultLeeway, "how far the clocks of the provider and of this server may be apart")
 	flags.BoolVar(&s.verbose, "v", false, "log at debug level: how each decision was made")
-	if err := flags.Parse(args); err != nil {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(out)
+		flags.Usage()
 		return s, err
+	case err != nil:
+		return s, fmt.Errorf("%w; -h lists the flags", err)
 	}
 	switch *denial {
 	case "conceal":
@@ -102,6 +109,8 @@ func (s settings) check() error {
 		return errors.New("-stdio needs -as: the user of the host for whom the client acts")
 	case s.addr != "" && (s.as != "" || s.role != ""):
 		return errors.New("-as and -role go with -stdio and -doctor: over HTTP the token says who is calling")
+	case s.addr != "" && s.userClaim == "" && len(s.clients) == 0:
+		return errors.New("-http needs -user-claim, the claim of a token that names the user of the host, or -client for clients whose own tokens name none, or both: nobody could be a user of the host")
 	}
 	return nil
 }
@@ -118,8 +127,14 @@ func (s settings) identity(ctx context.Context, logger *slog.Logger) (identity.S
 		Leeway:   s.leeway,
 		Logger:   logger,
 	})
+	if err := source.Check(); err != nil {
+		return nil, fmt.Errorf("-issuer %s, -audience %s and the flags of claims: %w", s.issuer, s.audience, err)
+	}
 	return source, source.Fetch(ctx)
 }
+
+// hosted is the database of a host that is elsewhere than in the file of -db, or "".
+func (s settings) hosted() string { return cmp.Or(s.netbox, s.django) }
 
 // principal is a user of the host who brings no token.
 func (s settings) principal(user string) access.Principal {
@@ -129,7 +144,7 @@ func (s settings) principal(user string) access.Principal {
 // principals are whom -doctor looks at besides the clients.
 func (s settings) principals(users []string) []access.Principal {
 	var all []access.Principal
-	for _, user := range slices.Sorted(slices.Values(users)) {
+	for _, user := range users {
 		all = append(all, s.principal(user))
 	}
 	return all

@@ -67,10 +67,24 @@ func Toolset() runtime.Toolset {
 				Output:      momentSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call:        runtime.Answer(decodeNowInput, Now),
+				Answer:      answerNowInput(Now),
 			},
 		},
 	})
+}
+
+// The types of the handlers, each of which answers calls by its handler.
+
+type answerNowInput func(context.Context, NowInput) (Moment, error)
+
+func (do answerNowInput) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	var in NowInput
+	r := decode.Begin(call.Arguments)
+	decodeNowInput(r, &in)
+	if err := r.Finish(); err != nil {
+		return runtime.Result{}, err
+	}
+	return runtime.Structured(do(ctx, in))
 }
 
 // countWordsInput is what CountWords takes.

@@ -39,25 +39,40 @@ func Services(services []model.Service) diag.List {
 // served judges one effective access rule and its hints.
 func served(t model.Served, list *diag.List) {
 	a := t.Access
-	takesPart := a.Action != "" && a.Action != "none"
+	takesPart := a.Action != "" && a.Action != model.NoAction
 	switch {
 	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" || a.Object != ""):
 		list.Add(diag.Contradiction, t.Pos, "write who may call it on the "+t.Kind+", as in authenticated, or leave the rest out",
 			"%s %s is public by //mcp:default, which stands alone, and has another rule", t.Kind, t.ID)
 	case a.Object != "" && a.Action == "":
 		list.Add(diag.NoVerb, t.Pos, "write action=, as in action="+verb(t.Tool)+", or action=none",
-			"%s %s has object=%s, and the name %s begins with no CRUD verb", t.Kind, t.ID, a.Object, t.Handler.Name)
+			"%s %s has object=%s%s, and the name %s begins with no CRUD verb", t.Kind, t.ID, a.Object, from(a.ObjectFrom), t.Handler.Name)
+	case a.Action == model.NoAction && !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0:
+		list.Add(diag.NoAccessRule, t.Pos, "write authenticated, minrole= or scopes= beside it, or action= with an action of the host",
+			"%s %s has no access rule: action=none asks the host for nothing, and lets nobody in by itself", t.Kind, t.ID)
 	case !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 && !takesPart:
-		list.Add(diag.NoAccessRule, t.Pos, "write minrole=, authenticated, scopes= or public, or a //mcp:default",
+		list.Add(diag.NoAccessRule, t.Pos, "write minrole=, authenticated, scopes=, action= or public, or a //mcp:default",
 			"%s %s has no access rule", t.Kind, t.ID)
 	}
 	if t.Denial == "challenge" && len(a.Scopes) == 0 {
 		list.Add(diag.Contradiction, t.Pos, "write scopes=, the scopes to ask for, or denial=conceal or denial=forbid",
 			"%s %s has denial=challenge and no scopes= that a caller could ask for", t.Kind, t.ID)
 	}
+	if a.Constrained && a.Permission == "" {
+		list.Add(diag.Contradiction, t.Pos, "write action= or object=, the permission whose constraints the handler honours, or remove constrained",
+			"%s %s is constrained, and asks for no permission that could have constraints", t.Kind, t.ID)
+	}
 	if isTrue(t.Hints.ReadOnly) && isTrue(t.Hints.Destructive) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints", "tool %s is readonly and destructive", t.Name)
 	}
+}
+
+// from says of an inherited object where it is from.
+func from(place string) string {
+	if place == "" {
+		return ""
+	}
+	return " from //mcp:default (" + place + ")"
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }

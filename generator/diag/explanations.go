@@ -172,7 +172,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Contradiction,
 		Title: "contradicting rules",
-		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, denial=challenge without scopes to ask for, //mcp:tool beside //mcp:ignore.",
+		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, denial=challenge without scopes to ask for, constrained without a permission, action=none beside object=, //mcp:tool beside //mcp:ignore.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove one of the two.",

@@ -19,6 +19,7 @@ func (p *plan) code() ([]byte, error) {
 	p.writeTools(f)
 	p.writeTable(f)
 	p.writeToolset(f)
+	p.writeAnswers(f)
 	p.decoders.write(f)
 	p.schemas.write(f)
 	p.writeGuards(f, p.guards(false))
@@ -122,7 +123,7 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if tool.Hints != (model.Hints{}) {
 		fields = append(fields, row("Annotations", annotations(tool.Hints)))
 	}
-	fields = append(fields, row("Timeout", duration(tool.Limits.Timeout)), row("Call", p.closure(tool)))
+	fields = append(fields, row("Timeout", duration(tool.Limits.Timeout)), p.answer(tool))
 	return rows(fields...)
 }
 
@@ -144,30 +145,6 @@ func annotations(h model.Hints) *jen.Statement {
 	value("IdempotentHint", h.Idempotent)
 	pointer("OpenWorldHint", h.OpenWorld)
 	return jen.Op("&").Qual(mcpPath, "ToolAnnotations").Add(inline(fields...))
-}
-
-// closure decodes, calls and returns.
-func (p *plan) closure(tool model.Tool) *jen.Statement {
-	if read := p.decoders.reads(tool); read != "" && p.usual(tool) {
-		return jen.Qual(runtimePath, "Answer").Call(jen.Id(read), p.handler(tool.Handler))
-	}
-	return p.answering(tool, "Result", result(tool))
-}
-
-// usual reports whether a tool has the form that runtime.Answer answers.
-func (p *plan) usual(tool model.Tool) bool {
-	return tool.Input.Kind == model.StructInput && !tool.Input.Pointer && result(tool) == "Structured" && p.bindable(tool.Handler)
-}
-
-// bindable reports whether a handler can be named before it is known that no receiver is nil, which
-// runtime.New sees to: a method of a nil interface, or of a value behind a nil pointer, cannot.
-func (p *plan) bindable(h model.Handler) bool {
-	for _, r := range p.Receivers {
-		if r.Type == h.Recv {
-			return !r.Interface && r.Pointer == h.PointerRecv
-		}
-	}
-	return true
 }
 
 // answering is a closure that decodes, calls and hands what the handler returns to a func of
@@ -204,7 +181,7 @@ func (p *plan) handler(h model.Handler) *jen.Statement {
 func (p *plan) arguments(tool model.Tool) []jen.Code {
 	args := []jen.Code{jen.Id(p.ctx)}
 	if tool.Handler.SDK {
-		args = append(args, jen.Id(p.call).Dot("Request"))
+		args = append(args, jen.Qual(runtimePath, "Request").Call(jen.Id(p.call)))
 	}
 	switch tool.Input.Kind {
 	case model.StructInput:

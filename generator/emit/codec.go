@@ -236,17 +236,6 @@ func slice(to *jen.Statement) *jen.Statement {
 	return jen.Parens(to).Index(jen.Empty(), jen.Empty())
 }
 
-// element is the func that reads an element of a list or a map.
-func (d *decoders) element(c model.Codec) jen.Code {
-	if c.Kind == model.ObjectCodec && c.Pointers == 0 && !c.Nullable {
-		return jen.Id(d.funcs[c.Name])
-	}
-	pointers := strings.Repeat("*", c.Pointers+1)
-	return jen.Func().Params(d.reader(), jen.Id(d.locals.v).Op(pointers).Add(expr(c.Type))).Block(
-		d.value(c, jen.Id(d.locals.v)),
-	)
-}
-
 // key is the func that reads the keys of a map.
 func (d *decoders) key(c model.Codec) jen.Code {
 	switch c.Key {

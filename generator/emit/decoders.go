@@ -19,6 +19,7 @@ type decoders struct {
 	of       map[string]string // decoder by tool name; tools without input need none
 	funcs    map[string]string // of objects
 	order    []string          // of objects, as their funcs are written
+	elements elements
 	locals   locals
 	patterns []jen.Code
 	pattern  map[string]string // variable by expression
@@ -111,6 +112,7 @@ func (d *decoders) nameObjects() {
 			d.nameWithin(*made.codec, made.name)
 		}
 	}
+	d.nameElements()
 }
 
 // nameWithin names the func of the object in a codec. anonymous is for a type without a name.
@@ -164,6 +166,7 @@ func (d *decoders) write(f file) {
 			d.writeRoot(f, made)
 		}
 	}
+	d.writeElements(f)
 	if len(d.patterns) > 0 {
 		f.Comment("The patterns of the schemas.")
 		f.Var().Defs(d.patterns...)

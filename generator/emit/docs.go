@@ -176,7 +176,11 @@ func accessWords(tool model.Tool) string {
 	if len(needs) == 0 {
 		return "nobody may call it."
 	}
-	return "needs " + sentenceList(needs) + "." + denialWords(tool.Denial)
+	asks := ""
+	if a.Action == model.NoAction {
+		asks = "; asks the host for nothing"
+	}
+	return "needs " + sentenceList(needs) + asks + "." + denialWords(tool.Denial)
 }
 
 func denialWords(denial string) string {

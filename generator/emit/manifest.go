@@ -87,7 +87,7 @@ type manifestAccess struct {
 	Public        bool     `json:"public"`
 	Authenticated bool     `json:"authenticated"`
 	MinRole       string   `json:"minRole"`
-	Permission    string   `json:"permission"`
+	Permission    string   `json:"permission"` // "none" for action=none, empty where nothing is said
 	Scopes        []string `json:"scopes"`
 	Allow         []string `json:"allow"`
 	// Constrained is left out where it is false: only a handler that honours object
@@ -190,7 +190,7 @@ func manifestOf(tool model.Tool) manifestTool {
 
 func accessOf(a model.Access) manifestAccess {
 	return manifestAccess{
-		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Permission,
+		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Asks(),
 		Scopes: listed(a.Scopes), Allow: []string{}, Constrained: a.Constrained,
 	}
 }

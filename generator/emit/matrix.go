@@ -57,8 +57,11 @@ func matrixOf(s model.Service) matrix {
 		for _, scope := range a.Scopes {
 			row.also = append(row.also, fmt.Sprintf("scope `%s`", scope))
 		}
-		if a.Permission != "" {
+		switch {
+		case a.Permission != "":
 			row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission, withPermissionAware))
+		case a.Action == model.NoAction:
+			row.also = append(row.also, "nothing of the host")
 		}
 		m.rows = append(m.rows, row)
 	}

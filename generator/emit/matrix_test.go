@@ -79,6 +79,7 @@ func TestAccessIsSaidInWords(t *testing.T) {
 		{model.Tool{Access: model.Access{Scopes: []string{"a", "b"}}}, "needs scope `a` and scope `b`."},
 		{model.Tool{Access: model.Access{MinRole: "Clerk", Scopes: []string{"a"}, Permission: "x.y", Constrained: true}},
 			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with PermissionAware), object constraints honoured."},
+		{model.Tool{Access: model.Access{Authenticated: true, Action: "none"}, Denial: "conceal"}, "needs an authenticated caller; asks the host for nothing. To others it does not exist."},
 		{model.Tool{}, "nobody may call it."},
 	} {
 		if got := accessWords(tc.tool); got != tc.want {

@@ -12,12 +12,15 @@ type plan struct {
 	names *names
 
 	ctx, call, in, err string            // locals of the closures
+	do                 string            // the receiver of answerers
 	params             map[string]string // Toolset's parameter by receiver type
 	roles              map[string]string // role constants by role
 	table              string
 	stale              string // names the remedy in the compiler's message
 	schemas            *schemas
 	decoders           *decoders
+	answerers          []answerer
+	answererOf         map[string]string // answerer by answererKey
 	file               file
 	declared           int // names.handed from here on are package-level names
 }
@@ -30,9 +33,10 @@ func newPlan(s model.Service) (*plan, error) {
 	for _, served := range s.Served() {
 		n.reserve(served.Const)
 	}
-	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}}
+	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}, answererOf: map[string]string{}}
 	p.file = newFile(s.Name, n, p.exprs()...)
 	p.ctx, p.call, p.in, p.err = n.pick("ctx"), n.pick("call"), n.pick("in"), n.pickReserved("err")
+	p.do = n.pick("do")
 	for _, r := range s.Receivers {
 		p.params[r.Type] = n.pick(r.Param)
 	}
@@ -72,6 +76,7 @@ func (p *plan) nameTypes() error {
 		p.decoders.add(tool, schema)
 	}
 	p.decoders.nameObjects()
+	p.nameAnswers()
 	for _, tool := range p.Tools {
 		if err := p.schemas.output(tool); err != nil {
 			return err
@@ -104,7 +109,7 @@ func keyed(t model.Tool) model.Tool {
 func (p *plan) exprs() []model.Expr {
 	var exprs []model.Expr
 	for _, tool := range p.inputs() {
-		exprs = append(exprs, tool.Input.Type)
+		exprs = append(exprs, tool.Input.Type, tool.Handler.Signature)
 		for _, param := range tool.Input.Params {
 			exprs = append(exprs, param.Type)
 		}

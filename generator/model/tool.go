@@ -59,6 +59,21 @@ type Access struct {
 	Object        string
 	Permission    string // computed: <app>.<action>_<object>; empty where Action is empty or none
 	Constrained   bool   // the handler honours object constraints
+	// ObjectFrom is the place of the //mcp:default that Object is inherited from, as in "device.go:4"; empty
+	// where the object is the tool's own.
+	ObjectFrom string
+}
+
+// NoAction is the action that takes a tool out of the host's permissions: action=none.
+const NoAction = "none"
+
+// Asks is what a rule says that it asks the host for: the permission, "none" for action=none, and "" where it
+// says nothing.
+func (a Access) Asks() string {
+	if a.Action == NoAction {
+		return NoAction
+	}
+	return a.Permission
 }
 
 // Hints are MCP tool annotations. nil was not written and is not sent.

@@ -1,8 +1,11 @@
 package scan
 
 import (
+	"cmp"
+	"fmt"
 	"go/token"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,9 +16,6 @@ import (
 
 // defaultRoles is the hierarchy of packages that declare none.
 var defaultRoles = []string{"Viewer", "Member", "Manager", "Admin"}
-
-// none is the action that takes a tool out of the host's permissions.
-const none = "none"
 
 // verbs maps the verbs of handlers to the four actions of the host's permission model.
 var verbs = map[string]string{
@@ -33,6 +33,8 @@ type rule struct {
 	scopes        []string
 	action        string // empty where nothing is written
 	object        string
+	stands        string // the directive's file and line
+	objectFrom    string // those of another one that the object is from
 }
 
 // replaces reports whether the rule says who may call, so that the default's answer does not count.
@@ -54,7 +56,7 @@ func (r rule) over(base rule) rule {
 		r.action = base.action
 	}
 	if r.object == "" {
-		r.object = base.object
+		r.object, r.objectFrom = base.object, cmp.Or(base.objectFrom, base.stands)
 	}
 	return r
 }
@@ -71,7 +73,10 @@ func (r rule) access(goName, app string) model.Access {
 	if a.Action == "" && a.Object != "" {
 		a.Action = verbOf(goName)
 	}
-	if a.Action != "" && a.Action != none {
+	if a.Object != "" {
+		a.ObjectFrom = r.objectFrom
+	}
+	if a.Action != "" && a.Action != model.NoAction {
 		a.Permission = app + "." + a.Action
 		if a.Object != "" {
 			a.Permission += "_" + a.Object
@@ -100,6 +105,8 @@ func (s *scanner) rule(d *directive.Directive) rule {
 		public: d.Has("public"), authenticated: d.Has("authenticated"),
 		minRole: d.Text("minrole"), scopes: d.List("scopes"), action: d.Text("action"), object: d.Text("object"),
 	}
+	place := s.at(d.Pos, d.End)
+	r.stands = fmt.Sprintf("%s:%d", filepath.Base(place.File), place.Line)
 	if r.public {
 		for _, key := range []string{"authenticated", "minrole", "scopes", "action", "object"} {
 			if arg, ok := d.Arg(key); ok {
@@ -108,6 +115,10 @@ func (s *scanner) rule(d *directive.Directive) rule {
 			}
 		}
 		return rule{public: true}
+	}
+	if arg, ok := d.Arg("object"); ok && r.action == model.NoAction {
+		s.report(diag.Contradiction, arg.Pos, arg.End, "remove one of the two", "action=none asks the host for nothing, and object= stands beside it")
+		d.Broken = true
 	}
 	if arg, ok := d.Arg("minrole"); ok {
 		s.role(d, arg)

@@ -66,22 +66,29 @@ func (t *Table) explainPermission(p *Principal, i int) []Verdict {
 	rule := &t.Rules[i]
 	held := p.Permits.of(t)
 	v := Verdict{Axis: AxisPermission, Needs: rule.Permission.String()}
+	if !rule.Permission.Asked() {
+		v.Needs = "a user of the host"
+	}
 	switch {
 	case held == nil || p.Anonymous():
-		v.Has = "no user of the host, or no answer from it"
+		v.Has = "nothing known from the host"
 		return []Verdict{v}
 	case !rule.Permission.Asked():
-		v.Holds, v.Has = true, "a user of the host"
+		v.Holds, v.Has = true, "one"
 		return []Verdict{v}
 	}
-	permit := held.permit(i)
-	v.Holds, v.Has = permit != PermitNone, permit.String()
-	if permit != PermitConstrained {
+	switch held.permit(i) {
+	case PermitNone:
+		v.Has = "none"
+		return []Verdict{v}
+	case PermitAll:
+		v.Holds, v.Has = true, "it for all objects"
 		return []Verdict{v}
 	}
-	c := Verdict{Axis: AxisConstraint, Holds: rule.Constrained, Needs: "a permission for all objects, as the handler is not marked constrained", Has: permit.String()}
+	v.Holds, v.Has = true, "it for some objects"
+	c := Verdict{Axis: AxisConstraint, Holds: rule.Constrained, Needs: "it for all objects, as the handler is not marked constrained", Has: v.Has}
 	if rule.Constrained {
-		c.Needs = "a permission for some objects, as the handler is marked constrained"
+		c.Needs = "it for some objects or all, as the handler is marked constrained"
 	}
 	return []Verdict{v, c}
 }

@@ -38,8 +38,9 @@ type permitSet struct {
 	some   []uint64
 	all    []uint64
 	usable []uint64 // held as the rule needs it, and rules that ask for none
-	// visible are the tools that are visible at each level of an aware table, made when asked for.
-	visible []atomic.Pointer[Set]
+	// visible are the tools that are visible at each level of an aware table, a Set made when asked for. An
+	// atomic.Pointer would be compiled anew in every package with generated code, which reaches it from its table.
+	visible []atomic.Value
 }
 
 // Permits compiles what a host lets one caller do. ask is called once for each rule that asks for
@@ -51,7 +52,7 @@ func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
 		words := (len(part.Rules) + 63) / 64
 		set := permitSet{
 			rules: part.Rules, some: make([]uint64, words), all: make([]uint64, words), usable: make([]uint64, words),
-			visible: make([]atomic.Pointer[Set], len(part.Hierarchy())+2),
+			visible: make([]atomic.Value, len(part.Hierarchy())+2),
 		}
 		for i := range part.Rules {
 			rule := &part.Rules[i]
@@ -110,11 +111,11 @@ func (s *permitSet) seen(level int, free Set) Set {
 	if level >= len(s.visible) {
 		return free.and(s.usable)
 	}
-	if set := s.visible[level].Load(); set != nil {
-		return *set
+	if set, made := s.visible[level].Load().(Set); made {
+		return set
 	}
 	set := free.and(s.usable)
-	s.visible[level].Store(&set)
+	s.visible[level].Store(set)
 	return set
 }
 

@@ -314,12 +314,12 @@ func TestExplanationsGoOnAfterTheFirstFailure(t *testing.T) {
 		{"anonymous", aware, access.Principal{}, "t", `authentication fails: needs an authenticated caller, has an anonymous caller
 role fails: needs Manager, has nothing
 scopes fails: needs a, b, has nothing
-permission fails: needs dcim.change_device, has no user of the host, or no answer from it`},
+permission fails: needs dcim.change_device, has nothing known from the host`},
 		{"some", aware, access.Principal{Subject: "ada", Role: "Viewer", Scopes: []string{"a"}, Permits: held}, "t", `authentication holds: needs an authenticated caller, has ada
 role fails: needs Manager, has Viewer
 scopes fails: needs a, b, has a
-permission holds: needs dcim.change_device, has constrained
-constraints fails: needs a permission for all objects, as the handler is not marked constrained, has constrained`},
+permission holds: needs dcim.change_device, has it for some objects
+constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects`},
 		{"not aware", table, access.Principal{Subject: "ada", Role: "Admin", Scopes: []string{"a", "b"}}, "t", `authentication holds: needs an authenticated caller, has ada
 role holds: needs Manager, has Admin
 scopes holds: needs a, b, has a, b
@@ -327,7 +327,9 @@ permission holds: needs dcim.change_device, has not asked for: the table does no
 		{"public", aware, access.Principal{}, "open", "public holds: needs nothing, has an anonymous caller"},
 		{"a rule for nobody", aware, access.Principal{Subject: "ada"}, "closed", "rule fails: needs a rule that admits somebody, has an empty one"},
 		{"no permission", aware, access.Principal{Subject: "ada", Permits: held}, "free", `authentication holds: needs an authenticated caller, has ada
-permission holds: needs none, has a user of the host`},
+permission holds: needs a user of the host, has one`},
+		{"no user", aware, access.Principal{Subject: "ada"}, "free", `authentication holds: needs an authenticated caller, has ada
+permission fails: needs a user of the host, has nothing known from the host`},
 		{"unknown", aware, access.Principal{Subject: "ada"}, "x", "unknown fails: needs a tool that exists, has nothing"},
 	} {
 		var lines []string

@@ -45,6 +45,14 @@ type Enumerator interface {
 	Actions(ctx context.Context) ([]string, error)
 }
 
+// PartSpeller is a [Source] whose host cuts the name of a permission in parts again, by a rule of its own.
+// A server asks it in place of MapAction, so that a permission whose parts the host would cut otherwise is an
+// error at start: "view" on "dns_record" and "view_dns" on "record" are the same name.
+type PartSpeller interface {
+	// MapPermission is as MapAction, for a permission whose parts are known.
+	MapPermission(p access.Permission) (string, error)
+}
+
 // User is a user of the host.
 type User struct {
 	ID        string // the host's key for the user, for logs and records
@@ -53,5 +61,5 @@ type User struct {
 }
 
 // ErrNoUser says that the host has no active user for a principal. Such a caller is treated as
-// an anonymous one.
+// an anonymous one where anonymous callers are admitted, and refused where they are not: over HTTP by 403.
 var ErrNoUser = errors.New("no such user in the host")

@@ -15,7 +15,8 @@ const MaxTokenBytes = 16 << 10
 // token that does not hold, and any other error where it could not find out.
 //
 // The fields of the result are the verifier's own to fill; nothing is taken from the token behind
-// its back.
+// its back. Identity.ClientItself is one of them: runtime.Options.ServiceUsers counts for those whose
+// verifier says so, by the grant of the token or by whatever else tells clients from people.
 type Verifier func(ctx context.Context, token string) (Identity, error)
 
 // Bearer reads the token of the Authorization header (RFC 6750, section 2.1) and asks verify

@@ -21,9 +21,20 @@ type Identity struct {
 	// that the server's hierarchy knows, Principal.Role included, becomes the caller's role;
 	// unknown names count as nothing.
 	Roles []string
+	// ClientItself says that the credential is an OAuth client's own, got with the client credentials
+	// grant (RFC 6749, section 4.4), and acts for nobody else. Only then does
+	// runtime.Options.ServiceUsers make the caller a user of the host, unless the mapping says that it
+	// is for people as well. A source that cannot tell leaves it false: a person who comes by a client
+	// is not that client.
+	ClientItself bool
 	// Expires is when the credential ends. Streams end with it. The zero time never ends.
 	Expires time.Time
 }
+
+// OfClientItself reports whether a principal that somebody wrote down, with no credential to look at,
+// is an OAuth client itself: its Subject is its Client, as RFC 9068, section 2.2 has it of the tokens
+// that clients get for themselves.
+func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subject == p.Client }
 
 // Source tells the caller of a request.
 //
@@ -56,6 +67,18 @@ type Known interface {
 // identity names one, and no client is mapped to one, nobody would see anything.
 type UserNamer interface {
 	NamesUsers() bool
+}
+
+// Issued is a [Source] that knows beforehand whose credentials it takes (access.Principal.Issuer). runtime.New
+// holds the issuers of Options.ServiceUsers to it, so that a misspelt one is told at start.
+type Issued interface {
+	Issuers() []string
+}
+
+// RoleMapper is a [Source] whose settings give callers roles of this server, whatever their credentials call them.
+// runtime.New looks for them in its hierarchy, so that a misspelt one is told at start and not by whoever misses it.
+type RoleMapper interface {
+	MappedRoles() []string
 }
 
 // Protected is a [Source] whose credentials come from authorization servers that a client can

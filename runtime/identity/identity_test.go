@@ -104,6 +104,17 @@ func TestStaticKnowsTokensByTheirHashes(t *testing.T) {
 	}
 }
 
+func TestStaticClientsAreThoseWhoseSubjectIsTheirClient(t *testing.T) {
+	for p, want := range map[*access.Principal]bool{
+		{Subject: "ci", Client: "ci"}: true, {Subject: "ada", Client: "ci"}: false, {Subject: "ci"}: false, {Subject: "ci", Client: "CI"}: false,
+	} {
+		id, err := identity.Static(map[string]access.Principal{identity.HashToken("one"): *p}).Identify(request("Bearer one"))
+		if err != nil || id.ClientItself != want {
+			t.Errorf("%+v: %v, %v", *p, id.ClientItself, err)
+		}
+	}
+}
+
 func TestStaticDoesNotShareItsMap(t *testing.T) {
 	known := map[string]access.Principal{}
 	source := identity.Static(known)

@@ -25,7 +25,8 @@ func HashToken(token string) string {
 
 // Static is a source with a fixed set of bearer tokens, for tests, demos and services with a
 // handful of callers. The keys are hashes made by [HashToken]; the principals are used as
-// they are written, all fields filled by whoever wrote the map. Tokens never expire.
+// they are written, all fields filled by whoever wrote the map; one whose Subject is its Client is
+// that client itself ([OfClientItself]). Tokens never expire.
 //
 // Looking a token up compares hashes, so that time tells nothing about a token that is
 // nearly right.
@@ -69,5 +70,5 @@ func (s static) Identify(r *http.Request) (Identity, error) {
 	if !ok {
 		return Identity{}, ErrInvalidToken
 	}
-	return Identity{Principal: p}, nil
+	return Identity{Principal: p, ClientItself: OfClientItself(p)}, nil
 }

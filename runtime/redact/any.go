@@ -15,6 +15,27 @@ import (
 // itself is answered as well.
 const maxDepth = 64
 
+// maxValues is how many values are looked into; what comes after them is masked, so that a value that holds itself
+// more than once is answered as well: its depth alone would be reached by 2^maxDepth ways.
+const maxValues = 100_000
+
+// walk is one way through values. The zero value is not for use: see newWalk.
+type walk struct {
+	Masker
+	left *int // of maxValues
+}
+
+func newWalk(m Masker) walk {
+	left := maxValues
+	return walk{m, &left}
+}
+
+// over counts a value that is depth deep, and reports whether it is one too deep or too many.
+func (m walk) over(depth int) bool {
+	*m.left--
+	return depth > maxDepth || *m.left < 0
+}
+
 // Any returns what a value shows, with the secrets masked. The value itself is never changed.
 //
 // Strings, and maps and slices of what JSON knows, keep their types. An error or a fmt.Stringer
@@ -23,10 +44,12 @@ const maxDepth = 64
 // be marshalled is masked whole.
 //
 // In maps, names mask what they stand for, however deep that is, but for true, false and null.
-func (m Masker) Any(v any) any { return m.any(v, 0) }
+//
+// Values that are very deep or very many are masked from some place on.
+func (m Masker) Any(v any) any { return newWalk(m).any(v, 0) }
 
-func (m Masker) any(v any, depth int) any {
-	if depth > maxDepth {
+func (m walk) any(v any, depth int) any {
+	if m.over(depth) {
 		return Mask
 	}
 	switch v := v.(type) {
@@ -39,15 +62,15 @@ func (m Masker) any(v any, depth int) any {
 	case []byte:
 		return m.Text(string(v))
 	case map[string]any:
-		return eachOf(m, v, func(v any) any { return m.any(v, depth+1) })
+		return eachOf(m.Masker, v, func(v any) any { return m.any(v, depth+1) })
 	case map[string]string:
-		return eachOf(m, v, m.Text)
+		return eachOf(m.Masker, v, m.Text)
 	case http.Header:
-		return http.Header(eachOf(m, v, m.texts))
+		return http.Header(eachOf(m.Masker, v, m.texts))
 	case url.Values:
-		return url.Values(eachOf(m, v, m.texts))
+		return url.Values(eachOf(m.Masker, v, m.texts))
 	case map[string][]string:
-		return eachOf(m, v, m.texts)
+		return eachOf(m.Masker, v, m.texts)
 	case []string:
 		return m.texts(v)
 	case []any:
@@ -112,7 +135,7 @@ func whole[V any](value V) V {
 }
 
 // shown is what a value of another type shows. Its methods may panic, as fmt and slog expect them to.
-func (m Masker) shown(v any, depth int) (masked any) {
+func (m walk) shown(v any, depth int) (masked any) {
 	defer func() {
 		if p := recover(); p != nil {
 			masked = fmt.Sprintf("%s (%T panicked)", Mask, v)
@@ -150,7 +173,7 @@ func (m Masker) shown(v any, depth int) (masked any) {
 }
 
 // logged is what a value of a log shows; a group is a map.
-func (m Masker) logged(v slog.Value, depth int) any {
+func (m walk) logged(v slog.Value, depth int) any {
 	v = v.Resolve()
 	if v.Kind() != slog.KindGroup {
 		return m.any(v.Any(), depth+1)

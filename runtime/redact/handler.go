@@ -32,8 +32,9 @@ func (h handler) WithGroup(name string) slog.Handler {
 
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	masked := make([]slog.Attr, len(attrs))
+	w := newWalk(h.m)
 	for i, a := range attrs {
-		masked[i], _ = h.attr(a, h.all, 0)
+		masked[i], _ = h.attr(w, a, h.all, 0)
 	}
 	return handler{h.next.WithAttrs(masked), h.m, h.all}
 }
@@ -42,8 +43,9 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	message := h.m.Text(r.Message)
 	changed := message != r.Message
 	if !changed {
+		w := newWalk(h.m)
 		r.Attrs(func(a slog.Attr) bool {
-			_, other := h.attr(a, h.all, 0)
+			_, other := h.attr(w, a, h.all, 0)
 			changed = other
 			return !changed
 		})
@@ -52,8 +54,9 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 		return h.next.Handle(ctx, r)
 	}
 	masked := slog.NewRecord(r.Time, r.Level, message, r.PC)
+	w := newWalk(h.m)
 	r.Attrs(func(a slog.Attr) bool {
-		a, _ = h.attr(a, h.all, 0)
+		a, _ = h.attr(w, a, h.all, 0)
 		masked.AddAttrs(a)
 		return true
 	})
@@ -61,21 +64,21 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // attr masks an attribute and reports whether it is another one now. All masks it whatever its name.
-func (h handler) attr(a slog.Attr, all bool, depth int) (slog.Attr, bool) {
+func (h handler) attr(w walk, a slog.Attr, all bool, depth int) (slog.Attr, bool) {
 	key := h.m.Text(a.Key)
-	value, changed := h.value(a.Value, all || h.m.Name(a.Key), depth)
+	value, changed := h.value(w, a.Value, all || h.m.Name(a.Key), depth)
 	return slog.Attr{Key: key, Value: value}, changed || key != a.Key
 }
 
-func (h handler) value(v slog.Value, all bool, depth int) (slog.Value, bool) {
+func (h handler) value(w walk, v slog.Value, all bool, depth int) (slog.Value, bool) {
 	switch v.Kind() {
 	case slog.KindBool, slog.KindTime, slog.KindDuration:
 		return v, false
 	case slog.KindLogValuer:
-		masked, _ := h.value(v.Resolve(), all, depth)
+		masked, _ := h.value(w, v.Resolve(), all, depth)
 		return masked, true // or it would be asked again, and could say something else
 	case slog.KindGroup:
-		return h.group(v, all, depth)
+		return h.group(w, v, all, depth)
 	case slog.KindString:
 		if s := v.String(); s == "" {
 			return v, false
@@ -93,12 +96,12 @@ func (h handler) value(v slog.Value, all bool, depth int) (slog.Value, bool) {
 			if all {
 				return slog.StringValue(Mask), true
 			}
-			return slog.AnyValue(masked{h.m.Any(a).(string)}), true
+			return slog.AnyValue(masked{w.text(a)}), true
 		default:
 			if all {
 				return slog.StringValue(Mask), true
 			}
-			return slog.AnyValue(h.m.Any(a)), true
+			return slog.AnyValue(w.any(a, depth)), true
 		}
 	}
 	if all {
@@ -107,24 +110,30 @@ func (h handler) value(v slog.Value, all bool, depth int) (slog.Value, bool) {
 	return v, false // a number
 }
 
-func (h handler) group(v slog.Value, all bool, depth int) (slog.Value, bool) {
-	if depth > maxDepth {
+func (h handler) group(w walk, v slog.Value, all bool, depth int) (slog.Value, bool) {
+	if w.over(depth) {
 		return slog.StringValue(Mask), true
 	}
 	attrs := v.Group()
 	for i := range attrs {
-		a, changed := h.attr(attrs[i], all, depth+1)
+		a, changed := h.attr(w, attrs[i], all, depth+1)
 		if !changed {
 			continue
 		}
 		copied := append([]slog.Attr(nil), attrs...)
 		copied[i] = a
 		for j := i + 1; j < len(attrs); j++ {
-			copied[j], _ = h.attr(attrs[j], all, depth+1)
+			copied[j], _ = h.attr(w, attrs[j], all, depth+1)
 		}
 		return slog.GroupValue(copied...), true
 	}
 	return v, false
+}
+
+// text is what an error says.
+func (m walk) text(err error) string {
+	s, _ := m.any(err, 0).(string) // as any makes of every error
+	return s
 }
 
 // masked is an error whose text was masked. It wraps nothing: what it hides must not be found in it.

@@ -92,6 +92,41 @@ func TestAnyEndsOnWhatHoldsItself(t *testing.T) {
 	}
 }
 
+// manifold is a log value that holds itself more than once.
+type manifold struct{}
+
+func (manifold) LogValue() slog.Value {
+	return slog.GroupValue(slog.Any("a", manifold{}), slog.Any("b", manifold{}))
+}
+
+// What holds itself twice has a way for each choice between the two at each step: these would not end by
+// a bound of the depth alone. A wide value is looked into in full.
+func TestWhatHoldsItselfTwiceEnds(t *testing.T) {
+	twice := make([]any, 2)
+	twice[0], twice[1] = twice, twice
+	maps := map[string]any{}
+	maps["a"], maps["b"] = maps, []any{maps}
+	for name, v := range map[string]any{"a list": twice, "a map": maps, "a log value": manifold{}} {
+		if got := fmt.Sprint(redact.Any(v)); !strings.Contains(got, mask) {
+			t.Errorf("%s: %.100s", name, got)
+		}
+		for place, log := range map[string]func(*slog.Logger){
+			"a record": func(log *slog.Logger) { log.Info("m", "x", v) }, "a logger": func(log *slog.Logger) { log.With("x", v).Info("m") },
+		} {
+			if got := logged(log); !strings.Contains(got, mask) {
+				t.Errorf("%s in %s: %.100s", name, place, got)
+			}
+		}
+	}
+	wide := make([]any, 40_000)
+	for i := range wide {
+		wide[i] = map[string]any{"n": i}
+	}
+	if got := redact.Any(wide); !reflect.DeepEqual(got, any(wide)) {
+		t.Error("a wide value is not shown in full")
+	}
+}
+
 func TestAnyDoesNotChangeItsArgument(t *testing.T) {
 	in := map[string]any{"token": "x", "a": []any{map[string]any{"key": "y"}}}
 	redact.Any(in)

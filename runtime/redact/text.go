@@ -72,8 +72,12 @@ func (t *scanner) follow(i int) int {
 		for from > 0 && i-from < longestName && letter[t.s[from-1]] {
 			from--
 		}
-		end, next := wordEnd(t.s, i), i
-		for ; from < end && next == i; from++ {
+		end, next := t.word, i
+		if i >= end { // and not before: it would be gone through again for each key in it
+			end = wordEnd(t.s, i)
+		}
+		// An escape is no part of the word, so behind it nothing begins that is further on than it is long.
+		for last := min(end, i+longestEscape); from < last && next == i; from++ {
 			if !t.begins(from) {
 				continue
 			}
@@ -96,6 +100,9 @@ var escapes = [...]struct {
 	first, second byte // zero is any
 	size          int
 }{{'\\', 0, 2}, {'%', 0, 3}, {'\\', 'x', 4}, {'\\', 'u', 6}}
+
+// longestEscape is the size of the longest of escapes.
+const longestEscape = 6
 
 // begins reports whether a word begins at i.
 func (t *scanner) begins(i int) bool {

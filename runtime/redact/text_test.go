@@ -236,8 +236,9 @@ func TestMaskedJSONIsJSON(t *testing.T) {
 func TestTextsThatLeadOnEnd(t *testing.T) {
 	for _, s := range []string{
 		"a://", "eyJ-", "eyJ_", "-----BEGIN ", "----BEGIN", "@tcp(", "bearer ", "token:", `token"`, `\`, `"\`, "key=[", "key={", `key="`, "sk-", "a:b@", "a%20", "key= ", "\"key\" ", "::", "=", "xoxb-", "basic/", "http://a:b/", "https://a:x",
+		"AKIA" + strings.Repeat("A", 16) + "a_", "npm_" + strings.Repeat("a", 30) + "_",
 	} {
-		redact.Text(strings.Repeat(s, 1<<18/len(s)))
+		redact.Text(strings.Repeat(s, 1<<20/len(s)))
 	}
 }
 

@@ -131,7 +131,14 @@ func sameTime(a, b string) bool {
 
 // sameQuoted allows for a number within a string in another writing.
 func sameQuoted(a, b string) bool {
-	return (strings.ContainsAny(a+b, ".eE") || len(a) > 8 && strings.HasSuffix(b, "00")) && decode.Scan([]byte(a), decode.Limits{}) == nil && sameNumber(json.Number(a), json.Number(b))
+	return (strings.ContainsAny(a+b, ".eE") || len(a) > 8 && strings.HasSuffix(b, "00") || len(a) > 15 && sameFloat(a, b)) && decode.Scan([]byte(a), decode.Limits{}) == nil && sameNumber(json.Number(a), json.Number(b))
+}
+
+// sameFloat allows for what a float64 cannot tell apart: b is the shortest text of the one next to a, which of
+// most integers that somebody lost digits of it is not.
+func sameFloat(a, b string) bool {
+	x, err := strconv.ParseFloat(a, 64)
+	return err == nil && strconv.FormatFloat(x, 'f', -1, 64) == b
 }
 
 // sameAddress allows for an address in its shortest writing.

@@ -106,7 +106,7 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      deviceSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     30 * time.Second,
-				Call:        runtime.Answer(decodeNewDevice, inventory.AddDevice),
+				Answer:      answerNewDevice(inventory.AddDevice),
 			},
 			{
 				Name:        ToolAddDNSRecord,
@@ -115,7 +115,7 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      recordSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     30 * time.Second,
-				Call:        runtime.Answer(decodeNewRecord, inventory.AddDNSRecord),
+				Answer:      answerNewRecord(inventory.AddDNSRecord),
 			},
 			{
 				Name:        ToolAddIPAddress,
@@ -311,7 +311,7 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      deviceSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     30 * time.Second,
-				Call:        runtime.Answer(decodeDeviceChange, inventory.UpdateDevice),
+				Answer:      answerDeviceChange(inventory.UpdateDevice),
 			},
 			{
 				Name:        ToolUpdateDNSRecord,
@@ -415,6 +415,44 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 			},
 		},
 	})
+}
+
+// The types of the handlers, each of which answers calls by its handler.
+
+type answerNewDevice func(context.Context, NewDevice) (Device, error)
+
+func (do answerNewDevice) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	var in NewDevice
+	r := decode.Begin(call.Arguments)
+	decodeNewDevice(r, &in)
+	if err := r.Finish(); err != nil {
+		return runtime.Result{}, err
+	}
+	return runtime.Structured(do(ctx, in))
+}
+
+type answerNewRecord func(context.Context, NewRecord) (Record, error)
+
+func (do answerNewRecord) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	var in NewRecord
+	r := decode.Begin(call.Arguments)
+	decodeNewRecord(r, &in)
+	if err := r.Finish(); err != nil {
+		return runtime.Result{}, err
+	}
+	return runtime.Structured(do(ctx, in))
+}
+
+type answerDeviceChange func(context.Context, DeviceChange) (Device, error)
+
+func (do answerDeviceChange) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	var in DeviceChange
+	r := decode.Begin(call.Arguments)
+	decodeDeviceChange(r, &in)
+	if err := r.Finish(); err != nil {
+		return runtime.Result{}, err
+	}
+	return runtime.Structured(do(ctx, in))
 }
 
 // addIPAddressInput is what Inventory.AddIPAddress takes.

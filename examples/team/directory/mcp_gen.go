@@ -84,7 +84,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     5 * time.Second,
-				Call:        runtime.Answer(decodeNewPerson, directory.Create),
+				Answer:      answerNewPerson(directory.Create),
 			},
 			{
 				Name:        ToolGetAll,
@@ -151,7 +151,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     5 * time.Second,
-				Call:        runtime.Answer(decodeChange, directory.Update),
+				Answer:      answerChange(directory.Update),
 			},
 		},
 		Prompts: []runtime.Prompt{
@@ -240,6 +240,32 @@ func Toolset(directory *Directory) runtime.Toolset {
 			},
 		},
 	})
+}
+
+// The types of the handlers, each of which answers calls by its handler.
+
+type answerNewPerson func(context.Context, NewPerson) (Person, error)
+
+func (do answerNewPerson) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	var in NewPerson
+	r := decode.Begin(call.Arguments)
+	decodeNewPerson(r, &in)
+	if err := r.Finish(); err != nil {
+		return runtime.Result{}, err
+	}
+	return runtime.Structured(do(ctx, in))
+}
+
+type answerChange func(context.Context, Change) (Person, error)
+
+func (do answerChange) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	var in Change
+	r := decode.Begin(call.Arguments)
+	decodeChange(r, &in)
+	if err := r.Finish(); err != nil {
+		return runtime.Result{}, err
+	}
+	return runtime.Structured(do(ctx, in))
 }
 
 // getByIDInput is what Directory.GetByID takes.

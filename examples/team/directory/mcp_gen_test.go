@@ -58,7 +58,7 @@ func TestMcpgenFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "cacec824046d287eea82b75ad1d6f594"; mcpgenDigest(code) != want {
+	if want := "6a801fa7a742c40c08f95e6ae79fc5f0"; mcpgenDigest(code) != want {
 		t.Error("mcp_gen.go is not as mcpgen wrote it: run go generate, and change the directives instead")
 	}
 }

@@ -1,6 +1,27 @@
 // Package django reads the permissions of a Django application from its database, as Django's own
 // ModelBackend does: those of the user, those of its groups, and all of them for a superuser. What
 // other authentication backends of the host would add is not seen.
+//
+// # Database
+//
+// A source is made by [New] from an open database and its engine:
+//
+//	db, err := sql.Open("pgx", "postgres://mcp_reader@db.example/netops")
+//	source, err := django.New(db, dialect.PostgreSQL, django.Options{})
+//
+// The driver is the program's own choice, imported by it: for [dialect.PostgreSQL] any that takes $1 for a
+// parameter, as github.com/jackc/pgx/v5/stdlib ("pgx") does, and for [dialect.SQLite] any that takes a question
+// mark, as modernc.org/sqlite ("sqlite") does. Those two are what this package is tested with.
+//
+// Six tables are read, and of users four columns, so that the account needs no right to the hashes of their
+// passwords. In PostgreSQL this is all that it needs, besides the right to connect:
+//
+//	GRANT SELECT (id, username, is_active, is_superuser) ON auth_user TO mcp_reader;
+//	GRANT SELECT ON auth_user_groups, auth_user_user_permissions, auth_group_permissions,
+//		auth_permission, django_content_type TO mcp_reader;
+//
+// Groups are known by their keys: auth_group is not read. For a model of users of the host's own the first
+// three tables have other names, and the columns id and username may have, as [Options] say.
 package django
 
 import (
@@ -32,9 +53,9 @@ var (
 	_ capability.Enumerator = (*Source)(nil)
 )
 
-// New returns a source that reads db, which stays the caller's to close. Any driver of the engine
-// will do. An account that may only select from the tables of users, groups, permissions and content types is
-// enough, and is what a server should be given.
+// New returns a source that reads db, which stays the caller's to close. It does not connect: a server that
+// is given the source asks it at its start. Which driver and which account will do, the
+// documentation of the package says; an account that may do no more is what a server should be given.
 func New(db *sql.DB, d dialect.Dialect, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("django: no database: open the host's with sql.Open")

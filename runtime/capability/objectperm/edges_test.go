@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
 	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // team is a small host: ada may read facts of devices of one site, as a member of a group; eve is a superuser who
@@ -255,10 +257,80 @@ func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 			t.Errorf("%s: %q, %v", permission, got, err)
 		}
 	}
+	for _, permission := range []string{"dcim.view_dns_record", "dcim.change_dns_record", "dcim.add_x_y", "dcim.delete_x_y"} {
+		if got, err := s.MapAction(permission); got != "" || err == nil || !strings.Contains(err.Error(), "name a model without underscores") {
+			t.Errorf("%q: %q, %v", permission, got, err)
+		}
+	}
 	for _, permission := range []string{"", "view_device", ".view_device", "dcim.", "dcim.view", "dcim.view_", "dcim._device", "dcim.view_IPAddress", "dcim.view_ip address", "a.b.view_device", "billing.export"} {
 		got, err := s.MapAction(permission)
 		if got != "" || err == nil || !strings.Contains(err.Error(), "write app= in //mcp:server, and action= and object= on the tool") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
+	}
+}
+
+// A host finds the model behind the last underscore, wherever whoever wrote the permission meant it to be.
+func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
+	db := layouts[0].open(t, dialect.SQLite, testdb.SQLite)
+	layouts[0].write(t, db, dialect.SQLite, team)
+	s := newSource(t, db, dialect.SQLite, layouts[0], objectperm.Options{})
+	for _, p := range []access.Permission{
+		{App: "dcim", Action: "view", Object: "device"}, {App: "dcim", Action: "napalm_read", Object: "device"}, {App: "dcim", Action: "change_status", Object: "device"},
+	} {
+		if got, err := s.MapPermission(p); got != p.String() || err != nil {
+			t.Errorf("%s: %q, %v", p, got, err)
+		}
+	}
+	for p, says := range map[access.Permission]string{
+		{App: "dcim", Action: "view", Object: "dns_record"}: `reads "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", and it was written as "view" on "dcim.dns_record"`,
+		{App: "dcim", Action: "sync", Object: "dns_record"}: `as the action "sync_dns" on`,
+		{App: "dcim", Action: "napalm_read"}:                `written as "napalm_read" on "dcim"`,
+		{App: "dcim", Action: "export"}:                     "is no permission of this host",
+		{App: "dcim", Action: "view", Object: "Device"}:     "is no permission of this host",
+	} {
+		if got, err := s.MapPermission(p); got != "" || err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %q, %v", p, got, err)
+		}
+	}
+	// At start, and not by a tool that nobody sees or that another permission opens.
+	serve := func(p access.Permission) error {
+		_, err := runtime.New(runtime.Options{
+			Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", User: "ada"}}), PermissionAware: true, Capabilities: s,
+		}, runtime.NewToolset(runtime.Generated{
+			Package: "x", Server: runtime.ServerInfo{Name: "x", Version: "1"},
+			Table: access.Table{Rules: []access.Rule{{Tool: "records", Authenticated: true, Permission: p}}},
+			Tools: []runtime.Tool{{Name: "records", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) {
+				return runtime.Structured(map[string]any{}, nil)
+			}}},
+		}))
+		return err
+	}
+	if err := serve(access.Permission{App: "dcim", Action: "sync", Object: "dns_record"}); err == nil || !strings.Contains(err.Error(), "a model has no underscores") {
+		t.Errorf("a server that would ask for another permission starts: %v", err)
+	}
+	if err := serve(access.Permission{App: "dcim", Action: "sync_dns", Object: "record"}); err != nil {
+		t.Errorf("a server that asks for what it says does not start: %v", err)
+	}
+}
+
+// NetBox 4.0 to 4.3 call the column of a permission's types otherwise. Whoever does not say so learns it by an error that
+// names the column, and nobody is let do anything meanwhile.
+func TestColumnsOfAnotherReleaseAreToldAndDenied(t *testing.T) {
+	earlier := layouts[0]
+	earlier.tables.TypeColumn = "objecttype_id"
+	for _, engine := range engines {
+		t.Run(engine.dialect.String(), func(t *testing.T) {
+			db := earlier.open(t, engine.dialect, engine.open)
+			earlier.write(t, db, engine.dialect, team)
+			set, err := newSource(t, db, engine.dialect, earlier, objectperm.Options{}).Capabilities(t.Context(), access.Principal{User: "ada"})
+			if err != nil || !set.Has("dcim.napalm_read_device") {
+				t.Errorf("%v, %v", set.Permissions(), err)
+			}
+			set, err = newSource(t, db, engine.dialect, layouts[0], objectperm.Options{ExemptView: []string{"*"}}).Capabilities(t.Context(), access.Principal{User: "root"})
+			if err == nil || errors.Is(err, capability.ErrNoUser) || !strings.Contains(err.Error(), "contenttype_id") || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
+				t.Errorf("by the columns of a later release: %v, %v", set.Permissions(), err)
+			}
+		})
 	}
 }

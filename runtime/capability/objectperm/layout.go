@@ -30,10 +30,12 @@ type Layout struct {
 	DefaultPermissions map[string][]capability.Constraint
 }
 
-// NetBox returns the tables of NetBox 4.4 and later. Earlier ones differ: 4.0 to 4.3 have "objecttype_id" for
+// NetBox returns the tables of NetBox 4.4 and later, whose migration users.0010_concrete_objecttype points object
+// types to contenttypes.ContentType, and so names TypeColumn. Earlier ones differ: 4.0 to 4.3 have "objecttype_id" for
 // TypeColumn; before that, UserPermissions is "users_objectpermission_users", GroupPermissions
 // "users_objectpermission_groups", and users are in "auth_user" and "auth_user_groups". A table or column that
-// a release does not have is an error of every query, which names it.
+// a release does not have is an error of every query, which names it, and denies; what a database has, "\d
+// users_objectpermission_object_types" says in psql.
 func NetBox() Layout {
 	defaults := map[string][]capability.Constraint{}
 	for _, model := range []string{"extras.%s_bookmark", "extras.%s_notification", "extras.%s_subscription", "users.%s_token"} {

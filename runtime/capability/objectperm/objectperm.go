@@ -1,6 +1,31 @@
 // Package objectperm reads the permissions of NetBox and Nautobot from their database: object
 // permissions, each a list of actions on types of objects, given to users and groups, with
 // constraints on the objects that it covers.
+//
+// # Database
+//
+// A source is made by [New] from an open database, its engine, and the tables of the host:
+//
+//	db, err := sql.Open("pgx", "postgres://mcp_reader@db.example/netbox")
+//	source, err := objectperm.New(db, dialect.PostgreSQL, objectperm.NetBox(), objectperm.Options{})
+//
+// The driver is the program's own choice, imported by it: any that takes $1 for a parameter, as
+// github.com/jackc/pgx/v5/stdlib ("pgx") does, which this package is tested with. [dialect.SQLite], with
+// modernc.org/sqlite ("sqlite") as the driver, is for tests: neither host runs on it.
+//
+// Seven tables are read: those that the [Layout] names, and django_content_type. Of users four columns are, so that
+// the account needs no right to the hashes of their passwords. For NetBox this is all that it needs, besides
+// the right to connect:
+//
+//	GRANT SELECT (id, username, is_active, is_superuser) ON users_user TO mcp_reader;
+//	GRANT SELECT ON users_user_groups, users_objectpermission, users_user_object_permissions,
+//		users_group_object_permissions, users_objectpermission_object_types, django_content_type TO mcp_reader;
+//
+// And for Nautobot:
+//
+//	GRANT SELECT (id, username, is_active, is_superuser) ON auth_user TO mcp_reader;
+//	GRANT SELECT ON auth_user_groups, users_objectpermission, users_objectpermission_users,
+//		users_objectpermission_groups, users_objectpermission_object_types, django_content_type TO mcp_reader;
 package objectperm
 
 import (
@@ -50,11 +75,14 @@ type Source struct {
 	defaults   map[string]*grant
 }
 
-var _ capability.Source = (*Source)(nil)
+var (
+	_ capability.Source      = (*Source)(nil)
+	_ capability.PartSpeller = (*Source)(nil)
+)
 
-// New returns a source that reads db, which stays the caller's to close. Any driver of the engine will do. An
-// account that may only select from the layout's tables and django_content_type is enough, and is what a
-// server should be given.
+// New returns a source that reads db, which stays the caller's to close. It does not connect: a server that
+// is given the source asks it at its start. Which driver and which account will do, the
+// documentation of the package says; an account that may do no more is what a server should be given.
 func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
@@ -166,11 +194,42 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 
 // MapAction returns a permission as it is: hosts spell it "app.action_model" too. It errs where one of the three
 // is missing, and where the model is not in lower case, as no model of Django's is.
+//
+// The model is what follows the last underscore, since that is how hosts read a name. A name whose action would
+// then begin with one of Django's own, as that of "dcim.view_dns_record", is an error: whoever wrote it most
+// likely means a model with an underscore, which hosts cannot ask for. [Source.MapPermission] knows what was meant.
 func (s *Source) MapAction(permission string) (string, error) {
-	if _, ok := parse(permission); !ok {
-		return "", fmt.Errorf("objectperm: %q is no permission of this host: it has the form app.action_model with the model in lower case and without underscores, as in \"dcim.napalm_read_device\" or \"ipam.view_ipaddress\"; write app= in //mcp:server, and action= and object= on the tool", permission)
+	p, ok := parse(permission)
+	if !ok {
+		return "", malformed(permission)
+	}
+	if first, _, more := strings.Cut(p.action, "_"); more && slices.Contains(verbs, first) {
+		return "", fmt.Errorf("objectperm: %q is the action %q on the model %q to this host, which reads the model behind the last underscore: name a model without underscores", permission, p.action, p.object())
 	}
 	return permission, nil
+}
+
+// verbs are Django's own actions.
+var verbs = []string{view, "add", "change", "delete"}
+
+// MapPermission spells a permission as the hosts do. It errs as MapAction does, and where the host would
+// read another action and model from the name than the permission's own, "dcim.sync_dns_record" for the action
+// "sync" on the model "dns_record".
+func (s *Source) MapPermission(p access.Permission) (string, error) {
+	name := p.String()
+	read, ok := parse(name)
+	switch {
+	case !ok:
+		return "", malformed(name)
+	case read != permission{p.App, p.Action, p.Object}:
+		return "", fmt.Errorf("objectperm: this host reads %q as the action %q on the model %q, and it was written as %q on %q: a model has no underscores; write object= as django_content_type has it",
+			name, read.action, read.object(), p.Action, p.Type())
+	}
+	return name, nil
+}
+
+func malformed(name string) error {
+	return fmt.Errorf("objectperm: %q is no permission of this host: it has the form app.action_model with the model in lower case and without underscores, as in \"dcim.napalm_read_device\" or \"ipam.view_ipaddress\"; write app= in //mcp:server, and action= and object= on the tool", name)
 }
 
 // grant is what all grants of one permission come to. Without constraints and not free it covers all

@@ -87,6 +87,15 @@ func (p *problems) add(line int, pointer, format string, args ...any) {
 	p.all = append(p.all, problem{line, pointer, fmt.Sprintf(format, args...)})
 }
 
+// once drops problems after the first n that are of a value which one of those is about: it was not read.
+func (p *problems) once(n int) {
+	unread := map[string]bool{}
+	for _, one := range p.all[:n] {
+		unread[one.pointer] = true
+	}
+	p.all = append(p.all[:n], slices.DeleteFunc(p.all[n:], func(one problem) bool { return unread[one.pointer] })...)
+}
+
 // err is all problems as one error, a line each, in the order of the file. Nil where there are none.
 func (p *problems) err() error {
 	slices.SortStableFunc(p.all, func(a, b problem) int { return cmp.Compare(a.line, b.line) })

@@ -81,7 +81,7 @@ var (
 )
 
 // Open reads a file of the system, whose name ends in .yaml, .yml or .json. The error tells all that
-// is wrong with it, a line each.
+// is wrong with it, a line each; of what is no YAML or JSON at all, and of JSON with a name twice, that alone.
 func Open(file string) (*Source, error) {
 	return open(file, func() (fs.File, error) { return os.Open(file) })
 }
@@ -107,6 +107,9 @@ func (s *Source) Reload() error {
 	defer s.loading.Unlock()
 	data, err := s.read()
 	if err != nil {
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			err = path.Err // which names the file once more
+		}
 		return fmt.Errorf("static: %s: %w", s.file, err)
 	}
 	all, err := parse(s.file, data)
@@ -142,10 +145,12 @@ func parse(file string, data []byte) (*accounts, error) {
 	default:
 		return nil, fmt.Errorf("static: %s: is neither YAML nor JSON by its name: call it .yaml, .yml or .json", file)
 	}
-	if err := bad.err(); err != nil {
-		return nil, err
+	if doc.kind == "" {
+		return nil, bad.err()
 	}
+	told := len(bad.all)
 	all := readAccounts(doc, bad)
+	bad.once(told)
 	if err := bad.err(); err != nil {
 		return nil, err
 	}

@@ -191,7 +191,7 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 
 // mistakes are files that are refused, each with what is said of it.
 var mistakes = []struct{ name, file, text, want string }{
-	{"nothing", "a.yaml", "", "static: a.yaml: is no YAML that can be taken: no documents in stream"},
+	{"nothing", "a.yaml", "", "static: a.yaml: is empty: write users: and the users below it, or users: {} for none"},
 	{"null", "a.yaml", "~", "static: a.yaml:1: is nothing: write a mapping"},
 	{"no users", "a.yaml", "groups: {}", "static: a.yaml:1: /users: is missing: write the users, or {} for none"},
 	{"no text", "a.json", "", "static: a.json: "},
@@ -207,6 +207,11 @@ var mistakes = []struct{ name, file, text, want string }{
 	{"a group that is a superuser", "a.yaml", "groups: {g: {superuser: true}}\nusers: {}\n", "static: a.yaml:1: /groups/g/superuser: is not known here: use permissions, constrained, exempt"},
 	{"another case", "a.yaml", "Users: {}\nusers: {}\n", "/Users: is not known here"},
 	{"a user twice", "a.yaml", "users:\n  ada: {}\n  ada: {superuser: true}\n", "static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
+	{"a user twice and more", "a.yaml", "users:\n  ada: {permissions: [x]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
+		`static: a.yaml:2: /users/ada/permissions/0: is no permission: write app.action_object, or app.action where there is no object, in letters, digits and underscores, as in "dcim.view_device"
+static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them
+static: a.yaml:4: /users/bob: is an anchor or an alias: write out what it says, or make a group of it
+static: a.yaml:5: /users/eve/groups/0: names the group "none", which is not in groups: correct the name, or add the group`},
 	{"a user twice in JSON", "a.json", `{"users": {"ada": {}, "\u0061da": {}}}`, "static: a.json: /users/ada: stands twice in its object"},
 	{"a permission twice", "a.yaml", "users: {ada: {permissions: [a.b, a.b]}}", "static: a.yaml:1: /users/ada/permissions/1: stands twice in its list: remove one"},
 	{"text for a truth", "a.yaml", "users: {ada: {active: yes}}", "static: a.yaml:1: /users/ada/active: is text: write true or false"},
@@ -269,7 +274,8 @@ static: a.yaml:4: /gruops: is not known here: use actions, exempt, groups, users
 }
 
 func TestFilesThatCannotBeReadAreAnError(t *testing.T) {
-	if _, err := static.Open(filepath.Join(t.TempDir(), "none.yaml")); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "static: ") {
+	none := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := static.Open(none); !errors.Is(err, fs.ErrNotExist) || err.Error() != "static: "+none+": no such file or directory" {
 		t.Errorf("%v", err)
 	}
 	if _, err := static.Open(t.TempDir()); err == nil {

@@ -27,6 +27,10 @@ func readYAML(data []byte, bad *problems) value {
 		if errors.As(err, &e) {
 			line, says = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
 		}
+		if says == "no documents in stream" {
+			bad.add(0, "", "is empty: write users: and the users below it, or users: {} for none")
+			return value{}
+		}
 		bad.add(line, "", "is no YAML that can be taken: %s", says)
 		return value{}
 	}

@@ -14,8 +14,13 @@ import (
 // that whoever asked learns the reason.
 const loadTimeout = 8 * time.Second
 
+// patience is how long a request waits for a provider while what is held serves: long enough for one
+// that answers, so that a key that it has withdrawn ends with the period, and short for one that hangs.
+const patience = time.Second
+
 // cached is what a provider publishes: fetched when it is asked for, and again after a period. While
-// that fails, what is held serves for the stale period and no longer.
+// that fails, or takes longer than [patience], what is held serves for the stale period and no longer.
+// Once it has, nobody waits until a load succeeds.
 //
 // However many ask, one load runs at a time, and loads are an interval apart.
 type cached[T any] struct {
@@ -35,13 +40,18 @@ type held[T any] struct {
 	value         T
 	loaded, tried time.Time // when value was loaded, zero for never, and when the last try ended
 	failure       error     // of the last try
+	slow          bool      // somebody's patience has ended since a load succeeded
 }
 
 // get returns what is held, loaded anew where its period is over.
 func (c *cached[T]) get(ctx context.Context) (held[T], error) {
 	h := c.state()
-	if !h.loaded.IsZero() && time.Since(h.loaded) < c.period {
+	switch age := time.Since(h.loaded); {
+	case h.loaded.IsZero():
+	case age < c.period:
 		return h, nil
+	case age < c.period+c.stale:
+		return c.renewed(ctx, h), nil
 	}
 	h, err := c.renew(ctx, h)
 	if err != nil {
@@ -53,25 +63,55 @@ func (c *cached[T]) get(ctx context.Context) (held[T], error) {
 	return h, fmt.Errorf("%s: %w", c.what, h.failure)
 }
 
+// renewed has what is held loaded anew and returns what is held then: the new where that is there soon, and
+// otherwise the old, which serves while it is loaded.
+func (c *cached[T]) renewed(ctx context.Context, h held[T]) held[T] {
+	if h.slow || h.failure != nil {
+		c.start(h)
+		return h
+	}
+	wait := patience
+	if end, ok := ctx.Deadline(); ok { // or what is held would come too late
+		wait = min(wait, time.Until(end)/2)
+	}
+	short, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	newer, err := c.renew(short, h)
+	if err != nil && ctx.Err() == nil {
+		c.mu.Lock()
+		c.held.slow = c.held.tried.Equal(h.tried)
+		c.mu.Unlock()
+	}
+	return newer
+}
+
 // renew loads anew, unless somebody has since h, or within the interval. Its own error says that ctx
 // has ended; how the load went stands in what it returns.
 func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
-	if now := c.state(); now.tried.After(h.tried) || c.resting(now) {
-		return now, nil
+	done := c.start(h)
+	if done == nil {
+		return c.state(), nil
 	}
-	done := c.flight.DoChan("", func() (any, error) {
-		// Whoever comes right after a load has ended starts none.
-		if !c.resting(c.state()) {
-			c.refresh()
-		}
-		return nil, nil
-	})
 	select {
 	case <-done:
 		return c.state(), nil
 	case <-ctx.Done():
 		return h, fmt.Errorf("%s: %w", c.what, ctx.Err())
 	}
+}
+
+// start starts to load, or joins a load on its way. Its result is nil where there is no need, as renew says.
+func (c *cached[T]) start(h held[T]) <-chan singleflight.Result {
+	if now := c.state(); now.tried.After(h.tried) || c.resting(now) {
+		return nil
+	}
+	return c.flight.DoChan("", func() (any, error) {
+		// Whoever comes right after a load has ended starts none.
+		if !c.resting(c.state()) {
+			c.refresh()
+		}
+		return nil, nil
+	})
 }
 
 func (c *cached[T]) resting(h held[T]) bool { return time.Since(h.tried) < c.interval }
@@ -90,7 +130,7 @@ func (c *cached[T]) refresh() {
 	c.mu.Lock()
 	c.held.tried, c.held.failure = time.Now(), err
 	if err == nil {
-		c.held.value, c.held.loaded = value, c.held.tried
+		c.held.value, c.held.loaded, c.held.slow = value, c.held.tried, false
 	}
 	h := c.held
 	c.mu.Unlock()

@@ -101,6 +101,9 @@ func (c Claims) check(p *problems) {
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
 		p.place(name, func() error { return checkPath(paths[name]) })
 	}
+	if c.Client != "" && slices.Equal(names(c.Client), []string{"sub"}) {
+		p.add("Claims.Client is the subject: every token would be its client's own; name the claim of the OAuth client, or leave it empty")
+	}
 	if len(c.RoleNames) > 0 && len(c.Roles) == 0 {
 		p.add("Claims.RoleNames maps what no claim says: name the claims in Claims.Roles")
 	}

@@ -3,6 +3,7 @@ package oidc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,7 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		`Claims.Roles[0] is empty`: issuer(func(i *oidc.Issuer) { i.Claims.Roles = []string{""} }),
 		`Claims.Roles[0] is "https://x.y/r", whose dots would separate names: write "/https:~1~1x.y~1r"`: issuer(func(i *oidc.Issuer) { i.Claims.Roles = []string{"https://x.y/r"} }),
 		`Claims.User is "a..b", in which a name is empty`:                                                issuer(func(i *oidc.Issuer) { i.Claims.User = "a..b" }),
+		`Claims.Client is the subject`:                                                                   issuer(func(i *oidc.Issuer) { i.Claims.Client = "/sub" }),
 		`Claims.RoleNames maps what no claim says`:                                                       issuer(func(i *oidc.Issuer) { i.Claims.RoleNames = map[string]string{"a": "b"} }),
 		`Claims.RoleNames maps "a" to no role`:                                                           issuer(func(i *oidc.Issuer) { i.Claims.Roles, i.Claims.RoleNames = []string{"r"}, map[string]string{"a": ""} }),
 		`Claims.Orgs.Claim is empty`:                                                                     issuer(func(i *oidc.Issuer) { i.Claims.Orgs.Standing = "x" }),
@@ -87,13 +89,18 @@ func TestSourceSaysWhatRunNeedsToKnow(t *testing.T) {
 		t.Error("it names users without a claim of them")
 	}
 	scopes := []string{"dns:read"}
-	s := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = "u" }), func(o *oidc.Options) {
+	s := p.source(t, issuer(func(i *oidc.Issuer) {
+		i.Claims.User, i.Claims.Roles, i.Claims.RoleNames = "u", []string{"groups"}, map[string]string{"netops": "Manger", "ops": "Admin", "root": "Admin"}
+	}), func(o *oidc.Options) {
 		o.Resource = identity.Resource{URL: "http://localhost:8080/mcp", Scopes: scopes, AuthorizationServers: []string{"https://front.example"}, Name: "n", Documentation: "d"}
 	})
 	scopes[0] = "changed"
 	r := s.Resource()
 	if !s.NamesUsers() || r.URL != "http://localhost:8080/mcp" || r.AuthorizationServers[0] != "https://front.example" || len(r.AuthorizationServers) != 1 || r.Scopes[0] != "dns:read" || r.Name != "n" {
 		t.Errorf("%+v", r)
+	}
+	if got := fmt.Sprint(s.Issuers(), s.MappedRoles()); got != fmt.Sprint([]string{issuerURL}, []string{"Admin", "Manger"}) {
+		t.Errorf("%s", got)
 	}
 	// A client of the package's own, and the default logger.
 	if err := oidc.New(oidc.Options{Resource: identity.Resource{URL: resource}, Issuers: []oidc.Issuer{{URL: "http://127.0.0.1:1"}}}).Fetch(context.Background()); err == nil {

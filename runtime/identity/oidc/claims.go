@@ -29,7 +29,9 @@ type Claims struct {
 	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or else "azp".
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
-	// themselves. "email" counts only where "email_verified" is true.
+	// themselves. A token without the claim names no user; one in which it is anything but a name is
+	// refused, and so is a claim "email", however deep and however its path is written, where
+	// "email_verified" beside it is not true: somebody is meant, and nobody knows who.
 	User string
 	// Orgs and Teams are the claims of memberships.
 	Orgs, Teams Memberships
@@ -42,19 +44,27 @@ func (i *issuer) identity(c map[string]any, expires time.Time) (identity.Identit
 		return identity.Identity{}, refuse("it names nobody (sub)")
 	}
 	m := i.settings.Claims
+	user, err := m.user(c)
+	if err != nil {
+		return identity.Identity{}, err
+	}
+	client := text(c, m.Client, "client_id", "azp")
+	_, delegated := c["act"] // RFC 8693, section 4.1: somebody else acts for the subject
 	return identity.Identity{
 		Principal: access.Principal{
 			Issuer:  i.settings.URL,
 			Subject: sub,
-			Client:  text(c, m.Client, "client_id", "azp"),
-			User:    m.user(c),
+			Client:  client,
+			User:    user,
 			Scopes:  scopes(c, m.Scopes),
 			Groups:  valuesAt(c, m.Groups),
 			Orgs:    m.Orgs.read(c),
 			Teams:   m.Teams.read(c),
 		},
-		Roles:   m.roles(c),
-		Expires: expires,
+		Roles: m.roles(c),
+		// RFC 9068, section 2.2: where no resource owner is involved, the subject is the client.
+		ClientItself: sub == client && !delegated,
+		Expires:      expires,
 	}, nil
 }
 
@@ -73,17 +83,38 @@ func (m Claims) roles(c map[string]any) []string {
 	return roles
 }
 
-// user is the host's user. OpenID Connect Core 1.0, section 5.7 warns of addresses that nobody has
-// verified: whoever may type one in could become anybody.
-func (m Claims) user(c map[string]any) string {
+// user is the host's user, "" where the token says nothing of one. OpenID Connect Core 1.0, section 5.7
+// warns of addresses that nobody has verified: whoever may type one in could become anybody.
+func (m Claims) user(c map[string]any) (string, error) {
 	if m.User == "" {
-		return ""
+		return "", nil
 	}
-	if verified, _ := c["email_verified"].(bool); m.User == "email" && !verified {
-		return ""
+	value, said := find(c, m.User)
+	if !said {
+		return "", nil
 	}
-	user, _ := at(c, m.User).(string)
-	return user
+	user, _ := value.(string)
+	if user == "" {
+		return "", refuse("its claim %s is not the name of a user", m.User)
+	}
+	if !m.verified(c) {
+		return "", refuse("its address has not been verified (email_verified), and names no user")
+	}
+	return user, nil
+}
+
+// verified reports whether the claim of users is no standard address, or one that has been verified: the
+// claim that says so stands beside it. A claim of another name that ends in "email" is its issuer's own,
+// which alone can say what it puts there.
+func (m Claims) verified(c map[string]any) bool {
+	steps := names(m.User)
+	last := len(steps) - 1
+	if steps[last] != "email" {
+		return true
+	}
+	beside, _ := along(c, append(steps[:last:last], "email_verified"))
+	verified, _ := beside.(bool)
+	return verified
 }
 
 // text is the string at a path, or, where no path is configured, the first claim of names that is there.
@@ -169,12 +200,27 @@ func list(v any) ([]string, bool) {
 
 // at returns what stands at a path, or nil.
 func at(c map[string]any, path string) any {
-	var v any = c
-	for _, name := range names(path) {
-		o, _ := v.(map[string]any) // reading a nil map finds nothing
-		v = o[name]
-	}
+	v, _ := find(c, path)
 	return v
+}
+
+// find returns what stands at a path and whether anything does. Where something else than an object
+// stands on the way to it, that is nil.
+func find(c map[string]any, path string) (any, bool) { return along(c, names(path)) }
+
+// along is find for the steps of a path.
+func along(c map[string]any, steps []string) (any, bool) {
+	var v any = c
+	for _, name := range steps {
+		o, ok := v.(map[string]any)
+		if !ok {
+			return nil, true
+		}
+		if v, ok = o[name]; !ok {
+			return nil, false
+		}
+	}
+	return v, true
 }
 
 var pointer = strings.NewReplacer("~1", "/", "~0", "~")

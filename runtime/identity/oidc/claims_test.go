@@ -1,6 +1,7 @@
 package oidc_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -95,25 +96,106 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		changes              []any
 		client, user, groups string
 	}{
-		"client_id":             {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
-		"azp":                   {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
-		"malformed client_id":   {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
-		"a claim of its own":    {oidc.Claims{Client: "app.id"}, []any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
-		"such a claim missing":  {oidc.Claims{Client: "app"}, nil, "", "", "[]"},
-		"user":                  {oidc.Claims{User: "name"}, []any{"name", "ada7"}, "cli", "ada7", "[]"},
-		"a list of users":       {oidc.Claims{User: "name"}, []any{"name", []string{"ada7"}}, "cli", "", "[]"},
-		"no user":               {oidc.Claims{User: "name"}, nil, "cli", "", "[]"},
-		"a verified address":    {oidc.Claims{User: "email"}, []any{"email", "a@b.c", "email_verified", true}, "cli", "a@b.c", "[]"},
-		"an unverified address": {oidc.Claims{User: "email"}, []any{"email", "a@b.c"}, "cli", "", "[]"},
-		"verified by a word":    {oidc.Claims{User: "email"}, []any{"email", "a@b.c", "email_verified", "true"}, "cli", "", "[]"},
-		"groups":                {oidc.Claims{Groups: "g"}, []any{"g", []string{"a", "b"}}, "cli", "", "[a b]"},
-		"one group":             {oidc.Claims{Groups: "g"}, []any{"g", "a"}, "cli", "", "[a]"},
-		"an empty group":        {oidc.Claims{Groups: "g"}, []any{"g", ""}, "cli", "", "[]"},
-		"malformed groups":      {oidc.Claims{Groups: "g"}, []any{"g", []any{"a", nil}}, "cli", "", "[]"},
+		"client_id":            {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
+		"azp":                  {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
+		"malformed client_id":  {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
+		"a claim of its own":   {oidc.Claims{Client: "app.id"}, []any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
+		"such a claim missing": {oidc.Claims{Client: "app"}, nil, "", "", "[]"},
+		"user":                 {oidc.Claims{User: "name"}, []any{"name", "ada7"}, "cli", "ada7", "[]"},
+		"no user":              {oidc.Claims{User: "name"}, nil, "cli", "", "[]"},
+		"a verified address":   {oidc.Claims{User: "email"}, []any{"email", "a@b.c", "email_verified", true}, "cli", "a@b.c", "[]"},
+		"no address":           {oidc.Claims{User: "email"}, []any{"email_verified", true}, "cli", "", "[]"},
+		"groups":               {oidc.Claims{Groups: "g"}, []any{"g", []string{"a", "b"}}, "cli", "", "[a b]"},
+		"one group":            {oidc.Claims{Groups: "g"}, []any{"g", "a"}, "cli", "", "[a]"},
+		"an empty group":       {oidc.Claims{Groups: "g"}, []any{"g", ""}, "cli", "", "[]"},
+		"malformed groups":     {oidc.Claims{Groups: "g"}, []any{"g", []any{"a", nil}}, "cli", "", "[]"},
 	} {
 		p := read(t, test.claims, test.changes...).Principal
 		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups || len(p.Groups) == 1 && p.Groups[0] == "" {
 			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+func TestUserClaimsThatDoNotCountRefuseTheToken(t *testing.T) {
+	for name, test := range map[string]struct {
+		path    string
+		changes []any
+	}{
+		"an unverified address": {"email", []any{"email", "a@b.c"}},
+		"denied to be verified": {"email", []any{"email", "a@b.c", "email_verified", false}},
+		"verified by a word":    {"email", []any{"email", "a@b.c", "email_verified", "true"}},
+		"verified by a number":  {"email", []any{"email", "a@b.c", "email_verified", 1}},
+		"a list":                {"name", []any{"name", []string{"ada7"}}},
+		"a number":              {"name", []any{"name", 7}},
+		"true":                  {"name", []any{"name", true}},
+		"null":                  {"name", []any{"name", json.RawMessage("null")}},
+		"an empty name":         {"name", []any{"name", ""}},
+		"an object":             {"host.name", []any{"host", map[string]any{"name": map[string]any{}}}},
+		"no object on the way":  {"host.name", []any{"host", "ada7"}},
+	} {
+		s := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = test.path }))
+		// Neither as a person's nor as the client's own.
+		for _, sub := range []string{"ada", "cli"} {
+			if id, err := s.Verify(t.Context(), token(append(test.changes, "sub", sub)...)); !isInvalid(err) || !reflect.DeepEqual(id, identity.Identity{}) {
+				t.Errorf("%s, by %s: %+v, %v", name, sub, id, err)
+			}
+		}
+	}
+}
+
+// However the path of an address is written, it counts only where it is said to be verified beside it.
+func TestAddressesCountWhereTheyAreVerifiedHoweverTheirPathIsWritten(t *testing.T) {
+	const address = "root@corp.example"
+	holder := func(verified any) map[string]any {
+		return map[string]any{"email": address, "email_verified": verified}
+	}
+	for _, test := range []struct {
+		path    string
+		changes []any
+		counts  bool
+	}{
+		{"email", []any{"email", address, "email_verified", true}, true},
+		{"/email", []any{"email", address, "email_verified", true}, true},
+		{"/email", []any{"email", address, "email_verified", false}, false},
+		{"/email", []any{"email", address}, false},
+		{"profile.email", []any{"profile", holder(true)}, true},
+		{"/profile/email", []any{"profile", holder(true)}, true},
+		{"profile.email", []any{"profile", holder(false)}, false},
+		{"/profile/email", []any{"profile", holder(false)}, false},
+		{"profile.email", []any{"profile", holder("true")}, false},
+		{"profile.email", []any{"profile", holder(nil), "email_verified", true}, false}, // which is another's
+		{"email.name", []any{"email", map[string]any{"name": address}}, true},
+		{"/https:~1~1corp.example~1email", []any{"https://corp.example/email", address}, true},
+	} {
+		s := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = test.path }))
+		id, err := s.Verify(t.Context(), token(test.changes...))
+		if test.counts && (err != nil || id.Principal.User != address) || !test.counts && !isInvalid(err) {
+			t.Errorf("%s of %v: %+v, %v", test.path, test.changes, id.Principal, err)
+		}
+	}
+}
+
+func TestOnlyTokensOfTheClientAreItsOwn(t *testing.T) {
+	for name, test := range map[string]struct {
+		claims  oidc.Claims
+		changes []any
+		own     bool
+	}{
+		"a person's":             {oidc.Claims{}, nil, false},
+		"the client's":           {oidc.Claims{}, []any{"sub", "cli"}, true},
+		"by azp":                 {oidc.Claims{}, []any{"sub", "cli", "client_id", nil, "azp", "cli"}, true},
+		"by a claim of its own":  {oidc.Claims{Client: "cid"}, []any{"sub", "robot", "cid", "robot"}, true},
+		"not by the others then": {oidc.Claims{Client: "cid"}, []any{"sub", "cli", "cid", "robot"}, false},
+		"client_id before azp":   {oidc.Claims{}, []any{"sub", "cli", "client_id", "front", "azp", "cli"}, false},
+		"without a client":       {oidc.Claims{}, []any{"client_id", nil}, false},
+		"a client of no type":    {oidc.Claims{}, []any{"sub", "1", "client_id", 1}, false},
+		"another case":           {oidc.Claims{}, []any{"sub", "CLI"}, false},
+		"by somebody for it":     {oidc.Claims{}, []any{"sub", "cli", "act", map[string]any{"sub": "ada"}}, false},
+		"a person's with a user": {oidc.Claims{User: "name"}, []any{"name", "ada7"}, false},
+	} {
+		if id := read(t, test.claims, test.changes...); id.ClientItself != test.own {
+			t.Errorf("%s: %+v", name, id)
 		}
 	}
 }
@@ -160,9 +242,10 @@ func TestMembershipsAreRead(t *testing.T) {
 // Whatever a claim holds, what comes of it was written there as a string.
 func TestClaimsNeverWiden(t *testing.T) {
 	p := newProvider()
+	naming := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = "c" }))
 	s := p.source(t, issuer(func(i *oidc.Issuer) {
 		i.Claims = oidc.Claims{
-			Roles: []string{"c"}, RoleNames: map[string]string{"a": "Admin"}, Groups: "c", User: "c", Client: "c", Scopes: "c",
+			Roles: []string{"c"}, RoleNames: map[string]string{"a": "Admin"}, Groups: "c", Client: "c", Scopes: "c",
 			Orgs: oidc.Memberships{Claim: "c"}, Teams: oidc.Memberships{Claim: "c.c"},
 		}
 	}))
@@ -172,11 +255,17 @@ func TestClaimsNeverWiden(t *testing.T) {
 	value := rapid.OneOf(inner, rapid.SliceOf(inner).AsAny(), rapid.MapOf(rapid.SampledFrom([]string{"c", "name", "standing", "a"}), inner).AsAny())
 	rapid.Check(t, func(t *rapid.T) {
 		claim := value.Draw(t, "claim")
-		id, err := s.Verify(t.Context(), signWith(edKey(), `{"alg":"EdDSA","kid":"ed"}`, encode(claims("c", claim))))
+		saying := claims("sub", "a")
+		saying["c"] = claim
+		signed := signWith(edKey(), `{"alg":"EdDSA","kid":"ed"}`, encode(saying))
+		id, err := s.Verify(t.Context(), signed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, isText := claim.(string)
+		text, _ := claim.(string)
+		if named, err := naming.Verify(t.Context(), signed); named.Principal.User != text || (text == "") != isInvalid(err) {
+			t.Fatalf("the user %q of %v, %v", named.Principal.User, claim, err)
+		}
 		held := []any{claim}
 		if list, ok := claim.([]any); ok {
 			held = list
@@ -191,7 +280,7 @@ func TestClaimsNeverWiden(t *testing.T) {
 				t.Fatalf("group %q of %v", group, claim)
 			}
 		}
-		if id.Principal.User != text || id.Principal.Client != text || !isText && id.Principal.User != "" {
+		if id.Principal.Client != text || id.Principal.User != "" || id.ClientItself != (text == "a") {
 			t.Fatalf("%+v of %v", id.Principal, claim)
 		}
 		for _, o := range append(id.Principal.Orgs, id.Principal.Teams...) {

@@ -16,3 +16,11 @@ func (s *Source) Remembered() int {
 	defer n.mu.Unlock()
 	return len(n.answers)
 }
+
+// Questions is how many questions about opaque tokens are on their way or wait for their turn.
+func (s *Source) Questions() int {
+	q := s.issuers[0].introspector.questions
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.running
+}

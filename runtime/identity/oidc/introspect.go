@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
@@ -26,9 +24,10 @@ const (
 	Post                // client_secret_post: by the form
 )
 
+// errTooManyQuestions is the error for a token that could not be asked about, since others are.
+var errTooManyQuestions = errors.New("too many questions about tokens wait for it: find out why it is slow, or who sends so many tokens")
+
 const (
-	// maxQuestions bounds what is asked at a time, for anybody can send what looks like a token.
-	maxQuestions = 32
 	// maxCached bounds the answers that are remembered.
 	maxCached = 4096
 	// endless is when streams that came with a token without an end have to show it again.
@@ -45,7 +44,8 @@ type Introspection struct {
 	Method Method
 	// AllowMissingAudience takes answers that do not say whom the token is for, from issuers
 	// that answer active to none but the servers that a token is for. A wrong audience is refused
-	// all the same.
+	// all the same, and so is an answer that does not say either that the token is an access token
+	// (token_type): issuers answer active about refresh tokens as well.
 	AllowMissingAudience bool
 	// ClientSubject lets a token without sub stand for its client, as issuers mean it that name no subject
 	// for client credentials: client_id is then the subject. Set it only where no user can have the
@@ -59,9 +59,8 @@ type Introspection struct {
 // introspector asks one issuer.
 type introspector struct {
 	Introspection
-	issuer *issuer
-	flight singleflight.Group
-	asking chan struct{} // holds one item for each question on its way
+	issuer    *issuer
+	questions *questions
 
 	mu      sync.Mutex
 	answers map[[sha256.Size]byte]answer
@@ -74,7 +73,9 @@ type answer struct {
 }
 
 func newIntrospector(n Introspection, i *issuer) *introspector {
-	return &introspector{Introspection: n, issuer: i, asking: make(chan struct{}, maxQuestions), answers: map[[sha256.Size]byte]answer{}}
+	asking := &introspector{Introspection: n, issuer: i, answers: map[[sha256.Size]byte]answer{}}
+	asking.questions = newQuestions(asking.ask)
+	return asking
 }
 
 // introspect tells whose an opaque token is.
@@ -107,34 +108,15 @@ func (n *introspector) claims(ctx context.Context, token string) (map[string]any
 	if claims := n.remembered(hash); claims != nil {
 		return claims, nil
 	}
-	done := n.flight.DoChan(string(hash[:]), func() (result any, err error) {
-		defer func() { // a panic would end the process here
-			if p := recover(); p != nil {
-				err = fmt.Errorf("asking %s about a token panicked: %v", n.issuer.settings.URL, p)
-			}
-		}()
-		// On behalf of all who came with this token, and so under no request's context.
-		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
-		defer cancel()
-		return n.ask(ctx, token)
-	})
-	select {
-	case r := <-done:
-		claims, _ := r.Val.(map[string]any)
-		return claims, r.Err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("asking %s about a token: %w", n.issuer.settings.URL, ctx.Err())
+	claims, err := n.questions.about(ctx, hash, token)
+	if err != nil && !errors.Is(err, identity.ErrInvalidToken) {
+		err = fmt.Errorf("asking %s about a token: %w", n.issuer.settings.URL, err)
 	}
+	return claims, err
 }
 
 // ask asks the issuer about a token.
 func (n *introspector) ask(ctx context.Context, token string) (map[string]any, error) {
-	select {
-	case n.asking <- struct{}{}:
-		defer func() { <-n.asking }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("too many questions about tokens wait for %s", n.issuer.settings.URL)
-	}
 	to, err := n.endpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -183,7 +165,8 @@ func (n *introspector) check(c map[string]any, leeway time.Duration) (time.Time,
 	if iss, said := c["iss"]; said && iss != any(n.issuer.settings.URL) {
 		return time.Time{}, refuse("%s says that another has issued it", n.issuer.settings.URL)
 	}
-	if kind, said := c["token_type"]; said {
+	kind, typed := c["token_type"]
+	if typed {
 		// Some say what the token is for, access_token, where the way in which it is shown belongs.
 		if s, _ := kind.(string); !strings.EqualFold(s, "Bearer") && s != "access_token" {
 			return time.Time{}, refuse("it came as a bearer token and is of another type")
@@ -193,6 +176,8 @@ func (n *introspector) check(c map[string]any, leeway time.Duration) (time.Time,
 		if err := n.issuer.checkAudience(c); err != nil {
 			return time.Time{}, err
 		}
+	} else if !typed {
+		return time.Time{}, refuse("%s says neither whom it is for (aud) nor that it is an access token (token_type)", n.issuer.settings.URL)
 	}
 	expires, err := n.issuer.checkTimes(c, leeway)
 	if err == nil && expires.IsZero() {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +64,9 @@ func TestOpaqueTokensAreAskedAbout(t *testing.T) {
 		"no audience":                {active("aud", nil), nil, "invalid"},
 		"no audience, allowed":       {active("aud", nil), missing, "holds"},
 		"another audience, not that": {active("aud", "https://other.example"), missing, "invalid"},
+		"no audience, access_token":  {active("aud", nil, "token_type", "access_token"), missing, "holds"},
+		"a refresh token":            {active("aud", nil, "token_type", nil), missing, "invalid"},
+		"called a refresh token":     {active("aud", nil, "token_type", "refresh_token"), missing, "invalid"},
 		"a null audience":            {func() string { return strings.Replace(active("aud", nil)(), "{", `{"aud":null,`, 1) }, missing, "invalid"},
 		"no subject":                 {active("sub", nil), nil, "invalid"},
 		"no subject, the client's":   {active("sub", nil), client, "holds"},
@@ -83,6 +87,18 @@ func TestOpaqueTokensAreAskedAbout(t *testing.T) {
 		if got := verified(t, s, "opaque"); got != test.want {
 			_, err := s.Verify(t.Context(), "opaque")
 			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+func TestOpaqueTokensWithoutASubjectAreTheClientsOwn(t *testing.T) {
+	p := newProvider()
+	var answer func() string
+	s := p.source(t, asking(p, func() string { return answer() }, func(n *oidc.Introspection) { n.ClientSubject = true }))
+	for sub, own := range map[any]bool{nil: true, "cli": true, "ada": false} {
+		answer = active("sub", sub)
+		if id, err := s.Verify(t.Context(), "opaque"); err != nil || id.ClientItself != own || id.Principal.Client != "cli" {
+			t.Errorf("%v: %+v, %v", sub, id, err)
 		}
 	}
 }
@@ -186,6 +202,34 @@ func TestAnswersAreRememberedForABoundedTime(t *testing.T) {
 	})
 }
 
+// A token in use is asked about again as well: to be revoked while it is used must end it.
+func TestRememberedAnswersDoNotLastLongerByUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		holds := true
+		s := p.source(t, asking(p, func() string {
+			if !holds {
+				return `{"active":false}`
+			}
+			return active()()
+		}, func(n *oidc.Introspection) { n.Cache, n.URL = time.Minute, issuerURL+"/introspect" }))
+		if got := verified(t, s, "opaque"); got != "holds" {
+			t.Fatal(got)
+		}
+		holds = false
+		for second := 1; second < 60; second++ {
+			time.Sleep(time.Second)
+			if got := verified(t, s, "opaque"); got != "holds" {
+				t.Fatalf("after %d s: %s", second, got)
+			}
+		}
+		time.Sleep(time.Second)
+		if got := verified(t, s, "opaque"); got != "invalid" || p.count("/introspect") != 2 {
+			t.Errorf("after a minute of use: %s, asked %d times", got, p.count("/introspect"))
+		}
+	})
+}
+
 func TestWithoutACacheEachRequestAsks(t *testing.T) {
 	p := newProvider()
 	s := p.source(t, asking(p, active()))
@@ -208,6 +252,72 @@ func TestMemoryOfAnswersIsBounded(t *testing.T) {
 	if n := s.Remembered(); n != 4096 {
 		t.Errorf("%d answers", n)
 	}
+}
+
+// Anybody can send what looks like a token: what waits on behalf of those who sent some is bounded, ends with them,
+// and refuses who comes then at once.
+func TestQuestionsThatWaitAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		s := p.source(t, asking(p, active(), func(n *oidc.Introspection) { n.URL = issuerURL + "/introspect" }))
+		p.gate = make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		var refused atomic.Int32
+		for i := range 1000 {
+			wait.Go(func() {
+				if _, err := s.Verify(ctx, fmt.Sprint("opaque", i)); err == nil || isInvalid(err) {
+					t.Errorf("%v", err)
+				} else if strings.Contains(err.Error(), "too many questions") {
+					refused.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := refused.Load(); n != 1000-8*32 || s.Questions() != 8*32 || p.count("/introspect") != 32 {
+			t.Errorf("%d refused at once, %d questions, %d asked", n, s.Questions(), p.count("/introspect"))
+		}
+		leave()
+		wait.Wait()
+		synctest.Wait()
+		if s.Questions() != 0 {
+			t.Errorf("%d questions outlive all who asked", s.Questions())
+		}
+		close(p.gate)
+		if got := verified(t, s, "opaque1"); got != "holds" {
+			t.Errorf("a token once the others have gone: %s", got)
+		}
+	})
+}
+
+// Whoever leaves takes the answer from nobody else who came with the same token.
+func TestQuestionsEndWithTheLastWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		s := p.source(t, asking(p, active(), func(n *oidc.Introspection) { n.URL = issuerURL + "/introspect" }))
+		p.gate = make(chan struct{})
+		first, leave := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if _, err := s.Verify(first, "opaque"); !errors.Is(err, context.Canceled) {
+				t.Errorf("who left: %v", err)
+			}
+		})
+		synctest.Wait()
+		wait.Go(func() {
+			if got := verified(t, s, "opaque"); got != "holds" {
+				t.Errorf("who stayed: %s", got)
+			}
+		})
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(p.gate)
+		wait.Wait()
+		if n := p.count("/introspect"); n != 1 || s.Questions() != 0 {
+			t.Errorf("%d asked, %d open", n, s.Questions())
+		}
+	})
 }
 
 func TestQuestionsAtATimeAreBounded(t *testing.T) {

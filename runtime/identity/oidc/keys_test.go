@@ -154,6 +154,47 @@ func TestOldKeysServeForABoundedTime(t *testing.T) {
 	})
 }
 
+// A provider that hangs refuses nobody whose key is held, however short the request's own time is: the
+// first to ask wait for a moment, and nobody after them does.
+func TestProviderThatHangsStallsNobodyWhileOldKeysServe(t *testing.T) {
+	for _, limit := range []time.Duration{500 * time.Millisecond, 5 * time.Second, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProvider()
+			s := p.source(t)
+			if got := verified(t, s, token()); got != "holds" {
+				t.Fatal(got)
+			}
+			begin := time.Now()
+			p.change(func() { p.gate = make(chan struct{}) })
+			ask := func(most time.Duration) {
+				t.Helper()
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				start := time.Now()
+				if _, err := s.Verify(ctx, token()); err != nil || time.Since(start) > most {
+					t.Errorf("%s after the keys were fetched, with %s of time: %v after %s", start.Sub(begin), limit, err, time.Since(start))
+				}
+			}
+			time.Sleep(oidc.DefaultKeyPeriod)
+			ask(min(time.Second, limit/2))
+			for range 20 {
+				ask(0)
+				time.Sleep(3 * time.Second)
+			}
+			time.Sleep(oidc.DefaultStalePeriod)
+			if got := verified(t, s, token()); got != "unavailable" {
+				t.Errorf("after the stale period: %s", got)
+			}
+			// One that answers again is waited for again.
+			p.change(func() { p.gate, p.keys = nil, []map[string]any{jwk("ec", ecKey())} })
+			time.Sleep(2 * oidc.RefreshInterval)
+			if got := verified(t, s, token()); got != "invalid" {
+				t.Errorf("a key that is no longer published: %s", got)
+			}
+		})
+	}
+}
+
 func TestProviderThatDoesNotAnswerIsUnavailableInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()

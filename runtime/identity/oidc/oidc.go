@@ -15,7 +15,8 @@
 //	Issuer      iss, which is the issuer's URL exactly
 //	Subject     sub; a token without one is refused (but see Introspection.ClientSubject)
 //	Client      Claims.Client, or else client_id, or else azp; empty is the subject
-//	User        Claims.User; empty where no claim is configured
+//	User        Claims.User; empty where no claim is configured, or the token has none; a token
+//	            whose claim is there and does not count is refused
 //	Role        empty: the names of Claims.Roles become Identity.Roles, of which the server takes the
 //	            highest that its hierarchy knows
 //	Scopes      Claims.Scopes, or else scope, or else scp
@@ -23,8 +24,13 @@
 //	Orgs        Claims.Orgs; none where no claim is configured
 //	Teams       Claims.Teams; none where no claim is configured
 //
+// A token is the client's own (Identity.ClientItself) where its subject is the client, as RFC 9068,
+// section 2.2 asks for grants without a resource owner, or where Introspection.ClientSubject makes it so.
+// An authorization server that gives its machine clients subjects of another name (an account, the id with
+// a suffix) does not say so by any standard: their tokens then count as those of people.
+//
 // An authorization server whose users choose their own names must keep subjects apart from client
-// ids (RFC 9068, section 5), or a token without a client would stand for the client of its subject's name.
+// ids (RFC 9068, section 5), or a token would stand for the client of its subject's name.
 package oidc
 
 import (
@@ -32,6 +38,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -74,7 +81,8 @@ type Issuer struct {
 	// URL is the issuer identifier, exactly as it stands in the iss claim: https, or http on a
 	// loopback address.
 	URL string
-	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone.
+	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone. The id of
+	// a client is an audience of that client's ID tokens as well: set RequireType beside one.
 	Audiences []string
 	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is what its metadata says
 	// (OpenID Connect Discovery 1.0, or else RFC 8414).
@@ -82,7 +90,8 @@ type Issuer struct {
 	// Algorithms are the signatures that are taken. Empty is all of [Algorithms]; no other is possible.
 	Algorithms []string
 	// RequireType asks for the media type "at+jwt" in a JWT's typ header (RFC 9068), which tells
-	// access tokens from all others. Without it a JWT may have no type or "JWT" as well.
+	// access tokens from all others. Without it a JWT may have no type or "JWT" as well, unless it has a
+	// claim of ID tokens, logout tokens or security events: nonce, at_hash, c_hash or events.
 	RequireType bool
 	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no bound.
 	MaxLifetime time.Duration
@@ -110,9 +119,11 @@ type Source struct {
 }
 
 var (
-	_ identity.Checker   = (*Source)(nil)
-	_ identity.UserNamer = (*Source)(nil)
-	_ identity.Protected = (*Source)(nil)
+	_ identity.Checker    = (*Source)(nil)
+	_ identity.UserNamer  = (*Source)(nil)
+	_ identity.Protected  = (*Source)(nil)
+	_ identity.Issued     = (*Source)(nil)
+	_ identity.RoleMapper = (*Source)(nil)
 )
 
 // New returns a source. Options that cannot work are told by [Source.Check], which runtime.New
@@ -147,6 +158,25 @@ func (s *Source) Check() error { return s.broken }
 // NamesUsers reports whether any issuer's tokens name users of the host.
 func (s *Source) NamesUsers() bool {
 	return slices.ContainsFunc(s.issuers, func(i *issuer) bool { return i.settings.Claims.User != "" })
+}
+
+// Issuers are the URLs of the issuers, in the order of the options.
+func (s *Source) Issuers() []string {
+	var urls []string
+	for _, i := range s.issuers {
+		urls = append(urls, i.settings.URL)
+	}
+	return urls
+}
+
+// MappedRoles are the roles that RoleNames of any issuer leads to, sorted.
+func (s *Source) MappedRoles() []string {
+	var roles []string
+	for _, i := range s.issuers {
+		roles = slices.AppendSeq(roles, maps.Values(i.settings.Claims.RoleNames))
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
 }
 
 // Resource describes the server to clients. The slices are the source's own.

@@ -3,9 +3,13 @@ package oidc_test
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"os/exec"
@@ -135,6 +139,51 @@ func (p *real) token(resource string) string {
 	return token
 }
 
+// tokensOf gets what a person's login by the client gives for a resource: the authorization code grant
+// with PKCE (RFC 6749, section 4.1; RFC 7636), followed as a browser would.
+func (p *real) tokensOf(person, resource string) (accessToken, idToken string) {
+	p.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	const callback = "https://client.example/cb"
+	var code string
+	browser := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, before []*http.Request) error {
+		if len(before) > 10 {
+			return errors.New("no end of redirects")
+		}
+		if strings.HasPrefix(r.URL.String(), callback) {
+			code = r.URL.Query().Get("code")
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	verifier := rand.Text() + rand.Text()
+	challenge := sha256.Sum256([]byte(verifier))
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.issuer+"/auth?"+url.Values{
+		"client_id": {"agent"}, "response_type": {"code"}, "redirect_uri": {callback}, "scope": {"openid dns:read devices:write"}, "resource": {resource},
+		"login_hint": {person}, "code_challenge": {b64(challenge[:])}, "code_challenge_method": {"S256"}, "nonce": {rand.Text()}, "state": {rand.Text()},
+	}.Encode(), nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	response, err := browser.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = response.Body.Close() // nothing is read
+	if code == "" {
+		p.t.Fatalf("%s cannot log in: %d of %s", person, response.StatusCode, response.Request.URL)
+	}
+	answer := p.post("/token", "agent", "agent-secret", url.Values{
+		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback}, "code_verifier": {verifier}, "resource": {resource},
+	})
+	accessToken, _ = answer["access_token"].(string)
+	idToken, _ = answer["id_token"].(string)
+	return accessToken, idToken
+}
+
 func (p *real) source(resource string, change func(*oidc.Issuer)) *oidc.Source {
 	p.t.Helper()
 	i := oidc.Issuer{
@@ -202,6 +251,45 @@ func TestTokensOfARealProviderHold(t *testing.T) {
 		if _, err := elsewhere.Verify(t.Context(), token); !isInvalid(err) {
 			t.Errorf("%s at another's server: %v", kind, err)
 		}
+	}
+}
+
+func TestPeopleOfARealProviderAreNotTheClientTheyComeBy(t *testing.T) {
+	p := startProvider(t)
+	for _, kind := range []string{"ES256", "opaque"} {
+		resource := "https://mcp.example/" + kind
+		named := p.source(resource, func(i *oidc.Issuer) { i.Claims.User = "email" })
+		unnamed := p.source(resource, unchanged)
+		own := p.token(resource)
+		for _, s := range []*oidc.Source{named, unnamed} {
+			if id, err := s.Verify(t.Context(), own); err != nil || !id.ClientItself || id.Principal.Client != "agent" {
+				t.Errorf("%s: the client's own: %+v, %v", kind, id, err)
+			}
+		}
+		of, _ := p.tokensOf("ada", resource)
+		if id, err := named.Verify(t.Context(), of); err != nil || id.ClientItself || id.Principal.Subject != "ada" || id.Principal.User != "ada@corp.example" || id.Principal.Client != "agent" {
+			t.Errorf("%s: ada's: %+v, %v", kind, id, err)
+		}
+		if id, err := unnamed.Verify(t.Context(), of); err != nil || id.ClientItself || id.Principal.Subject != "ada" || id.Principal.User != "" {
+			t.Errorf("%s: ada's, without the claim of users: %+v, %v", kind, id, err)
+		}
+		of, _ = p.tokensOf("eve", resource)
+		if id, err := named.Verify(t.Context(), of); !isInvalid(err) || id.ClientItself {
+			t.Errorf("%s: eve's, whose address is not verified: %+v, %v", kind, id, err)
+		}
+	}
+}
+
+func TestIDTokensOfARealProviderAreRefused(t *testing.T) {
+	p := startProvider(t)
+	const resource = "https://mcp.example/RS256"
+	s := p.source(resource, func(i *oidc.Issuer) { i.Audiences, i.RequireType = []string{"agent", resource}, false })
+	of, id := p.tokensOf("ada", resource)
+	if _, err := s.Verify(t.Context(), of); err != nil {
+		t.Errorf("the access token: %v", err)
+	}
+	if _, err := s.Verify(t.Context(), id); !isInvalid(err) || !strings.Contains(err.Error(), "ID token") {
+		t.Errorf("the ID token: %v", err)
 	}
 }
 

@@ -92,19 +92,43 @@ func readHeader(part string) (header, error) {
 	return h, nil
 }
 
+// mediaType is the type of the token, whose "application/" may be left out, without regard to case (RFC
+// 7515, section 4.1.9).
+func (h header) mediaType() string {
+	return strings.TrimPrefix(strings.ToLower(h.typ), "application/")
+}
+
+// typed reports whether the header says that this is an access token (RFC 9068, section 2.1).
+func (h header) typed() bool { return h.mediaType() == "at+jwt" }
+
 // check holds the header against an issuer's settings.
 func (h header) check(s Issuer) error {
 	if !slices.Contains(s.Algorithms, h.alg) {
 		return refuse("it is signed with %s, which is not among the algorithms taken", quoted(h.alg))
 	}
-	// RFC 7515, section 4.1.9: a media type, without regard to case, whose "application/" may be left out.
-	typ := strings.TrimPrefix(strings.ToLower(h.typ), "application/")
-	switch {
-	case typ == "at+jwt":
+	switch typ := h.mediaType(); {
+	case h.typed():
 	case s.RequireType:
 		return refuse("its type is %s and not at+jwt", quoted(h.typ))
 	case typ != "" && typ != "jwt":
 		return refuse("its type is %s, which is no access token's", quoted(h.typ))
+	}
+	return nil
+}
+
+// foreign are claims that other tokens of the same issuer and key have, and access tokens do not: ID tokens
+// (OpenID Connect Core 1.0, sections 2 and 3.3.2.11), logout tokens and security events (RFC 8417, section 2.2).
+var foreign = [...]string{"nonce", "at_hash", "c_hash", "events"}
+
+// checkKind refuses what its claims show to be no access token, where its header leaves open what it is.
+func (h header) checkKind(c map[string]any) error {
+	if h.typed() {
+		return nil
+	}
+	for _, name := range foreign {
+		if _, said := c[name]; said {
+			return refuse("it has the claim %s, and is an ID token or another that is no access token: only the type at+jwt would tell otherwise", name)
+		}
 	}
 	return nil
 }
@@ -148,6 +172,9 @@ func (s *Source) verifyJWT(ctx context.Context, token string, parts []string) (i
 	}
 	if !bytes.Equal(verified, payload) {
 		return identity.Identity{}, refuse("its payload can be read in two ways")
+	}
+	if err := h.checkKind(c); err != nil {
+		return identity.Identity{}, err
 	}
 	expires, err := i.checkJWT(c, s.leeway)
 	if err != nil {

@@ -212,6 +212,21 @@ func TestTypeCanBeRequired(t *testing.T) {
 	}
 }
 
+// An issuer signs its ID tokens for a client, and its logout tokens and security events, with the same keys.
+func TestOtherTokensOfAnIssuerAreNoAccessTokens(t *testing.T) {
+	source := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Audiences = []string{"cli"} }))
+	for _, typ := range []string{"", `,"typ":"JWT"`, `,"typ":"at+jwt"`} {
+		for claim, value := range map[string]any{
+			"nonce": "n", "at_hash": "x", "c_hash": "x", "events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}, "sid": "an access token's as well",
+		} {
+			_, err := source.Verify(t.Context(), signWith(rsaKey(), `{"alg":"RS256","kid":"rsa"`+typ+`}`, encode(claims("aud", "cli", claim, value))))
+			if holds := claim == "sid" || strings.Contains(typ, "at+"); holds != (err == nil) || err != nil && !isInvalid(err) {
+				t.Errorf("%s with %s: %v", typ, claim, err)
+			}
+		}
+	}
+}
+
 func TestAlgorithmsCanBeNarrowed(t *testing.T) {
 	source := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Algorithms = []string{"ES256"} }))
 	if _, err := source.Verify(t.Context(), token()); !errors.Is(err, identity.ErrInvalidToken) {

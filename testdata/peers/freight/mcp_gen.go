@@ -48,10 +48,24 @@ func Toolset() runtime.Toolset {
 				Input:       bookingSchema,
 				Output:      receiptSchema,
 				Timeout:     30 * time.Second,
-				Call:        runtime.Answer(decodeBooking, Book),
+				Answer:      answerBooking(Book),
 			},
 		},
 	})
+}
+
+// The types of the handlers, each of which answers calls by its handler.
+
+type answerBooking func(context.Context, Booking) (Receipt, error)
+
+func (do answerBooking) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	var in Booking
+	r := decode.Begin(call.Arguments)
+	decodeBooking(r, &in)
+	if err := r.Finish(); err != nil {
+		return runtime.Result{}, err
+	}
+	return runtime.Structured(do(ctx, in))
 }
 
 // The decoders take what the schemas accept and nothing else.

@@ -111,17 +111,11 @@ func decodeWhole(r *decode.Reader, v *Whole) {
 				decode.Int(r, decode.New(v), math.MinInt64, math.MaxInt64)
 			})
 		case "counts":
-			decode.Map(r, &v.Counts, decode.IntKey, func(r *decode.Reader, v *bool) {
-				decode.Bool(r, v)
-			})
+			decode.Map(r, &v.Counts, decode.IntKey, decodeBool)
 		case "sizes":
-			decode.Map(r, &v.Sizes, decode.UintKey, func(r *decode.Reader, v *bool) {
-				decode.Bool(r, v)
-			})
+			decode.Map(r, &v.Sizes, decode.UintKey, decodeBool)
 		case "hosts":
-			decode.Map(r, &v.Hosts, decode.TextKey, func(r *decode.Reader, v *bool) {
-				decode.Bool(r, v)
-			})
+			decode.Map(r, &v.Hosts, decode.TextKey, decodeBool)
 		case "any":
 			r.Any(&v.Any)
 		case "either":
@@ -153,6 +147,10 @@ func decodeWhole(r *decode.Reader, v *Whole) {
 }
 
 var wholeProperties = decode.Properties{Required: []string{"name", "color", "small", "share", "number", "big", "addr", "blob", "octets", "sides", "keyed", "shades", "counts", "sizes", "hosts", "any", "either", "raw", "ratio", "count", "sure"}, Optional: []string{"id", "mail", "on", "at", "names", "quoted", "maybe", "next", "text", "file"}, OneOf: [][]string{{"text"}, {"file"}}}
+
+func decodeBool(r *decode.Reader, v *bool) {
+	decode.Bool(r, v)
+}
 
 // The patterns of the schemas.
 var (

@@ -95,12 +95,12 @@ func Count(ctx context.Context) (int, error) { return 0, nil }
 
 // Purge forgets everything.
 //
-//mcp:tool minrole=DepotManager action=purge object=parcel destructive denial=conceal
+//mcp:tool minrole=DepotManager action=purge object=parcel destructive denial=conceal constrained
 func (d *Desk) Purge(ctx context.Context) error { return nil }
 
 // Inspect answers in go-sdk's own shape.
 //
-//mcp:tool authenticated action=none denial=challenge scopes=freight:look constrained
+//mcp:tool authenticated action=none denial=challenge scopes=freight:look
 func (d *Desk) Inspect(ctx context.Context, req *mcp.CallToolRequest, in BookInput) (*mcp.CallToolResult, Parcel, error) {
 	return nil, in.Parcel, nil
 }

@@ -40,8 +40,8 @@ var table = access.Table{
 		{Tool: ToolBookParcel, MinRole: clerk, Scopes: []string{"freight:read", "freight:write"}, Denial: access.Forbid},
 		{Tool: ToolCount, Public: true},
 		{Tool: ToolFind, MinRole: guest},
-		{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission, Constrained: true, Denial: access.Challenge},
-		{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Denial: access.Conceal},
+		{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission, Denial: access.Challenge},
+		{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
 	},
 }
 
@@ -110,7 +110,7 @@ func Toolset(desk *Desk) runtime.Toolset {
 					if err != nil {
 						return runtime.Result{}, err
 					}
-					return runtime.Native(desk.Inspect(ctx, call.Request, in))
+					return runtime.Native(desk.Inspect(ctx, runtime.Request(call), in))
 				},
 			},
 			{

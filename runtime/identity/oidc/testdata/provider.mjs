@@ -2,7 +2,8 @@
 //
 // It prints its issuer once it listens. Its client "agent" gets access tokens by its own credentials: a
 // JWT for a resource that ends in an algorithm, an opaque one for a resource that ends in "opaque".
-// Its client "server" may ask about tokens. Each line on standard input that says "rotate" replaces
+// A person who comes by it is whoever login_hint names, without being asked anything; the address of "eve"
+// is not verified. Its client "server" may ask about tokens. Each line on standard input that says "rotate" replaces
 // the keys, which is told by a line "rotated". It ends with its standard input.
 import { createServer } from 'node:http';
 import { generateKeyPairSync } from 'node:crypto';
@@ -28,18 +29,21 @@ function keys() {
 const server = createServer();
 server.listen(0, '127.0.0.1', () => {
   const issuer = `http://127.0.0.1:${server.address().port}`;
+  let provider;
   let callback;
   const renew = () => {
-    callback = new Provider(issuer, {
+    provider = new Provider(issuer, {
       jwks: { keys: keys() },
       clients: [
-        { client_id: 'agent', client_secret: 'agent-secret', grant_types: ['client_credentials'], redirect_uris: [], response_types: [] },
+        { client_id: 'agent', client_secret: 'agent-secret', grant_types: ['client_credentials', 'authorization_code'], redirect_uris: ['https://client.example/cb'], response_types: ['code'] },
         { client_id: 'server', client_secret: 'server secret/+', grant_types: [], redirect_uris: [], response_types: [] },
         { client_id: 'poster', client_secret: 'poster-secret', token_endpoint_auth_method: 'client_secret_post', grant_types: [], redirect_uris: [], response_types: [] },
       ],
       scopes: ['dns:read', 'devices:write'],
       clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
-      extraTokenClaims: () => ({ sub_type: 'machine', realm: { roles: ['operator', 'unknown'] }, host_user: 'agent7', orgs: [{ name: 'acme', standing: 'lead' }] }),
+      findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+      interactions: { url: (ctx, interaction) => `/interaction/${interaction.uid}` },
+      extraTokenClaims: (ctx, token) => (token.accountId ? { email: `${token.accountId}@corp.example`, email_verified: token.accountId !== 'eve' } : { sub_type: 'machine', realm: { roles: ['operator', 'unknown'] }, host_user: 'agent7', orgs: [{ name: 'acme', standing: 'lead' }] }),
       features: {
         devInteractions: { enabled: false },
         clientCredentials: { enabled: true },
@@ -56,10 +60,28 @@ server.listen(0, '127.0.0.1', () => {
           },
         },
       },
-    }).callback();
+    });
+    callback = provider.callback();
   };
   renew();
-  server.on('request', (request, response) => callback(request, response));
+  // What a person would do in the pages of a provider: log in, and consent to all that is asked for.
+  const interact = async (request, response) => {
+    const { prompt, params, session } = await provider.interactionDetails(request, response);
+    if (prompt.name === 'login') {
+      return provider.interactionFinished(request, response, { login: { accountId: params.login_hint } });
+    }
+    const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id });
+    grant.addOIDCScope(params.scope);
+    grant.addResourceScope(params.resource, 'dns:read devices:write');
+    return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } });
+  };
+  server.on('request', (request, response) => {
+    if (request.url.startsWith('/interaction/')) {
+      interact(request, response).catch((error) => { console.error(error); response.writeHead(500).end(); });
+    } else {
+      callback(request, response);
+    }
+  });
   createInterface({ input: process.stdin })
     .on('line', (line) => {
       if (line === 'rotate') {
