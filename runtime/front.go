@@ -24,6 +24,8 @@ const (
 	PathMCP     = "/mcp"
 	PathHealthz = "/healthz" // the process runs
 	PathReadyz  = "/readyz"  // the server takes requests
+	PathAPI     = "/api/v1/" // and below: Options.Admin
+	PathConsole = "/console" // and below: Options.Admin
 )
 
 // bodyTimeout is how long a client may take to send a body.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
@@ -83,6 +85,18 @@ type Options struct {
 	// where the entry says so.
 	ServiceUsers []ServiceUser
 
+	// Catalogs is where named groups of tools are kept that clients may ask for, and which tools are
+	// switched off; package catalog/stored has one over a database. Without it there are the catalogs that
+	// code declares (//mcp:tool catalog=), and all tools are on.
+	Catalogs catalog.Source
+	// CatalogStrict refuses a list of tools that asks for a catalog which there is not for the caller. Without
+	// it the whole list is answered, with a note in _meta: a catalog is a convenience and no boundary.
+	CatalogStrict bool
+
+	// Admin makes the handler of what is under [PathAPI] and [PathConsole]; see package admin. It is called once, when
+	// the server has been made. The handler is asked behind the checks of Host and Origin, and asks
+	// [Server.Identify] itself who is calling.
+	Admin func(*Server) (http.Handler, error)
 	// AdminRole is the role from which on a caller is an admin (see [Server.IsAdmin]). Empty
 	// is the highest role of the hierarchy.
 	AdminRole string

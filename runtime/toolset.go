@@ -40,6 +40,7 @@ type Tool struct {
 	Output                   string // JSON Schema of the structured content; empty for none
 	Annotations              *mcp.ToolAnnotations
 	Timeout                  time.Duration
+	Catalogs                 []string // the global catalogs that code puts it into
 	Answer                   Answerer
 	Call                     func(context.Context, Call) (Result, error)
 }

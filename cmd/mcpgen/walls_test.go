@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
 
-	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/decode", "runtime/identity", "runtime/redact"},
+	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
 	"runtime/audit":            {"runtime/access"},
 	"runtime/capability":       {"runtime/access"},
@@ -50,7 +50,8 @@ var mayImport = map[string][]string{
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
 	"runtime/store":            {"runtime/access", "runtime/audit"},
-	"runtime/catalog":          {"runtime/access", "runtime/store"},
+	"runtime/catalog":          {"runtime/access"},
+	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
@@ -71,6 +72,7 @@ var outside = map[string]struct {
 	"runtime/audit":            {},
 	"runtime/access":           {},
 	"runtime/capability":       {},
+	"runtime/catalog":          {},
 	"runtime/decode":           {},
 	"runtime/identity":         {},
 	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},

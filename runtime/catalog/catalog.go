@@ -1,150 +1,58 @@
-// Package catalog finds the tool catalog that a caller asks for: among what the caller's teams and
-// organisations have and what is global, and nowhere else.
+// Package catalog is the contract between a server and where its named groups of tools are kept: a
+// client asks for the "research-kit" and is listed those tools, as far as it may see them.
 //
-// A catalog shortens a list. It says nothing about who may use what.
+// A catalog shortens a list. It says nothing about who may use what, and calls do not look at it.
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // ErrUnknown: the caller has no such catalog. One that is not active, that belongs to somebody else or
 // that never was gives the same error, with the same text.
 var ErrUnknown = errors.New("there is no such catalog")
 
-// Memberships says where it is kept who is in which organisation and team.
-type Memberships int
-
-const (
-	// Stored: in the store, by issuer and subject. This is the zero value.
-	Stored Memberships = iota
-	// Claimed: in the principal, as the identity source filled it in, by the names that organisations
-	// and teams have in the store. A team counts in the organisations that the principal has as
-	// well: two organisations may each have a team of one name. Standings are not looked at.
-	Claimed
-)
-
-// Resolver finds catalogs in a store. It may be used from many goroutines at once.
-type Resolver struct {
-	store       *store.Store
-	memberships Memberships
-}
-
-// New returns a resolver over a store, which stays the caller's to close.
-func New(s *store.Store, memberships Memberships) *Resolver { return &Resolver{s, memberships} }
-
-// Ask is what a request says: an id, a name or both, in which case the id counts.
+// Ask is what a request says: an id, a name or both, in which case the id counts. The zero Ask asks for
+// no catalog.
 type Ask struct{ ID, Name string }
 
-// Found is a catalog with its tools' names, in order.
+// IsZero reports whether no catalog is asked for.
+func (a Ask) IsZero() bool { return a == Ask{} }
+
+// Found is a catalog that was asked for.
 type Found struct {
-	store.Catalog
+	ID   string
+	Name string
+	// Global says that it belongs to no organisation and no team. A global catalog of a name stands behind
+	// one that code declares.
+	Global bool
+	// Tools are the names in it, in order, whether there are such tools or not. Nobody changes the slice.
 	Tools []string
 	// Note tells the client what it may not have meant, or is empty.
 	Note string
 }
 
-// Resolve finds the active catalog that a caller asks for. A name is looked for in the caller's teams
-// first, then in its organisations, then globally; where two teams or two organisations have it, the one
-// with the lower id counts and a note says so. Errors are [ErrUnknown], or the store's.
-func (r *Resolver) Resolve(ctx context.Context, caller access.Principal, ask Ask) (Found, error) {
-	scopes, err := r.scopes(ctx, caller)
-	if err != nil {
-		return Found{}, fmt.Errorf("catalog: the caller's memberships: %w", err)
-	}
-	var found Found
-	if ask.ID != "" {
-		found.Catalog, err = r.byID(ctx, scopes, ask.ID)
-	} else {
-		found.Catalog, found.Note, err = r.byName(ctx, scopes, ask.Name)
-	}
-	if err != nil {
-		return Found{}, fmt.Errorf("catalog: %w", err)
-	}
-	if found.Tools, err = r.store.Tools(ctx, found.ID); err != nil {
-		return Found{}, fmt.Errorf("catalog: %w", err)
-	}
-	return found, nil
+// Source is where catalogs are kept, and which tools are switched off. Its methods are called from many
+// goroutines at once, and whoever calls them sets a time limit by ctx. Errors go to the server's log, never to a
+// caller.
+type Source interface {
+	// Catalog returns the active catalog that a caller asks for, looked for in the caller's own scope:
+	// its teams first, then its organisations, then globally. The error wraps [ErrUnknown] where there is none.
+	Catalog(ctx context.Context, caller access.Principal, ask Ask) (Found, error)
+
+	// ToolsOff returns the names of the tools that are switched off, in any order.
+	ToolsOff(ctx context.Context) ([]string, error)
+
+	// Changes tells that something has changed until ctx ends, and closes the channel then. The first
+	// comes at once, when changes are being heard: what is read after it misses none.
+	Changes(ctx context.Context) <-chan Change
 }
 
-// scopes are where the caller's catalogs can be.
-func (r *Resolver) scopes(ctx context.Context, caller access.Principal) ([]store.Scope, error) {
-	scopes := []store.Scope{store.Global}
-	if caller.Anonymous() {
-		return scopes, nil
-	}
-	if r.memberships == Claimed {
-		own, err := r.store.ScopesNamed(ctx, names(caller.Orgs), names(caller.Teams))
-		return append(scopes, own...), err
-	}
-	own, err := r.store.Memberships(ctx, caller.Issuer, caller.Subject)
-	for _, m := range own {
-		scopes = append(scopes, m.Scope)
-	}
-	return scopes, err
-}
-
-func names(memberships []access.Membership) []string {
-	all := make([]string, len(memberships))
-	for i, m := range memberships {
-		all[i] = m.Name
-	}
-	return all
-}
-
-func (r *Resolver) byID(ctx context.Context, scopes []store.Scope, text string) (store.Catalog, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || strconv.FormatInt(id, 10) != text {
-		return store.Catalog{}, ErrUnknown // an id has one spelling
-	}
-	c, err := r.store.Catalog(ctx, store.Anywhere, id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return store.Catalog{}, ErrUnknown
-	case err != nil:
-		return store.Catalog{}, err
-	case !c.Active || !slices.Contains(scopes, c.Scope):
-		return store.Catalog{}, ErrUnknown
-	}
-	return c, nil
-}
-
-func (r *Resolver) byName(ctx context.Context, scopes []store.Scope, name string) (store.Catalog, string, error) {
-	all, err := r.store.ActiveCatalogs(ctx, name, scopes...)
-	if err != nil {
-		return store.Catalog{}, "", err
-	}
-	if len(all) == 0 {
-		return store.Catalog{}, "", ErrUnknown
-	}
-	slices.SortFunc(all, func(a, b store.Catalog) int {
-		return cmp.Or(cmp.Compare(precedence(a), precedence(b)), cmp.Compare(a.Scope.Team(), b.Scope.Team()), cmp.Compare(a.Scope.Org(), b.Scope.Org()))
-	})
-	c := all[0]
-	note := ""
-	if len(all) > 1 && precedence(all[1]) == precedence(c) {
-		note = fmt.Sprintf("several of your %ss have a catalog of this name: this one is of %s; ask by id %d or another to be sure", kinds[precedence(c)], c.Scope, c.ID)
-	}
-	return c, note, nil
-}
-
-var kinds = []string{"team", "organization", "scope"}
-
-// precedence is 0 for a team's, 1 for an organisation's, 2 for a global one.
-func precedence(c store.Catalog) int {
-	switch {
-	case c.Scope.Team() != 0:
-		return 0
-	case c.Scope.Org() != 0:
-		return 1
-	}
-	return 2
+// Change says what may be different now. A source that does not know sets both.
+type Change struct {
+	Tools    bool // which tools are switched off
+	Catalogs bool // catalogs, what is in them, or who is in which organisation and team
 }

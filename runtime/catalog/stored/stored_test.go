@@ -1,4 +1,4 @@
-package catalog_test
+package stored_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -89,8 +90,8 @@ func (w *world) member(subject string, in ...string) access.Principal {
 	return p
 }
 
-func (w *world) resolvers() map[string]*catalog.Resolver {
-	return map[string]*catalog.Resolver{"stored": catalog.New(w.Store, catalog.Stored), "claimed": catalog.New(w.Store, catalog.Claimed)}
+func (w *world) resolvers() map[string]*stored.Source {
+	return map[string]*stored.Source{"stored": stored.New(w.Store, stored.Stored), "claimed": stored.New(w.Store, stored.Claimed)}
 }
 
 func TestNamesResolveInTheCallersOwnScope(t *testing.T) {
@@ -121,14 +122,14 @@ func TestNamesResolveInTheCallersOwnScope(t *testing.T) {
 			{"clerk", "hidden", "global", ""}, {"clerk", "Everywhere", "", ""}, {"clerk", "", "", ""}, {"clerk", "a\x00", "", ""},
 		} {
 			for kind, r := range w.resolvers() {
-				got, err := r.Resolve(t.Context(), callers[c.caller], catalog.Ask{Name: c.name})
+				got, err := r.Catalog(t.Context(), callers[c.caller], catalog.Ask{Name: c.name})
 				if c.want == "" {
-					if !errors.Is(err, catalog.ErrUnknown) || got.ID != 0 {
+					if !errors.Is(err, catalog.ErrUnknown) || got.ID != "" {
 						t.Errorf("%s, %+v: %+v, %v", kind, c, got, err)
 					}
 					continue
 				}
-				if err != nil || !slices.Equal(got.Tools, []string{c.want}) || got.Scope != w.scopes[c.want] || (c.note == "") != (got.Note == "") || !strings.Contains(got.Note, c.note) {
+				if err != nil || !slices.Equal(got.Tools, []string{c.want}) || got.Global != (c.want == "global") || (c.note == "") != (got.Note == "") || !strings.Contains(got.Note, c.note) {
 					t.Errorf("%s, %+v: %+v, %v", kind, c, got, err)
 				}
 			}
@@ -141,13 +142,13 @@ func TestIDCountsBeforeTheNameAndAnotherTenantsIsUnknown(t *testing.T) {
 		own, theirs, off := w.add("lab", "kit", true), w.add("rivalLab", "kit", true), w.add("lab", "off", false)
 		caller := w.member("bob", "acme", "lab")
 		for kind, r := range w.resolvers() {
-			got, err := r.Resolve(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(own.ID), Name: "no such name"})
-			if err != nil || got.Catalog != own {
+			got, err := r.Catalog(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(own.ID), Name: "no such name"})
+			if err != nil || got.ID != fmt.Sprint(own.ID) || got.Name != own.Name {
 				t.Errorf("%s: %+v, %v", kind, got, err)
 			}
-			_, unknown := r.Resolve(t.Context(), caller, catalog.Ask{ID: "999", Name: "kit"})
+			_, unknown := r.Catalog(t.Context(), caller, catalog.Ask{ID: "999", Name: "kit"})
 			for _, id := range []string{fmt.Sprint(theirs.ID), fmt.Sprint(off.ID), fmt.Sprint(-own.ID), "0" + fmt.Sprint(own.ID), "+1", " 1", "x", "1e0", "9999999999999999999999"} {
-				if _, err := r.Resolve(t.Context(), caller, catalog.Ask{ID: id, Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) || err.Error() != unknown.Error() {
+				if _, err := r.Catalog(t.Context(), caller, catalog.Ask{ID: id, Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) || err.Error() != unknown.Error() {
 					t.Errorf("%s, %s: %v, but %v", kind, id, err, unknown)
 				}
 			}
@@ -158,14 +159,14 @@ func TestIDCountsBeforeTheNameAndAnotherTenantsIsUnknown(t *testing.T) {
 func TestClaimedTeamCountsInClaimedOrganizationsOnly(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		w.add("rivalLab", "kit", true)
-		r := catalog.New(w.Store, catalog.Claimed)
+		r := stored.New(w.Store, stored.Claimed)
 		lab := []access.Membership{{Name: "lab", Standing: access.Owner}}
 		for _, orgs := range [][]access.Membership{nil, {{Name: "acme"}}, {{Name: "Rival"}}, {{Name: "\x00"}}} {
-			if got, err := r.Resolve(t.Context(), access.Principal{Subject: "bob", Orgs: orgs, Teams: lab}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
+			if got, err := r.Catalog(t.Context(), access.Principal{Subject: "bob", Orgs: orgs, Teams: lab}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
 				t.Errorf("%v: %+v, %v", orgs, got, err)
 			}
 		}
-		if _, err := r.Resolve(t.Context(), access.Principal{Subject: "bob", Orgs: []access.Membership{{Name: "rival"}}, Teams: lab}, catalog.Ask{Name: "kit"}); err != nil {
+		if _, err := r.Catalog(t.Context(), access.Principal{Subject: "bob", Orgs: []access.Membership{{Name: "rival"}}, Teams: lab}, catalog.Ask{Name: "kit"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -180,22 +181,22 @@ func TestNothingIsFoundOutsideTheCallersScope(t *testing.T) {
 			all = append(all, w.add(scope, "kit", true), w.add(scope, "only "+scope, true))
 		}
 		n := 0
-		r := catalog.New(w.Store, catalog.Stored)
+		r := stored.New(w.Store, stored.Stored)
 		rapid.Check(t, func(rt *rapid.T) {
 			n++
 			in := rapid.SliceOfNDistinct(rapid.SampledFrom(names[1:]), 0, 5, rapid.ID[string]).Draw(rt, "in")
 			caller := w.member(fmt.Sprint("caller ", n), in...)
 			for _, c := range all {
 				own := c.Scope == store.Global || slices.ContainsFunc(in, func(scope string) bool { return w.scopes[scope] == c.Scope })
-				got, err := r.Resolve(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(c.ID)})
-				if own != (err == nil) || err != nil && !errors.Is(err, catalog.ErrUnknown) || err == nil && got.Catalog != c {
+				got, err := r.Catalog(t.Context(), caller, catalog.Ask{ID: fmt.Sprint(c.ID)})
+				if own != (err == nil) || err != nil && !errors.Is(err, catalog.ErrUnknown) || err == nil && got.ID != fmt.Sprint(c.ID) {
 					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
 				}
-				got, err = r.Resolve(t.Context(), caller, catalog.Ask{Name: c.Name})
+				got, err = r.Catalog(t.Context(), caller, catalog.Ask{Name: c.Name})
 				if c.Name != "kit" && own != (err == nil) {
 					rt.Fatalf("%v in %v: %+v, %v", c, in, got, err)
 				}
-				if err == nil && got.Scope != store.Global && !slices.ContainsFunc(in, func(scope string) bool { return w.scopes[scope] == got.Scope }) {
+				if err == nil && !got.Global && !slices.Contains(in, got.Tools[0]) { // each has its scope's name for a tool
 					rt.Fatalf("%v in %v", got, in)
 				}
 			}
@@ -212,7 +213,7 @@ func TestErrorsOfTheStoreAreNotTakenForUnknown(t *testing.T) {
 		for kind, r := range w.resolvers() {
 			for _, who := range []access.Principal{caller, {}} {
 				for _, ask := range []catalog.Ask{{ID: fmt.Sprint(c.ID)}, {Name: "kit"}} {
-					if _, err := r.Resolve(ctx, who, ask); !errors.Is(err, context.Canceled) || errors.Is(err, catalog.ErrUnknown) {
+					if _, err := r.Catalog(ctx, who, ask); !errors.Is(err, context.Canceled) || errors.Is(err, catalog.ErrUnknown) {
 						t.Errorf("%s: %v", kind, err)
 					}
 				}
