@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"runtime/store":            {"runtime/access", "runtime/audit"},
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
+	"runtime/admin/authority":  {"runtime/access", "runtime/catalog/stored", "runtime/store"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
