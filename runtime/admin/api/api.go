@@ -17,7 +17,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -36,9 +35,10 @@ const Version = "1.0.0"
 
 // Server is what the API asks of a server. *runtime.Server is one.
 type Server interface {
-	// Identify says who is calling; its error is a *runtime.Refusal.
+	// Identify says who is calling, as runtime.Caller finds it in the context. Its error is a *runtime.Refusal.
 	Identify(r *http.Request) (context.Context, error)
-	ListTools(ctx context.Context, caller access.Principal, ask catalog.Ask) (runtime.Listing, error)
+	// ListTools lists for whom Identify has let in.
+	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
 }
 
@@ -58,7 +58,6 @@ type API struct {
 	authority *authority.Authority
 	audit     audit.Sink
 	log       *slog.Logger
-	caller    func(context.Context) (access.Principal, bool)
 
 	mux        *http.ServeMux
 	huma       huma.API
@@ -72,7 +71,7 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 	}
 	api := &API{
 		server: server, store: s, authority: a, audit: o.Audit, log: slog.New(redact.Handler(o.Logger.Handler())),
-		caller: runtime.Caller, mux: http.NewServeMux(),
+		mux: http.NewServeMux(),
 	}
 	api.huma = humago.New(api.mux, config())
 	api.routes()

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,7 +22,7 @@ const timeout = 30 * time.Second
 // request is what is known of one request, besides what its operation reads of it. One goroutine has it.
 type request struct {
 	*http.Request
-	id     string
+	id     string // as the server calls it
 	caller access.Principal
 	scope  store.Scope // what the caller may look at and change; see gate
 	body   []byte
@@ -45,13 +44,12 @@ func (r *request) by() audit.Event {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	id := rand.Text()
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			a.log.ErrorContext(r.Context(), "the admin API panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			a.log.ErrorContext(r.Context(), "the admin API panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			write(w, problem(http.StatusInternalServerError, internal))
 		}
 	}()
@@ -65,7 +63,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	req := &request{id: id, caller: caller}
+	req := &request{id: runtime.RequestID(ctx), caller: caller}
 	req.Request = r.WithContext(context.WithValue(ctx, requestKey{}, req))
 	a.route(w, req)
 }
@@ -82,7 +80,7 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal
 		write(w, problem(refusal.Status, "%s", refusal.Reason))
 		return access.Principal{}, nil, false
 	case err == nil:
-		if caller, ok := a.caller(ctx); ok && !caller.Anonymous() {
+		if caller, ok := runtime.Caller(ctx); ok && !caller.Anonymous() {
 			return caller, ctx, true
 		}
 		err = errors.New("nobody is in its context")

@@ -58,7 +58,7 @@ func (a *API) tools() {
 		if err != nil {
 			return nil, err
 		}
-		listing, err := a.server.ListTools(ctx, r.caller, catalog.Ask{ID: i.CatalogID, Name: i.Catalog})
+		listing, err := a.server.ListTools(ctx, catalog.Ask{ID: i.CatalogID, Name: i.Catalog})
 		if err != nil {
 			return nil, err
 		}
