@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,6 +81,7 @@ type world struct {
 	refusals      *events
 	log           *strings.Builder
 	n             int
+	seen          int64 // the last record
 }
 
 func worlds(t *testing.T, test func(t *testing.T, w *world)) {
@@ -229,22 +231,22 @@ func (w *world) sound(a answer) {
 	}
 }
 
-// changes counts the changes that the store has recorded.
-func (w *world) changes() int {
+// recorded returns what the store has recorded since it was asked last.
+func (w *world) recorded() (all []store.Recorded) {
 	w.Helper()
-	all, _, err := w.Events(context.Background(), store.Page[int64]{Limit: 1000})
-	if err != nil {
-		w.Fatal(err)
-	}
-	n := len(all)
-	for len(all) == 1000 {
-		all, _, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: all[999].ID})
+	for more := true; more; {
+		var some []store.Recorded
+		var err error
+		some, more, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: w.seen})
 		if err != nil {
 			w.Fatal(err)
 		}
-		n += len(all)
+		for _, e := range some {
+			w.seen = e.ID
+		}
+		all = append(all, some...)
 	}
-	return n
+	return all
 }
 
 // place is where the things of a path are, and whose.
@@ -318,19 +320,17 @@ func (w *world) operations() []operation {
 	return all
 }
 
-// last is the latest record of the store.
-func (w *world) last() (last store.Recorded) {
+// names are those of the items of a page, in order.
+func (w *world) names(a answer) []string {
 	w.Helper()
-	for more := true; more; {
-		var all []store.Recorded
-		var err error
-		all, more, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: last.ID})
-		if err != nil {
-			w.Fatal(err)
-		}
-		if len(all) > 0 {
-			last = all[len(all)-1]
-		}
+	var page struct{ Items []struct{ Name string } }
+	if err := json.Unmarshal([]byte(a.body), &page); err != nil || a.status != 200 {
+		w.Fatal(err, a)
 	}
-	return last
+	var all []string
+	for _, item := range page.Items {
+		all = append(all, item.Name)
+	}
+	slices.Sort(all)
+	return all
 }
