@@ -60,9 +60,9 @@ func (c NewCatalog) active() bool { return c.Active == nil || *c.Active }
 
 // CatalogPatch is what changes of a catalog: what is absent stays (RFC 7396), and nothing can be null.
 type CatalogPatch struct {
-	Name        *string  `json:"name,omitempty" minLength:"1" maxLength:"256"`
-	Description *string  `json:"description,omitempty" maxLength:"4096"`
-	Active      *bool    `json:"is_active,omitempty"`
+	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"256"`
+	Description *string `json:"description,omitempty" maxLength:"4096"`
+	Active      *bool   `json:"is_active,omitempty"`
 }
 
 // NewCatalogAnywhere is a catalog that an admin makes.

@@ -77,7 +77,8 @@ type world struct {
 	testing.TB
 	acme, rival   store.Org
 	lab, rivalLab store.Team
-	handler       http.Handler
+	handler       http.Handler // of the server
+	direct        *api.API     // what it has mounted
 	refusals      *events
 	log           *strings.Builder
 	n             int
@@ -90,7 +91,8 @@ func worlds(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-func newWorld(t testing.TB, url string, o runtime.Options) *world {
+// newWorld makes one. wrap may stand between the API and the server.
+func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime.Server) api.Server) *world {
 	ctx := t.Context()
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -133,7 +135,13 @@ func newWorld(t testing.TB, url string, o runtime.Options) *world {
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Admin = func(server *runtime.Server) (http.Handler, error) {
-		return api.New(server, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Logger: logger})
+		asked := api.Server(server)
+		for _, wrap := range wrap {
+			asked = wrap(server)
+		}
+		var err error
+		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Logger: logger})
+		return w.direct, err
 	}
 	server, err := runtime.New(o, toolset())
 	if err != nil {
@@ -333,4 +341,18 @@ func (w *world) names(a answer) []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// filled has the ids of acme and of its lab in the place of ORG and TEAM.
+func (w *world) filled(text string) string {
+	return strings.NewReplacer("ORG", fmt.Sprint(w.acme.ID), "TEAM", fmt.Sprint(w.lab.ID)).Replace(text)
+}
+
+// decoded is the body of an answer that went well.
+func decoded[T any](w *world, a answer) (body T) {
+	w.Helper()
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != 200 {
+		w.Fatal(err, a)
+	}
+	return body
 }
