@@ -53,7 +53,7 @@ func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	if err := e.begin(ctx, c); err != nil {
-		return e.explain(ctx, "wait for the turn to migrate", err)
+		return e.explain(ctx, "begin the migration", err)
 	}
 	if err := e.within(ctx, c, do); err != nil {
 		// What ended the context must not keep the database from being as it was.
