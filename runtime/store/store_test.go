@@ -21,8 +21,13 @@ var engines = map[string]func(testing.TB) string{
 	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
 	"postgresql": func(t testing.TB) string {
 		db := testdb.PostgreSQL(t)
-		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
+		return postgresURL(db, db.User)
 	},
+}
+
+// postgresURL is a database by a role.
+func postgresURL(db *testdb.Database, role string) string {
+	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, db.Name, url.QueryEscape(db.Host), db.Port)
 }
 
 // both runs a test on both engines, each with an empty database.
