@@ -231,3 +231,29 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 		}
 	})
 }
+
+func TestRevisionCountsChangesAndNothingElse(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, s, other := t.Context(), open(t, url), open(t, url)
+		must(s.CreateOrg(ctx, "acme", ada))
+		before := must(s.Revision(ctx))
+		if err := s.Audit().Record(ctx, ada); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CreateOrg(ctx, "acme", ada); !errors.Is(err, store.ErrExists) {
+			t.Fatal(err)
+		}
+		if got := must(other.Revision(ctx)); got != before {
+			t.Errorf("%d and then %d", before, got)
+		}
+		must(s.CreateOrg(ctx, "another", ada))
+		if got := must(other.Revision(ctx)); got != before+1 {
+			t.Errorf("%d and then %d", before, got)
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := s.Revision(ended); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
