@@ -82,6 +82,16 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Revision returns how many changes have come to stand: what is read after it is at least as new, and what was read
+// after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
+// key, cheap enough to be asked for before each use of something that is kept.
+func (s *Store) Revision(ctx context.Context) (at int64, err error) {
+	if err := s.reads.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+		return 0, s.engine.explain(ctx, "read the revision", err)
+	}
+	return at, nil
+}
+
 // Close ends all that follow [Store.Changes] and closes the database.
 func (s *Store) Close() error {
 	s.close()

@@ -21,8 +21,13 @@ var engines = map[string]func(testing.TB) string{
 	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
 	"postgresql": func(t testing.TB) string {
 		db := testdb.PostgreSQL(t)
-		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
+		return postgresURL(db, db.User)
 	},
+}
+
+// postgresURL is a database by a role.
+func postgresURL(db *testdb.Database, role string) string {
+	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, db.Name, url.QueryEscape(db.Host), db.Port)
 }
 
 // both runs a test on both engines, each with an empty database.
@@ -223,6 +228,32 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 			if got := strings.Join(must(s.ToolsOff(ctx)), " "); got != step.want {
 				t.Errorf("after %+v: %s", step, got)
 			}
+		}
+	})
+}
+
+func TestRevisionCountsChangesAndNothingElse(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, s, other := t.Context(), open(t, url), open(t, url)
+		must(s.CreateOrg(ctx, "acme", ada))
+		before := must(s.Revision(ctx))
+		if err := s.Audit().Record(ctx, ada); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CreateOrg(ctx, "acme", ada); !errors.Is(err, store.ErrExists) {
+			t.Fatal(err)
+		}
+		if got := must(other.Revision(ctx)); got != before {
+			t.Errorf("%d and then %d", before, got)
+		}
+		must(s.CreateOrg(ctx, "another", ada))
+		if got := must(other.Revision(ctx)); got != before+1 {
+			t.Errorf("%d and then %d", before, got)
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := s.Revision(ended); !errors.Is(err, context.Canceled) {
+			t.Error(err)
 		}
 	})
 }
