@@ -496,6 +496,9 @@ func TestClosedStoreAnswersWithAnError(t *testing.T) {
 		add(s.Tools(ctx, 1))
 		add(nil, s.SwitchTool(ctx, name, true, ada))
 		add(s.ToolsOff(ctx))
+		list(s.Switches(ctx, store.Page[string]{}))
+		add(s.EntryCounts(ctx, []int64{1}))
+		add(s.Revision(ctx))
 		list(s.Events(ctx, store.Page[int64]{}))
 		add(nil, s.Ping(ctx))
 		for i, err := range errs {

@@ -112,4 +112,26 @@ func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
 	return tools, nil
 }
 
+// EntryCounts returns how many entries each of some catalogs has, by id: of a page's catalogs, in one question.
+// A catalog without entries, or that is not there, is not in the map.
+func (s *Store) EntryCounts(ctx context.Context, catalogs []int64) (map[int64]int, error) {
+	counts := map[int64]int{}
+	for some := range slices.Chunk(catalogs, 1000) { // engines bound how many parameters a statement has
+		type count struct {
+			catalog int64
+			entries int
+		}
+		found, err := all(ctx, s.reads, anyOf(say(`SELECT catalog_id, count(*) FROM tool_catalog_entries WHERE catalog_id`), some).and(`GROUP BY catalog_id`), func(row scanner) (c count, err error) {
+			return c, row.Scan(&c.catalog, &c.entries)
+		})
+		if err != nil {
+			return nil, s.engine.explain(ctx, "count entries", err)
+		}
+		for _, c := range found {
+			counts[c.catalog] = c.entries
+		}
+	}
+	return counts, nil
+}
+
 func readName(row scanner) (name string, err error) { return name, row.Scan(&name) }
