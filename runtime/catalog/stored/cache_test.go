@@ -48,11 +48,9 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 		ctx, replica := t.Context(), open(t, w.url)
 		name, tool := rapid.SampledFrom([]string{"kit", "kit", "set"}), rapid.SampledFrom([]string{"a", "b", "c"})
 		kinds := map[string]stored.Memberships{"stored": stored.Stored, "claimed": stored.Claimed}
-		keeping := map[string]*stored.Source{}
+		large, small := map[string]*stored.Source{}, map[string]*stored.Source{}
 		for kind, memberships := range kinds {
-			// The small one is full all the time.
-			keeping[kind], keeping["small "+kind] = stored.New(replica, memberships), stored.NewKeeping(replica, memberships, 2, 4)
-			kinds["small "+kind] = memberships
+			large[kind], small[kind] = stored.New(replica, memberships), stored.NewKeeping(replica, memberships, 2, 4) // which is full all the time
 		}
 		scopes := slices.Sorted(maps.Keys(w.scopes))
 		found, notes := 0, 0
@@ -76,16 +74,18 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 				if rapid.Bool().Draw(r, "by id") {
 					ask.ID = fmt.Sprint(some().ID)
 				}
-				for kind, source := range keeping {
-					want, wantErr := stored.New(w.Store, kinds[kind]).Catalog(ctx, caller, ask)
-					got, err := source.Catalog(ctx, caller, ask)
-					if !reflect.DeepEqual(got, want) || text(err) != text(wantErr) || errors.Is(err, catalog.ErrUnknown) != errors.Is(wantErr, catalog.ErrUnknown) {
-						r.Fatalf("%s, %+v asks for %+v: %+v, %v\nwant %+v, %v", kind, caller, ask, got, err, want, wantErr)
+				for kind, memberships := range kinds {
+					want, wantErr := stored.New(w.Store, memberships).Catalog(ctx, caller, ask)
+					for size, source := range map[string]*stored.Source{"large": large[kind], "small": small[kind]} {
+						got, err := source.Catalog(ctx, caller, ask)
+						if !reflect.DeepEqual(got, want) || text(err) != text(wantErr) || errors.Is(err, catalog.ErrUnknown) != errors.Is(wantErr, catalog.ErrUnknown) {
+							r.Fatalf("%s %s, %+v asks for %+v: %+v, %v\nwant %+v, %v", size, kind, caller, ask, got, err, want, wantErr)
+						}
 					}
-					if err == nil {
+					if wantErr == nil {
 						found++
 					}
-					if got.Note != "" {
+					if want.Note != "" {
 						notes++
 					}
 				}
