@@ -28,6 +28,8 @@ const (
 	TemplateList Type = "resource_template_list"
 	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
 	Changed      Type = "changed"    // Action was done to Object, by an administrator
+	// AdminRequest is a request to administer that was refused: Action is the operation, Object the scope.
+	AdminRequest Type = "admin_request"
 )
 
 // Status says how a request ended.
@@ -74,6 +76,8 @@ type Event struct {
 	// Missing says what a refused caller lacked, as in "needs role Manager".
 	Missing string `json:"missing,omitempty"`
 
+	// Catalog is the tool catalog that a list was asked for by, as the client wrote it, cut to 64 bytes.
+	Catalog string `json:"catalog,omitempty"`
 	// Visible and Total count what is in a list: shown to the caller, and of the server.
 	Visible int `json:"visible,omitempty"`
 	Total   int `json:"total,omitempty"`
