@@ -56,9 +56,10 @@ func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator
 		return e.explain(ctx, "begin the migration", err)
 	}
 	if err := e.within(ctx, c, do); err != nil {
-		// What ended the context must not keep the database from being as it was.
-		undone := execute(context.WithoutCancel(ctx), c, "ROLLBACK")
-		return errors.Join(e.explain(ctx, "migrate", e.cure(err)), undone)
+		// What ended the context must not keep the database from being as it was. Where this fails the engine has done
+		// so by itself, or does when the connection is closed.
+		execute(context.WithoutCancel(ctx), c, "ROLLBACK")
+		return e.explain(ctx, "migrate", e.cure(err))
 	}
 	if err := execute(ctx, c, "COMMIT"); err != nil {
 		return e.explain(ctx, "commit the migration", err)

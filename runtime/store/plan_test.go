@@ -43,7 +43,7 @@ func TestEveryStatementOfTheResolvingPathUsesAnIndex(t *testing.T) {
 			must(s.Catalog(ctx, store.Anywhere, kit.ID))
 			must(s.Tools(ctx, kit.ID))
 			asked := probe.Asked()
-			if len(asked) != 9 {
+			if len(asked) != 7 {
 				t.Errorf("%d statements", len(asked))
 			}
 			for _, q := range asked {

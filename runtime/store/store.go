@@ -47,7 +47,8 @@ type Store struct {
 //	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
 //
 // A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL names with
-// ?search_path=NAME. A URL with a password never stands in an error.
+// ?search_path=NAME. The role has to own that schema, or be given SELECT, INSERT, UPDATE and DELETE on the
+// tables that another role has migrated to the newest version. A URL with a password never stands in an error.
 //
 // A database that a newer program has migrated is refused with [ErrNewer].
 func Open(ctx context.Context, url string) (*Store, error) {

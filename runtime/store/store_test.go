@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -227,6 +229,39 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 			}
 			if got := strings.Join(must(s.ToolsOff(ctx)), " "); got != step.want {
 				t.Errorf("after %+v: %s", step, got)
+			}
+		}
+		all, more, err := s.Switches(ctx, store.Page[string]{Limit: 3})
+		if err != nil || !more || len(all) != 3 || all[0].Tool != "B" || !all[0].Off || all[1].Tool != "a" || all[2].Tool != "b" || all[2].Off || time.Since(all[2].Updated).Abs() > time.Hour {
+			t.Errorf("%+v, %v, %v", all, more, err)
+		}
+		rest, more, err := s.Switches(ctx, store.Page[string]{After: "b", Limit: 3})
+		if err != nil || more || len(rest) != 1 || rest[0].Tool != "c" || rest[0].Off {
+			t.Errorf("%+v, %v, %v", rest, more, err)
+		}
+	})
+}
+
+func TestEntriesAreCountedForAPageOfCatalogs(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		ctx, ids, want := t.Context(), []int64{1_000_000}, map[int64]int{}
+		for i := range 4 {
+			c := must(s.CreateCatalog(ctx, store.Global, fmt.Sprint("kit ", i), "", i%2 == 0, ada))
+			for k := range i {
+				must(s.AddEntry(ctx, store.Global, c.ID, fmt.Sprint("tool", k), "", ada))
+				want[c.ID]++
+			}
+			ids = append(ids, c.ID)
+		}
+		for range 3000 { // more than a page has, and some twice
+			ids = append(ids, ids[len(ids)%5])
+		}
+		if got := must(s.EntryCounts(ctx, ids)); !maps.Equal(got, want) || len(got) != 3 {
+			t.Errorf("%v, want %v", got, want)
+		}
+		for _, of := range [][]int64{nil, {ids[1]}, {-1}} {
+			if got := must(s.EntryCounts(ctx, of)); len(got) != 0 {
+				t.Errorf("%v: %v", of, got)
 			}
 		}
 	})

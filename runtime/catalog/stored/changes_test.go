@@ -66,6 +66,11 @@ func TestChangeSaysWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
 		if err := w.SwitchTool(ctx, "tool", true, ada); err != nil {
 			t.Fatal(err)
 		}
+		for _, s := range replicas {
+			if off := must(stored.New(s, stored.Stored).ToolsOff(ctx)); len(off) != 1 || off[0] != "tool" {
+				t.Error(off)
+			}
+		}
 		for _, changes := range following {
 			for i, want := range []catalog.Change{catalogs, catalogs, catalogs, tools, tools, catalogs, catalogs, catalogs, tools} {
 				if got := next(t, changes); got != want {
