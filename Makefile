@@ -15,7 +15,7 @@ PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
 # What the tests of the host adapters run against: a real Django, and a real PostgreSQL.
-HOSTS = postgresql python3-django python3-psycopg2
+HOSTS = postgresql python3-django python3-psycopg2 chromium
 # Where root is another's, sudo asks nobody: it works or it does not.
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
