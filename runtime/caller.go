@@ -26,6 +26,8 @@ type record struct {
 	header    http.Header      // of the HTTP request, without credentials; nil on stdio
 	requestID string
 	started   time.Time
+	asked     asked     // the catalog, for a list of tools
+	narrowing narrowing // what it makes of that
 
 	// What the dispatch closure found, for the audit. One message is one call, and its
 	// closure runs at most once at a time.

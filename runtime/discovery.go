@@ -23,6 +23,8 @@ type discovery[T any] struct {
 	denial   access.Denial // Options.Denial
 	clone    func(T) T     // nil where nobody inside the guard could write to what is listed
 
+	off func() *access.Set // what is switched off; nil for nothing
+
 	mu    sync.RWMutex
 	views map[string]*view[T] // by the key of the visible set
 }
@@ -35,11 +37,19 @@ type view[T any] struct {
 
 const digestLen = 8
 
-// visible returns what a caller is shown.
-func (d *discovery[T]) visible(p access.Principal) *view[T] {
+// visible returns what a caller is shown, of what is in a set where there is one.
+func (d *discovery[T]) visible(p access.Principal, in *access.Set) *view[T] {
 	set := d.table.Listed(p, d.denial)
 	if d.all {
 		set = d.table.All()
+	}
+	if d.off != nil {
+		if off := d.off(); off != nil {
+			set = set.Without(*off)
+		}
+	}
+	if in != nil {
+		return d.view(set.And(*in)) // not kept: anybody who may make catalogs could make any number of these
 	}
 	key := set.Key()
 	d.mu.RLock()
@@ -48,7 +58,24 @@ func (d *discovery[T]) visible(p access.Principal) *view[T] {
 	if v != nil {
 		return v
 	}
-	v = &view[T]{items: []T{}}
+	v = d.view(set)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.views) < maxViews {
+		d.views[key] = v
+	}
+	return v
+}
+
+// forget drops the lists that are kept.
+func (d *discovery[T]) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.views)
+}
+
+func (d *discovery[T]) view(set access.Set) *view[T] {
+	v := &view[T]{items: []T{}}
 	for _, name := range set.Names() {
 		// Resources and templates share one table and have a list each.
 		if item, ok := d.items[name]; ok {
@@ -58,18 +85,13 @@ func (d *discovery[T]) visible(p access.Principal) *view[T] {
 	digest := set.Digest()
 	copy(v.digest[:], digest[:])
 	v.digest[0] ^= d.mark
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.views) < maxViews {
-		d.views[key] = v
-	}
 	return v
 }
 
 // list returns one page of what a caller is shown, and the cursor of the next. The slice and
 // what is in it are shared.
-func (d *discovery[T]) list(p access.Principal, cursor string) (page []T, next string, err error) {
-	v := d.visible(p)
+func (d *discovery[T]) list(p access.Principal, in *access.Set, cursor string) (page []T, next string, err error) {
+	v := d.visible(p, in)
 	start := 0
 	if cursor != "" {
 		var ok bool

@@ -33,13 +33,13 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 		}
 		rec.reached, rec.body, rec.recorded = true, nil, false
 		s.renew(ctx, rec)
-		d := s.table.Decide(rec.principal, t.Name)
+		d := s.decide(rec.principal, access.Tools, t.Name)
 		if rec.expired() {
 			d = access.Decision{}
 		}
 		if !d.Allowed {
 			rec.outcome = audit.Denied
-			if d.Axis != "" && s.denial(d) != access.Conceal {
+			if d.Axis != "" && d.Axis != access.AxisUnknown && s.denial(d) != access.Conceal {
 				return forbidden(t.Name, d), nil
 			}
 			return nil, unknownTool(t.Name)

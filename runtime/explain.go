@@ -18,6 +18,8 @@ type Explanation struct {
 	Kind    access.Kind
 	Name    string
 	Allowed bool
+	// Off says that the tool is switched off: it is unknown to everybody, whatever its rule.
+	Off bool
 	// Listed says that lists show it: what is allowed, what is challenged for scopes alone, and with
 	// Options.ListAll everything.
 	Listed bool
@@ -39,6 +41,9 @@ func (e Explanation) String() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q: %s\n", e.Kind, e.Name, word)
+	if e.Off {
+		b.WriteString("  the tool is switched off\n")
+	}
 	for _, v := range e.Verdicts {
 		fmt.Fprintf(&b, "  %s\n", v)
 	}
@@ -68,9 +73,10 @@ func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kin
 
 func (s *Server) explained(p access.Principal, k access.Kind, name string) Explanation {
 	table := s.table.Of(k)
-	shown := s.opts.ListAll || table.Listed(p, s.opts.Denial).Contains(name)
+	off := s.catalogs.isOff(k, name)
+	shown := !off && (s.opts.ListAll || table.Listed(p, s.opts.Denial).Contains(name))
 	d := table.Decide(p, name)
-	return Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: shown, Missing: d.Missing(), Verdicts: table.Explain(p, name)}
+	return Explanation{Kind: k, Name: name, Off: off, Allowed: d.Allowed && !off, Listed: shown, Missing: d.Missing(), Verdicts: table.Explain(p, name)}
 }
 
 // viewed is a principal with what the host lets it do.

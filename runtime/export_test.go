@@ -32,7 +32,7 @@ func Carrier(p access.Principal) *mcp.RequestExtra {
 // Visible is what a principal is shown, by way of the views that are kept.
 func (s *Server) Visible(p access.Principal) []string {
 	var names []string
-	for _, t := range s.lists.tools.visible(p).items {
+	for _, t := range s.lists.tools.visible(p, nil).items {
 		names = append(names, t.Name)
 	}
 	return names

@@ -80,6 +80,11 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(PathMCP, f)
 	s.metadata.mount(mux)
+	if s.beside != nil {
+		for _, path := range []string{PathAPI, PathConsole, PathConsole + "/"} {
+			mux.HandleFunc(path, f.besides)
+		}
+	}
 	mux.HandleFunc("GET "+PathHealthz, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, _ *http.Request) {
 		if f.closed() || !s.ready() {
@@ -95,33 +100,8 @@ func (s *Server) Handler() http.Handler {
 func (f *front) closed() bool { return f.opts.Identity == nil && !f.opts.Anonymous }
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer func() {
-		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler {
-				panic(p)
-			}
-			f.log.ErrorContext(r.Context(), "the front panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			plain(w, http.StatusInternalServerError, "internal error")
-		}
-	}()
-	if !f.hostAllowed(r) {
-		plain(w, http.StatusForbidden, "host not allowed")
-		return
-	}
-	if !f.originAllowed(r) {
-		plain(w, http.StatusForbidden, "origin not allowed")
-		return
-	}
-	if f.crossOrigin(w, r) {
-		return
-	}
-	if f.closed() {
-		plain(w, http.StatusServiceUnavailable, "no identity source is configured")
-		return
-	}
-	if !f.begin() {
-		w.Header().Set("Retry-After", "1")
-		plain(w, http.StatusServiceUnavailable, "shutting down")
+	defer f.recovers(w, r)
+	if !f.near(w, r) || f.crossOrigin(w, r) || !f.admits(w) {
 		return
 	}
 	end := sync.OnceFunc(f.end)
@@ -138,10 +118,14 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if r.Method == http.MethodPost && !f.body(w, r) {
-		return
+	var asks asked
+	if r.Method == http.MethodPost {
+		if asks, ok = f.body(w, r); !ok {
+			return
+		}
 	}
 	rec := newRecord(id, withoutCredentials(r.Header))
+	rec.asked = asks.orElse(r)
 	rec.seats, rec.streams = f.seats, end
 	if err := f.project(r.Context(), rec); err != nil {
 		plain(w, http.StatusForbidden, "forbidden")
@@ -185,52 +169,85 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, rec *record) {
 		ServeHTTP(&foreignAsUnknown{ResponseWriter: w}, r)
 }
 
+// recovers answers a request that has panicked. It is deferred.
+func (f *front) recovers(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	switch p {
+	case nil:
+		return
+	case http.ErrAbortHandler:
+		panic(p)
+	}
+	f.log.ErrorContext(r.Context(), "the front panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	plain(w, http.StatusInternalServerError, "internal error")
+}
+
+// near looks where a request comes from, or answers it.
+func (f *front) near(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case !f.hostAllowed(r):
+		plain(w, http.StatusForbidden, "host not allowed")
+		return false
+	case !f.originAllowed(r):
+		plain(w, http.StatusForbidden, "origin not allowed")
+		return false
+	}
+	return true
+}
+
+// admits counts a request in, or answers it where nobody is admitted. Whoever was counted in calls end.
+func (f *front) admits(w http.ResponseWriter) bool {
+	if f.closed() {
+		plain(w, http.StatusServiceUnavailable, "no identity source is configured")
+		return false
+	}
+	if !f.begin() {
+		w.Header().Set("Retry-After", "1")
+		plain(w, http.StatusServiceUnavailable, "shutting down")
+		return false
+	}
+	return true
+}
+
+// besides serves Options.Admin, behind the checks of where a request comes from.
+func (f *front) besides(w http.ResponseWriter, r *http.Request) {
+	defer f.recovers(w, r)
+	if !f.near(w, r) || !f.admits(w) {
+		return
+	}
+	defer f.end()
+	f.beside.ServeHTTP(w, r)
+}
+
 // identify settles who is calling, or answers the request.
 func (f *front) identify(w http.ResponseWriter, r *http.Request) (identity.Identity, bool) {
-	id, err := f.askIdentity(r)
+	id, err := f.verified(r)
 	switch {
 	case err == nil:
-	case errors.Is(err, identity.ErrNoCredentials):
-		if f.opts.Anonymous {
-			return identity.Identity{}, true
-		}
-		// RFC 6750, section 3.1: no error code where no credential was sent.
-		f.challenge(w, "")
-		return identity.Identity{}, false
-	case errors.Is(err, identity.ErrInvalidToken):
-		f.log.InfoContext(r.Context(), "credential refused", "reason", err)
-		f.challenge(w, "invalid_token")
-		return identity.Identity{}, false
-	default:
-		f.log.ErrorContext(r.Context(), "the identity source failed; the request is refused", "error", err)
-		plain(w, http.StatusServiceUnavailable, "identity is not available")
-		return identity.Identity{}, false
+		return id, true
+	case f.opts.Anonymous && errors.Is(err, identity.ErrNoCredentials):
+		return identity.Identity{}, true
 	}
-	if id.Principal.Anonymous() {
-		f.log.ErrorContext(r.Context(), "the identity source returned a principal without a Subject; the request is refused")
-		plain(w, http.StatusServiceUnavailable, "identity is not available")
-		return identity.Identity{}, false
+	refused := f.refusalOf(r.Context(), err)
+	if refused.Challenge != "" {
+		w.Header().Set("WWW-Authenticate", refused.Challenge)
 	}
-	if !id.Expires.IsZero() && !time.Now().Before(id.Expires) {
-		f.challenge(w, "invalid_token")
-		return identity.Identity{}, false
-	}
-	id.Principal.Role = f.table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
-	return id, true
+	plain(w, refused.Status, refused.Reason)
+	return identity.Identity{}, false
 }
 
 var errNoAnswer = errors.New("no answer in time")
 
 // askIdentity asks the source, and does not wait for one that does not answer.
-func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
-	if f.opts.Identity == nil {
+func (s *Server) askIdentity(r *http.Request) (identity.Identity, error) {
+	if s.opts.Identity == nil {
 		if len(r.Header.Values("Authorization")) > 0 {
 			return identity.Identity{}, fmt.Errorf("%w: there is no identity source that could verify it", identity.ErrInvalidToken)
 		}
 		return identity.Identity{}, identity.ErrNoCredentials
 	}
 	now := time.Now()
-	ctx := &bounded{values: r.Context(), deadline: now.Add(f.opts.IdentityTimeout)}
+	ctx := &bounded{values: r.Context(), deadline: now.Add(s.opts.IdentityTimeout)}
 	if earlier, ok := r.Context().Deadline(); ok && earlier.Before(ctx.deadline) {
 		ctx.deadline = earlier
 	}
@@ -242,8 +259,8 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 		id  identity.Identity
 		err error
 	)
-	job := &task{ctx: ctx, do: func() { id, err = f.opts.Identity.Identify(asked) }}
-	w := f.workers.take(job)
+	job := &task{ctx: ctx, do: func() { id, err = s.opts.Identity.Identify(asked) }}
+	w := s.workers.take(job)
 	for done := false; !done; {
 		w.wake(ctx.deadline, now)
 		select {
@@ -265,7 +282,7 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 		}
 	}
 	crash := job.crash
-	f.workers.give(w)
+	s.workers.give(w)
 	switch {
 	case crash == nil:
 		return id, err
@@ -275,15 +292,13 @@ func (f *front) askIdentity(r *http.Request) (identity.Identity, error) {
 	return identity.Identity{}, errors.New("the identity source gave no answer")
 }
 
-// challenge answers 401 as RFC 6750, section 3 says.
-func (f *front) challenge(w http.ResponseWriter, code string) {
-	value := fmt.Sprintf("Bearer realm=%q", realm(f.info.Name))
+// challenge is what WWW-Authenticate says with 401, as RFC 6750, section 3 has it.
+func (s *Server) challenge(code string) string {
+	value := fmt.Sprintf("Bearer realm=%q", realm(s.info.Name))
 	if code != "" {
 		value += fmt.Sprintf(", error=%q", code)
 	}
-	value += f.pointer()
-	w.Header().Set("WWW-Authenticate", value)
-	plain(w, http.StatusUnauthorized, "authentication required")
+	return value + s.pointer()
 }
 
 // realm keeps what a quoted string of RFC 9110 can hold without escapes.
@@ -297,11 +312,11 @@ func realm(name string) string {
 }
 
 // body reads and checks a POST's body and puts it back, or answers the request. There is one
-// spelling of a message: what two readers could take for two things is refused.
-func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
+// spelling of a message: what two readers could take for two things is refused. It returns which catalog the message asks for.
+func (f *front) body(w http.ResponseWriter, r *http.Request) (asked, bool) {
 	if !isJSON(r.Header.Values("Content-Type")) {
 		plain(w, http.StatusUnsupportedMediaType, "Content-Type must be application/json")
-		return false
+		return asked{}, false
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not all writers have one; the bound is then the http.Server's
@@ -315,21 +330,21 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case errors.As(err, &tooLarge):
 		plain(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
-		return false
+		return asked{}, false
 	case err != nil:
 		plain(w, http.StatusBadRequest, "the body could not be read")
-		return false
+		return asked{}, false
 	}
-	body, refused := checkMessage(body)
+	body, asks, refused := checkMessage(body)
 	if refused != nil {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(refused.status(r))
 		_, _ = w.Write(refused.response()) // the client may be gone
-		return false
+		return asked{}, false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
-	return true
+	return asks, true
 }
 
 // isJSON reports whether a Content-Type, sent once, is JSON in UTF-8.

@@ -170,13 +170,13 @@ func (s *Server) declared(res mcp.Result) mcp.Result {
 	case *mcp.DiscoverResult:
 		if r != nil {
 			c := *r
-			c.Capabilities = capabilities(s.host != nil)
+			c.Capabilities = capabilities(s.opts.changes())
 			return &c
 		}
 	case *mcp.InitializeResult:
 		if r != nil {
 			c := *r
-			c.Capabilities = capabilities(s.host != nil)
+			c.Capabilities = capabilities(s.opts.changes())
 			return &c
 		}
 	}
@@ -184,9 +184,9 @@ func (s *Server) declared(res mcp.Result) mcp.Result {
 }
 
 // listen answers a subscription with what there is to subscribe to: that a list has changed, with
-// permission-aware discovery, and nothing without, since tools, prompts and resources do not
-// change while a server runs. Where there is nothing it ends at once, and so it does for anonymous
-// callers, whose lists never change, and in sessions, which are told without it. The URIs that it names
+// permission-aware discovery or Options.Catalogs, and nothing without, since tools, prompts and resources do not
+// change while a server runs. Where there is nothing it ends at once, and so it does for callers whose
+// lists never change, and in sessions, which are told without it. The URIs that it names
 // are dropped unread, since go-sdk would subscribe to them past this guard; resources/subscribe itself
 // is refused to everybody.
 func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, rec *record) (mcp.Result, error) {
@@ -194,7 +194,7 @@ func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, re
 	if asked := params.Notifications; asked != nil {
 		params.Notifications = &mcp.NotificationSubscriptions{}
 		lists := asked.ToolsListChanged || asked.PromptsListChanged || asked.ResourcesListChanged
-		if lists && g.watch != nil && !rec.principal.Anonymous() && !legacy(r.Session) {
+		if lists && g.watch.tells(rec.principal) && !legacy(r.Session) {
 			params.Notifications.ToolsListChanged = asked.ToolsListChanged
 			params.Notifications.PromptsListChanged = asked.PromptsListChanged
 			params.Notifications.ResourcesListChanged = asked.ResourcesListChanged
@@ -207,6 +207,12 @@ func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, re
 			defer slot.leave()
 			if rec.streams != nil {
 				rec.streams()
+			}
+			if rec.asked.said {
+				var err error
+				if rec.narrowing, err = g.narrow(ctx, rec); err != nil {
+					return nil, unfiltered(err)
+				}
 			}
 			defer g.watch.listen(ctx, r.Session, rec)()
 		}
@@ -237,9 +243,24 @@ func (s *Server) answering(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 func (g guard) list(ctx context.Context, method string, req mcp.Request, rec *record) (mcp.Result, error) {
-	res, err := g.inner(ctx, method, req)
-	kind, visible, total := g.lists.counts(method, rec.principal)
+	var (
+		res mcp.Result
+		err error
+	)
+	if method == "tools/list" && rec.asked.said {
+		if rec.narrowing, err = g.narrow(ctx, rec); err != nil {
+			err = unfiltered(err)
+		}
+	}
+	if err == nil {
+		res, err = g.inner(ctx, method, req)
+	}
+	kind, visible, total := g.lists.counts(method, rec)
 	event := g.event(rec, kind)
+	if kind == audit.ToolList {
+		event.Catalog = recordedAsk(rec.asked.Ask)
+		g.watch.listed(req, rec)
+	}
 	event.Visible, event.Total = visible, total
 	event.Status = audit.OK
 	if err != nil {
@@ -263,9 +284,12 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	g.enter()
 	defer g.end()
 	name := req.Params.Name
-	d := g.table.Decide(rec.principal, name)
+	d := g.decide(rec.principal, access.Tools, name)
 	event := g.event(rec, audit.ToolCall)
 	event.Tool, event.Axis, event.Missing = recordedName(name, 128, d), string(d.Axis), g.missing(rec, d)
+	if g.catalogs.isOff(access.Tools, name) {
+		event.Missing = "the tool is switched off"
+	}
 	event.Arguments = g.arguments(req.Params.Arguments)
 	event.Status = audit.Denied
 

@@ -87,7 +87,10 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, io.EOF
 		case l = <-c.lines:
 		}
-		var refused *messageError
+		var (
+			refused *messageError
+			asks    asked
+		)
 		switch {
 		case l.err != nil:
 			return nil, l.err
@@ -96,13 +99,15 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case len(bytes.TrimSpace(l.text)) == 0:
 			continue
 		default:
-			l.text, refused = checkMessage(l.text)
+			l.text, asks, refused = checkMessage(l.text)
 		}
 		if refused == nil {
 			msg, err := jsonrpc.DecodeMessage(l.text)
 			if err == nil {
 				if req, ok := msg.(*jsonrpc.Request); ok {
-					req.Extra = &mcp.RequestExtra{TokenInfo: c.record().tokenInfo()}
+					rec := c.record()
+					rec.asked = asks
+					req.Extra = &mcp.RequestExtra{TokenInfo: rec.tokenInfo()}
 				}
 				return msg, nil
 			}

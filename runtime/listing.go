@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -27,17 +26,39 @@ type ListedTool struct {
 	Catalogs   []string  // those that code puts it into
 }
 
-// ListTools lists tools for a caller whom [Server.Identify] has let in: those that it may use, and those that are
+// ListTools lists tools for the caller that [Server.Identify] has let in: those that it may use, and those that are
 // refused without being concealed. What is concealed from the caller is left out, unless the caller is an
-// admin. A catalog narrows the list as it does over MCP; with Options.CatalogStrict an unknown one is an error
-// that wraps catalog.ErrUnknown.
-func (s *Server) ListTools(ctx context.Context, caller access.Principal, ask catalog.Ask) (Listing, error) {
-	return Listing{}, errors.ErrUnsupported
+// admin. A catalog narrows the list as it does over MCP; with Options.CatalogStrict one that cannot be found is an
+// error, which wraps catalog.ErrUnknown where there is none. Outside of a request that was let in the list is empty.
+func (s *Server) ListTools(ctx context.Context, ask catalog.Ask) (Listing, error) {
+	rec, ok := ctx.Value(recordKey{}).(*record)
+	if !ok {
+		return Listing{}, nil
+	}
+	p, admin := rec.caller, s.IsAdmin(rec.caller)
+	asking := *rec
+	asking.asked = asked{ask, !ask.IsZero()}
+	n, err := s.narrow(ctx, &asking)
+	if err != nil {
+		return Listing{}, err
+	}
+	list := Listing{Note: n.note}
+	for _, rule := range s.catalogs.table.Rules {
+		name := rule.Name()
+		tool, ok := s.lists.tools.items[name]
+		if !ok || n.in != nil && !n.in.Contains(name) {
+			continue
+		}
+		off := s.catalogs.isOff(access.Tools, name)
+		d := s.table.Decide(p, name)
+		if !admin && (off || !d.Allowed && s.denial(d) == access.Conceal) {
+			continue
+		}
+		listed := ListedTool{Tool: tool, CanExecute: d.Allowed && !off, Off: off, Missing: d.Missing()}
+		if t := s.tools[name]; t != nil {
+			listed.Catalogs = t.Catalogs
+		}
+		list.Tools = append(list.Tools, listed)
+	}
+	return list, nil
 }
-
-// DeclaredCatalogs returns the catalogs that code declares (//mcp:tool catalog=), in the order of names. They are global, nobody
-// changes them, and their ids are [DeclaredID] of their names.
-func (s *Server) DeclaredCatalogs() []catalog.Found { return nil }
-
-// DeclaredID is the id of a catalog that code declares.
-func DeclaredID(name string) string { return "code:" + name }

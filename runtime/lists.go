@@ -18,13 +18,15 @@ type lists struct {
 	templates *discovery[*mcp.ResourceTemplate]
 }
 
-func newLists(table access.Table, opts Options) lists {
-	return lists{
+func newLists(table access.Table, opts Options, off func() *access.Set) lists {
+	l := lists{
 		tools:     newDiscovery(table.Of(access.Tools), opts, 0, cloneTool),
 		prompts:   newDiscovery(table.Of(access.Prompts), opts, 1, clonePrompt),
 		resources: newDiscovery(table.Of(access.Resources), opts, 2, cloneResource),
 		templates: newDiscovery(table.Of(access.Resources), opts, 3, cloneTemplate),
 	}
+	l.tools.off = off
+	return l
 }
 
 func newDiscovery[T any](table access.Table, opts Options, mark byte, clone func(T) T) *discovery[T] {
@@ -38,16 +40,17 @@ func newDiscovery[T any](table access.Table, opts Options, mark byte, clone func
 }
 
 // counts says of a list how much of it a caller is shown, and how much there is.
-func (l lists) counts(method string, p access.Principal) (kind audit.Type, visible, total int) {
+func (l lists) counts(method string, rec *record) (kind audit.Type, visible, total int) {
+	p := rec.principal
 	switch method {
 	case "prompts/list":
-		return audit.PromptList, len(l.prompts.visible(p).items), len(l.prompts.items)
+		return audit.PromptList, len(l.prompts.visible(p, nil).items), len(l.prompts.items)
 	case "resources/list":
-		return audit.ResourceList, len(l.resources.visible(p).items), len(l.resources.items)
+		return audit.ResourceList, len(l.resources.visible(p, nil).items), len(l.resources.items)
 	case "resources/templates/list":
-		return audit.TemplateList, len(l.templates.visible(p).items), len(l.templates.items)
+		return audit.TemplateList, len(l.templates.visible(p, nil).items), len(l.templates.items)
 	}
-	return audit.ToolList, len(l.tools.visible(p).items), len(l.tools.items)
+	return audit.ToolList, len(l.tools.visible(p, rec.narrowing.in).items), len(l.tools.items)
 }
 
 // answer answers a list, in a result of its own, as go-sdk writes into it. ok is false for what
@@ -67,28 +70,31 @@ func (l lists) answer(req mcp.Request) (res mcp.Result, ok bool, err error) {
 			cursor = r.Params.Cursor
 		}
 		list := &mcp.ListToolsResult{}
-		list.Tools, next, err = l.tools.list(rec.principal, cursor)
+		list.Tools, next, err = l.tools.list(rec.principal, rec.narrowing.in, cursor)
+		if rec.narrowing.note != "" {
+			list.Meta = mcp.Meta{MetaCatalogNote: rec.narrowing.note}
+		}
 		list.NextCursor, res = next, list
 	case *mcp.ListPromptsRequest:
 		if r.Params != nil {
 			cursor = r.Params.Cursor
 		}
 		list := &mcp.ListPromptsResult{}
-		list.Prompts, next, err = l.prompts.list(rec.principal, cursor)
+		list.Prompts, next, err = l.prompts.list(rec.principal, nil, cursor)
 		list.NextCursor, res = next, list
 	case *mcp.ListResourcesRequest:
 		if r.Params != nil {
 			cursor = r.Params.Cursor
 		}
 		list := &mcp.ListResourcesResult{}
-		list.Resources, next, err = l.resources.list(rec.principal, cursor)
+		list.Resources, next, err = l.resources.list(rec.principal, nil, cursor)
 		list.NextCursor, res = next, list
 	case *mcp.ListResourceTemplatesRequest:
 		if r.Params != nil {
 			cursor = r.Params.Cursor
 		}
 		list := &mcp.ListResourceTemplatesResult{}
-		list.ResourceTemplates, next, err = l.templates.list(rec.principal, cursor)
+		list.ResourceTemplates, next, err = l.templates.list(rec.principal, nil, cursor)
 		list.NextCursor, res = next, list
 	default:
 		return nil, false, nil

@@ -58,24 +58,24 @@ var messageLimits = decode.Limits{
 // else: what is not one JSON object in UTF-8, and what has a key twice anywhere. Batches,
 // which later protocols dropped and which hide a message among others, are refused as well, and so is
 // what go-sdk would fail to decode, since its errors repeat what they are about. It returns the
-// message to pass on.
-func checkMessage(body []byte) ([]byte, *messageError) {
+// message to pass on, and which catalog it asks for.
+func checkMessage(body []byte) ([]byte, asked, *messageError) {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
-		return nil, &messageError{code: jsonrpc.CodeParseError, text: "parse error: a byte order mark"}
+		return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: a byte order mark"}
 	}
 	text := bytes.TrimLeft(body, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
 		if err := decode.Scan(body, messageLimits); err != nil {
-			return nil, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
+			return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
 		}
 		if text[0] == '[' {
-			return nil, notRequest("batches are not accepted")
+			return nil, asked{}, notRequest("batches are not accepted")
 		}
-		return nil, notRequest("not an object")
+		return nil, asked{}, notRequest("not an object")
 	}
 	var m envelope
 	if err := decode.Members(body, messageLimits, m.set); err != nil {
-		return nil, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
+		return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
 	}
 	return m.checked(body)
 }
@@ -98,36 +98,42 @@ func (m *envelope) set(name, value []byte) {
 	}
 }
 
-func (m *envelope) checked(body []byte) ([]byte, *messageError) {
+func (m *envelope) checked(body []byte) ([]byte, asked, *messageError) {
 	if len(m.version) == 0 || m.version[0] != '"' || string(unquoted(m.version)) != "2.0" {
-		return nil, notRequest("not a JSON-RPC 2.0 message")
+		return nil, asked{}, notRequest("not a JSON-RPC 2.0 message")
 	}
 	if err := checkID(m.id); err != nil {
-		return nil, err
+		return nil, asked{}, err
 	}
 	if len(m.failure) > 0 && len(failureShape().check(m.failure)) > 0 {
-		return nil, notRequest("an error that is none of JSON-RPC 2.0")
+		return nil, asked{}, notRequest("an error that is none of JSON-RPC 2.0")
 	}
 	if len(m.method) == 0 || string(m.method) == "null" {
-		return body, nil
+		return body, asked{}, nil
 	}
 	if m.method[0] != '"' {
-		return nil, notRequest("a method that is not a string")
+		return nil, asked{}, notRequest("a method that is not a string")
 	}
-	shape := paramsShapes()[string(unquoted(m.method))]
+	method := string(unquoted(m.method))
+	shape := paramsShapes()[method]
 	if len(m.params) == 0 {
-		return body, nil
+		return body, asked{}, nil
 	}
 	if shape == nil {
-		return m.bare(), nil
+		return m.bare(), asked{}, nil
 	}
-	if err := shape.misfit(m.params); err != nil {
+	err := shape.misfit(m.params)
+	var asks asked
+	if err == nil {
+		asks, err = m.asks(method)
+	}
+	if err != nil {
 		if err.mute = len(m.id) == 0 || string(m.id) == "null"; !err.mute {
 			err.id = m.id
 		}
-		return nil, err
+		return nil, asked{}, err
 	}
-	return body, nil
+	return body, asks, nil
 }
 
 // bare is the message with nothing of its params but _meta, which may say the version.

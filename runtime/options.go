@@ -143,6 +143,9 @@ type Options struct {
 	StateKey []byte
 }
 
+// changes reports whether what a caller sees may change while the server runs.
+func (o Options) changes() bool { return o.PermissionAware || o.Catalogs != nil }
+
 // withDefaults fills the zero values in and reports every setting that cannot work.
 func (o Options) withDefaults() (Options, error) {
 	var errs []error
@@ -158,6 +161,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if isNil(o.Audit) && o.Audit != nil {
 		bad("Options.Audit is a nil %T: pass a sink that works, or leave the option out", o.Audit)
+	}
+	if isNil(o.Catalogs) && o.Catalogs != nil {
+		bad("Options.Catalogs is a nil %T: pass a source that works, or leave the option out", o.Catalogs)
 	}
 	switch o.Denial {
 	case access.DenialDefault:

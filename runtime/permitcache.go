@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
@@ -219,7 +220,7 @@ type wordedError struct {
 // worded asks an error for its words, and for what it is. Both may panic.
 func worded(err error) error {
 	e := wordedError{text: redact.Text(err.Error())}
-	for _, known := range []error{capability.ErrNoUser, errors.ErrUnsupported, context.Canceled, context.DeadlineExceeded} {
+	for _, known := range []error{capability.ErrNoUser, catalog.ErrUnknown, errors.ErrUnsupported, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
 			e.is = append(e.is, known)
 		}

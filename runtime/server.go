@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -23,15 +24,17 @@ type Server struct {
 	prompts     map[string]*prompt // likewise
 	resources   resources
 	lists       lists
+	catalogs    *catalogs
 	sealer      sealer
 	log         *slog.Logger
 	mcp         *mcp.Server // behind the guard, and never handed out
 	admin       access.Role
-	host        *host     // nil without Options.PermissionAware
-	watch       *watch    // likewise
-	metadata    *metadata // published of Options.Identity; nil where there is none
-	challenging bool      // some refusals are challenges
-	adopted     bool      // others had, and may have, their hands on mcp
+	host        *host        // nil without Options.PermissionAware
+	watch       *watch       // nil where what callers see does not change
+	beside      http.Handler // what Options.Admin made
+	metadata    *metadata    // published of Options.Identity; nil where there is none
+	challenging bool         // some refusals are challenges
+	adopted     bool         // others had, and may have, their hands on mcp
 
 	workers   workers
 	recording chan struct{} // a place for each record that is being written
@@ -62,7 +65,7 @@ func New(options Options, toolsets ...Toolset) (*Server, error) {
 		return nil, startError(err)
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
-		&mcp.ServerOptions{Capabilities: capabilities(opts.PermissionAware)})
+		&mcp.ServerOptions{Capabilities: capabilities(opts.changes())})
 	s, err := assemble(opts, c, server, adopted{})
 	if err != nil {
 		return nil, startError(err)
@@ -157,11 +160,17 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if s.host != nil {
+	s.catalogs = newCatalogs(s.table.Of(access.Tools), opts.Catalogs, s.tools)
+	if err := s.startCatalogs(); err != nil {
+		return nil, err
+	}
+	if opts.changes() {
 		s.watch = newWatch(s)
+	}
+	if s.host != nil {
 		s.host.cache.answered = s.watch.answered
 	}
-	s.lists = newLists(s.table, opts)
+	s.lists = newLists(s.table, opts, s.catalogs.off.Load)
 	own.list(s)
 	for name, t := range s.tools {
 		s.lists.tools.items[name] = t.public
@@ -185,6 +194,15 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	server.AddSendingMiddleware(s.sending)
 	if len(c.permissions) > 0 && s.host == nil {
 		s.log.Info("action= is recorded and not enforced: only permission-aware discovery enforces it", "names", c.permissions)
+	}
+	if opts.Admin != nil {
+		if s.beside, err = opts.Admin(s); err != nil {
+			s.close()
+			return nil, fmt.Errorf("Options.Admin: %w", err)
+		}
+	}
+	if opts.Catalogs != nil {
+		go s.follow()
 	}
 	return s, nil
 }

@@ -3,7 +3,11 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // Refusal says why a request is not let in, in HTTP's terms.
@@ -16,10 +20,60 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Reason }
 
 // Identify tells who sends an HTTP request, as the MCP endpoint would: by Options.Identity, and with
-// Options.PermissionAware by the host as well. [Caller] finds the principal in the context that it returns. A caller
-// without credentials is refused, whether Options.Anonymous admits such to MCP or not. Its error is a *[Refusal].
+// Options.PermissionAware by the host as well. [Caller] finds the principal in the context that it returns, which
+// ends with the request's. A caller without credentials is refused, whether Options.Anonymous admits such to
+// MCP or not. Its error is a *[Refusal].
 //
-// It is for handlers beside MCP; see Options.Admin.
+// It is for handlers beside MCP; see Options.Admin. Those see the whole request, credentials included.
 func (s *Server) Identify(r *http.Request) (context.Context, error) {
-	return nil, errors.ErrUnsupported
+	id, err := s.verified(r)
+	if err != nil {
+		return nil, s.refusalOf(r.Context(), err)
+	}
+	rec := newRecord(id, nil)
+	if err := s.project(r.Context(), rec); err != nil || rec.principal.Anonymous() {
+		return nil, &Refusal{Status: http.StatusForbidden, Reason: "forbidden"}
+	}
+	rec.caller = rec.principal
+	return context.WithValue(r.Context(), recordKey{}, rec), nil
+}
+
+// RequestID is what the server calls the request that a context belongs to, in its log and in the audit: that of a
+// handler of a tool, or one that [Server.Identify] returned. It is empty for others.
+func RequestID(ctx context.Context) string {
+	if r, ok := ctx.Value(recordKey{}).(*record); ok {
+		return r.requestID
+	}
+	return ""
+}
+
+// verified asks the identity source, and holds what it answers to what every identity must be.
+func (s *Server) verified(r *http.Request) (identity.Identity, error) {
+	id, err := s.askIdentity(r)
+	switch {
+	case err != nil:
+		return identity.Identity{}, err
+	case id.Principal.Anonymous():
+		return identity.Identity{}, errNoSubject
+	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
+		return identity.Identity{}, fmt.Errorf("%w: it has expired", identity.ErrInvalidToken)
+	}
+	id.Principal.Role = s.table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
+	return id, nil
+}
+
+var errNoSubject = errors.New("the identity source returned a principal without a Subject")
+
+// refusalOf is how a request is refused whose sender could not be verified.
+func (s *Server) refusalOf(ctx context.Context, err error) *Refusal {
+	switch {
+	case errors.Is(err, identity.ErrNoCredentials):
+		// RFC 6750, section 3.1: no error code where no credential was sent.
+		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge(""), Reason: "authentication required"}
+	case errors.Is(err, identity.ErrInvalidToken):
+		s.log.InfoContext(ctx, "credential refused", "reason", err)
+		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge("invalid_token"), Reason: "authentication required"}
+	}
+	s.log.ErrorContext(ctx, "the identity source failed; the request is refused", "error", err)
+	return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 )
 
 // maxTelling bounds the clients that the host is asked about at a time because something has changed. It is
@@ -41,6 +43,7 @@ type watched struct {
 	mu        sync.Mutex
 	principal access.Principal // the last caller
 	expires   time.Time        // of its credential
+	asked     catalog.Ask      // the catalog that it was last listed
 	seen      surface          // what the client knows
 	listens   *mcp.NotificationSubscriptions
 	id        any // of the listen request; nil for a session
@@ -49,8 +52,8 @@ type watched struct {
 // surface is what a caller sees, in short, by kind.
 type surface [3][digestLen]byte
 
-func (s *Server) surface(p access.Principal) surface {
-	return surface{s.lists.tools.visible(p).digest, s.lists.prompts.visible(p).digest, s.lists.resources.visible(p).digest}
+func (s *Server) surface(p access.Principal, in *access.Set) surface {
+	return surface{s.lists.tools.visible(p, in).digest, s.lists.prompts.visible(p, nil).digest, s.lists.resources.visible(p, nil).digest}
 }
 
 // newWatch makes the watch of a server. next sends a notification.
@@ -58,10 +61,15 @@ func newWatch(s *Server) *watch {
 	return &watch{server: s, telling: make(chan struct{}, maxTelling), watched: map[*watched]struct{}{}, sessions: map[*mcp.ServerSession]*watched{}}
 }
 
+// tells reports whether what a caller sees may change. What anonymous callers see is not the host's to say.
+func (w *watch) tells(p access.Principal) bool {
+	return w != nil && (!p.Anonymous() || w.server.opts.Catalogs != nil)
+}
+
 // observe notes who sends a message on a session, and looks whether that caller sees something else than
 // the session's last one did: another token of the same user may have another role.
 func (w *watch) observe(req mcp.Request, rec *record) {
-	if w == nil || rec.principal.Anonymous() {
+	if !w.tells(rec.principal) {
 		return
 	}
 	session, ok := req.GetSession().(*mcp.ServerSession)
@@ -72,7 +80,7 @@ func (w *watch) observe(req mcp.Request, rec *record) {
 	o := w.sessions[session]
 	if o == nil {
 		o = newWatched(context.Background(), session)
-		o.principal, o.seen = rec.principal, w.server.surface(rec.principal)
+		o.principal, o.seen = rec.principal, w.server.surface(rec.principal, nil)
 		w.sessions[session] = o
 		w.add(o)
 		go func() {
@@ -130,13 +138,7 @@ func (w *watch) recheck(match func(access.Principal) bool) {
 	if w == nil {
 		return
 	}
-	w.mu.Lock()
-	all := make([]*watched, 0, len(w.watched))
-	for o := range w.watched {
-		all = append(all, o)
-	}
-	w.mu.Unlock()
-	for _, o := range all {
+	for _, o := range w.all() {
 		o.mu.Lock()
 		p := withoutPermits(o.principal)
 		o.mu.Unlock()
@@ -144,6 +146,49 @@ func (w *watch) recheck(match func(access.Principal) bool) {
 			o.look()
 		}
 	}
+}
+
+// recatalog looks again at those who are listed a catalog.
+func (w *watch) recatalog() {
+	for _, o := range w.all() {
+		o.mu.Lock()
+		narrowed := !o.asked.IsZero()
+		o.mu.Unlock()
+		if narrowed {
+			o.look()
+		}
+	}
+}
+
+func (w *watch) all() []*watched {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.watched))
+}
+
+// listed notes which catalog a session was listed.
+func (w *watch) listed(req mcp.Request, rec *record) {
+	if !w.tells(rec.principal) {
+		return
+	}
+	session, _ := req.GetSession().(*mcp.ServerSession)
+	w.mu.Lock()
+	o := w.sessions[session]
+	w.mu.Unlock()
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	same := o.asked == rec.asked.Ask
+	o.mu.Unlock()
+	if same {
+		return
+	}
+	tools := w.server.lists.tools.visible(rec.principal, rec.narrowing.in).digest
+	o.mu.Lock()
+	o.asked, o.seen[0] = rec.asked.Ask, tools
+	o.mu.Unlock()
+	o.look() // at what has changed since the catalog was looked for
 }
 
 // answered looks again at the clients of a principal that the host has just been asked about.
@@ -191,21 +236,29 @@ func (w *watch) surfaceOf(o *watched) (surface, bool) {
 		return surface{}, false
 	}
 	o.mu.Lock()
-	p, expires := o.principal, o.expires
+	p, expires, asked := o.principal, o.expires, o.asked
 	o.mu.Unlock()
 	if !expires.IsZero() && !time.Now().Before(expires) {
 		return surface{}, false // nothing is sent once the credential has ended; the next one is looked at anew
 	}
-	e, err := w.server.host.cache.look(o.ended, p)
-	switch {
-	case err == nil:
-		p.Permits = e.grant.permits
-	case errors.Is(err, capability.ErrNoUser):
-		p = access.Principal{}
-	default:
+	if w.server.host != nil && !p.Anonymous() {
+		e, err := w.server.host.cache.look(o.ended, p)
+		switch {
+		case err == nil:
+			p.Permits = e.grant.permits
+		case errors.Is(err, capability.ErrNoUser):
+			p = access.Principal{}
+		default:
+			return surface{}, false
+		}
+	}
+	n, err := w.server.narrowed(o.ended, p, asked)
+	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
+		// Nothing tells when the source answers again.
+		time.AfterFunc(catalogPause, o.look)
 		return surface{}, false
 	}
-	return w.server.surface(p), true
+	return w.server.surface(p, n.in), true
 }
 
 // notify sends one list_changed. One that cannot be sent is logged: its session is gone, or about to be.
@@ -235,7 +288,7 @@ func (w *watch) notify(o *watched, k access.Kind, id any) {
 // the request, whose id stands in what is told.
 func (w *watch) listen(ctx context.Context, session *mcp.ServerSession, rec *record) (leave func()) {
 	o := newWatched(ctx, session)
-	o.principal, o.expires, o.seen = rec.principal, rec.expires, w.server.surface(rec.principal)
+	o.principal, o.expires, o.asked, o.seen = rec.principal, rec.expires, rec.asked.Ask, w.server.surface(rec.principal, rec.narrowing.in)
 	rec.listening = o
 	return func() { w.leave(o) }
 }

@@ -77,6 +77,38 @@ func newSet(names []string) Set {
 	return Set{words: make([]uint64, (len(names)+63)/64), names: names}
 }
 
+// Without returns what is in s and not in other, a set of the same table.
+func (s Set) Without(other Set) Set {
+	left := newSet(s.names)
+	for i, w := range s.words {
+		left.words[i] = w
+		if i < len(other.words) {
+			left.words[i] &^= other.words[i]
+		}
+	}
+	return left
+}
+
+// And returns what is in both sets of one table.
+func (s Set) And(other Set) Set {
+	both := newSet(s.names)
+	for i := range min(len(s.words), len(other.words)) {
+		both.words[i] = s.words[i] & other.words[i]
+	}
+	return both
+}
+
+// Named returns the set of the tools that have one of some names. A name of no tool counts as nothing.
+func (t Table) Named(names []string) Set {
+	set := newSet(t.ruleNames())
+	for _, name := range names {
+		if i := t.find(name); i >= 0 {
+			set.add(i)
+		}
+	}
+	return set
+}
+
 // All returns the set of every tool of the table.
 func (t Table) All() Set {
 	set := newSet(t.ruleNames())

@@ -74,6 +74,8 @@ type Event struct {
 	// Missing says what a refused caller lacked, as in "needs role Manager".
 	Missing string `json:"missing,omitempty"`
 
+	// Catalog is the tool catalog that a list was asked for by, as the client wrote it, cut to 64 bytes.
+	Catalog string `json:"catalog,omitempty"`
 	// Visible and Total count what is in a list: shown to the caller, and of the server.
 	Visible int `json:"visible,omitempty"`
 	Total   int `json:"total,omitempty"`

@@ -1,0 +1,118 @@
+package runtime
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+// Where a client says which tool catalog it wants listed, and where it reads what is to be known of it. The first
+// that is there counts, in this order: params of tools/list, with catalog and catalog_id; _meta; the
+// header; the query of the endpoint. Where one of them has a name and an id, the id counts. One that is there and empty asks
+// for all tools, whatever stands behind it.
+const (
+	MetaCatalog     = "io.github.mcpgen/catalog"
+	MetaCatalogID   = "io.github.mcpgen/catalog-id"
+	MetaCatalogNote = "io.github.mcpgen/catalog-note" // in the result
+	// HeaderCatalog holds a name, percent-encoded where it has other characters than a header can
+	// have; what does not decode is taken as it stands.
+	HeaderCatalog = "Mcpgen-Catalog"
+	// QueryCatalog and QueryCatalogID are all that many clients can set.
+	QueryCatalog   = "catalog"
+	QueryCatalogID = "catalog_id"
+)
+
+// asked is which catalog a message asks for. said is true where it says so, be it that it wants none.
+type asked struct {
+	catalog.Ask
+	said bool
+}
+
+// filters are the methods whose answer depends on a catalog.
+var filters = map[string]bool{"tools/list": true, "subscriptions/listen": true}
+
+// askedIn reads a catalog from the params of a message, whose shape was looked at already. go-sdk drops
+// what it does not know of them unread, so there is no second reading.
+func askedIn(params []byte) (asked, []decode.Problem) {
+	if params[0] != '{' {
+		return asked{}, nil
+	}
+	var own, meta asked
+	var found []decode.Problem
+	take := func(a *asked, pointer, name string, value []byte, isID bool) {
+		switch {
+		case value[0] == 'n': // null: not said
+		case value[0] == '"' && isID:
+			a.ID, a.said = string(unquoted(value)), true
+		case value[0] == '"':
+			a.Name, a.said = string(unquoted(value)), true
+		case isID && checkID(value) == nil:
+			a.ID, a.said = string(value), true
+		case isID:
+			found = append(found, decode.Problem{Pointer: decode.Pointer(pointer, name), Message: "is neither a string nor an integer"})
+		default:
+			found = append(found, decode.Problem{Pointer: decode.Pointer(pointer, name), Message: decode.SaysType(typeOf(value[0]), "string")})
+		}
+	}
+	eachMember(params, func(name, value []byte) bool {
+		switch string(name) {
+		case "catalog":
+			take(&own, "", "catalog", value, false)
+		case "catalog_id":
+			take(&own, "", "catalog_id", value, true)
+		case "_meta":
+			if value[0] != '{' {
+				break
+			}
+			eachMember(value, func(name, value []byte) bool {
+				switch string(name) {
+				case MetaCatalog:
+					take(&meta, "/_meta", MetaCatalog, value, false)
+				case MetaCatalogID:
+					take(&meta, "/_meta", MetaCatalogID, value, true)
+				}
+				return true
+			})
+		}
+		return true
+	})
+	if own.said {
+		return own, found
+	}
+	return meta, found
+}
+
+// asks reads the catalog that a message asks for, if its method has to do with one.
+func (m *envelope) asks(method string) (asked, *messageError) {
+	if !filters[method] || len(m.params) == 0 {
+		return asked{}, nil
+	}
+	a, problems := askedIn(m.params)
+	if len(problems) > 0 {
+		return asked{}, &messageError{code: jsonrpc.CodeInvalidParams, text: "invalid params: " + decode.NewError(problems).Error()}
+	}
+	return a, nil
+}
+
+// orElse is what the HTTP request says around a message that says nothing.
+func (a asked) orElse(r *http.Request) asked {
+	if a.said {
+		return a
+	}
+	if values := r.Header.Values(HeaderCatalog); len(values) > 0 {
+		name, err := url.PathUnescape(values[0])
+		if err != nil {
+			name = values[0]
+		}
+		return asked{catalog.Ask{Name: name}, true}
+	}
+	if r.URL.RawQuery == "" {
+		return asked{}
+	}
+	query := r.URL.Query()
+	return asked{catalog.Ask{ID: query.Get(QueryCatalogID), Name: query.Get(QueryCatalog)}, query.Has(QueryCatalogID) || query.Has(QueryCatalog)}
+}
