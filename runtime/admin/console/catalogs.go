@@ -242,7 +242,7 @@ func (v *visit) catalogPage(c store.Catalog) (p catalogPage, err error) {
 	if more {
 		p.Next = withQuery(p.Path(), url.Values{"after": {entries[len(entries)-1].Tool}})
 	}
-	listing, err := v.server.ListTools(v.ctx, v.caller, catalog.Ask{})
+	listing, err := v.server.ListTools(v.ctx, catalog.Ask{})
 	if err != nil {
 		return p, err
 	}

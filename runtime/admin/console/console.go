@@ -52,7 +52,7 @@ type machine interface {
 	Identify(r *http.Request) (context.Context, access.Principal, error)
 	Table() access.Table
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation
-	ListTools(ctx context.Context, caller access.Principal, ask catalog.Ask) (runtime.Listing, error)
+	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
 }
 

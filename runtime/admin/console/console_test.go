@@ -73,8 +73,10 @@ func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, 
 	case !ok:
 		return nil, access.Principal{}, &runtime.Refusal{Status: http.StatusUnauthorized, Reason: "authentication required"}
 	}
-	return r.Context(), p, nil
+	return context.WithValue(r.Context(), callerKey{}, p), p, nil
 }
+
+type callerKey struct{}
 
 func (m *machine) Table() access.Table               { return m.table }
 func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" }
@@ -90,7 +92,8 @@ func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind
 	return e
 }
 
-func (m *machine) ListTools(_ context.Context, p access.Principal, _ catalog.Ask) (l runtime.Listing, err error) {
+func (m *machine) ListTools(ctx context.Context, _ catalog.Ask) (l runtime.Listing, err error) {
+	p := ctx.Value(callerKey{}).(access.Principal)
 	for _, name := range m.table.Tools() {
 		if m.IsAdmin(p) || m.table.Decide(p, name).Allowed {
 			l.Tools = append(l.Tools, runtime.ListedTool{Tool: &mcp.Tool{Name: name}})

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -53,7 +53,7 @@ func (v *visit) id() (int64, error) {
 
 // by is who changes something, for the audit, with the fields of the form by name, size and digest.
 func (v *visit) by() audit.Event {
-	e := audit.Event{Issuer: v.caller.Issuer, Principal: v.caller.Subject, Client: v.caller.ClientID(), Role: v.caller.Role, RequestID: rand.Text()}
+	e := audit.Event{Issuer: v.caller.Issuer, Principal: v.caller.Subject, Client: v.caller.ClientID(), Role: v.caller.Role, RequestID: runtime.RequestID(v.ctx)}
 	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
 		if !slices.Contains(formFields, name) {
 			continue
