@@ -16,8 +16,10 @@ type matrix struct {
 	Callers []column
 	Parts   []matrixPart
 	Notes   []string
-	Tools   int
 }
+
+// Width is how many columns the table has.
+func (m matrix) Width() int { return len(m.Callers) + 2 }
 
 // column is a kind of caller.
 type column struct {
@@ -99,9 +101,6 @@ func matrixOf(table access.Table, off []string) matrix {
 				row.Also = append(row.Also, "nothing of the host")
 			}
 			part.Rows = append(part.Rows, row)
-		}
-		if k == access.Tools {
-			m.Tools = len(part.Rows)
 		}
 		if len(part.Rows) > 0 || k == access.Tools {
 			m.Parts = append(m.Parts, part)
