@@ -57,9 +57,9 @@ type machine struct {
 	table    access.Table
 	declared []catalog.Found
 	callers  map[string]access.Principal
-	off      func() []string
 	refusal  error // of Identify
 	failure  error // of ListTools
+	panics   bool  // ExplainOf
 }
 
 func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, error) {
@@ -83,6 +83,9 @@ func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" 
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 
 func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation {
+	if m.panics {
+		panic("an explanation too many")
+	}
 	table := m.table.Of(k)
 	d := table.Decide(p, name)
 	e := runtime.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed, Missing: d.Missing(), Verdicts: table.Explain(p, name)}

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -40,6 +41,11 @@ func TestConsoleOfAServer(t *testing.T) {
 			return console.New(server, s, a, console.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 		},
 	}, directory.Toolset(dir)))
+	defer func() {
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
 	web := httptest.NewServer(server.Handler())
 	defer web.Close()
 	client := web.Client()
@@ -67,7 +73,7 @@ func TestConsoleOfAServer(t *testing.T) {
 	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {token}, "next": {"/console/matrix"}}))), "Signed in as <b>ada</b>", "promote_to_manager", "401 over HTTP")
 	says(read(must(client.PostForm(web.URL+"/console/catalogs", url.Values{"scope": {"global"}, "name": {"kit"}, "active": {"on"}}))), "The catalog is there", `<option value="update">`)
 	says(read(must(client.Get(web.URL+"/console/catalogs"))), "kit", "onboarding")
-	says(read(must(client.Get(web.URL+"/console/declared/onboarding"))), "code:onboarding", "get_all")
+	says(read(must(client.Get(web.URL+"/console/declared/onboarding"))), "code:onboarding", "get_by_id")
 	says(read(must(client.PostForm(web.URL+"/console/tools", url.Values{"tool": {"update"}, "off": {"yes"}}))), "The tool is switched off")
 	says(read(must(client.Get(web.URL+"/console/principal?show=1&subject=mel&role=Manager"))), "switched off", "needs role Admin")
 
