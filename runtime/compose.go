@@ -178,6 +178,14 @@ func checkTool(t Tool) error {
 	if t.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("its timeout is %s: use a positive one, or 0 for %s", t.Timeout, DefaultTimeout))
 	}
+	for i, name := range t.Catalogs {
+		switch {
+		case name == "":
+			errs = append(errs, errors.New("it is in a catalog without a name: run go generate"))
+		case slices.Contains(t.Catalogs[:i], name):
+			errs = append(errs, fmt.Errorf("it is in the catalog %q twice: run go generate", name))
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -59,6 +59,8 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"a name with a space":              {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Name = "a b" })}, "not a tool name"},
 		"an empty name":                    {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Name = "" })}, "not a tool name"},
 		"a long name":                      {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Name = strings.Repeat("a", 129) })}, "not a tool name"},
+		"a catalog without a name":         {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Catalogs = []string{"a", ""} })}, `tool "t": it is in a catalog without a name: run go generate`},
+		"a catalog twice":                  {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Catalogs = []string{"a", "b", "a"} })}, `tool "t": it is in the catalog "a" twice: run go generate`},
 		"a negative timeout":               {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Timeout = -1 })}, "its timeout is -1ns"},
 		"an input that is no JSON":         {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Input = "{" })}, "its input schema is not JSON"},
 		"an input that is no object":       {runtime.Options{}, []runtime.Toolset{tool(func(t *runtime.Tool) { t.Input = `{"type":"array"}` })}, `its input schema is not of type "object"`},

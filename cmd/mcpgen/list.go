@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -18,12 +19,12 @@ func newList() *cobra.Command {
 		Short: "Print every tool, prompt and resource: name, access, handler, place",
 		Long: `list prints a row for each tool, prompt, resource and completion, and the handlers that
 are deliberately not served. It reads the source, not the generated files, and writes nothing.
-What generated code cannot decode, so that the schema validator does it at every call, says
-why at the end of its row.`,
+The end of a row names the catalogs that a tool is in, and says why generated code cannot decode
+its arguments, so that the schema validator does it at every call.`,
 		Example: `  mcpgen list ./...
 
   ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON
-  set_port                   minrole=Member  SetPort     shop.go:34
+  set_port                   minrole=Member  SetPort     shop.go:34  catalog=harbour,"night shift"
   (prompt) welcome           minrole=Member  Desk.Hello  desk.go:12
   (resource) shop://hours    public          Desk.Hours  desk.go:18
   (completion) welcome name                  Desk.Names  desk.go:24
@@ -44,8 +45,15 @@ why at the end of its row.`,
 						name = "(" + t.Kind + ") " + name
 					}
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", name, rule(t.Tool), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
+					var notes []string
+					if len(t.Catalogs) > 0 {
+						notes = append(notes, "catalog="+directive.Listed(t.Catalogs))
+					}
 					if t.Input.Uncoded != "" {
-						fmt.Fprintf(w, "\tdecoded by the schema validator: %s", t.Input.Uncoded)
+						notes = append(notes, "decoded by the schema validator: "+t.Input.Uncoded)
+					}
+					if len(notes) > 0 {
+						fmt.Fprintf(w, "\t%s", strings.Join(notes, "; "))
 					}
 					fmt.Fprintln(w)
 				}

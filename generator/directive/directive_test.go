@@ -15,9 +15,11 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 )
 
+func comment(text string) *ast.Comment { return &ast.Comment{Slash: 1000, Text: text} }
+
 func parse(t *testing.T, text string) (*Directive, []Problem) {
 	t.Helper()
-	c := &ast.Comment{Slash: 1000, Text: text}
+	c := comment(text)
 	if !Is(c) {
 		t.Fatalf("%s is no directive", text)
 	}
@@ -36,6 +38,8 @@ func TestValuesAreWordsOrGoStrings(t *testing.T) {
 		`//mcp:tool title=über`:                            {"title": {"über"}},
 		`//mcp:tool scopes=read,write:all`:                 {"scopes": {"read", "write:all"}},
 		`//mcp:tool scopes="read",write`:                   {"scopes": {"read", "write"}},
+		`//mcp:tool catalog=a`:                             {"catalog": {"a"}},
+		`//mcp:tool catalog=b,a/ü,"night shift","c, d"`:    {"catalog": {"b", "a/ü", "night shift", "c, d"}},
 		`//mcp:tool readonly=false openworld=true`:         {"readonly": {"false"}, "openworld": {"true"}},
 		`//mcp:tool denial=forbid`:                         {"denial": {"forbid"}},
 		`//mcp:param x pattern=[a-z]{3,12}`:                {"pattern": {"[a-z]{3,12}"}},
@@ -139,6 +143,17 @@ func TestRefusals(t *testing.T) {
 		`//mcp:tool scopes=a ,b`:                diag.Malformed,
 		`//mcp:tool scopes=a, b`:                diag.BadValue,
 		`//mcp:tool scopes=a\b`:                 diag.BadValue,
+		`//mcp:tool catalog`:                    diag.Malformed,
+		`//mcp:tool catalog=`:                   diag.Malformed,
+		`//mcp:tool catalog=a,`:                 diag.BadValue,
+		`//mcp:tool catalog=a,b,a`:              diag.Duplicate,
+		`//mcp:tool catalog=a catalog=b`:        diag.Duplicate,
+		`//mcp:tool catalog=" a"`:               diag.BadValue,
+		`//mcp:tool catalog="a "`:               diag.BadValue,
+		`//mcp:tool catalog="a\u2028b"`:         diag.BadValue,
+		`//mcp:tool catalog="\xff"`:             diag.BadValue,
+		`//mcp:prompt catalog=a`:                diag.UnknownKey,
+		`//mcp:default catalog=a`:               diag.UnknownKey,
 		`//mcp:server app=1x`:                   diag.BadValue,
 		`//mcp:param x minimum=0x10`:            diag.BadValue,
 		`//mcp:param x minimum=1.`:              diag.BadValue,

@@ -121,7 +121,11 @@ func (l *lexer) arg(w word) {
 				keys = append(keys, k.Name)
 			}
 		}
-		l.problem(diag.UnknownKey, w.start, w.end, Nearest("", w.key, keys), "//mcp:"+spec.Name+" has no key "+w.key)
+		fix := Nearest("", w.key, keys)
+		if ofToolsAlone(w.key) {
+			fix = "write it on a //mcp:tool, the only directive that has it, or leave it out"
+		}
+		l.problem(diag.UnknownKey, w.start, w.end, fix, "//mcp:"+spec.Name+" has no key "+w.key)
 		return
 	case key.Later:
 		l.problem(diag.NotBuilt, w.start, w.end, "leave it out, or use a version of mcpgen that has it",
@@ -142,7 +146,7 @@ func (l *lexer) arg(w word) {
 		return
 	}
 	parts := w.parts
-	if key.Kind != List && key.Kind != Labels && len(parts) > 1 {
+	if !key.Kind.several() && len(parts) > 1 {
 		// A comma in a bare word is part of it: pattern=[a-z]{3,12}. Between literals it is not.
 		whole := part{text: l.text[parts[0].start:parts[len(parts)-1].end], start: parts[0].start, end: w.end}
 		if slices.ContainsFunc(parts, func(p part) bool { return p.quoted }) {
@@ -164,6 +168,17 @@ func (l *lexer) arg(w word) {
 		arg.Values = append(arg.Values, v)
 	}
 	l.d.Args = append(l.d.Args, arg)
+}
+
+// ofToolsAlone reports whether //mcp:tool has a key and no other directive has it.
+func ofToolsAlone(key string) bool {
+	var owners []string
+	for _, s := range specs {
+		if _, ok := s.key(key); ok {
+			owners = append(owners, s.Name)
+		}
+	}
+	return slices.Equal(owners, []string{"tool"})
 }
 
 // required reports what a directive means nothing without.
@@ -235,6 +250,10 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 		if !scope.MatchString(p.text) {
 			return code, "write scopes of printable ASCII without quotes and backslashes, apart by commas without spaces",
 				k.Name + "= lists " + quoted + ", which is no scope"
+		}
+	case Catalogs:
+		if fix, message = checkCatalog(k.Name, p.text); message != "" {
+			return code, fix, message
 		}
 	case Duration:
 		t, err := time.ParseDuration(p.text)

@@ -37,6 +37,7 @@ const (
 	Choice               // one of Key.Choices
 	List                 // words or literals apart by commas
 	Labels               // a list of scopes: printable ASCII without quotes and backslashes (RFC 6749, section 3.3)
+	Catalogs             // a list of names of catalogs
 	Duration             // a Go duration
 	Number               // a JSON number
 	Count                // a whole number from 0
@@ -45,7 +46,7 @@ const (
 // String says in help texts what to write for a value of the kind.
 func (k Kind) String() string {
 	return [...]string{
-		"", "[=true|false]", "=TEXT", "=LABEL", "=CHOICE", "=A,B", "=A,B", "=DURATION", "=NUMBER", "=COUNT",
+		"", "[=true|false]", "=TEXT", "=LABEL", "=CHOICE", "=A,B", "=A,B", "=A,B", "=DURATION", "=NUMBER", "=COUNT",
 	}[k]
 }
 
@@ -83,6 +84,9 @@ type Key struct {
 	Must    bool     // the directive is nothing without it
 	Later   bool     // the whole key is
 }
+
+// several reports whether the kind is a list.
+func (k Kind) several() bool { return k == List || k == Labels || k == Catalogs }
 
 // Usage is the key as a synopsis shows it.
 func (k Key) Usage() string {
@@ -146,7 +150,7 @@ var specs = []Spec{
 			{Name: "idempotent", Kind: Hint, Says: "hint: a second call with the same arguments changes nothing more"},
 			{Name: "openworld", Kind: Hint, Says: "hint: reaches beyond the service"},
 		}, refusing, []Key{
-			{Name: "catalog", Later: true},
+			{Name: "catalog", Kind: Catalogs, Says: "the catalogs that the tool is in: a client that asks for one is listed its tools alone, as far as it may use them; being in one gives no access"},
 		}),
 		Example: `//mcp:tool minrole=Member action=napalm_read object=device openworld`,
 	},

@@ -123,7 +123,15 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if tool.Hints != (model.Hints{}) {
 		fields = append(fields, row("Annotations", annotations(tool.Hints)))
 	}
-	fields = append(fields, row("Timeout", duration(tool.Limits.Timeout)), p.answer(tool))
+	fields = append(fields, row("Timeout", duration(tool.Limits.Timeout)))
+	if len(tool.Catalogs) > 0 {
+		var names []jen.Code
+		for _, name := range tool.Catalogs {
+			names = append(names, jen.Lit(name))
+		}
+		fields = append(fields, row("Catalogs", jen.Index().String().Add(inline(names...))))
+	}
+	fields = append(fields, p.answer(tool))
 	return rows(fields...)
 }
 

@@ -20,6 +20,7 @@ func (p *plan) docs(present []byte) ([]byte, error) {
 	if len(p.Tools) > 0 || len(p.Prompts)+len(p.Resources) == 0 {
 		p.writeHead(&b, "Tools", title)
 		p.writeMatrix(&b, "tool")
+		p.writeCatalogs(&b)
 		for _, tool := range p.Tools {
 			writeTool(&b, tool)
 		}
@@ -89,12 +90,34 @@ func (p *plan) writeMatrix(b *strings.Builder, kind string) {
 	}
 }
 
+// writeCatalogs names the catalogs that code declares, with what is in them.
+func (p *plan) writeCatalogs(b *strings.Builder) {
+	for i, c := range p.Catalogs() {
+		if i == 0 {
+			b.WriteString("\nA client that asks for a catalog is listed its tools alone, as far as it may use them:\n\n")
+		}
+		fmt.Fprintf(b, "- %s: %s\n", code(c.Name), strings.Join(codes(c.Tools), ", "))
+	}
+}
+
+// codes are texts in backquotes.
+func codes(texts []string) []string {
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = code(text)
+	}
+	return list
+}
+
 func writeTool(b *strings.Builder, tool model.Tool) {
 	writeServed(b, tool.Name, tool)
 	if words := hintWords(tool.Hints); words != "" {
 		fmt.Fprintf(b, "- Hints: %s.\n", words)
 	}
 	fmt.Fprintf(b, "- Time: at most %s a call.\n", tool.Limits.Timeout)
+	if len(tool.Catalogs) > 0 {
+		fmt.Fprintf(b, "- Catalogs: %s.\n", sentenceList(codes(tool.Catalogs)))
+	}
 	if tool.Input.File != "" {
 		fmt.Fprintf(b, "\nThe schema of its arguments is written by hand, in %s.\n", code(tool.Input.File))
 	}

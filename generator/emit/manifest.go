@@ -44,9 +44,9 @@ type manifestTool struct {
 	Denial      string         `json:"denial"`
 	Hints       manifestHints  `json:"hints"` // those that are written
 	Limits      manifestLimits `json:"limits"`
-	Catalogs    []string       `json:"catalogs"`
-	Input       any            `json:"input"`  // a JSON Schema
-	Output      any            `json:"output"` // null where the tool promises none
+	Catalogs    []string       `json:"catalogs"` // by name
+	Input       any            `json:"input"`    // a JSON Schema
+	Output      any            `json:"output"`   // null where the tool promises none
 }
 
 type manifestPrompt struct {
@@ -167,7 +167,7 @@ func manifestOf(tool model.Tool) manifestTool {
 		Denial:      tool.Denial,
 		Hints:       manifestHints(tool.Hints),
 		Limits:      manifestLimits{Timeout: tool.Limits.Timeout.String()},
-		Catalogs:    []string{},
+		Catalogs:    listed(tool.Catalogs),
 		Input:       tool.Input.Schema,
 	}
 	for _, param := range tool.Input.Params {

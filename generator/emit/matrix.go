@@ -85,7 +85,7 @@ func minRole(name string, roles model.Roles) int {
 	return len(roles.Names)
 }
 
-// Matrix draws who may use what, for a terminal: one table a package.
+// Matrix draws who may use what, for a terminal: one table a package, and one of its catalogs where it has any.
 func Matrix(services []model.Service) string {
 	var b strings.Builder
 	for i, s := range services {
@@ -117,6 +117,14 @@ func Matrix(services []model.Service) string {
 			fmt.Fprintln(w, strings.Join(append(cells, also), "\t"))
 		}
 		w.Flush() // into a strings.Builder, which does not fail
+		if catalogs := s.Catalogs(); len(catalogs) > 0 {
+			b.WriteByte('\n')
+			fmt.Fprintln(w, "catalog\ttools")
+			for _, c := range catalogs {
+				fmt.Fprintf(w, "%s\t%s\n", c.Name, strings.Join(c.Tools, ", "))
+			}
+			w.Flush()
+		}
 	}
 	return trimLines(b.String())
 }

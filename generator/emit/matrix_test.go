@@ -61,6 +61,19 @@ g_nothing        -          -        -            -
 	if got != want {
 		t.Errorf("got\n%s", got)
 	}
+	s := everyRule(false)
+	s.Tools[2].Catalogs, s.Tools[0].Catalogs = []string{"desk", "night shift"}, []string{"desk"}
+	if got, after := Matrix([]model.Service{s, everyRule(true)}), `
+g_nothing        -          -        -            -
+
+catalog      tools
+desk         a_public, c_scope
+night shift  c_scope
+
+desk (m/p)
+`; !strings.Contains(got, after) {
+		t.Errorf("got\n%s", got)
+	}
 	if Matrix(nil) != "" {
 		t.Error("no services have a matrix")
 	}

@@ -68,6 +68,7 @@ func freight() testCase {
 					Access:      model.Access{MinRole: "Clerk", Scopes: []string{"freight:read", "freight:write"}},
 					Denial:      "forbid", Hints: model.Hints{Destructive: no()},
 					Limits: model.Limits{Timeout: 90 * time.Second}, Input: pointed, Output: parcel,
+					Catalogs: []string{"desk", "night \"shift\"`|<b>"},
 				},
 				{
 					Name: "count", Const: "ToolCount", Handler: model.Handler{Name: "Count"},
@@ -81,7 +82,7 @@ func freight() testCase {
 					Name: "find", Const: "ToolFind", Title: "Find parcels", Handler: desk("Find"),
 					Description: "Find lists parcels.",
 					Access:      model.Access{MinRole: "Guest"}, Hints: model.Hints{ReadOnly: yes()},
-					Limits: model.Limits{Timeout: half},
+					Limits: model.Limits{Timeout: half}, Catalogs: []string{"desk"},
 					Input: model.Input{
 						Kind: model.PlainInput, Name: "findInput",
 						Params: []model.Param{

@@ -17,6 +17,7 @@ type Tool struct {
 	Denial      string // "", "conceal", "forbid" or "challenge"; empty is the server's choice
 	Hints       Hints
 	Limits      Limits
+	Catalogs    []string // names, sorted; of tools alone
 	Input       Input
 	Output      Output
 	Pos         Position // of the //mcp:tool directive

@@ -85,6 +85,9 @@ func dump(w *bytes.Buffer, s model.Service) {
 				fmt.Fprintf(w, "    %s %v\n", h.name, *h.hint)
 			}
 		}
+		if len(t.Catalogs) > 0 {
+			fmt.Fprintf(w, "    catalogs %q\n", t.Catalogs)
+		}
 		fmt.Fprintf(w, "    input %q kind %d type %s pointer %v\n      %s\n", t.Input.Name, t.Input.Kind, t.Input.Type, t.Input.Pointer, schemaText(t.Input.Schema))
 		for _, p := range t.Input.Params {
 			fmt.Fprintf(w, "      parameter %+v\n", p)

@@ -95,6 +95,7 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 		ReadOnly: written.Hint("readonly"), Destructive: written.Hint("destructive"),
 		Idempotent: written.Hint("idempotent"), OpenWorld: written.Hint("openworld"),
 	}
+	t.Catalogs = slices.Sorted(slices.Values(written.List("catalog")))
 	s.checkName(d, written, t.Name)
 	s.hand = s.byHand(d)
 	s.signature(d, &t)

@@ -25,7 +25,7 @@ var ErrUnknownPerson = errors.New("no such person")
 
 // GetByID returns one person.
 //
-//mcp:tool authenticated readonly
+//mcp:tool authenticated readonly catalog=onboarding
 //mcp:param id description="The number of the entry." minimum=1
 func (d *Directory) GetByID(ctx context.Context, id int64) (Person, error) {
 	row := d.db.QueryRowContext(ctx, selectPeople+" WHERE id = ?", id)
@@ -54,7 +54,7 @@ func (d *Directory) GetAll(ctx context.Context) ([]Person, error) {
 
 // Create adds a person.
 //
-//mcp:tool minrole=Member destructive=false
+//mcp:tool minrole=Member destructive=false catalog=onboarding
 //mcp:limit timeout=5s
 func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
 	p := Person{Name: in.Name, Email: in.Email, Rank: RankMember, Joined: time.Now().UTC().Truncate(time.Second)}
@@ -70,7 +70,7 @@ func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
 
 // Update changes the name or the address of a person.
 //
-//mcp:tool minrole=Manager idempotent
+//mcp:tool minrole=Manager idempotent catalog=onboarding
 //mcp:limit timeout=5s
 func (d *Directory) Update(ctx context.Context, in Change) (Person, error) {
 	row := d.db.QueryRowContext(ctx,

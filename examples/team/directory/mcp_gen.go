@@ -84,6 +84,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     5 * time.Second,
+				Catalogs:    []string{"onboarding"},
 				Answer:      answerNewPerson(directory.Create),
 			},
 			{
@@ -107,6 +108,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				Catalogs:    []string{"onboarding"},
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeGetByIDInput)
 					if err != nil {
@@ -151,6 +153,7 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     5 * time.Second,
+				Catalogs:    []string{"onboarding"},
 				Answer:      answerChange(directory.Update),
 			},
 		},

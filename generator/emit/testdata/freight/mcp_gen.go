@@ -62,6 +62,7 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Output:      parcelSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     90 * time.Second,
+				Catalogs:    []string{"desk", "night \"shift\"`|<b>"},
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 					in, err := decodeBookInput(call.Arguments)
 					if err != nil {
@@ -91,6 +92,7 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Output:      pageParcelSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				Catalogs:    []string{"desk"},
 				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 					in, err := decodeFindInput(call.Arguments)
 					if err != nil {

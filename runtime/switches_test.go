@@ -1,0 +1,294 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+)
+
+// A tool that is switched off answers as one that never was, to everybody, however refusals look.
+func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
+	for _, options := range []runtime.Options{{Anonymous: true}, {Anonymous: true, Denial: access.Forbid}, {Anonymous: true, Denial: access.Challenge}, {Anonymous: true, ListAll: true}} {
+		source := &shelf{off: []string{"create", "get_public_info", "route", "never_was"}}
+		options.Catalogs = source
+		s := newServer(t, options, directory(&desk{}), headerTool())
+		endpoint := serve(t, s)
+		for _, era := range eras {
+			for _, user := range callers {
+				c := newRaw(t, endpoint, tokens[user], era)
+				if got := c.ask(t, "tools/list", "", nil); strings.Contains(got.body, "create") || strings.Contains(got.body, "get_public_info") {
+					t.Errorf("%s, %q: %s", era, user, got)
+				}
+				for _, tool := range []string{"create", "get_public_info", "route"} {
+					unknown := strings.Repeat("x", len(tool))
+					for _, v := range variants {
+						off, other := c.call(t, tool, v.rest, v.headers), c.call(t, unknown, v.rest, v.headers)
+						other.body = strings.ReplaceAll(other.body, unknown, tool)
+						if off.String() != other.String() || !strings.Contains(off.body, "unknown tool") {
+							t.Errorf("%s, %q, %s with %s:\n%s\nan unknown tool:\n%s", era, user, tool, v.name, off, other)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
+	source, sink := &shelf{}, &kept{}
+	s := newServer(t, runtime.Options{Catalogs: source, Audit: sink}, directory(&desk{}))
+	session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
+	call := func() error {
+		_, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_all"})
+		return err
+	}
+	for range 3 {
+		source.turnOff("get_all")
+		soon(t, "the tool is off", func() bool { return !slices.Contains(mcptest.Tools(t, session), "get_all") })
+		if err := call(); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+			t.Errorf("%v", err)
+		}
+		source.turnOff()
+		soon(t, "the tool is on", func() bool { return slices.Equal(mcptest.Tools(t, session), all) })
+		if err := call(); err != nil {
+			t.Error(err)
+		}
+	}
+	refused := 0
+	for _, e := range sink.events() {
+		if e.Type == audit.ToolCall && e.Status == audit.Denied {
+			refused++
+			if e.Axis != string(access.AxisUnknown) || e.Missing != "the tool is switched off" {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	if refused != 3 {
+		t.Errorf("%d refusals are recorded", refused)
+	}
+}
+
+// The tool is decided again where go-sdk calls a handler behind the guard's back.
+func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
+	for _, era := range eras[1:] {
+		source := &shelf{}
+		runs := 0
+		tool := runtime.Tool{Name: "ask", Input: `{"type":"object"}`, Call: func(_ context.Context, c runtime.Call) (runtime.Result, error) {
+			runs++
+			if len(runtime.Request(c).Params.InputResponses) > 0 {
+				return runtime.Done(nil)
+			}
+			return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"ok": &mcp.ElicitParams{Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}}, nil, nil)
+		}}
+		s := newServer(t, runtime.Options{Catalogs: source}, toolset([]runtime.Tool{tool}))
+		client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				source.turnOff("ask")
+				soon(t, "the tool is off", func() bool { return len(s.Visible(principalOf("Admin"))) == 0 })
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			},
+		})
+		session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Admin"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ask"})
+		if err == nil || !strings.Contains(err.Error(), "unknown tool") || runs != 1 {
+			t.Errorf("%s: %v after %d runs", era, err, runs)
+		}
+		_ = session.Close()
+	}
+}
+
+func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
+	source := &shelf{}
+	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	for range 100 {
+		for _, off := range []string{"create", ""} {
+			source.mu.Lock()
+			source.off = []string{off} // and nobody is told
+			source.mu.Unlock()
+			if err := s.ReloadSwitches(t.Context()); err != nil || slices.Contains(s.Visible(principalOf("Admin")), "create") == (off != "") {
+				t.Fatalf("%q is off, and seen is %v, %v", off, s.Visible(principalOf("Admin")), err)
+			}
+		}
+	}
+	source.failing(func(context.Context) error { return errors.New("away") })
+	if err := s.ReloadSwitches(t.Context()); err == nil {
+		t.Error("a source that fails is not told")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.ReloadSwitches(ended); err == nil {
+		t.Error("what nobody waits for is done")
+	}
+	if err := newServer(t, runtime.Options{}, directory(&desk{})).ReloadSwitches(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
+	source, log := &shelf{off: []string{"create"}}, &journal{}
+	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
+	source.failing(func(context.Context) error { return errors.New("away") })
+	source.turnOff("create", "update")
+	soon(t, "it is logged", func() bool {
+		return strings.Contains(log.String(), "it could not be read which tools are switched off")
+	})
+	if got := s.Visible(principalOf("Admin")); slices.Contains(got, "create") || !slices.Contains(got, "update") {
+		t.Errorf("%v", got)
+	}
+	source.failing(nil)
+	soon(t, "the switches are read once the source answers", func() bool { return !slices.Contains(s.Visible(principalOf("Admin")), "update") })
+}
+
+func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
+	source, log := &shelf{}, &journal{}
+	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
+	hears := func(n int) bool { source.mu.Lock(); defer source.mu.Unlock(); return len(source.heard) == n }
+	soon(t, "the server listens", func() bool { return hears(1) })
+	source.silence()
+	soon(t, "the server listens again", func() bool { return hears(1) })
+	source.turnOff("update")
+	soon(t, "the change is heard", func() bool { return !slices.Contains(s.Visible(principalOf("Admin")), "update") })
+	if !strings.Contains(log.String(), "tells no more of what changes") {
+		t.Error(log)
+	}
+}
+
+// quietFor is how long a client that must hear nothing is listened to.
+const quietFor = 300 * time.Millisecond
+
+func (c *told) silent(t testing.TB, who string) {
+	t.Helper()
+	select {
+	case kind := <-c.kinds:
+		t.Errorf("%s was told that %s have changed", who, kind)
+	case <-time.After(quietFor):
+	}
+}
+
+// hears waits until a client hears what it is told, by a switch that it is concerned by.
+func (c *told) hears(t testing.TB, source *shelf, tool string) {
+	t.Helper()
+	for n := range 400 {
+		if n%2 == 0 {
+			source.turnOff(tool)
+		} else {
+			source.turnOff()
+		}
+		select {
+		case <-c.kinds:
+			source.turnOff()
+			c.drain()
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	t.Fatal("the client hears nothing")
+}
+
+func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
+	for _, era := range eras {
+		source := &shelf{}
+		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()}, directory(&desk{}))
+		endpoint := serve(t, s)
+		admin, viewer, nobody := listening(t, s, endpoint, "token-admin", era), listening(t, s, endpoint, "token-viewer", era), listening(t, s, endpoint, "", era)
+		for _, c := range []*told{admin, viewer, nobody} {
+			c.hears(t, source, "get_public_info")
+		}
+		for _, c := range []*told{admin, viewer, nobody} {
+			c.drain()
+		}
+		source.turnOff("update")
+		if got := admin.next(t); got != "tools" {
+			t.Errorf("%s: the admin was told of %s", era, got)
+		}
+		viewer.silent(t, era+": a viewer, who never saw update,")
+		source.turnOff("update", "get_all")
+		admin.next(t)
+		viewer.next(t)
+		nobody.silent(t, era+": somebody anonymous, who never saw either,")
+		source.turnOff("update", "get_all", "no_such_tool") // nothing changes
+		admin.silent(t, era+": the admin")
+	}
+}
+
+func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
+	for _, era := range eras {
+		source := kits()
+		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
+		endpoint := serve(t, s)
+		reader, writer := listening(t, s, endpoint+"?catalog=reading", "token-admin", era), listening(t, s, endpoint+"?catalog=writing", "token-admin", era)
+		whole, viewer := listening(t, s, endpoint, "token-admin", era), listening(t, s, endpoint+"?catalog=reading", "token-viewer", era)
+		everybody := map[string]*told{"reader": reader, "writer": writer, "whole": whole, "viewer": viewer}
+		for who, c := range everybody {
+			c.hears(t, source, map[string]string{"reader": "get_all", "writer": "create", "whole": "create", "viewer": "get_all"}[who])
+		}
+		for _, c := range everybody {
+			c.drain()
+		}
+		// A tool that readers see, if they are admins.
+		source.put("1", shelved{name: "reading", tools: []string{"get_all", "get_by_id", "update"}})
+		if got := reader.next(t); got != "tools" {
+			t.Errorf("%s: the reader was told of %s", era, got)
+		}
+		for _, who := range []string{"writer", "whole", "viewer"} {
+			everybody[who].silent(t, era+": "+who)
+		}
+		source.put("1", shelved{}) // the catalog is gone: the whole list is theirs
+		reader.next(t)
+		viewer.next(t)
+		source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
+		reader.next(t)
+		viewer.next(t)
+		whole.silent(t, era+": whole")
+		writer.silent(t, era+": writer")
+		// A tool that is off in one catalog alone.
+		source.turnOff("create")
+		writer.next(t)
+		whole.next(t)
+		reader.silent(t, era+": reader")
+	}
+}
+
+// TestChangeThatTheSourceCannotBeAskedAboutIsToldLater holds that nothing is lost while a source does not answer.
+func TestChangeThatTheSourceCannotBeAskedAboutIsToldLater(t *testing.T) {
+	source := kits()
+	s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
+	reader := listening(t, s, serve(t, s)+"?catalog=reading", "token-admin", "2025-11-25")
+	reader.hears(t, source, "get_all")
+	reader.drain()
+	source.failing(func(context.Context) error { return errors.New("away") })
+	source.put("1", shelved{name: "reading", tools: []string{"get_all"}})
+	reader.silent(t, "the reader")
+	source.failing(nil)
+	if got := reader.next(t); got != "tools" {
+		t.Error(got)
+	}
+}
+
+func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
+	source := &shelf{off: []string{"update"}}
+	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	e := s.Explain(context.Background(), principalOf("Admin"), "update")
+	if !e.Off || e.Allowed || e.Listed || !strings.Contains(e.String(), "the tool is switched off") || !strings.Contains(e.String(), "denied") {
+		t.Errorf("%s", e)
+	}
+	if e := s.Explain(context.Background(), principalOf("Admin"), "create"); e.Off || !e.Allowed {
+		t.Errorf("%s", e)
+	}
+}
+
+var _ catalog.Source = (*shelf)(nil)
