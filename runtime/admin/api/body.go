@@ -90,15 +90,15 @@ func isJSON(r *http.Request) bool {
 	return media == "application/json" || media == mergePatch && r.Method == http.MethodPatch
 }
 
-// checkQuery refuses what could be read in two ways, and what says nothing, which would be taken for
-// something that was not sent.
+// checkQuery refuses what could be read in two ways, and a filter that says nothing, which would be taken for
+// one that was not sent. A catalog that is there and empty asks for all tools, as it does over MCP.
 func (r *request) checkQuery() error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return problem(http.StatusBadRequest, "the query cannot be read")
 	}
-	for _, values := range query {
-		if len(values) != 1 || values[0] == "" {
+	for name, values := range query {
+		if len(values) != 1 || values[0] == "" && name != "catalog" && name != "catalog_id" {
 			return problem(http.StatusBadRequest, "the query has a parameter twice, or one without a value: send each once, or leave it out")
 		}
 	}

@@ -109,6 +109,22 @@ func TestCatalogIsMadeWhereItsBodySays(t *testing.T) {
 	})
 }
 
+// TestNameTellsNothingOfOtherScopes: a name that another has is as free as one that nobody has.
+func TestNameTellsNothingOfOtherScopes(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		for who, at := range map[string]string{
+			"owner": fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.acme.ID), "lablead": fmt.Sprintf("/api/v1/teams/%d/mcp/tool_catalogs", w.lab.ID),
+			"rival": fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.rival.ID), "root": "/api/v1/admin/mcp/tool_catalogs",
+		} {
+			for _, want := range []int{201, 409} {
+				if got := w.send(who, "POST", at, `{"name":"same"}`); got.status != want {
+					t.Errorf("%s: %s", who, got)
+				}
+			}
+		}
+	})
+}
+
 func TestEntryOfAToolThatThereIsAnswersAsOneOfAToolThatThereIsNot(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		c := must(w.CreateCatalog(t.Context(), store.InOrg(w.acme.ID), "kit", "", true, setup))

@@ -45,7 +45,8 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 		{"root", "POST", orgs, `{"name":"` + strings.Repeat("ä", 200) + `"}`, nil, 422, "400 bytes"},
 		{"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1", `{}`, []string{"If-Match", "*"}, 422, "nothing is to be changed"}, {"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1", `{"name":null}`, []string{"If-Match", "*"}, 422, "null"},
 		{"root", "PUT", "/api/v1/admin/mcp/tools/x", `{}`, nil, 422, "enabled"}, {"root", "PUT", "/api/v1/admin/mcp/tools/x%20y", `{"enabled":true}`, nil, 422, ""}, {"root", "GET", "/api/v1/admin/mcp/tools/" + strings.Repeat("x", 129), "", nil, 422, ""},
-		{"stranger", "GET", "/api/v1/mcp/tools?catlog=kit", "", nil, 422, "catlog"}, {"stranger", "GET", "/api/v1/mcp/tools?catalog=", "", nil, 400, ""},
+		{"stranger", "GET", "/api/v1/mcp/tools?catlog=kit", "", nil, 422, "catlog"}, {"stranger", "GET", "/api/v1/mcp/tools?catalog=a&catalog=b", "", nil, 400, ""},
+		{"root", "GET", orgs + "?catalog=", "", nil, 422, "catalog"},
 	} {
 		got := w.send(c.who, c.method, c.path, c.body, c.headers...)
 		if got.status != c.status || !strings.Contains(got.body, c.detail) || c.status == 405 && got.header.Get("Allow") != c.detail {

@@ -45,7 +45,8 @@ type toolsOutput struct {
 // tools registers the list of tools, which is for everybody who is somebody.
 func (a *API) tools() {
 	type listed struct {
-		Paging
+		Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"How many at most"`
+		After     string `query:"after" maxLength:"1024" doc:"Where the page before said that the next one begins: its next"`
 		Catalog   string `query:"catalog" doc:"The name of a catalog: the caller's teams' first, then its organizations', then global"`
 		CatalogID string `query:"catalog_id" doc:"The id of a catalog. It counts where both are sent"`
 	}
@@ -54,7 +55,7 @@ func (a *API) tools() {
 		Summary: "List the tools that the caller is shown, by name", Errors: []int{http.StatusNotFound},
 	}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *listed) (*toolsOutput, error) {
-		page, err := i.names()
+		page, err := Paging{i.Limit, i.After}.names()
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func TestToolsAreListedAsTheCallerMayUseThem(t *testing.T) {
 			{"member", "", "[ask:true forbidden:false:needs role Admin read:true]"},
 			{"root", "", "[admin_only:true ask:true forbidden:true read:true]"},
 			{"member", "?catalog=kit", "[ask:true read:true]"}, {"member", "?catalog_id=code:basics", "[ask:true]"}, {"root", "?catalog=kit", "[admin_only:true ask:true read:true]"},
-			{"member", "?catalog=mine", "[ask:true]"}, {"member", fmt.Sprintf("?catalog_id=%d&catalog=kit", mine.ID), "[ask:true]"},
+			{"member", "?catalog=&catalog_id=", "[ask:true forbidden:false:needs role Admin read:true]"}, {"member", "?catalog=mine", "[ask:true]"}, {"member", fmt.Sprintf("?catalog_id=%d&catalog=kit", mine.ID), "[ask:true]"},
 		} {
 			if got := w.shown(c.who, c.query); got != c.want {
 				t.Errorf("%+v: %s", c, got)
