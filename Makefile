@@ -1,5 +1,5 @@
 # Every target does its own set-up: a fresh machine needs Go and network access to modules, and for
-# `make ci` npm, PostgreSQL and Django (on Debian: installed where they are missing).
+# `make ci` npm, PostgreSQL, Django and Chromium (on Debian: installed where they are missing).
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -14,13 +14,14 @@ INSPECTOR = @modelcontextprotocol/inspector@2.12.0
 PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
-# What the tests of the host adapters run against: a real Django, and a real PostgreSQL.
-HOSTS = postgresql python3-django python3-psycopg2
+# What the tests of the host adapters run against, a real Django and a real PostgreSQL, and the browser that the
+# console is driven in.
+HOSTS = postgresql python3-django python3-psycopg2 chromium
 # Where root is another's, sudo asks nobody: it works or it does not.
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers bench figures examples fuzz cover agree
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers browser bench figures examples fuzz cover agree
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -40,7 +41,7 @@ test: ## run all tests
 
 ci: export CI = true
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt vet staticcheck walls check examples demo corpus peers agree race fuzz; do \
+	@for step in setup fmt vet staticcheck walls check examples demo corpus peers browser agree race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \
@@ -50,12 +51,13 @@ ci: ## everything that must hold before a change lands
 setup: ## download what later targets need
 	$(GO) mod download
 	cd testdata/corpus && $(GO) mod download
+	cd testdata/browser && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error $(INSPECTOR) $(PROVIDER) $(NODE)
 	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
 		export DEBIAN_FRONTEND=noninteractive; \
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
-	} || echo "the tests of host adapters need $(HOSTS): as root, apt-get install $(HOSTS)"
+	} || echo "tests need $(HOSTS): as root, apt-get install $(HOSTS)"
 
 generate: ## regenerate what mcpgen writes in this repository
 	$(GO) generate ./...
@@ -87,6 +89,9 @@ corpus: ## hold the schema walker against jsonschema.Reflector on the types of t
 
 peers: ## vet and test the module that compares with other servers, without measuring
 	cd testdata/peers && $(GO) vet ./... && $(GO) test ./...
+
+browser: ## drive the console in headless Chromium
+	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/peers && $(GO) run ./table -o peers.out $(BENCHFLAGS)

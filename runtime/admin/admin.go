@@ -1,5 +1,5 @@
-// Package admin serves administrators: an HTTP API over what a store keeps, under [runtime.PathAPI]. It is
-// made once and given to a server:
+// Package admin serves administrators: an HTTP API over what a store keeps, under [runtime.PathAPI], and a console
+// for browsers, under [runtime.PathConsole]. It is made once and given to a server:
 //
 //	a, err := admin.New(s, admin.Options{})
 //	...
@@ -7,6 +7,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/api"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/console"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -56,7 +58,14 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	info := server.Info()
+	pages, err := console.New(server, a.store, who, console.Options{Title: cmp.Or(info.Title, info.Name), Logger: a.options.Logger})
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	mux.Handle(runtime.PathAPI, routes)
+	mux.Handle(runtime.PathConsole, pages)
+	mux.Handle(runtime.PathConsole+"/", pages)
 	return mux, nil
 }

@@ -123,6 +123,7 @@ func (a *API) document() error {
 	doc := a.huma.OpenAPI()
 	// What a request held is not repeated to whoever sent it; see withoutValues.
 	delete(doc.Components.Schemas.Map()["ErrorDetail"].Properties, "value")
+	share(doc)
 	var err error
 	if a.json, err = json.MarshalIndent(doc, "", "  "); err != nil {
 		return fmt.Errorf("admin API: describe it: %w", err)
@@ -131,6 +132,24 @@ func (a *API) document() error {
 		return fmt.Errorf("admin API: describe it: %w", err)
 	}
 	return nil
+}
+
+// share writes each kind of problem down once, for all operations that can answer with it.
+func share(doc *huma.OpenAPI) {
+	doc.Components.Responses = map[string]*huma.Response{}
+	for _, path := range doc.Paths {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
+			if op == nil {
+				continue
+			}
+			for status, response := range op.Responses {
+				if status >= "400" {
+					doc.Components.Responses[status] = response
+					op.Responses[status] = &huma.Response{Ref: "#/components/responses/" + status}
+				}
+			}
+		}
+	}
 }
 
 // documents registers the document itself, which is for whoever may call anything.

@@ -52,9 +52,28 @@ func (r *request) read(w http.ResponseWriter) error {
 	if err := decode.Scan(body, decode.Limits{Bytes: maxBody, Depth: maxDepth}); err != nil {
 		return problem(http.StatusBadRequest, "the body: %s", err)
 	}
+	if err := checkMembers(body); err != nil {
+		return err
+	}
 	r.body = body
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
+}
+
+// checkMembers refuses what huma would take, and should not. What is no object is left to its schema.
+//
+//   - null, where a member may be left out: a catalog for organisation null would be made for all.
+//   - another spelling of a name: "Name" would count as "name", and beside it.
+func checkMembers(body []byte) (err error) {
+	_ = decode.Members(body, decode.Limits{}, func(name, value []byte) {
+		switch {
+		case strings.Trim(string(name), "abcdefghijklmnopqrstuvwxyz_") != "":
+			err = problem(http.StatusUnprocessableEntity, "%.64q is no member: their names are lower case", name)
+		case string(value) == "null":
+			err = problem(http.StatusUnprocessableEntity, "%q is null: give it a value, or leave it out", name)
+		}
+	})
+	return err
 }
 
 // isJSON reports whether a Content-Type, sent once, is JSON in UTF-8.

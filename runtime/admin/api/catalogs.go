@@ -60,10 +60,9 @@ func (c NewCatalog) active() bool { return c.Active == nil || *c.Active }
 
 // CatalogPatch is what changes of a catalog: what is absent stays (RFC 7396), and nothing can be null.
 type CatalogPatch struct {
-	_           struct{} `minProperties:"1"`
-	Name        *string  `json:"name,omitempty" minLength:"1" maxLength:"256"`
-	Description *string  `json:"description,omitempty" maxLength:"4096"`
-	Active      *bool    `json:"is_active,omitempty"`
+	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"256"`
+	Description *string `json:"description,omitempty" maxLength:"4096"`
+	Active      *bool   `json:"is_active,omitempty"`
 }
 
 // NewCatalogAnywhere is a catalog that an admin makes.
@@ -130,7 +129,7 @@ func (a *API) catalogs(in home) {
 			}
 			return a.listCatalogs(ctx, r, scope, i.Paging)
 		})
-		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalogAnywhere }) (*versioned[Catalog], error) {
+		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalogAnywhere }) (*made[Catalog], error) {
 			scope, err := placeOf(i.Body.OrgID, i.Body.TeamID).scope(store.Global)
 			if err != nil {
 				return nil, err
@@ -142,13 +141,13 @@ func (a *API) catalogs(in home) {
 		register(a, list, in.gate, func(ctx context.Context, r *request, i *Paging) (*pageOutput[Catalog], error) {
 			return a.listCatalogs(ctx, r, r.scope, *i)
 		})
-		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalog }) (*versioned[Catalog], error) {
+		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalog }) (*made[Catalog], error) {
 			return a.createCatalog(ctx, r, r.scope, i.Body)
 		})
 	}
 
 	register(a, in.operation(http.MethodGet, "get-*-tool-catalog", toolCatalogs+"/{id}", "Read a tool catalog", http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*versioned[Catalog], error) {
+		func(ctx context.Context, r *request, i *ID) (*one[Catalog], error) {
 			if c, ok := a.declared(r.scope, i.ID); ok {
 				return found(declaredOf(c), 0), nil
 			}
@@ -162,7 +161,10 @@ func (a *API) catalogs(in home) {
 		Body CatalogPatch
 	}
 	register(a, in.operation(http.MethodPatch, "update-*-tool-catalog", toolCatalogs+"/{id}", "Change a tool catalog", changing...), in.gate,
-		func(ctx context.Context, r *request, i *patched) (*versioned[Catalog], error) {
+		func(ctx context.Context, r *request, i *patched) (*one[Catalog], error) {
+			if i.Body == (CatalogPatch{}) {
+				return nil, problem(http.StatusUnprocessableEntity, "nothing is to be changed: send name, description or is_active")
+			}
 			c, err := a.updateCatalog(ctx, r, i.ID.ID, store.CatalogPatch{Name: i.Body.Name, Description: i.Body.Description, Active: i.Body.Active})
 			return found(catalogOf(c), c.Version), err
 		})
@@ -253,7 +255,7 @@ func (a *API) pageOfCatalogs(r *request, all []Catalog, more bool) *pageOutput[C
 	})
 }
 
-func (a *API) createCatalog(ctx context.Context, r *request, in store.Scope, n NewCatalog) (*versioned[Catalog], error) {
+func (a *API) createCatalog(ctx context.Context, r *request, in store.Scope, n NewCatalog) (*made[Catalog], error) {
 	if err := a.checkDeclared(in, n.Name); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (a *API) entries(in home) {
 		Body newEntry
 	}
 	register(a, in.operation(http.MethodPost, "create-*-tool-catalog-entry", path, "Put a tool into a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
-		func(ctx context.Context, r *request, i *posted) (*versioned[Entry], error) {
+		func(ctx context.Context, r *request, i *posted) (*made[Entry], error) {
 			if _, ok := a.declared(r.scope, i.ID.ID); ok {
 				return nil, errDeclared
 			}

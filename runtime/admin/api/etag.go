@@ -4,14 +4,18 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// etag is the entity tag of a version.
-func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+// etag is the entity tag of a version, or empty for a thing that has none.
+func etag(version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return `"` + textOf(version) + `"`
+}
 
 // Condition documents If-Match, which is read from all of the request's headers; see match.
 type Condition struct {

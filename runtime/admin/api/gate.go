@@ -94,6 +94,10 @@ func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.C
 		}
 		return out, nil
 	})
+	if op.Method == http.MethodPatch {
+		content := a.huma.OpenAPI().Paths[op.Path].Patch.RequestBody.Content
+		content[mergePatch] = content["application/json"]
+	}
 }
 
 // refused records that somebody has asked for what they may not do. It stays refused where that cannot be

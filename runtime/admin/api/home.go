@@ -47,25 +47,21 @@ type ID struct {
 
 type nothing struct{}
 
-// versioned is an answer with one thing that has versions.
-type versioned[T any] struct {
+// one is an answer with one thing. It has an ETag if it has versions.
+type one[T any] struct {
+	ETag string `header:"ETag" doc:"Its version, to be sent as If-Match with a change"`
+	Body T
+}
+
+// made is an answer with a thing that a POST to a list has made.
+type made[T any] struct {
 	ETag     string `header:"ETag" doc:"Its version, to be sent as If-Match with a change"`
-	Location string `header:"Location"`
+	Location string `header:"Location" doc:"Where it is from now on"`
 	Body     T
 }
 
-// found answers with a thing that is there.
-func found[T any](body T, version int64) *versioned[T] {
-	out := &versioned[T]{Body: body}
-	if version > 0 {
-		out.ETag = etag(version)
-	}
-	return out
-}
+func found[T any](body T, version int64) *one[T] { return &one[T]{etag(version), body} }
 
-// created answers with a thing that a POST to a list has made.
-func created[T any](r *request, id string, body T, version int64) *versioned[T] {
-	out := found(body, version)
-	out.Location = r.URL.EscapedPath() + "/" + id
-	return out
+func created[T any](r *request, id string, body T, version int64) *made[T] {
+	return &made[T]{etag(version), r.URL.EscapedPath() + "/" + id, body}
 }

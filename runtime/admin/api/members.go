@@ -71,7 +71,7 @@ func (a *API) members() {
 			return paged(r, all, more, memberOf, func(m store.Membership) string { return cursorOf(byID, textOf(m.ID)) }), err
 		})
 	register(a, in.operation(http.MethodPost, "create-member", path, "Make somebody a member of an organization or a team", http.StatusConflict), in.gate,
-		func(ctx context.Context, r *request, i *struct{ Body NewMember }) (*versioned[Member], error) {
+		func(ctx context.Context, r *request, i *struct{ Body NewMember }) (*made[Member], error) {
 			scope, err := placeOf(i.Body.OrgID, i.Body.TeamID).scope(store.Scope{})
 			if err != nil {
 				return nil, err
@@ -83,7 +83,7 @@ func (a *API) members() {
 			return created(r, textOf(m.ID), memberOf(m), m.Version), missing(err)
 		})
 	register(a, in.operation(http.MethodGet, "get-member", path+"/{id}", "Read a membership", http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*versioned[Member], error) {
+		func(ctx context.Context, r *request, i *ID) (*one[Member], error) {
 			m, err := a.store.Member(ctx, r.scope, idOf(i.ID))
 			return found(memberOf(m), m.Version), err
 		})
@@ -98,7 +98,7 @@ func (a *API) members() {
 		Body MemberStanding
 	}
 	register(a, in.operation(http.MethodPatch, "update-member", path+"/{id}", "Change what somebody is in an organization or a team", changing...), in.gate,
-		func(ctx context.Context, r *request, i *patched) (*versioned[Member], error) {
+		func(ctx context.Context, r *request, i *patched) (*one[Member], error) {
 			var m store.Membership
 			err := r.change(true, version(ctx, r, i.ID.ID), func(version int64) (err error) {
 				m, err = a.store.UpdateMember(ctx, r.scope, idOf(i.ID.ID), version, access.Standing(i.Body.Standing), r.by())

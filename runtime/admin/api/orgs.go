@@ -52,12 +52,12 @@ func (a *API) orgs() {
 			return paged(r, all, more, orgOf, func(o store.Org) string { return cursorOf(byID, textOf(o.ID)) }), err
 		})
 	register(a, in.operation(http.MethodPost, "create-org", path, "Make an organization", http.StatusConflict), in.gate,
-		func(ctx context.Context, r *request, i *struct{ Body Naming }) (*versioned[Org], error) {
+		func(ctx context.Context, r *request, i *struct{ Body Naming }) (*made[Org], error) {
 			o, err := a.store.CreateOrg(ctx, i.Body.Name, r.by())
 			return created(r, textOf(o.ID), orgOf(o), o.Version), err
 		})
 	register(a, in.operation(http.MethodGet, "get-org", path+"/{id}", "Read an organization", http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*versioned[Org], error) {
+		func(ctx context.Context, r *request, i *ID) (*one[Org], error) {
 			o, err := a.store.Org(ctx, idOf(i.ID))
 			return found(orgOf(o), o.Version), err
 		})
@@ -68,7 +68,7 @@ func (a *API) orgs() {
 		}
 	}
 	register(a, in.operation(http.MethodPatch, "update-org", path+"/{id}", "Rename an organization", changing...), in.gate,
-		func(ctx context.Context, r *request, i *Renaming) (*versioned[Org], error) {
+		func(ctx context.Context, r *request, i *Renaming) (*one[Org], error) {
 			var o store.Org
 			err := r.change(true, version(ctx, i.ID.ID), func(version int64) (err error) {
 				o, err = a.store.RenameOrg(ctx, idOf(i.ID.ID), version, i.Body.Name, r.by())

@@ -50,12 +50,12 @@ func (a *API) teams() {
 			return paged(r, all, more, teamOf, func(t store.Team) string { return cursorOf(byID, textOf(t.ID)) }), err
 		})
 	register(a, in.operation(http.MethodPost, "create-team", path, "Make a team in an organization", http.StatusConflict), in.gate,
-		func(ctx context.Context, r *request, i *struct{ Body newTeam }) (*versioned[Team], error) {
+		func(ctx context.Context, r *request, i *struct{ Body newTeam }) (*made[Team], error) {
 			t, err := a.store.CreateTeam(ctx, idOf(i.Body.OrgID), i.Body.Name, r.by())
 			return created(r, textOf(t.ID), teamOf(t), t.Version), missing(err)
 		})
 	register(a, in.operation(http.MethodGet, "get-team", path+"/{id}", "Read a team", http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*versioned[Team], error) {
+		func(ctx context.Context, r *request, i *ID) (*one[Team], error) {
 			t, err := a.store.Team(ctx, r.scope, idOf(i.ID))
 			return found(teamOf(t), t.Version), err
 		})
@@ -66,7 +66,7 @@ func (a *API) teams() {
 		}
 	}
 	register(a, in.operation(http.MethodPatch, "update-team", path+"/{id}", "Rename a team", changing...), in.gate,
-		func(ctx context.Context, r *request, i *Renaming) (*versioned[Team], error) {
+		func(ctx context.Context, r *request, i *Renaming) (*one[Team], error) {
 			var t store.Team
 			err := r.change(true, version(ctx, r, i.ID.ID), func(version int64) (err error) {
 				t, err = a.store.RenameTeam(ctx, r.scope, idOf(i.ID.ID), version, i.Body.Name, r.by())

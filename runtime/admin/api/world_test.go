@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,10 +77,12 @@ type world struct {
 	testing.TB
 	acme, rival   store.Org
 	lab, rivalLab store.Team
-	handler       http.Handler
+	handler       http.Handler // of the server
+	direct        *api.API     // what it has mounted
 	refusals      *events
 	log           *strings.Builder
 	n             int
+	seen          int64 // the last record
 }
 
 func worlds(t *testing.T, test func(t *testing.T, w *world)) {
@@ -88,7 +91,8 @@ func worlds(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
-func newWorld(t testing.TB, url string, o runtime.Options) *world {
+// newWorld makes one. wrap may stand between the API and the server.
+func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime.Server) api.Server) *world {
 	ctx := t.Context()
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -131,7 +135,13 @@ func newWorld(t testing.TB, url string, o runtime.Options) *world {
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Admin = func(server *runtime.Server) (http.Handler, error) {
-		return api.New(server, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Logger: logger})
+		asked := api.Server(server)
+		for _, wrap := range wrap {
+			asked = wrap(server)
+		}
+		var err error
+		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Logger: logger})
+		return w.direct, err
 	}
 	server, err := runtime.New(o, toolset())
 	if err != nil {
@@ -229,22 +239,22 @@ func (w *world) sound(a answer) {
 	}
 }
 
-// changes counts the changes that the store has recorded.
-func (w *world) changes() int {
+// recorded returns what the store has recorded since it was asked last.
+func (w *world) recorded() (all []store.Recorded) {
 	w.Helper()
-	all, _, err := w.Events(context.Background(), store.Page[int64]{Limit: 1000})
-	if err != nil {
-		w.Fatal(err)
-	}
-	n := len(all)
-	for len(all) == 1000 {
-		all, _, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: all[999].ID})
+	for more := true; more; {
+		var some []store.Recorded
+		var err error
+		some, more, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: w.seen})
 		if err != nil {
 			w.Fatal(err)
 		}
-		n += len(all)
+		for _, e := range some {
+			w.seen = e.ID
+		}
+		all = append(all, some...)
 	}
-	return n
+	return all
 }
 
 // place is where the things of a path are, and whose.
@@ -318,19 +328,31 @@ func (w *world) operations() []operation {
 	return all
 }
 
-// last is the latest record of the store.
-func (w *world) last() (last store.Recorded) {
+// names are those of the items of a page, in order.
+func (w *world) names(a answer) []string {
 	w.Helper()
-	for more := true; more; {
-		var all []store.Recorded
-		var err error
-		all, more, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: last.ID})
-		if err != nil {
-			w.Fatal(err)
-		}
-		if len(all) > 0 {
-			last = all[len(all)-1]
-		}
+	var page struct{ Items []struct{ Name string } }
+	if err := json.Unmarshal([]byte(a.body), &page); err != nil || a.status != 200 {
+		w.Fatal(err, a)
 	}
-	return last
+	var all []string
+	for _, item := range page.Items {
+		all = append(all, item.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// filled has the ids of acme and of its lab in the place of ORG and TEAM.
+func (w *world) filled(text string) string {
+	return strings.NewReplacer("ORG", fmt.Sprint(w.acme.ID), "TEAM", fmt.Sprint(w.lab.ID)).Replace(text)
+}
+
+// decoded is the body of an answer that went well.
+func decoded[T any](w *world, a answer) (body T) {
+	w.Helper()
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != 200 {
+		w.Fatal(err, a)
+	}
+	return body
 }

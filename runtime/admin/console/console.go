@@ -1,0 +1,163 @@
+// Package console is what an operator of a server sees in a browser: who may use which tool and why,
+// catalogs and what is in them, which tools are switched off, and organisations with their teams and members.
+//
+// It is HTML made on the server. There is no script, and the pages say in their Content-Security-Policy
+// that none may run. Whoever signs in does so with the bearer token that the admin API takes as well, and is
+// asked for it again by each request: what the token no longer says, the console no longer does.
+//
+// Admins see all of it. Whoever is owner, admin or lead of an organisation or a team sees the catalogs of that
+// one, and what belongs to another is answered as what never was.
+package console
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// Options configure a console. The zero value works.
+type Options struct {
+	// Title is what the pages call the server, as in "Team directory". Empty is "MCP server".
+	Title string
+	// Logger is told what goes wrong on the server's side, at error level, and who is refused, at info level.
+	// Secrets in it are masked on the way, and tokens do not get that far. Nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// New returns the handler of everything under [runtime.PathConsole]. It is safe for concurrent use, keeps nothing
+// about who is signed in, and so may be one of many replicas. Hosts are checked by who mounts it, as
+// runtime.Server.Handler does.
+func New(server *runtime.Server, s *store.Store, a *authority.Authority, o Options) (http.Handler, error) {
+	switch {
+	case server == nil:
+		return nil, errors.New("console: there is no server: pass the one that Options.Admin is given")
+	case s == nil:
+		return nil, errors.New("console: there is no store: pass one of store.Open")
+	case a == nil:
+		return nil, errors.New("console: there is no authority: pass one of authority.New")
+	}
+	return newConsole(kernel{server}, s, a, o), nil
+}
+
+// machine is what the console asks of a server.
+type machine interface {
+	Identify(r *http.Request) (context.Context, access.Principal, error)
+	Table() access.Table
+	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation
+	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
+	DeclaredCatalogs() []catalog.Found
+}
+
+// standing says who may manage what.
+type standing interface {
+	Admin(p access.Principal) bool
+	Managed(ctx context.Context, p access.Principal) ([]store.Scope, error)
+}
+
+// kernel is the server itself.
+type kernel struct{ *runtime.Server }
+
+func (k kernel) Identify(r *http.Request) (context.Context, access.Principal, error) {
+	ctx, err := k.Server.Identify(r)
+	if err != nil {
+		return nil, access.Principal{}, err
+	}
+	p, ok := runtime.Caller(ctx)
+	if !ok || p.Anonymous() {
+		return nil, access.Principal{}, &runtime.Refusal{Status: http.StatusUnauthorized, Reason: "authentication required"}
+	}
+	return ctx, p, nil
+}
+
+type console struct {
+	server machine
+	store  *store.Store
+	who    standing
+	title  string
+	log    *slog.Logger
+}
+
+func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
+	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger}
+	if c.title == "" {
+		c.title = "MCP server"
+	}
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+	c.log = slog.New(redact.Handler(c.log.Handler()))
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.pattern, c.handler(r))
+	}
+	// What is no page is asked for by somebody as well: who is not signed in learns of no address which it is.
+	mux.Handle("/", c.handler(route{who: managers, serve: (*visit).nowhere}))
+	return c.guarded(mux)
+}
+
+// who is let in to a page.
+type who int
+
+const (
+	everybody who = iota // without a credential
+	managers             // whoever manages anything, and admins
+	admins
+)
+
+// route is a page or what a form does.
+type route struct {
+	pattern string // of http.ServeMux
+	who     who
+	serve   func(*visit) error
+}
+
+var routes = []route{
+	{"GET /console/assets/{file}", everybody, (*visit).asset},
+	{"GET /console/sign-in", everybody, (*visit).showSignIn},
+	{"POST /console/sign-in", everybody, (*visit).signIn},
+	{"POST /console/sign-out", everybody, (*visit).signOut},
+
+	{"GET /console", managers, (*visit).overview},
+
+	{"GET /console/catalogs", managers, (*visit).listCatalogs},
+	{"POST /console/catalogs", managers, (*visit).createCatalog},
+	{"GET /console/catalogs/new", managers, (*visit).newCatalog},
+	{"GET /console/catalogs/{id}", managers, (*visit).showCatalog},
+	{"POST /console/catalogs/{id}", managers, (*visit).saveCatalog},
+	{"GET /console/catalogs/{id}/delete", managers, (*visit).askDeleteCatalog},
+	{"POST /console/catalogs/{id}/delete", managers, (*visit).deleteCatalog},
+	{"POST /console/catalogs/{id}/entries", managers, (*visit).addEntry},
+	{"POST /console/catalogs/{id}/entries/remove", managers, (*visit).removeEntry},
+	{"GET /console/declared/{name}", admins, (*visit).showDeclared},
+
+	{"GET /console/matrix", admins, (*visit).showMatrix},
+	{"GET /console/principal", admins, (*visit).showPrincipal},
+	{"GET /console/tools", admins, (*visit).listSwitches},
+	{"POST /console/tools", admins, (*visit).switchTool},
+
+	{"GET /console/orgs", admins, (*visit).listOrgs},
+	{"POST /console/orgs", admins, (*visit).createOrg},
+	{"GET /console/orgs/{id}", admins, (*visit).showOrg},
+	{"POST /console/orgs/{id}", admins, (*visit).renameOrg},
+	{"GET /console/orgs/{id}/delete", admins, (*visit).askDeleteOrg},
+	{"POST /console/orgs/{id}/delete", admins, (*visit).deleteOrg},
+	{"POST /console/orgs/{id}/teams", admins, (*visit).createTeam},
+	{"POST /console/orgs/{id}/members", admins, (*visit).addOrgMember},
+	{"GET /console/teams/{id}", admins, (*visit).showTeam},
+	{"POST /console/teams/{id}", admins, (*visit).renameTeam},
+	{"GET /console/teams/{id}/delete", admins, (*visit).askDeleteTeam},
+	{"POST /console/teams/{id}/delete", admins, (*visit).deleteTeam},
+	{"POST /console/teams/{id}/members", admins, (*visit).addTeamMember},
+	{"GET /console/members/{id}", admins, (*visit).showMember},
+	{"POST /console/members/{id}", admins, (*visit).saveMember},
+	{"GET /console/members/{id}/delete", admins, (*visit).askRemoveMember},
+	{"POST /console/members/{id}/delete", admins, (*visit).removeMember},
+}

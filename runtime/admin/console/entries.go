@@ -1,0 +1,41 @@
+package console
+
+// addEntry puts a tool into a catalog. Any name that a tool can have gets the same answer, so that nobody learns from
+// it which tools there are.
+func (v *visit) addEntry() error {
+	if err := v.parsed(); err != nil {
+		return err
+	}
+	c, err := v.catalog()
+	if err != nil {
+		return err
+	}
+	tool, module := v.field("tool"), v.field("module")
+	if _, err = v.store.AddEntry(v.ctx, c.Scope, c.ID, tool, module, v.by()); err == nil {
+		return v.back(catalogPath(c.ID), "entry-added")
+	}
+	p, pageErr := v.catalogPage(c)
+	if pageErr != nil {
+		return pageErr
+	}
+	p.Tool, p.Module = tool, module
+	return v.refused(err, "catalog", page{Title: c.Name, Here: "catalogs", Data: p}, ruleTool, "This tool is in the catalog already.")
+}
+
+func (v *visit) removeEntry() error {
+	if err := v.parsed(); err != nil {
+		return err
+	}
+	c, err := v.catalog()
+	if err != nil {
+		return err
+	}
+	if err = v.store.RemoveEntry(v.ctx, c.Scope, c.ID, v.field("tool"), v.by()); err == nil {
+		return v.back(catalogPath(c.ID), "entry-removed")
+	}
+	p, pageErr := v.catalogPage(c)
+	if pageErr != nil {
+		return pageErr
+	}
+	return v.refused(err, "catalog", page{Title: c.Name, Here: "catalogs", Data: p}, ruleTool, "")
+}

@@ -1,0 +1,38 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// NewOf is New over a server and an authority of a test's own.
+func NewOf(m Machine, s *store.Store, a Standing, o Options) http.Handler {
+	return newConsole(m, s, a, o)
+}
+
+type (
+	Machine  = machine
+	Standing = standing
+)
+
+// Patterns are the routes that there are.
+func Patterns() (all []string) {
+	for _, r := range routes {
+		all = append(all, r.pattern)
+	}
+	return all
+}
+
+// Asset is the address of a file of the pages.
+func Asset(name string) string { return assetPaths[name] }
+
+var (
+	Within = within
+	Policy = policy
+)
+
+const (
+	MaxToken  = maxToken
+	PartBytes = partBytes
+)

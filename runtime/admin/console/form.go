@@ -1,0 +1,128 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// field is what a form says under a name. What stands in the address is not looked at.
+func (v *visit) field(name string) string {
+	// A form's line ends are CR LF (HTML standard, 4.10.22.4); what is kept has LF.
+	return strings.ReplaceAll(v.r.PostFormValue(name), "\r\n", "\n")
+}
+
+// errBadForm: a form is not written as browsers write it.
+var errBadForm = errors.New("the form cannot be read")
+
+// parsed reads the form, or says why it cannot be read.
+func (v *visit) parsed() error {
+	err := v.r.ParseForm()
+	var tooLarge *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooLarge) {
+		return errBadForm // and not what stands in it
+	}
+	return err
+}
+
+// version is the version that the form was made of, or one that nothing has.
+func (v *visit) version() int64 {
+	n, err := strconv.ParseInt(v.field("version"), 10, 64)
+	if err != nil || n < 1 {
+		return -1
+	}
+	return n
+}
+
+// id is the number in the address. One that is no number is of nothing.
+func (v *visit) id() (int64, error) {
+	n, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
+	if err != nil || n < 1 || v.r.PathValue("id") != strconv.FormatInt(n, 10) {
+		return 0, store.ErrNotFound
+	}
+	return n, nil
+}
+
+// by is who changes something, for the audit, with the fields of the form by name, size and digest.
+func (v *visit) by() audit.Event {
+	e := audit.Event{Issuer: v.caller.Issuer, Principal: v.caller.Subject, Client: v.caller.ClientID(), Role: v.caller.Role, RequestID: runtime.RequestID(v.ctx)}
+	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
+		if !slices.Contains(formFields, name) {
+			continue
+		}
+		text, err := json.Marshal(v.field(name))
+		if err == nil { // as always with a string
+			e.Arguments = append(e.Arguments, audit.Argument{Name: name, Bytes: len(text), Digest: audit.DigestOf(text)})
+		}
+	}
+	return e
+}
+
+// formFields are what forms have that the audit tells of. Others are not looked at.
+var formFields = []string{"active", "description", "issuer", "module", "name", "off", "scope", "standing", "subject", "tool", "version"}
+
+// conflict is what somebody else has saved since the form was made, beside what was typed into it.
+type conflict struct {
+	Noun string
+	Rows []difference
+}
+
+// difference is one field.
+type difference struct{ Label, Stored, Typed string }
+
+// Differs reports whether what is stored is not what was typed.
+func (d difference) Differs() bool { return d.Stored != d.Typed }
+
+// onOff says whether something is, in a word.
+func onOff(is bool) string {
+	if is {
+		return "active"
+	}
+	return "not active"
+}
+
+// refused shows a form again with all that was typed, and why it was not taken. rule is what a valid form looks
+// like, and taken what it means that something is there already. Other errors are passed on.
+func (v *visit) refused(err error, name string, p page, rule, taken string) error {
+	status := http.StatusUnprocessableEntity
+	switch {
+	case errors.Is(err, store.ErrInvalid):
+		p.Problem = rule
+	case errors.Is(err, store.ErrExists):
+		p.Problem, status = taken, http.StatusConflict
+	case errors.Is(err, store.ErrConflict):
+		status = http.StatusConflict
+	default:
+		return err
+	}
+	return v.showAs(status, name, p)
+}
+
+// pageSize is how many rows a list has.
+const pageSize = 100
+
+// after is where a list continues, as its address says.
+func (v *visit) after(name string) int64 {
+	n, err := strconv.ParseInt(v.r.URL.Query().Get(name), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// The rules of what is typed, for people.
+const (
+	ruleName    = "Write a name of at most 256 bytes: characters that can be seen, and no space at its start or end."
+	ruleCatalog = ruleName + " A description has at most 4,096 bytes."
+	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, underscore and hyphen. A module has at most 256 bytes."
+	ruleMember  = "Write a subject, and an issuer where tokens have one, each of at most 512 bytes of characters that can be seen, and choose a standing."
+	ruleVersion = "This form does not say what it was made of. Open the page again."
+)

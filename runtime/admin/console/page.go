@@ -1,0 +1,155 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates are the pages, each within the layout.
+var templates = parsed()
+
+func parsed() map[string]*template.Template {
+	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
+		"asset":  func(name string) string { return assetPaths[name] },
+		"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"join":   func(list []string) string { return strings.Join(list, " ") },
+	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	all := map[string]*template.Template{}
+	for _, name := range []string{"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog", "declared", "tools", "orgs", "org", "team", "member", "delete"} {
+		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
+	}
+	return all
+}
+
+// page is what the layout shows around what a page is about.
+type page struct {
+	Title string
+	Here  string // of the navigation: the path of the part that the page belongs to
+	Leave bool   // offers to sign out where the caller is not known
+	Done  string // a code of done
+
+	Problem  string    // what is wrong with a form
+	Conflict *conflict // what was changed meanwhile
+	Data     any
+
+	// Filled in by render.
+	Server string
+	Caller *caller
+}
+
+type caller struct {
+	access.Principal
+	Admin bool
+}
+
+// Told is what a form has done.
+func (p page) Told() string { return done[p.Done] }
+
+// done says what was done, by the codes that addresses name it with: no text of an address is ever shown.
+var done = map[string]string{
+	"signed-out":      "You are signed out.",
+	"catalog-created": "The catalog is there. Add tools to it.",
+	"catalog-saved":   "The catalog is saved.",
+	"catalog-deleted": "The catalog is deleted.",
+	"entry-added":     "The tool is in the catalog.",
+	"entry-removed":   "The tool is no longer in the catalog.",
+	"tool-off":        "The tool is switched off. Nobody can call or list it.",
+	"tool-on":         "The tool is switched on.",
+	"org-created":     "The organisation is there.",
+	"org-saved":       "The organisation is renamed.",
+	"org-deleted":     "The organisation is deleted, with its teams, members and catalogs.",
+	"team-created":    "The team is there.",
+	"team-saved":      "The team is renamed.",
+	"team-deleted":    "The team is deleted, with its members and catalogs.",
+	"member-added":    "The member is there.",
+	"member-saved":    "The member's standing is saved.",
+	"member-removed":  "The member is removed.",
+}
+
+// message is a page that says one thing.
+type message struct{ Text string }
+
+var (
+	missing = page{Title: "Not found", Data: message{Text: "There is no such page, or what it was about is gone or not yours."}}
+	broken  = page{Title: "Something failed", Data: message{Text: "The server could not do this just now. Whoever runs it finds the reason in its log. Try again in a moment."}}
+)
+
+// render writes a page, all of it or none.
+func (c *console) render(w http.ResponseWriter, who *caller, status int, name string, p page) {
+	p.Server, p.Caller = c.title, who
+	var b bytes.Buffer
+	if err := templates[name].Execute(&b, p); err != nil {
+		c.log.Error("a page of the console could not be written", "page", name, "error", err)
+		http.Error(w, broken.Title, http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the browser may be gone
+}
+
+// show renders a page for the caller.
+func (v *visit) show(name string, p page) error { return v.showAs(http.StatusOK, name, p) }
+
+func (v *visit) showAs(status int, name string, p page) error {
+	var who *caller
+	if !v.caller.Anonymous() {
+		who = &caller{v.caller, v.admin}
+	}
+	if p.Done == "" && v.r.Method != http.MethodPost {
+		p.Done = v.r.URL.Query().Get("done")
+	}
+	v.render(v.w, who, status, name, p)
+	return nil
+}
+
+// back leads to a page once a form has been taken, where what it did is told.
+func (v *visit) back(to, done string) error {
+	v.seeOther(withQuery(to, url.Values{"done": {done}}))
+	return nil
+}
+
+func (v *visit) nowhere() error { return store.ErrNotFound }
+
+// fail answers what could not be done. What there is not and what is not the caller's are answered alike,
+// byte for byte.
+func (v *visit) fail(err error) {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		v.showAs(http.StatusNotFound, "message", missing)
+	case errors.Is(err, errNothing):
+		v.showAs(http.StatusForbidden, "message", page{Title: "Nothing to manage", Leave: true,
+			Data: message{Text: "You are signed in, and there is nothing here for you to manage. Admins of the server, and owners, admins and leads of an organisation or a team, find what is theirs here."}})
+	case errors.Is(err, errNotAdmin):
+		v.showAs(http.StatusForbidden, "message", page{Title: "For admins", Here: "", Data: message{Text: "This page is for admins of the server. The catalogs of your organisations and teams are under Catalogs."}})
+	case errors.As(err, &tooLarge):
+		v.showAs(http.StatusRequestEntityTooLarge, "message", page{Title: "Too much", Data: message{Text: "The form is larger than anything it could hold. Nothing was changed."}})
+	case errors.Is(err, errBadForm):
+		v.showAs(http.StatusBadRequest, "message", page{Title: "Not readable", Data: message{Text: "The form was not written as browsers write forms. Nothing was changed."}})
+	default:
+		v.log.ErrorContext(v.r.Context(), "the console could not answer", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
+		v.showAs(http.StatusInternalServerError, "message", broken)
+	}
+}
+
+// At reports whether the page is in a part of the console, for the navigation.
+func (p page) At(here string) bool { return p.Here == here }
+
+// Home is where the console starts.
+func (page) Home() string { return runtime.PathConsole }

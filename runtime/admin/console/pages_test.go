@@ -1,0 +1,346 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// rows are the rows of a page's tables, cells joined with bars, in which hidden words stand in brackets.
+func rows(t *testing.T, body string) (all []string) {
+	t.Helper()
+	doc := must(html.Parse(strings.NewReader(body)))
+	var text func(n *html.Node) string
+	text = func(n *html.Node) (s string) {
+		if n.Type == html.TextNode {
+			return n.Data
+		}
+		for c := range n.ChildNodes() {
+			s += text(c)
+		}
+		if slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "class" && a.Val == "hidden" }) {
+			s = "(" + strings.TrimSpace(s) + ")"
+		}
+		return s
+	}
+	for n := range doc.Descendants() {
+		if n.Data != "tr" {
+			continue
+		}
+		var cells []string
+		for c := range n.ChildNodes() {
+			if c.Type == html.ElementNode {
+				cells = append(cells, strings.Join(strings.Fields(text(c)), " "))
+			}
+		}
+		all = append(all, strings.Join(cells, "|"))
+	}
+	return all
+}
+
+func equal(t *testing.T, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
+	w := onSQLite(t)
+	if err := w.store.SwitchTool(t.Context(), "erase", true, by); err != nil {
+		t.Fatal(err)
+	}
+	body := page(t, w.get("token-admin", "/console/matrix"), http.StatusOK, "anonymous: a caller without an identity is refused")
+	equal(t, rows(t, body), []string{
+		"name|anonymous|no role|Viewer|Member|Manager|Admin|and needs",
+		"7 tools",
+		"change|-(needs an authenticated caller and role Member and scope write)|-(needs role Member)|-(needs role Member)|yes|yes|yes|scope write",
+		"erase switched off|-(needs an authenticated caller and role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|",
+		"free|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|nothing of the host",
+		"host|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|permission dcim.view_device (enforced only with PermissionAware)",
+		"known|-(needs an authenticated caller)|yes|yes|yes|yes|yes|",
+		"open|yes|yes|yes|yes|yes|yes|",
+		"view|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|",
+		"1 prompt",
+		"greet|-(needs an authenticated caller)|yes|yes|yes|yes|yes|",
+		"1 resource",
+		"team://people/{id}|-(needs an authenticated caller and role Member)|-(needs role Member)|-(needs role Member)|yes|yes|yes|",
+	})
+	// Where the host is asked, roles are drawn all the same: what the host has to say stands beside them.
+	w.machine.table = table(t, access.Rule{Tool: "host", MinRole: 2, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
+		access.Rule{Tool: "only", Permission: access.Permission{App: "dcim", Action: "run"}}).Aware()
+	got := rows(t, page(t, w.get("token-admin", "/console/matrix"), http.StatusOK))
+	equal(t, got[2:4], []string{
+		"host|-(needs an authenticated caller and role Member)|-(needs role Member)|-(needs role Member)|yes|yes|yes|permission dcim.view_device",
+		"only|-(needs an authenticated caller)|yes|yes|yes|yes|yes|permission dcim.run",
+	})
+}
+
+func TestChosenPrincipalIsToldWhy(t *testing.T) {
+	w := onSQLite(t)
+	if err := w.store.SwitchTool(t.Context(), "open", true, by); err != nil {
+		t.Fatal(err)
+	}
+	page(t, w.get("token-admin", "/console/principal"), http.StatusOK, "Empty is an anonymous caller", "<option>Viewer</option>")
+	body := page(t, w.get("token-admin", "/console/principal?show=1&subject=vera&role=Viewer&scopes=read+write&groups=a+b&issuer=i&client=c&user=u"), http.StatusOK,
+		`value="vera"`, "<option selected>Viewer</option>", `value="read write"`, "vera, Viewer: 4 of 7 tools")
+	got := rows(t, body)
+	for _, want := range []string{
+		"tool|May use|Is listed|Lacks|Why",
+		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, has read, write",
+		"view|yes|listed||(holds:)authentication: needs an authenticated caller, has vera(holds:)role: needs Viewer, has Viewer",
+		"open switched off|no|hidden||(holds:)public: needs nothing, has vera",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+	page(t, w.get("token-admin", "/console/principal?show=1"), http.StatusOK, "an anonymous caller: 0 of 7 tools", "a caller without an identity is refused")
+}
+
+func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, engine(t))
+			const token = "token-owner"
+			scope := fmt.Sprint("org-", w.acme.ID)
+			page(t, w.get(token, "/console/catalogs/new?scope="+scope), http.StatusOK, `<option value="`+scope+`" selected>Organisation acme`)
+			at := led(t, w.post(token, "/console/catalogs", form("scope", scope, "name", "kit", "description", "one\r\ntwo", "active", "on")), "/console/catalogs/*")
+			page(t, w.get(token, at), http.StatusOK, "The catalog is there", "Organisation acme · active · version 1", "No tools yet", "one\ntwo</textarea>")
+			at, _, _ = strings.Cut(at, "?")
+			// The same name again.
+			page(t, w.post(token, "/console/catalogs", form("scope", scope, "name", "kit", "description", "three")), http.StatusConflict, "There is a catalog of this name there already", `value="kit"`, "three</textarea>")
+			page(t, w.post(token, "/console/catalogs", form("scope", scope, "name", " kit ", "active", "on")), http.StatusUnprocessableEntity, "Write a name", `value=" kit "`, "checked")
+
+			led(t, w.post(token, at+"/entries", form("tool", "view", "module", "core")), at+"?done=entry-added")
+			page(t, w.post(token, at+"/entries", form("tool", "view", "module", "mine")), http.StatusConflict, "This tool is in the catalog already", `value="view"`, `value="mine"`)
+			page(t, w.post(token, at+"/entries", form("tool", "no tool")), http.StatusUnprocessableEntity, "Write a tool&#39;s name", `value="no tool"`)
+			led(t, w.post(token, at+"/entries/remove", form("tool", "view")), at+"?done=entry-removed")
+			page(t, w.post(token, at+"/entries/remove", form("tool", "view")), http.StatusNotFound)
+			page(t, w.post(token, at+"/entries/remove", form("tool", "no tool")), http.StatusUnprocessableEntity)
+
+			led(t, w.post(token, at, form("version", 1, "name", "kit2", "description", "")), at+"?done=catalog-saved")
+			page(t, w.get(token, at), http.StatusOK, "kit2", "not active · version 2")
+			page(t, w.post(token, at, form("version", 2, "name", "acme-kit", "description", "typed")), http.StatusConflict, "There is a catalog of this name", `value="2"`, `value="acme-kit"`, "typed</textarea>")
+			page(t, w.post(token, at, form("name", "kit3")), http.StatusUnprocessableEntity, "Open the page again")
+			page(t, w.post(token, at, form("version", 2, "name", "")), http.StatusUnprocessableEntity, "Write a name")
+
+			page(t, w.get(token, at+"/delete"), http.StatusOK, "Delete catalog kit2?", `name="version" value="2"`)
+			page(t, w.post(token, at+"/delete", form("version", 1)), http.StatusConflict, "It was changed since", `name="version" value="2"`)
+			page(t, w.post(token, at+"/delete", form("version", 0)), http.StatusUnprocessableEntity)
+			led(t, w.post(token, at+"/delete", form("version", 2)), "/console/catalogs?done=catalog-deleted")
+			page(t, w.get(token, at), http.StatusNotFound)
+			page(t, w.post(token, at+"/delete", form("version", 2)), http.StatusNotFound)
+
+			events, _, err := w.store.Events(t.Context(), store.Page[int64]{Limit: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var done []string
+			for _, e := range events {
+				if e.Principal == "olga" && e.Issuer == issuer && e.Client == "olga" && e.Role == "Member" {
+					done = append(done, e.Action)
+				}
+			}
+			equal(t, done, []string{"create catalog", "create entry", "delete entry", "update catalog", "delete catalog"})
+		})
+	}
+}
+
+func TestConflictShowsBothAndLosesNothing(t *testing.T) {
+	w := onSQLite(t)
+	at := fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)
+	led(t, w.post("token-admin", at, form("version", 1, "name", "theirs", "description", "by ada")), at+"?done=catalog-saved")
+	body := page(t, w.post("token-owner", at, form("version", 1, "name", "mine", "description", "by olga", "active", "on")), http.StatusConflict,
+		"Somebody else has saved this catalog", `name="version" value="2"`, `value="mine"`, "by olga</textarea>", "checked")
+	got := rows(t, body)
+	equal(t, got[:4], []string{"Field|Stored now|What you typed|Same?", "Name|theirs|mine|differs", "Description|by ada|by olga|differs", "State|not active|active|differs"})
+	led(t, w.post("token-owner", at, form("version", 2, "name", "mine", "description", "by ada", "active", "on")), at+"?done=catalog-saved")
+	body = page(t, w.post("token-admin", at, form("version", 2, "name", "other", "description", "by ada")), http.StatusConflict)
+	equal(t, rows(t, body)[2:3], []string{"Description|by ada|by ada|same"})
+
+	for at, noun := range map[string]string{fmt.Sprintf("/console/orgs/%d", w.acme.ID): "organisation", fmt.Sprintf("/console/teams/%d", w.lab.ID): "team"} {
+		led(t, w.post("token-admin", at, form("version", 1, "name", "first")), at+"?done="+map[string]string{"organisation": "org-saved", "team": "team-saved"}[noun])
+		body := page(t, w.post("token-admin", at, form("version", 1, "name", "second")), http.StatusConflict, "saved this "+noun, `name="version" value="2"`, `value="second"`)
+		equal(t, rows(t, body)[1:2], []string{"Name|first|second|differs"})
+	}
+	at = fmt.Sprintf("/console/members/%d", w.lead.ID)
+	led(t, w.post("token-admin", at, form("version", 1, "standing", "admin")), at+"?done=member-saved")
+	body = page(t, w.post("token-admin", at, form("version", 1, "standing", "member")), http.StatusConflict, "saved this member", `name="version" value="2"`, "<option selected>member</option>")
+	equal(t, rows(t, body)[1:2], []string{"Standing|admin|member|differs"})
+}
+
+func TestTenantsAreMadeRenamedAndDeleted(t *testing.T) {
+	w := onSQLite(t)
+	const token = "token-admin"
+	org := led(t, w.post(token, "/console/orgs", form("name", "Nova")), "/console/orgs/*")
+	page(t, w.get(token, org), http.StatusOK, "The organisation is there", "Nova", "No teams yet", "Nobody yet", `value="`+issuer+`"`)
+	org, _, _ = strings.Cut(org, "?")
+	page(t, w.post(token, "/console/orgs", form("name", "Nova")), http.StatusConflict, "There is an organisation of this name", `value="Nova"`)
+	led(t, w.post(token, org, form("name", "Nova2", "version", 1)), org+"?done=org-saved")
+	page(t, w.post(token, org, form("name", "acme", "version", 2)), http.StatusConflict, "There is an organisation of this name", `value="acme"`)
+
+	team := led(t, w.post(token, org+"/teams", form("name", "Ops")), "/console/teams/*")
+	team, _, _ = strings.Cut(team, "?")
+	page(t, w.post(token, org+"/teams", form("name", "Ops")), http.StatusConflict, "There is a team of this name", `value="Ops"`)
+	page(t, w.get(token, team), http.StatusOK, "Organisation Nova2", "Ops")
+	led(t, w.post(token, org+"/teams", form("name", "Dev")), "/console/teams/*")
+	page(t, w.post(token, team, form("name", "Dev", "version", 1)), http.StatusConflict, "There is a team of this name")
+
+	for _, at := range []string{org, team} {
+		led(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "lead")), at+"?done=member-added")
+		page(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "member")), http.StatusConflict, "This is a member already", `value="zoe"`, "<option selected>member</option>")
+		body := page(t, w.get(token, at), http.StatusOK, "zoe")
+		_, rest, _ := strings.Cut(body, `href="/console/members/`)
+		id, _, _ := strings.Cut(rest, `"`)
+		member := "/console/members/" + id
+		page(t, w.get(token, member), http.StatusOK, "zoe", "<option selected>lead</option>")
+		led(t, w.post(token, member, form("version", 1, "standing", "owner")), member+"?done=member-saved")
+		page(t, w.post(token, member, form("version", 2, "standing", "king")), http.StatusUnprocessableEntity, "Choose one of the standings", "<option selected>owner</option>")
+		page(t, w.get(token, member+"/delete"), http.StatusOK, "Remove member zoe?", "(owner)")
+		page(t, w.post(token, member+"/delete", form("version", 1)), http.StatusConflict, "It was changed since")
+		led(t, w.post(token, member+"/delete", form("version", 2)), at+"?done=member-removed")
+	}
+	page(t, w.get(token, team+"/delete"), http.StatusOK, "Delete team Ops?")
+	led(t, w.post(token, team, form("name", "Ops2", "version", 1)), team+"?done=team-saved")
+	page(t, w.post(token, team+"/delete", form("version", 1)), http.StatusConflict, "Delete team Ops2?")
+	led(t, w.post(token, team+"/delete", form("version", 2)), org+"?done=team-deleted")
+	page(t, w.get(token, org+"/delete"), http.StatusOK, "Delete organisation Nova2?")
+	page(t, w.post(token, org+"/delete", form("version", 1)), http.StatusConflict, "Delete organisation Nova2?")
+	led(t, w.post(token, org+"/delete", form("version", 2)), "/console/orgs?done=org-deleted")
+	for _, at := range []string{org, team, "/console/members/x", "/console/orgs/x", "/console/teams/0"} {
+		for _, rest := range []string{"", "/delete"} {
+			page(t, w.get(token, at+rest), http.StatusNotFound)
+			page(t, w.post(token, at+rest, form("version", 1, "name", "x", "standing", "lead")), http.StatusNotFound)
+		}
+	}
+	// What is made in an organisation that is gone.
+	page(t, w.post(token, "/console/catalogs", form("scope", "org-999", "name", "kit")), http.StatusNotFound)
+}
+
+func TestToolsAreSwitchedOffAndOn(t *testing.T) {
+	w := onSQLite(t)
+	const token = "token-admin"
+	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "yes")), "/console/tools?done=tool-off")
+	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")), "/console/tools?done=tool-off")
+	body := page(t, w.get(token, "/console/tools"), http.StatusOK)
+	got := rows(t, body)
+	for _, want := range []string{"view|switched off|Switch on(view)", "of.another not served here|switched off|Switch on(of.another)", "open|on|Switch off(open)"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+	page(t, w.get(token, "/console"), http.StatusOK, `<span class="n">2</span>switched off`, "of.another", "view")
+	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "no")), "/console/tools?done=tool-on")
+	if off := must(w.store.ToolsOff(t.Context())); !slices.Equal(off, []string{"of.another"}) {
+		t.Errorf("%v", off)
+	}
+}
+
+func TestListsGoOnOnTheNextPage(t *testing.T) {
+	w := onSQLite(t)
+	ctx := t.Context()
+	in := store.InOrg(w.acme.ID)
+	for i := range 101 {
+		name := fmt.Sprintf("n%03d", i)
+		must(w.store.CreateOrg(ctx, name, by))
+		must(w.store.CreateTeam(ctx, w.acme.ID, name, by))
+		must(w.store.AddMember(ctx, in, issuer, name, access.Member, by))
+		must(w.store.CreateCatalog(ctx, in, name, "", true, by))
+		must(w.store.AddEntry(ctx, in, w.ofAcme.ID, name, "", by))
+	}
+	for token, pages := range map[string][]string{
+		"token-admin": {"/console/orgs", "/console/catalogs", fmt.Sprintf("/console/orgs/%d", w.acme.ID), fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)},
+		"token-owner": {"/console/catalogs", fmt.Sprintf("/console/catalogs?scope=org-%d", w.acme.ID)},
+	} {
+		for _, at := range pages {
+			body := w.get(token, at).Body.String()
+			if strings.Count(body, "n100") > 0 {
+				t.Errorf("%s has all on one page", at)
+			}
+			parts := strings.Split(body, `<p class="more"><a href="`)
+			if len(parts) < 2 {
+				t.Fatalf("%s has no next page: %s", at, body)
+			}
+			found := 0
+			for _, part := range parts[1:] {
+				next, _, _ := strings.Cut(part, `"`)
+				next = html.UnescapeString(next)
+				if !strings.HasPrefix(next, strings.Split(at, "?")[0]) {
+					t.Errorf("%s goes on at %s", at, next)
+				}
+				found += strings.Count(page(t, w.get(token, next), http.StatusOK), ">n100<")
+			}
+			if found == 0 {
+				t.Errorf("what comes after %s has no n100", at)
+			}
+		}
+	}
+	page(t, w.get("token-admin", "/console"), http.StatusOK, "100+")
+	// More places than there is a list for: what is chosen is in it all the same.
+	for i := range 100 {
+		must(w.store.CreateOrg(ctx, fmt.Sprintf("m%03d", i), by))
+	}
+	last := must(w.store.CreateOrg(ctx, "the last one", by))
+	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/new?scope=org-%d", last.ID)), http.StatusOK, "Organisation the last one", "There are more than stand here")
+	// Nonsense is the first page.
+	for _, after := range []string{"x", "-7", "99999999999999999999"} {
+		page(t, w.get("token-admin", "/console/orgs?after="+url.QueryEscape(after)), http.StatusOK, "acme")
+	}
+}
+
+func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
+	w := onSQLite(t)
+	w.machine.failure = errBroken
+	page(t, w.get("token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)), http.StatusInternalServerError, "Something failed")
+	if !strings.Contains(w.log.String(), "the disk is gone") {
+		t.Errorf("the log: %s", w.log)
+	}
+	w.machine.failure = nil
+	w.machine.table = access.Table{Roles: []string{"Admin"}}
+	page(t, w.get("token-admin", "/console/tools"), http.StatusOK, "This server has no tools")
+	page(t, w.get("token-admin", "/console/matrix"), http.StatusOK, "0 tools")
+
+	bad := request(http.MethodPost, "/console/tools", "token-admin", nil)
+	bad.Body = http.NoBody
+	bad.URL.RawQuery = "tool=view&off=yes"
+	page(t, w.do(bad), http.StatusUnprocessableEntity) // the address says nothing to a form
+	broken := request(http.MethodPost, "/console/tools", "token-admin", nil)
+	broken.Body = readCloser{strings.NewReader("tool=%zz")}
+	page(t, w.do(broken), http.StatusBadRequest, "Not readable")
+
+	if err := w.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"/console", "/console/matrix", "/console/principal?show=1", "/console/tools", "/console/catalogs", "/console/catalogs/new", "/console/catalogs/1", "/console/orgs", "/console/orgs/1", "/console/teams/1", "/console/members/1"} {
+		page(t, w.get("token-admin", at), http.StatusInternalServerError, "Something failed")
+		page(t, w.get("token-lead", at), http.StatusInternalServerError, "Something failed")
+	}
+	f := form("version", 1, "name", "x", "tool", "view", "scope", "global", "standing", "lead", "subject", "x")
+	for _, at := range []string{"/console/tools", "/console/catalogs", "/console/catalogs/1", "/console/catalogs/1/delete", "/console/catalogs/1/entries", "/console/catalogs/1/entries/remove", "/console/orgs", "/console/orgs/1", "/console/orgs/1/delete", "/console/orgs/1/teams", "/console/teams/1", "/console/teams/1/delete", "/console/members/1", "/console/members/1/delete"} {
+		body := page(t, w.post("token-admin", at, f), http.StatusInternalServerError, "Something failed")
+		if strings.Contains(body, "sql") || strings.Contains(body, "closed") {
+			t.Errorf("%s tells the reason: %s", at, body)
+		}
+	}
+
+	panicking := onSQLite(t)
+	panicking.machine.table = access.Table{Rules: []access.Rule{{Tool: "x"}}}
+	panicking.machine.panics = true
+	page(t, panicking.get("token-admin", "/console/matrix"), http.StatusInternalServerError, "Something failed")
+	if !strings.Contains(panicking.log.String(), "the console panicked") {
+		t.Errorf("the log: %s", panicking.log)
+	}
+}
+
+type readCloser struct{ *strings.Reader }
+
+func (readCloser) Close() error { return nil }

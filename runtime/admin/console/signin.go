@@ -1,0 +1,85 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// signInProblems are what can be wrong with a sign-in, by the codes that addresses name them with: a token that was
+// refused is nowhere in what a browser would send again.
+var signInProblems = map[string]string{
+	"ended":       "You were signed out, because your token has ended or no longer holds. Sign in with a new one. If you had sent a form, it was not done.",
+	"empty":       "Paste a token.",
+	"refused":     "The server does not take this token: it has ended, it is for another server, or a part of it is missing. Copy the whole token again, without \"Bearer\" in front, or get a new one.",
+	"malformed":   "This is no bearer token: it has characters that no token has, such as spaces or quotes. Copy the token alone, without \"Bearer\" or quotes.",
+	"long":        fmt.Sprintf("This token is longer than the %d bytes that browsers keep. Get one with fewer claims in it, such as groups, or use the admin API, which takes longer ones.", maxToken),
+	"plain":       "This page came over plain HTTP, where anybody on the way could read your token, so nothing was kept. Ask for it over HTTPS, or on the server's own machine as localhost.",
+	"stranger":    "The token is good, and this server does not know you as one of its users. Ask whoever runs it.",
+	"unavailable": "Who you are could not be found out just now. Try again in a moment.",
+}
+
+type signInForm struct{ Next, Problem string }
+
+func (v *visit) showSignIn() error {
+	q := v.r.URL.Query()
+	form := signInForm{Next: within(q.Get("next")), Problem: signInProblems[q.Get("problem")]}
+	v.render(v.w, nil, http.StatusOK, "sign-in", page{Title: "Sign in", Done: q.Get("done"), Data: form})
+	return nil
+}
+
+func (v *visit) signIn() error {
+	if err := v.parsed(); err != nil {
+		return err
+	}
+	token, next := strings.TrimSpace(v.r.PostFormValue("token")), within(v.r.PostFormValue("next"))
+	if code := v.tryToken(token); code != "" {
+		q := url.Values{"problem": {code}}
+		if next != runtime.PathConsole {
+			q.Set("next", next)
+		}
+		v.seeOther(withQuery(pathSignIn, q))
+		return nil
+	}
+	keep(v.w, v.r, token)
+	v.seeOther(next)
+	return nil
+}
+
+// tryToken is what is wrong with a token, or "".
+func (v *visit) tryToken(token string) (problem string) {
+	origin, err := url.Parse(v.r.Header.Get("Origin"))
+	switch {
+	case err == nil && origin.Scheme == "http" && !insecure(v.r):
+		// A Secure cookie would not be kept there, and the next page would be this one again.
+		return "plain"
+	case token == "":
+		return "empty"
+	case !wellFormed(token):
+		return "malformed"
+	case len(token) > maxToken:
+		return "long"
+	}
+	_, _, err = v.identify(v.r, token)
+	var refused *runtime.Refusal
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
+		return "refused"
+	case errors.As(err, &refused) && refused.Status == http.StatusForbidden:
+		return "stranger"
+	}
+	v.log.ErrorContext(v.ctx, "who signs in could not be found out", "error", err)
+	return "unavailable"
+}
+
+func (v *visit) signOut() error {
+	keep(v.w, v.r, "")
+	v.seeOther(withQuery(pathSignIn, url.Values{"done": {"signed-out"}}))
+	return nil
+}

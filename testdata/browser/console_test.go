@@ -1,0 +1,101 @@
+package browser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// An operator with a keyboard alone: in, a catalog with tools, the matrix, a tool off, out.
+func TestConsoleByKeyboardAlone(t *testing.T) {
+	w := serve(t)
+	b := open(t, w.url)
+
+	b.visit("/console/catalogs")
+	if at := b.at(); at != "/console/sign-in?next=%2Fconsole%2Fcatalogs" {
+		t.Errorf("a stranger is led to %s", at)
+	}
+	b.signIn("demo-wrong-0123456789")
+	b.reads("The server does not take this token")
+	b.signIn(tokenAda)
+	if at := b.at(); at != "/console/catalogs" {
+		t.Errorf("signing in leads to %s", at)
+	}
+	b.reads("Signed in as ada", "No catalogs")
+
+	// The first stop of the keyboard is the way past the navigation.
+	b.tab("a")
+	b.reads("Skip to the content")
+	b.keys(kb.Enter)
+	if id := eval[string](b, `document.activeElement.id`); id != "main" {
+		t.Errorf("the skip link leads to %q", id)
+	}
+
+	b.tab(`a[href="/console/catalogs/new"]`)
+	b.enter()
+	b.tab("#name")
+	b.keys("research-kit")
+	b.tab("#description")
+	b.keys("Reading, and nothing that writes.")
+	b.tab("form.panel button")
+	b.enter()
+	b.reads("The catalog is there", "research-kit", "No tools yet")
+	made := b.at()
+	for _, tool := range []string{"get_all", "get_by_id", "not.yet.there"} {
+		b.tab("#tool")
+		b.keys(tool)
+		b.tab("form.panel button")
+		b.enter()
+		b.reads("The tool is in the catalog", tool)
+	}
+	b.tab(`form[action$="/entries/remove"]:has([value="not.yet.there"]) button`)
+	b.enter()
+	b.reads("no longer in the catalog")
+
+	b.tab(`nav a[href="/console/matrix"]`)
+	b.enter()
+	b.reads("anonymous", "no role", "Viewer", "Manager", "Admin", "and needs")
+	cells := `[...document.querySelectorAll("table.matrix tbody tr")].find(r => r.querySelector("th").innerText.startsWith(%q)).querySelectorAll("td.cell")`
+	row := func(tool string) string {
+		return eval[string](b, fmt.Sprintf(`[...`+cells+`].map(c => c.firstChild.textContent).join(" ")`, tool))
+	}
+	for tool, want := range map[string]string{"get_public_info": "yes yes yes yes yes yes", "get_all": "- yes yes yes yes yes", "update": "- - - - yes yes", "promote_to_manager": "- - - - - yes"} {
+		if got := row(tool); got != want {
+			t.Errorf("%s: %s, want %s", tool, got, want)
+		}
+	}
+	b.tab(`thead a[href*="role=Member"]`)
+	b.enter()
+	b.reads("somebody, Member: 4 of 6 tools", "needs role Manager")
+
+	b.tab(`nav a[href="/console/tools"]`)
+	b.enter()
+	b.tab(`form:has([value="update"]) button`)
+	b.enter()
+	b.reads("The tool is switched off", "switched off")
+	if off, err := w.store.ToolsOff(t.Context()); err != nil || !slices.Equal(off, []string{"update"}) {
+		t.Errorf("off: %v, %v", off, err)
+	}
+
+	cookies := command(b, network.GetCookies, network.GetCookiesParams{}).Cookies
+	if len(cookies) != 1 || !cookies[0].HTTPOnly || cookies[0].SameSite != network.CookieSameSiteStrict || cookies[0].Path != "/console" || !cookies[0].Session {
+		t.Errorf("cookies: %+v", cookies)
+	}
+	if script := eval[string](b, `document.cookie`); script != "" {
+		t.Errorf("a script would read %q", script)
+	}
+	b.tab(`form[action="/console/sign-out"] button`)
+	b.enter()
+	b.reads("You are signed out")
+	b.visit(made)
+	if at := b.at(); !strings.HasPrefix(at, "/console/sign-in?next=") {
+		t.Errorf("after signing out: %s", at)
+	}
+	if strings.Contains(w.log.String(), "demo-") {
+		t.Errorf("a token in the log: %s", w.log)
+	}
+}

@@ -1,0 +1,170 @@
+package browser
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+var picture = flag.Bool("picture", false, "write examples/team/console.png anew")
+
+// Every page at the width of a desk and of a small telephone, by day and by night: none is wider than the window, and
+// pictures of all go to screenshots/, for people to look at.
+func TestPagesFitTheirWindow(t *testing.T) {
+	w := serve(t)
+	w.furnish(t)
+	b := open(t, w.url)
+	if err := os.MkdirAll("screenshots", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	type shot struct{ name, path string }
+	look := func(shots []shot) {
+		for _, scheme := range []string{"light", "dark"} {
+			command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			for _, width := range []int64{1280, 320} {
+				b.run(chromedp.EmulateViewport(width, 800))
+				for _, s := range shots {
+					b.visit(s.path)
+					if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
+						t.Errorf("%s is %d wide in a window of %d", s.path, wide, width)
+					}
+					file := fmt.Sprintf("screenshots/%s-%d-%s.png", s.name, width, scheme)
+					if err := os.WriteFile(file, b.shoot(), 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+	look([]shot{{"sign-in", "/console/sign-in"}, {"sign-in-refused", "/console/sign-in?problem=refused"}})
+	b.visit("/console")
+	b.signIn(tokenAda)
+	if err := w.store.SwitchTool(t.Context(), "promote_to_manager", true, audit.Event{Principal: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	look([]shot{
+		{"overview", "/console"}, {"matrix", "/console/matrix"}, {"principal", "/console/principal?show=1&subject=mel&role=Member"}, {"tools", "/console/tools"},
+		{"catalogs", "/console/catalogs"}, {"catalog-new", "/console/catalogs/new"}, {"catalog", "/console/catalogs/1?done=catalog-saved"}, {"catalog-delete", "/console/catalogs/1/delete"},
+		{"declared", "/console/declared/onboarding"}, {"orgs", "/console/orgs"}, {"org", "/console/orgs/1"}, {"team", "/console/teams/1"}, {"member", "/console/members/1"},
+	})
+	if *picture {
+		command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}})
+		b.run(chromedp.EmulateViewport(1000, 640))
+		b.visit("/console/matrix")
+		reduced := reduce(t, b.shoot())
+		if len(reduced) > 150<<10 {
+			t.Fatalf("the picture has %d bytes", len(reduced))
+		}
+		if err := os.WriteFile(filepath.FromSlash("../../examples/team/console.png"), reduced, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Two operators save one catalog: the second one is shown both, and what was typed is still there.
+func TestConflictLosesNothing(t *testing.T) {
+	w := serve(t)
+	w.furnish(t)
+	b := open(t, w.url)
+	b.visit("/console/catalogs/1")
+	b.signIn(tokenAda)
+	if at := b.at(); at != "/console/catalogs/1" {
+		t.Fatal(at)
+	}
+	c, err := w.store.Catalog(t.Context(), everywhere, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := "Written by somebody else meanwhile."
+	if _, err := w.store.UpdateCatalog(t.Context(), everywhere, 1, c.Version, patched(theirs), audit.Event{Principal: "mara"}); err != nil {
+		t.Fatal(err)
+	}
+	b.tab("#description")
+	b.keys("Mine: ")
+	b.tab(`form[action="/console/catalogs/1"] button`)
+	b.expect(409)
+	b.enter()
+	b.reads("Somebody else has saved this catalog", theirs, "Mine: ")
+	if typed := eval[string](b, `document.querySelector("#description").value`); typed == theirs || typed == "" {
+		t.Errorf("what was typed is %q by now", typed)
+	}
+	if err := os.MkdirAll("screenshots", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("screenshots/conflict-1280-light.png", b.shoot(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b.tab(`form[action="/console/catalogs/1"] button`)
+	b.enter()
+	b.reads("The catalog is saved")
+	if c, err = w.store.Catalog(t.Context(), everywhere, 1); err != nil || c.Version != 3 || c.Description == theirs {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// shoot is a picture of the whole page.
+func (b *browser) shoot() []byte {
+	b.t.Helper()
+	yes := true
+	return command(b, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: "png", CaptureBeyondViewport: &yes}).Data
+}
+
+// reduce writes a picture with the 255 colours that it has most of, each pixel with the nearest one.
+func reduce(t *testing.T, data []byte) []byte {
+	t.Helper()
+	full, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds, count := full.Bounds(), map[color.RGBA]int{}
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(full.At(x, y)).(color.RGBA) }
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			count[at(x, y)]++
+		}
+	}
+	var all []color.RGBA
+	for c := range count {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b color.RGBA) int {
+		if count[a] != count[b] {
+			return count[b] - count[a]
+		}
+		return int(a.R)<<16 + int(a.G)<<8 + int(a.B) - int(b.R)<<16 - int(b.G)<<8 - int(b.B)
+	})
+	var palette color.Palette
+	for _, c := range all[:min(len(all), 255)] {
+		palette = append(palette, c)
+	}
+	small, nearest := image.NewPaletted(bounds, palette), map[color.RGBA]uint8{}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			c := at(x, y)
+			i, ok := nearest[c]
+			if !ok {
+				i = uint8(palette.Index(c))
+				nearest[c] = i
+			}
+			small.SetColorIndex(x, y, i)
+		}
+	}
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}

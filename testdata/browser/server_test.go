@@ -1,0 +1,137 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/examples/team/directory"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// The tokens of an admin, of who leads a team, and of who is nothing but a member.
+const (
+	tokenAda = "demo-ada-0123456789"
+	tokenMel = "demo-mel-0123456789"
+)
+
+// world is the team directory's server with a console, over HTTP on this machine.
+type world struct {
+	url   string
+	store *store.Store
+	log   *logged
+}
+
+// logged is a log that is written and read at once.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func serve(t *testing.T) *world {
+	t.Helper()
+	ctx, dir := t.Context(), t.TempDir()
+	people, err := directory.Open(ctx, "Orange", filepath.Join(dir, "team.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { people.Close() })
+	s, err := store.Open(ctx, "sqlite:"+filepath.Join(dir, "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	w := &world{store: s, log: new(logged)}
+	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	server, err := runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Role: "Admin"},
+			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Role: "Member"},
+		}),
+		Logger:   logger,
+		Catalogs: stored.New(s, stored.Stored),
+		Admin: func(server *runtime.Server) (http.Handler, error) {
+			return console.New(server, s, authority.New(server, s, stored.Stored), console.Options{Title: "Team directory", Logger: logger})
+		},
+	}, directory.Toolset(people))
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server.Handler())
+	t.Cleanup(web.Close)
+	t.Cleanup(func() { _ = server.Shutdown(context.WithoutCancel(ctx)) })
+	w.url = web.URL
+	return w
+}
+
+// furnish makes what pages have something to show of.
+func (w *world) furnish(t *testing.T) {
+	t.Helper()
+	ctx, by := t.Context(), audit.Event{Issuer: "team", Principal: "ada"}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	acme, err := w.store.CreateOrg(ctx, "Acme", by)
+	check(err)
+	lab, err := w.store.CreateTeam(ctx, acme.ID, "Laboratory", by)
+	check(err)
+	_, err = w.store.CreateTeam(ctx, acme.ID, "Front desk", by)
+	check(err)
+	_, err = w.store.AddMember(ctx, store.InTeam(lab.ID), "team", "mel", access.Lead, by)
+	check(err)
+	for subject, standing := range map[string]access.Standing{"ada": access.Owner, "vera": access.Member} {
+		_, err = w.store.AddMember(ctx, store.InOrg(acme.ID), "team", subject, standing, by)
+		check(err)
+	}
+	for _, c := range []struct {
+		in                store.Scope
+		name, description string
+		active            bool
+		tools             []string
+	}{
+		{store.Global, "newcomers", "What somebody needs in the first week.", true, []string{"get_all", "get_by_id", "create"}},
+		{store.InOrg(acme.ID), "hr-kit", "For those who hire and promote.", true, []string{"create", "update", "promote_to_manager"}},
+		{store.InTeam(lab.ID), "research-kit", "Reading, and nothing that writes.", false, []string{"get_all", "get_by_id", "read_instruments"}},
+	} {
+		made, err := w.store.CreateCatalog(ctx, c.in, c.name, c.description, c.active, by)
+		check(err)
+		for _, tool := range c.tools {
+			_, err := w.store.AddEntry(ctx, c.in, made.ID, tool, "directory", by)
+			check(err)
+		}
+	}
+}
+
+// everywhere is where admins look for a catalog.
+var everywhere = store.Anywhere
+
+func patched(description string) store.CatalogPatch {
+	return store.CatalogPatch{Description: &description}
+}
