@@ -372,9 +372,7 @@ func (w *world) called(text string) *odd {
 		"/console/sign-in?problem=" + q + "&done=" + q + "&next=" + q,
 	}
 	o.form = form("version", 7, "name", text, "description", text, "tool", text, "module", text, "issuer", text, "subject", text, "standing", text, "scope", fmt.Sprint("team-", team.ID), "active", text)
-	for _, at := range []string{catalogAt, catalogAt + "/entries", catalogAt + "/entries/remove", catalogAt + "/delete", orgAt, orgAt + "/teams", orgAt + "/members", orgAt + "/delete", teamAt, teamAt + "/members", teamAt + "/delete", memberAt, memberAt + "/delete", "/console/catalogs", "/console/tools", "/console/orgs"} {
-		o.forms = append(o.forms, at)
-	}
+	o.forms = []string{catalogAt, catalogAt + "/entries", catalogAt + "/entries/remove", catalogAt + "/delete", orgAt, orgAt + "/teams", orgAt + "/members", orgAt + "/delete", teamAt, teamAt + "/members", teamAt + "/delete", memberAt, memberAt + "/delete", "/console/catalogs", "/console/tools", "/console/orgs"}
 	return o
 }
 

@@ -33,9 +33,6 @@ func (v *visit) showSignIn() error {
 }
 
 func (v *visit) signIn() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	token, next := strings.TrimSpace(v.r.PostFormValue("token")), within(v.r.PostFormValue("next"))
 	if code := v.tryToken(token); code != "" {
 		q := url.Values{"problem": {code}}
