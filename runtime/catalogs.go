@@ -38,11 +38,12 @@ type catalogs struct {
 	declared map[string]catalog.Found // by name
 	source   catalog.Source           // nil where there are none but those
 	asking   chan struct{}            // a place for each question to the source
+	loading  chan struct{}            // held from the question to when its answer counts: a later one is newer
 	off      atomic.Pointer[access.Set]
 }
 
 func newCatalogs(table access.Table, source catalog.Source, tools map[string]*tool) *catalogs {
-	c := &catalogs{table: table, declared: map[string]catalog.Found{}, source: source, asking: make(chan struct{}, maxCatalogQuestions)}
+	c := &catalogs{table: table, declared: map[string]catalog.Found{}, source: source, asking: make(chan struct{}, maxCatalogQuestions), loading: make(chan struct{}, 1)}
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
 		for _, in := range tools[name].Catalogs {
 			found := c.declared[in]
@@ -187,6 +188,12 @@ func (s *Server) decide(p access.Principal, k access.Kind, name string) access.D
 
 // load asks the source which tools are off. It reports whether that is something else than before.
 func (c *catalogs) load(ctx context.Context) (changed bool, err error) {
+	select {
+	case c.loading <- struct{}{}:
+		defer func() { <-c.loading }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 	names, err := consult(ctx, c, c.source.ToolsOff)
 	if err != nil {
 		return false, err
@@ -233,12 +240,8 @@ func (s *Server) rest() {
 
 func (s *Server) changed(change catalog.Change) {
 	for change.Tools && s.closing.Err() == nil {
-		changed, err := s.catalogs.load(s.closing)
+		err := s.ReloadSwitches(s.closing)
 		if err == nil {
-			if changed {
-				s.lists.tools.forget()
-				s.watch.recheck(nil)
-			}
 			break
 		}
 		s.log.Error("it could not be read which tools are switched off; those that were are so still", "error", err)
@@ -247,6 +250,20 @@ func (s *Server) changed(change catalog.Change) {
 	if change.Catalogs {
 		s.watch.recatalog()
 	}
+}
+
+// ReloadSwitches asks Options.Catalogs anew which tools are off, and has it count when it returns. The source tells
+// of changes by itself; whoever makes one through this process calls it so as not to wait for that.
+func (s *Server) ReloadSwitches(ctx context.Context) error {
+	if s.catalogs.source == nil {
+		return nil
+	}
+	changed, err := s.catalogs.load(ctx)
+	if changed {
+		s.lists.tools.forget()
+		s.watch.recheck(nil)
+	}
+	return err
 }
 
 // startCatalogs reads which tools are off, without which the server does not start.

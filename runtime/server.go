@@ -207,6 +207,9 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	return s, nil
 }
 
+// Info is what the server calls itself.
+func (s *Server) Info() ServerInfo { return s.info }
+
 // Table is what the server decides by.
 func (s *Server) Table() access.Table { return s.table }
 

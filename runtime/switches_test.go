@@ -111,6 +111,33 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 	}
 }
 
+func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
+	source := &shelf{}
+	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	for range 100 {
+		for _, off := range []string{"create", ""} {
+			source.mu.Lock()
+			source.off = []string{off} // and nobody is told
+			source.mu.Unlock()
+			if err := s.ReloadSwitches(t.Context()); err != nil || slices.Contains(s.Visible(principalOf("Admin")), "create") == (off != "") {
+				t.Fatalf("%q is off, and seen is %v, %v", off, s.Visible(principalOf("Admin")), err)
+			}
+		}
+	}
+	source.failing(func(context.Context) error { return errors.New("away") })
+	if err := s.ReloadSwitches(t.Context()); err == nil {
+		t.Error("a source that fails is not told")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.ReloadSwitches(ended); err == nil {
+		t.Error("what nobody waits for is done")
+	}
+	if err := newServer(t, runtime.Options{}, directory(&desk{})).ReloadSwitches(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 	source, log := &shelf{off: []string{"create"}}, &journal{}
 	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
 )
 
 // TestNoToolOfTheExamplesDrawsAWarningFromTheInspector lists the tools of each example over stdio with
@@ -50,6 +56,62 @@ func TestNoToolOfTheExamplesDrawsAWarningFromTheInspector(t *testing.T) {
 	})
 }
 
+// TestInspectorListsACatalogByTheURLAlone holds that a stock client, which knows nothing of catalogs, can be given one.
+// The catalog is made through the API, on both engines.
+func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
+	inspect := newInspector(t)
+	bin := filepath.Join(t.TempDir(), "team")
+	build := exec.Command("go", "build", "-o", bin, "./examples/team")
+	build.Dir = repository(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for engine, kept := range map[string]func() string{
+		"sqlite": func() string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+		"postgresql": func() string {
+			db := testdb.PostgreSQL(t)
+			return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
+		},
+	} {
+		t.Run(engine, func(t *testing.T) {
+			server := exec.Command(bin, "-addr", "127.0.0.1:0", "-db", filepath.Join(t.TempDir(), "team.db"), "-store", kept())
+			out, err := server.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+			line, err := bufio.NewReader(out).ReadString('\n')
+			endpoint, ok := strings.CutPrefix(strings.TrimSpace(line), "serving ")
+			if err != nil || !ok {
+				t.Fatalf("%q, %v", line, err)
+			}
+			for _, step := range [][2]string{{"", `{"name":"research kit"}`}, {"/1/entries", `{"tool_name":"get_all"}`}} {
+				req, err := http.NewRequest("POST", strings.TrimSuffix(endpoint, "/mcp")+"/api/v1/admin/mcp/tool_catalogs"+step[0], strings.NewReader(step[1]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Authorization", "Bearer demo-ada")
+				req.Header.Set("Content-Type", "application/json")
+				res, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode != http.StatusCreated {
+					t.Fatalf("%s: %s", step[1], res.Status)
+				}
+			}
+			listed, findings := inspect(t, endpoint+"?catalog=research+kit", "--transport", "http", "--header", "Authorization: Bearer demo-ada")
+			if strings.Count(listed, `"inputSchema"`) != 1 || !strings.Contains(listed, `"get_all"`) || findings != "" {
+				t.Errorf("%s\n%s", listed, findings)
+			}
+		})
+	}
+}
+
 // questionable is a server whose only tool draws a warning: a test that cannot fail would prove nothing.
 const questionable = `
 let text = '';
@@ -69,7 +131,8 @@ process.stdin.on('data', data => {
 });
 `
 
-// newInspector returns a func that lists a server's tools, and what strict mode has to say of them.
+// newInspector returns a func that lists the tools of a server, which is a command or a URL with flags of the
+// Inspector's, and what strict mode has to say of them.
 func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, findings string) {
 	t.Helper()
 	launcher := filepath.Join(repository(t), ".tools", "node_modules", ".bin", "mcp-inspector")
@@ -79,7 +142,11 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 	node, home := inspectorNode(t), t.TempDir()
 	return func(t *testing.T, command ...string) (listed, findings string) {
 		t.Helper()
-		args := append([]string{launcher, "--cli", "--strict", "--method", "tools/list", "--"}, command...)
+		args := []string{launcher, "--cli", "--strict", "--method", "tools/list"}
+		if !strings.HasPrefix(command[0], "http://") {
+			args = append(args, "--") // flags of the server's own may follow
+		}
+		args = append(args, command...)
 		cmd := exec.CommandContext(t.Context(), node, args...)
 		cmd.Env = append(os.Environ(), "HOME="+home) // it keeps a catalog there
 		var stdout, stderr bytes.Buffer

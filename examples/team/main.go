@@ -17,8 +17,11 @@ import (
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 func main() {
@@ -36,6 +39,8 @@ func run(ctx context.Context, args []string) error {
 	file := flags.String("db", "team.db", "SQLite `file` of the directory")
 	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
 	anonymous := flags.Bool("anonymous", false, "admit callers without a token to the public tools")
+	kept := flags.String("store", "", "`URL` of the database of catalogs, switches and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE; with it there are the admin API and the console")
+	strict := flags.Bool("strict", false, "refuse lists that ask for a catalog which there is not")
 	stdio := flags.String("stdio", "", "serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
 	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to")
 	if err := flags.Parse(args); err != nil {
@@ -55,10 +60,24 @@ func run(ctx context.Context, args []string) error {
 	defer dir.Close()
 
 	options := runtime.Options{
-		Identity:  identity.Static(tokens()),
-		Audit:     audit.Slog(logger),
-		Anonymous: *anonymous,
-		Logger:    logger,
+		Identity:      identity.Static(tokens()),
+		Audit:         audit.Slog(logger),
+		Anonymous:     *anonymous,
+		Logger:        logger,
+		CatalogStrict: *strict,
+	}
+	if *kept != "" {
+		s, err := store.Open(ctx, *kept)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		console, err := admin.New(s, admin.Options{Audit: s.Audit(), Logger: logger})
+		if err != nil {
+			return err
+		}
+		options.Audit = audit.Multi(options.Audit, s.Audit())
+		options.Catalogs, options.Admin = stored.New(s, stored.Stored), console.Handler
 	}
 	switch *denial {
 	case "conceal":

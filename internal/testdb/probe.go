@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -16,8 +18,16 @@ var ErrLost = errors.New("testdb: the connection was lost")
 type Probe struct {
 	*sql.DB
 
-	queries atomic.Int64
-	rows    atomic.Int64 // that are still let through; negative is all
+	rows atomic.Int64 // that are still let through; negative is all
+
+	mu    sync.Mutex
+	asked []Query
+}
+
+// Query is what a database was asked, with the values of its parameters.
+type Query struct {
+	Text string
+	Args []any
 }
 
 // Probe opens the database once more, through a probe.
@@ -35,10 +45,27 @@ func (d *Database) Probe(t testing.TB) *Probe {
 }
 
 // Queries returns how many queries have reached the database.
-func (p *Probe) Queries() int { return int(p.queries.Load()) }
+func (p *Probe) Queries() int { return len(p.Asked()) }
+
+// Asked returns the queries that have reached the database, in order.
+func (p *Probe) Asked() []Query {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.asked)
+}
 
 // CutAfter lets n more rows through, over all queries, and then fails with [ErrLost].
 func (p *Probe) CutAfter(n int) { p.rows.Store(int64(n)) }
+
+func (p *Probe) ask(query string, args []driver.NamedValue) {
+	q := Query{Text: query}
+	for _, arg := range args {
+		q.Args = append(q.Args, arg.Value)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, q)
+}
 
 type connector struct {
 	probe  *Probe
@@ -64,7 +91,7 @@ type conn struct {
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	c.probe.queries.Add(1)
+	c.probe.ask(query, args)
 	found, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
@@ -112,8 +113,11 @@ func TestProbeCountsQueriesAndCutsAnswersShort(t *testing.T) {
 			if n, err := count(); n != 1 || !errors.Is(err, testdb.ErrLost) || probe.Queries() != 2 {
 				t.Errorf("%d rows, %v, %d queries", n, err, probe.Queries())
 			}
-			if _, err := probe.QueryContext(t.Context(), "SELECT nothing"); err == nil {
+			if _, err := probe.QueryContext(t.Context(), "SELECT nothing WHERE 1 = $1", int64(7)); err == nil {
 				t.Error("a query that the engine refuses passes")
+			}
+			if asked := probe.Asked(); len(asked) != 3 || asked[2].Text != "SELECT nothing WHERE 1 = $1" || !slices.Equal(asked[2].Args, []any{int64(7)}) {
+				t.Errorf("%+v", asked)
 			}
 		})
 	}

@@ -28,6 +28,8 @@ const (
 	TemplateList Type = "resource_template_list"
 	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
 	Changed      Type = "changed"    // Action was done to Object, by an administrator
+	// AdminRequest is a request to administer that was refused: Action is the operation, Object the scope.
+	AdminRequest Type = "admin_request"
 )
 
 // Status says how a request ended.

@@ -121,7 +121,7 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 	if checkName("catalog", name) != nil {
 		return nil, nil // there is none of such a name
 	}
-	// One question for each kind of scope, for each of which there is an index.
+	// One question of up to three parts, one for each kind of scope: for each of which there is an index.
 	parts := map[scopeKind][]int64{}
 	for _, in := range among {
 		if err := in.one("catalog", global, inOrg, inTeam); err != nil {
@@ -129,21 +129,29 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 		}
 		parts[in.kind] = append(parts[in.kind], in.id)
 	}
-	var found []Catalog
-	for kind, where := range map[scopeKind]string{global: `AND org_id IS NULL AND team_id IS NULL`, inOrg: `AND org_id`, inTeam: `AND team_id`} {
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	q, union := new(statement), ``
+	for _, kind := range []scopeKind{global, inOrg, inTeam} {
 		ids := parts[kind]
 		if len(ids) == 0 {
 			continue
 		}
-		q := say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE name = ?`, name)
-		if q.and(where); kind != global {
-			anyOf(q, ids)
+		q.and(union+`SELECT `+catalogColumns+` FROM tool_catalogs WHERE name = ? AND is_active = ?`, name, true)
+		switch kind {
+		case global:
+			q.and(`AND org_id IS NULL AND team_id IS NULL`)
+		case inOrg:
+			anyOf(q.and(`AND org_id`), ids)
+		case inTeam:
+			anyOf(q.and(`AND team_id`), ids)
 		}
-		some, err := all(ctx, s.reads, q.and(`AND is_active = ?`, true), readCatalog)
-		if err != nil {
-			return nil, s.engine.explain(ctx, "resolve catalog", err)
-		}
-		found = append(found, some...)
+		union = `UNION ALL `
+	}
+	found, err := all(ctx, s.reads, q, readCatalog)
+	if err != nil {
+		return nil, s.engine.explain(ctx, "resolve catalog", err)
 	}
 	return found, nil
 }

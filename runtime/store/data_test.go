@@ -275,6 +275,9 @@ func TestScopesThatNothingCanBeInAreRefused(t *testing.T) {
 		if got, _, err := s.Catalogs(ctx, store.Scope{}, store.Page[int64]{}); len(got) != 0 || err != nil {
 			t.Errorf("the zero scope has %v, %v", got, err)
 		}
+		if got := must(s.ActiveCatalogs(ctx, "kit")); len(got) != 0 {
+			t.Errorf("no scope has %v", got)
+		}
 		for _, in := range []store.Scope{store.InOrg(9), store.InTeam(9)} {
 			if _, err := s.CreateCatalog(ctx, in, "kit", "", true, ada); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("%s: %v", in, err)
@@ -496,6 +499,9 @@ func TestClosedStoreAnswersWithAnError(t *testing.T) {
 		add(s.Tools(ctx, 1))
 		add(nil, s.SwitchTool(ctx, name, true, ada))
 		add(s.ToolsOff(ctx))
+		list(s.Switches(ctx, store.Page[string]{}))
+		add(s.EntryCounts(ctx, []int64{1}))
+		add(s.Revision(ctx))
 		list(s.Events(ctx, store.Page[int64]{}))
 		add(nil, s.Ping(ctx))
 		for i, err := range errs {

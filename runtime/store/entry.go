@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -95,11 +97,41 @@ func (s *Store) Entries(ctx context.Context, in Scope, catalog int64, page Page[
 
 // Tools returns the names of all tools in a catalog, in order. A catalog that is not there has none.
 func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
-	names, err := all(ctx, s.reads, say(`SELECT tool_name FROM tool_catalog_entries WHERE catalog_id = ? ORDER BY tool_name`, catalog), readName)
-	if err != nil {
+	// One row, since reading a thousand takes some times as long. No name has a comma in it, and the engines sort by
+	// bytes as Go does, but for what an aggregate takes.
+	var names sql.Null[string]
+	q := say(`SELECT string_agg(tool_name, ',') FROM tool_catalog_entries WHERE catalog_id = ?`, catalog)
+	switch err := q.row(ctx, s.reads).Scan(&names); {
+	case err != nil:
 		return nil, s.engine.explain(ctx, "list tools of a catalog", err)
+	case !names.Valid:
+		return nil, nil
 	}
-	return names, nil
+	tools := strings.Split(names.V, ",")
+	slices.Sort(tools)
+	return tools, nil
+}
+
+// EntryCounts returns how many entries each of some catalogs has, by id: of a page's catalogs, in one question.
+// A catalog without entries, or that is not there, is not in the map.
+func (s *Store) EntryCounts(ctx context.Context, catalogs []int64) (map[int64]int, error) {
+	counts := map[int64]int{}
+	for some := range slices.Chunk(catalogs, 1000) { // engines bound how many parameters a statement has
+		type count struct {
+			catalog int64
+			entries int
+		}
+		found, err := all(ctx, s.reads, anyOf(say(`SELECT catalog_id, count(*) FROM tool_catalog_entries WHERE catalog_id`), some).and(`GROUP BY catalog_id`), func(row scanner) (c count, err error) {
+			return c, row.Scan(&c.catalog, &c.entries)
+		})
+		if err != nil {
+			return nil, s.engine.explain(ctx, "count entries", err)
+		}
+		for _, c := range found {
+			counts[c.catalog] = c.entries
+		}
+	}
+	return counts, nil
 }
 
 func readName(row scanner) (name string, err error) { return name, row.Scan(&name) }

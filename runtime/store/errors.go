@@ -31,7 +31,7 @@ const (
 	orphan          // a foreign key
 	again           // a deadlock or a failed serialisation: the same again may well work
 	occupied        // another table has the name
-	forbidden       // to make tables
+	forbidden       // to make tables, or to use them
 )
 
 // explain wraps an error of the database with what was being done. The end of the context comes

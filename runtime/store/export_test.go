@@ -16,6 +16,9 @@ func (s *Store) Writes() *sql.DB { return s.writes }
 // Reads is the pool that reads.
 func (s *Store) Reads() *sql.DB { return s.reads }
 
+// ReadBy makes a store read by another pool, which stays the caller's to close.
+func (s *Store) ReadBy(db *sql.DB) { s.reads = db }
+
 // MigrateBy is Migrate by other migrations than the package's own.
 func MigrateBy(ctx context.Context, url string, migrations fs.FS, version int64) error {
 	e, err := parse(url)

@@ -53,12 +53,13 @@ func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	if err := e.begin(ctx, c); err != nil {
-		return e.explain(ctx, "wait for the turn to migrate", err)
+		return e.explain(ctx, "begin the migration", err)
 	}
 	if err := e.within(ctx, c, do); err != nil {
-		// What ended the context must not keep the database from being as it was.
-		undone := execute(context.WithoutCancel(ctx), c, "ROLLBACK")
-		return errors.Join(e.explain(ctx, "migrate", e.cure(err)), undone)
+		// What ended the context must not keep the database from being as it was. Where this fails the engine has done
+		// so by itself, or does when the connection is closed.
+		execute(context.WithoutCancel(ctx), c, "ROLLBACK")
+		return e.explain(ctx, "migrate", e.cure(err))
 	}
 	if err := execute(ctx, c, "COMMIT"); err != nil {
 		return e.explain(ctx, "commit the migration", err)
@@ -67,7 +68,13 @@ func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator
 }
 
 func (e *engine) within(ctx context.Context, c driver.Conn, do func(context.Context, *migrator) error) error {
-	db := sql.OpenDB(&held{Conn: c})
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	db := sql.OpenDB(&held{Conn: c, failed: func(err error) {
+		if e.fault(err) == forbidden {
+			end(err) // goose would try for some seconds more
+		}
+	}})
 	defer db.Close() // which leaves the connection open
 	db.SetMaxOpenConns(1)
 	provider, err := goose.NewProvider(e.dialect, db, e.migrations, goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
@@ -75,6 +82,9 @@ func (e *engine) within(ctx context.Context, c driver.Conn, do func(context.Cont
 		return err
 	}
 	if err := do(ctx, &migrator{provider}); err != nil {
+		if cause := context.Cause(ctx); e.fault(cause) == forbidden {
+			return cause
+		}
 		return err
 	}
 	if e.verify != nil {
@@ -89,7 +99,7 @@ func (e *engine) cure(err error) error {
 	case occupied:
 		return fmt.Errorf("%w; the database has tables of these names: give the store a schema of its own with CREATE SCHEMA mcpgen and ?search_path=mcpgen in the URL", err)
 	case forbidden:
-		return fmt.Errorf("%w; give the role a schema of its own with CREATE SCHEMA mcpgen AUTHORIZATION role, and ?search_path=mcpgen in the URL", err)
+		return fmt.Errorf("%w; give the role a schema of its own with CREATE SCHEMA mcpgen AUTHORIZATION role, and ?search_path=mcpgen in the URL; a role that only serves needs SELECT, INSERT, UPDATE and DELETE on the tables that another has migrated", err)
 	}
 	return err
 }
@@ -97,7 +107,10 @@ func (e *engine) cure(err error) error {
 // held lets database/sql have one connection, which is in a transaction all the time: what it takes
 // for a transaction is a savepoint within. It is its own connector and gives nothing but itself, so that a
 // connection that breaks is not replaced by one without the lock.
-type held struct{ driver.Conn }
+type held struct {
+	driver.Conn
+	failed func(error) // is told of each statement that fails
+}
 
 func (h *held) Connect(context.Context) (driver.Conn, error) { return h, nil }
 
@@ -114,11 +127,19 @@ func (h *held) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, erro
 }
 
 func (h *held) ExecContext(ctx context.Context, statement string, args []driver.NamedValue) (driver.Result, error) {
-	return h.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
+	result, err := h.Conn.(driver.ExecerContext).ExecContext(ctx, statement, args)
+	if err != nil {
+		h.failed(err)
+	}
+	return result, err
 }
 
 func (h *held) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return h.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	rows, err := h.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+	if err != nil {
+		h.failed(err)
+	}
+	return rows, err
 }
 
 // savepoint ends without a context, as [driver.Tx] does: each is a word to a connection at hand.

@@ -91,9 +91,10 @@ func checkVersion(version, least int64) error {
 	return nil
 }
 
-// printable reports whether both engines keep a text as it is and a person can see all of it.
+// printable reports whether both engines keep a text as it is and a person can see all of it. The
+// replacement character is not: [keepable] asks by it for what cannot be kept, and is to find nothing.
 func printable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
 }
 
 // keepable is a text with what PostgreSQL does not take replaced.

@@ -71,7 +71,10 @@ func postgresEngine(url string) (*engine, error) {
 				return errors.New("search_path names no schema that there is: make it with CREATE SCHEMA")
 			}
 			// Held until the transaction ends, or the connection does.
-			return execute(ctx, c, `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || current_schema(), 0))`)
+			if err := execute(ctx, c, `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || current_schema(), 0))`); err != nil {
+				return fmt.Errorf("wait for the turn to migrate: %w", err)
+			}
+			return nil
 		},
 		moment: func(t time.Time) any { return t },
 		fault:  postgresFault,

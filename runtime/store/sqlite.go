@@ -72,6 +72,9 @@ func sqliteEngine(path string) (*engine, error) {
 		},
 		connect: func(ctx context.Context) (driver.Conn, error) { return sqliteConnect(ctx, path) },
 		begin: func(ctx context.Context, c driver.Conn) error {
+			if err := sqliteWAL(ctx, c); err != nil { // outside of a transaction only
+				return err
+			}
 			return sqlitePatiently(ctx, func() error { return execute(ctx, c, "BEGIN IMMEDIATE") })
 		},
 		verify: sqliteVerify,
@@ -125,9 +128,6 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, err)
 	}
-	if err := sqliteWAL(ctx, c); err != nil {
-		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, err), c.Close())
-	}
 	return c, nil
 }
 
@@ -149,13 +149,16 @@ func sqliteWAL(ctx context.Context, c driver.Conn) error {
 func sqlitePatiently(ctx context.Context, do func() error) error {
 	for deadline := time.Now().Add(migrating); ; {
 		err := do()
-		if !sqliteBusy(err) || time.Now().After(deadline) {
+		switch {
+		case !sqliteBusy(err):
 			return err
+		case time.Now().After(deadline):
+			return fmt.Errorf("wait for the turn to migrate: another process has had it for %s: %w", migrating, err)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
+			return fmt.Errorf("wait for the turn to migrate: %w (%v)", ctx.Err(), err)
 		}
 	}
 }

@@ -47,7 +47,8 @@ type Store struct {
 //	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
 //
 // A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL names with
-// ?search_path=NAME. A URL with a password never stands in an error.
+// ?search_path=NAME. The role has to own that schema, or be given SELECT, INSERT, UPDATE and DELETE on the
+// tables that another role has migrated to the newest version. A URL with a password never stands in an error.
 //
 // A database that a newer program has migrated is refused with [ErrNewer].
 func Open(ctx context.Context, url string) (*Store, error) {
@@ -80,6 +81,16 @@ func (s *Store) Ping(ctx context.Context) error {
 		return s.engine.explain(ctx, "the database does not answer", err)
 	}
 	return nil
+}
+
+// Revision returns how many changes have come to stand: what is read after it is at least as new, and what was read
+// after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
+// key, cheap enough to be asked for before each use of something that is kept.
+func (s *Store) Revision(ctx context.Context) (at int64, err error) {
+	if err := s.reads.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+		return 0, s.engine.explain(ctx, "read the revision", err)
+	}
+	return at, nil
 }
 
 // Close ends all that follow [Store.Changes] and closes the database.

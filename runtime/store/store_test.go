@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -21,8 +23,13 @@ var engines = map[string]func(testing.TB) string{
 	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
 	"postgresql": func(t testing.TB) string {
 		db := testdb.PostgreSQL(t)
-		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
+		return postgresURL(db, db.User)
 	},
+}
+
+// postgresURL is a database by a role.
+func postgresURL(db *testdb.Database, role string) string {
+	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, db.Name, url.QueryEscape(db.Host), db.Port)
 }
 
 // both runs a test on both engines, each with an empty database.
@@ -223,6 +230,65 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 			if got := strings.Join(must(s.ToolsOff(ctx)), " "); got != step.want {
 				t.Errorf("after %+v: %s", step, got)
 			}
+		}
+		all, more, err := s.Switches(ctx, store.Page[string]{Limit: 3})
+		if err != nil || !more || len(all) != 3 || all[0].Tool != "B" || !all[0].Off || all[1].Tool != "a" || all[2].Tool != "b" || all[2].Off || time.Since(all[2].Updated).Abs() > time.Hour {
+			t.Errorf("%+v, %v, %v", all, more, err)
+		}
+		rest, more, err := s.Switches(ctx, store.Page[string]{After: "b", Limit: 3})
+		if err != nil || more || len(rest) != 1 || rest[0].Tool != "c" || rest[0].Off {
+			t.Errorf("%+v, %v, %v", rest, more, err)
+		}
+	})
+}
+
+func TestEntriesAreCountedForAPageOfCatalogs(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		ctx, ids, want := t.Context(), []int64{1_000_000}, map[int64]int{}
+		for i := range 4 {
+			c := must(s.CreateCatalog(ctx, store.Global, fmt.Sprint("kit ", i), "", i%2 == 0, ada))
+			for k := range i {
+				must(s.AddEntry(ctx, store.Global, c.ID, fmt.Sprint("tool", k), "", ada))
+				want[c.ID]++
+			}
+			ids = append(ids, c.ID)
+		}
+		for range 3000 { // more than a page has, and some twice
+			ids = append(ids, ids[len(ids)%5])
+		}
+		if got := must(s.EntryCounts(ctx, ids)); !maps.Equal(got, want) || len(got) != 3 {
+			t.Errorf("%v, want %v", got, want)
+		}
+		for _, of := range [][]int64{nil, {ids[1]}, {-1}} {
+			if got := must(s.EntryCounts(ctx, of)); len(got) != 0 {
+				t.Errorf("%v: %v", of, got)
+			}
+		}
+	})
+}
+
+func TestRevisionCountsChangesAndNothingElse(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		ctx, s, other := t.Context(), open(t, url), open(t, url)
+		must(s.CreateOrg(ctx, "acme", ada))
+		before := must(s.Revision(ctx))
+		if err := s.Audit().Record(ctx, ada); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CreateOrg(ctx, "acme", ada); !errors.Is(err, store.ErrExists) {
+			t.Fatal(err)
+		}
+		if got := must(other.Revision(ctx)); got != before {
+			t.Errorf("%d and then %d", before, got)
+		}
+		must(s.CreateOrg(ctx, "another", ada))
+		if got := must(other.Revision(ctx)); got != before+1 {
+			t.Errorf("%d and then %d", before, got)
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := s.Revision(ended); !errors.Is(err, context.Canceled) {
+			t.Error(err)
 		}
 	})
 }

@@ -1,5 +1,6 @@
 // Command tour starts the team server, visits it as each of its users with a real MCP client,
-// and prints what each sees and what asking for everything gets, whether it is seen or not.
+// and prints what each sees and what asking for everything gets, whether it is seen or not. Then it makes a
+// catalog of tools through the admin API, and switches a tool off.
 //
 //	tour SERVER [flags of the server]
 package main
@@ -89,7 +90,7 @@ func tour(ctx context.Context, w io.Writer, server string, flags []string) (err 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	url, stop, err := start(ctx, server, append([]string{"-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db")}, flags...))
+	url, stop, err := start(ctx, server, append([]string{"-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db"), "-store", "sqlite:" + filepath.Join(dir, "store.db")}, flags...))
 	if err != nil {
 		return err
 	}
@@ -104,8 +105,10 @@ func tour(ctx context.Context, w io.Writer, server string, flags []string) (err 
 		}
 		reports[i] = b.String()
 	}
-	_, err = io.WriteString(w, strings.Join(reports, "\n"))
-	return err
+	if _, err := io.WriteString(w, strings.Join(reports, "\n")+"\n"); err != nil {
+		return err
+	}
+	return administer(ctx, w, url)
 }
 
 // start runs the server and returns the URL that its first line of output names.

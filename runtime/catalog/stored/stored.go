@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -30,39 +31,45 @@ const (
 )
 
 // Source is a [catalog.Source] over a store. It may be used from many goroutines at once.
+//
+// It keeps what it has resolved for as long as the store's revision stays the same, which it asks for each
+// time: by [store.Store.Revision], one row by its key. So an answer is as new as the database, whoever changed
+// it; whoever changes its tables past the store has to add one to the revision in store_revision.
 type Source struct {
 	store       *store.Store
 	memberships Memberships
+	cache       *cache
 }
 
 // New returns a source over a store, which stays the caller's to close.
-func New(s *store.Store, memberships Memberships) *Source { return &Source{s, memberships} }
+func New(s *store.Store, memberships Memberships) *Source {
+	return &Source{s, memberships, newCache(answers, tools)}
+}
 
 // Catalog returns the active catalog that a caller asks for. A name is looked for in the caller's teams
 // first, then in its organisations, then globally; where two teams or two organisations have it, the one
 // with the lower id counts and a note says so. Errors are [catalog.ErrUnknown], or the store's.
 func (r *Source) Catalog(ctx context.Context, caller access.Principal, ask catalog.Ask) (catalog.Found, error) {
-	scopes, err := r.scopes(ctx, caller)
+	revision, err := r.store.Revision(ctx)
+	if err != nil {
+		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
+	}
+	in, err := r.place(ctx, revision, caller)
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: the caller's memberships: %w", err)
 	}
-	var (
-		c    store.Catalog
-		note string
-	)
-	if ask.ID != "" {
-		c, err = r.byID(ctx, scopes, ask.ID)
-	} else {
-		c, note, err = r.byName(ctx, scopes, ask.Name)
-	}
+	a, err := r.answer(ctx, revision, in, ask)
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
 	}
-	tools, err := r.store.Tools(ctx, c.ID)
+	if a.unknown {
+		return catalog.Found{}, fmt.Errorf("catalog: %w", catalog.ErrUnknown)
+	}
+	a.found.Tools, err = through(r.cache, &r.cache.tools, revision, a.id, func() ([]string, error) { return r.store.Tools(ctx, a.id) })
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
 	}
-	return catalog.Found{ID: strconv.FormatInt(c.ID, 10), Name: c.Name, Global: c.Scope == store.Global, Tools: tools, Note: note}, nil
+	return a.found, nil
 }
 
 // ToolsOff returns the names of the tools that are switched off, in order.
@@ -85,21 +92,56 @@ func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 	return out
 }
 
-// scopes are where the caller's catalogs can be.
-func (r *Source) scopes(ctx context.Context, caller access.Principal) ([]store.Scope, error) {
-	scopes := []store.Scope{store.Global}
+// place is where the caller's catalogs can be.
+func (r *Source) place(ctx context.Context, revision int64, caller access.Principal) (place, error) {
 	if caller.Anonymous() {
-		return scopes, nil
+		return placeOf(store.Global), nil
 	}
+	key, read := r.own(ctx, caller)
+	placed := func() (place, error) {
+		own, err := read()
+		return placeOf(append(own, store.Global)...), err
+	}
+	if len(key) > longest {
+		return placed()
+	}
+	return through(r.cache, &r.cache.places, revision, key, placed)
+}
+
+// own is how to read the scopes that a caller is in, and all that this looks at.
+func (r *Source) own(ctx context.Context, caller access.Principal) (key string, read func() ([]store.Scope, error)) {
 	if r.memberships == Claimed {
-		own, err := r.store.ScopesNamed(ctx, names(caller.Orgs), names(caller.Teams))
-		return append(scopes, own...), err
+		orgs, teams := names(caller.Orgs), names(caller.Teams)
+		return spell(orgs) + "|" + spell(teams), func() ([]store.Scope, error) { return r.store.ScopesNamed(ctx, orgs, teams) }
 	}
-	own, err := r.store.Memberships(ctx, caller.Issuer, caller.Subject)
-	for _, m := range own {
-		scopes = append(scopes, m.Scope)
+	return spell([]string{caller.Issuer, caller.Subject}), func() (scopes []store.Scope, err error) {
+		own, err := r.store.Memberships(ctx, caller.Issuer, caller.Subject)
+		for _, m := range own {
+			scopes = append(scopes, m.Scope)
+		}
+		return scopes, err
 	}
-	return scopes, err
+}
+
+// placeOf takes scopes in any order.
+func placeOf(scopes ...store.Scope) place {
+	slices.SortFunc(scopes, func(a, b store.Scope) int {
+		return cmp.Or(cmp.Compare(a.Team(), b.Team()), cmp.Compare(a.Org(), b.Org()))
+	})
+	var key strings.Builder
+	for _, in := range scopes {
+		fmt.Fprintf(&key, "%s,", in)
+	}
+	return place{scopes, key.String()}
+}
+
+// spell writes texts so that no others are written alike.
+func spell(texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		fmt.Fprintf(&b, "%d:%s", len(text), text)
+	}
+	return b.String()
 }
 
 func names(memberships []access.Membership) []string {
@@ -110,30 +152,43 @@ func names(memberships []access.Membership) []string {
 	return all
 }
 
-func (r *Source) byID(ctx context.Context, scopes []store.Scope, text string) (store.Catalog, error) {
+// answer finds the catalog. That there is none is an answer like any other.
+func (r *Source) answer(ctx context.Context, revision int64, in place, ask catalog.Ask) (answer, error) {
+	read := func() (answer, error) { return r.byName(ctx, in.scopes, ask.Name) }
+	if ask.ID != "" {
+		ask.Name = ""
+		read = func() (answer, error) { return r.byID(ctx, in.scopes, ask.ID) }
+	}
+	if len(in.key)+len(ask.ID)+len(ask.Name) > longest {
+		return read()
+	}
+	return through(r.cache, &r.cache.answers, revision, question{in.key, ask}, read)
+}
+
+func (r *Source) byID(ctx context.Context, scopes []store.Scope, text string) (answer, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(id, 10) != text {
-		return store.Catalog{}, catalog.ErrUnknown // an id has one spelling
+		return answer{unknown: true}, nil // an id has one spelling
 	}
 	c, err := r.store.Catalog(ctx, store.Anywhere, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return store.Catalog{}, catalog.ErrUnknown
+		return answer{unknown: true}, nil
 	case err != nil:
-		return store.Catalog{}, err
+		return answer{}, err
 	case !c.Active || !slices.Contains(scopes, c.Scope):
-		return store.Catalog{}, catalog.ErrUnknown
+		return answer{unknown: true}, nil
 	}
-	return c, nil
+	return answerOf(c, ""), nil
 }
 
-func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) (store.Catalog, string, error) {
+func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) (answer, error) {
 	all, err := r.store.ActiveCatalogs(ctx, name, scopes...)
 	if err != nil {
-		return store.Catalog{}, "", err
+		return answer{}, err
 	}
 	if len(all) == 0 {
-		return store.Catalog{}, "", catalog.ErrUnknown
+		return answer{unknown: true}, nil
 	}
 	slices.SortFunc(all, func(a, b store.Catalog) int {
 		return cmp.Or(cmp.Compare(precedence(a), precedence(b)), cmp.Compare(a.Scope.Team(), b.Scope.Team()), cmp.Compare(a.Scope.Org(), b.Scope.Org()))
@@ -143,7 +198,11 @@ func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) 
 	if len(all) > 1 && precedence(all[1]) == precedence(c) {
 		note = fmt.Sprintf("several of your %ss have a catalog of this name: this one is of %s; ask by id %d or another to be sure", kinds[precedence(c)], c.Scope, c.ID)
 	}
-	return c, note, nil
+	return answerOf(c, note), nil
+}
+
+func answerOf(c store.Catalog, note string) answer {
+	return answer{id: c.ID, found: catalog.Found{ID: strconv.FormatInt(c.ID, 10), Name: c.Name, Global: c.Scope == store.Global, Note: note}}
 }
 
 var kinds = []string{"team", "organization", "scope"}

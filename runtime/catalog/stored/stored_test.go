@@ -40,25 +40,32 @@ var ada = audit.Event{Principal: "ada"}
 // world has two organisations, each with a team of the same name, and one more team.
 type world struct {
 	*store.Store
+	url                 string
 	acme, rival         store.Org
 	lab, desk, rivalLab store.Team
 	scopes              map[string]store.Scope
 }
 
+func open(t testing.TB, url string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 func worlds(t *testing.T, test func(t *testing.T, w *world)) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			s, err := store.Open(ctx, engine(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			w := &world{Store: s, acme: must(s.CreateOrg(ctx, "acme", ada)), rival: must(s.CreateOrg(ctx, "rival", ada))}
+			ctx, url := t.Context(), engine(t)
+			s := open(t, url)
+			w := &world{Store: s, url: url, acme: must(s.CreateOrg(ctx, "acme", ada)), rival: must(s.CreateOrg(ctx, "rival", ada))}
 			w.lab, w.desk, w.rivalLab = must(s.CreateTeam(ctx, w.acme.ID, "lab", ada)), must(s.CreateTeam(ctx, w.acme.ID, "desk", ada)), must(s.CreateTeam(ctx, w.rival.ID, "lab", ada))
 			w.scopes = map[string]store.Scope{
 				"global": store.Global, "acme": store.InOrg(w.acme.ID), "rival": store.InOrg(w.rival.ID),

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// kit is what the catalog of these tests holds; one of its names is no tool's.
+var kit = []string{"get_all", "no_such_tool", "promote_to_manager", "update"}
+
+// inKit is what a caller is listed of it.
+func inKit(caller string) []string {
+	var names []string
+	for _, tool := range kit {
+		if slices.Contains(expected[tool], caller) {
+			names = append(names, tool)
+		}
+	}
+	return names
+}
+
+// TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient takes each client's own way to ask: a stock one over
+// HTTP can set nothing but the URL.
+func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
+	for engine, database := range engines {
+		t.Run(engine, func(t *testing.T) {
+			kept := database(t)
+			p := start(t, "-store", kept)
+			id := p.fill(t, "research kit", kit...)
+			for _, caller := range callers[1:] {
+				answer := p.must(t, 200, caller, "GET", "/mcp/tools?catalog="+url.QueryEscape("research kit"), nil)
+				var names []string
+				for _, item := range answer["items"].([]any) {
+					if tool := item.(map[string]any); tool["canExecute"] == true {
+						names = append(names, tool["name"].(string))
+					}
+				}
+				if !slices.Equal(names, inKit(caller)) {
+					t.Errorf("%s is listed %v by the API, want %v", caller, names, inKit(caller))
+				}
+				for _, era := range eras {
+					for _, query := range []string{"?catalog=research+kit", "?catalog_id=" + id} {
+						if names := list(t, connectHTTP(t, p.base+"/mcp"+query, caller, era)); !slices.Equal(names, inKit(caller)) {
+							t.Errorf("%s, %s: %s lists %v, want %v", era, query, caller, names, inKit(caller))
+						}
+					}
+				}
+				server := exec.Command(os.Args[0])
+				server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-db %s -store %s -stdio %s", filepath.Join(t.TempDir(), "team.db"), kept, caller))
+				res, err := connect(t, &mcp.CommandTransport{Command: server}, "2025-11-25").ListTools(t.Context(), &mcp.ListToolsParams{Meta: mcp.Meta{runtime.MetaCatalog: "research kit"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				names = nil
+				for _, tool := range res.Tools {
+					names = append(names, tool.Name)
+				}
+				if !slices.Equal(names, inKit(caller)) {
+					t.Errorf("over stdio %s lists %v, want %v", caller, names, inKit(caller))
+				}
+			}
+			// What one may not use one is not shown, in a catalog or out of it, and is refused as ever.
+			session := connectHTTP(t, p.base+"/mcp?catalog=research+kit", "vera", "")
+			if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "update", Arguments: arguments["update"]}); err == nil || wire(t, err).Message != `unknown tool "update"` {
+				t.Errorf("a tool of the catalog that is not the caller's: %v", err)
+			}
+			if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_by_id", Arguments: arguments["get_by_id"]}); err != nil && wire(t, err).Code == -32602 {
+				t.Errorf("a tool of the caller's that is not in the catalog: %v", err)
+			}
+		})
+	}
+}
+
+// The catalog that the code of the example declares is there without a store.
+func TestCatalogThatCodeDeclaresNeedsNoStore(t *testing.T) {
+	url := serveHTTP(t, runtime.Options{Anonymous: true})
+	for caller, want := range map[string][]string{"nobody": nil, "vera": {"get_by_id"}, "mel": {"create", "get_by_id"}, "ada": {"create", "get_by_id", "update"}} {
+		for _, era := range eras {
+			if got := list(t, connectHTTP(t, url+"?catalog=onboarding", caller, era)); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %v, want %v", era, caller, got, want)
+			}
+		}
+	}
+}
+
+func TestUnknownCatalogIsRefusedWhereThatIsAskedFor(t *testing.T) {
+	p := start(t, "-store", engines["sqlite"](t), "-strict")
+	session := connectHTTP(t, p.base+"/mcp?catalog=nonsense", "ada", "")
+	if _, err := session.ListTools(t.Context(), nil); err == nil || wire(t, err).Message != "unknown catalog" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,176 @@
+// Package api is the HTTP API of administrators: tool catalogs and their entries, organisations, teams and
+// their members, and which tools are switched off. Its OpenAPI document comes from the handlers, and is
+// served at [PathOpenAPI].
+//
+// Who may do what is decided before anything else of a request is looked at, by package authority. To whom an
+// organisation or a team is none of theirs, it is as unknown as one that never was.
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// Paths of the API's OpenAPI 3.1 document, as JSON and as YAML.
+const (
+	PathOpenAPI     = runtime.PathAPI + "openapi.json"
+	PathOpenAPIYAML = runtime.PathAPI + "openapi.yaml"
+)
+
+// Version is the API's own, as its document says it.
+const Version = "1.0.0"
+
+// Server is what the API asks of a server. *runtime.Server is one.
+type Server interface {
+	// Identify says who is calling, as runtime.Caller finds it in the context. Its error is a *runtime.Refusal.
+	Identify(r *http.Request) (context.Context, error)
+	// ListTools lists for whom Identify has let in.
+	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
+	DeclaredCatalogs() []catalog.Found
+}
+
+// Options configure the API. The zero value works.
+type Options struct {
+	// Audit receives an event for each request of somebody who may not make it. Changes are recorded by
+	// the store, each with itself. Nil records nothing.
+	Audit audit.Sink
+	// Logger is told what went wrong inside. Nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// API answers what is under [runtime.PathAPI]. It is safe for concurrent use.
+type API struct {
+	server    Server
+	store     *store.Store
+	authority *authority.Authority
+	audit     audit.Sink
+	log       *slog.Logger
+
+	mux        *http.ServeMux
+	huma       huma.API
+	json, yaml []byte // the document
+}
+
+// New returns the API over a store, of a server.
+func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	api := &API{
+		server: server, store: s, authority: a, audit: o.Audit, log: slog.New(redact.Handler(o.Logger.Handler())),
+		mux: http.NewServeMux(),
+	}
+	api.huma = humago.New(api.mux, config())
+	api.routes()
+	return api, api.document()
+}
+
+// routes registers every operation there is.
+func (a *API) routes() {
+	a.tools()
+	for _, in := range []home{everywhere, organization, team} {
+		a.catalogs(in)
+		a.entries(in)
+	}
+	a.orgs()
+	a.teams()
+	a.members()
+	a.switches()
+	a.documents()
+}
+
+const security = "bearer"
+
+// config is huma's, without what it would add by itself: pages that load scripts from elsewhere, links to
+// schemas in answers, and formats that others have registered.
+func config() huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "MCP server administration", Version: Version,
+				Description: "Tool catalogs and their entries, organizations, teams and their members, and switches of tools.",
+			},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{
+					security: {Type: "http", Scheme: "bearer", Description: "The token with which the MCP endpoint is called. Cookies are not looked at."},
+				},
+			},
+		},
+		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true, // a misspelt filter would be none
+		Transformers:                 []huma.Transformer{withoutValues},
+	}
+}
+
+// document writes down what the routes have registered.
+func (a *API) document() error {
+	doc := a.huma.OpenAPI()
+	// What a request held is not repeated to whoever sent it; see withoutValues.
+	delete(doc.Components.Schemas.Map()["ErrorDetail"].Properties, "value")
+	share(doc)
+	var err error
+	if a.json, err = json.MarshalIndent(doc, "", "  "); err != nil {
+		return fmt.Errorf("admin API: describe it: %w", err)
+	}
+	if a.yaml, err = doc.YAML(); err != nil {
+		return fmt.Errorf("admin API: describe it: %w", err)
+	}
+	return nil
+}
+
+// share writes each kind of problem down once, for all operations that can answer with it.
+func share(doc *huma.OpenAPI) {
+	doc.Components.Responses = map[string]*huma.Response{}
+	for _, path := range doc.Paths {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
+			if op == nil {
+				continue
+			}
+			for status, response := range op.Responses {
+				if status >= "400" {
+					doc.Components.Responses[status] = response
+					op.Responses[status] = &huma.Response{Ref: "#/components/responses/" + status}
+				}
+			}
+		}
+	}
+}
+
+// documents registers the document itself, which is for whoever may call anything.
+func (a *API) documents() {
+	for _, d := range []struct {
+		id, path, media string
+		text            *[]byte
+	}{
+		{"get-openapi-json", PathOpenAPI, "application/openapi+json", &a.json},
+		{"get-openapi-yaml", PathOpenAPIYAML, "application/openapi+yaml", &a.yaml},
+	} {
+		type output struct {
+			ContentType string `header:"Content-Type"`
+			Body        []byte
+		}
+		op := huma.Operation{
+			OperationID: d.id, Method: http.MethodGet, Path: d.path, Summary: "This document", Tags: []string{"description"},
+			Responses: map[string]*huma.Response{"200": {Description: "The document", Content: map[string]*huma.MediaType{d.media: {}}}},
+		}
+		register(a, op, anybody, func(context.Context, *request, *struct{}) (*output, error) {
+			return &output{ContentType: d.media, Body: *d.text}, nil
+		})
+	}
+}

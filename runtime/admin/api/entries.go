@@ -1,0 +1,87 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// Entry is a tool's name in a catalog.
+type Entry struct {
+	ID      string     `json:"id,omitempty"`
+	Tool    string     `json:"tool_name"`
+	Module  string     `json:"module_id,omitempty" doc:"Where the tool comes from, for people to read"`
+	Created *time.Time `json:"created_at,omitempty"`
+}
+
+func entryOf(e store.Entry) Entry {
+	return Entry{ID: textOf(e.ID), Tool: e.Tool, Module: e.Module, Created: &e.Created}
+}
+
+// newEntry is what an entry is made of. Whether there is such a tool is not looked at: who manages a catalog may
+// not be let see all tools, and would learn from the answer which there are.
+type newEntry struct {
+	Tool   string `json:"tool_name" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The answer is the same whether there is such a tool or not"`
+	Module string `json:"module_id,omitempty" maxLength:"256"`
+}
+
+// EntryName is one entry of a catalog, by the tool's name.
+type EntryName struct {
+	ID
+	Tool string `path:"tool_name" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name"`
+}
+
+// entries registers the operations on the entries of the catalogs in a home.
+func (a *API) entries(in home) {
+	const path = toolCatalogs + "/{id}/entries"
+
+	type listed struct {
+		ID
+		Paging
+	}
+	register(a, in.operation(http.MethodGet, "list-*-tool-catalog-entries", path, "List the tools in a catalog, by name", http.StatusNotFound), in.gate,
+		func(ctx context.Context, r *request, i *listed) (*pageOutput[Entry], error) {
+			page, err := i.names()
+			if err != nil {
+				return nil, err
+			}
+			next := func(e Entry) string { return cursorOf(byName, e.Tool) }
+			same := func(e Entry) Entry { return e }
+			if c, ok := a.declared(r.scope, i.ID.ID); ok {
+				var all []Entry
+				for _, tool := range c.Tools {
+					all = append(all, Entry{Tool: tool})
+				}
+				all, more := cut(all, func(e Entry) string { return e.Tool }, page)
+				return paged(r, all, more, same, next), nil
+			}
+			all, more, err := a.store.Entries(ctx, r.scope, idOf(i.ID.ID), page)
+			if err != nil {
+				return nil, err
+			}
+			return paged(r, all, more, entryOf, func(e store.Entry) string { return cursorOf(byName, e.Tool) }), nil
+		})
+
+	type posted struct {
+		ID
+		Body newEntry
+	}
+	register(a, in.operation(http.MethodPost, "create-*-tool-catalog-entry", path, "Put a tool into a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
+		func(ctx context.Context, r *request, i *posted) (*made[Entry], error) {
+			if _, ok := a.declared(r.scope, i.ID.ID); ok {
+				return nil, errDeclared
+			}
+			e, err := a.store.AddEntry(ctx, r.scope, idOf(i.ID.ID), i.Body.Tool, i.Body.Module, r.by())
+			return created(r, e.Tool, entryOf(e), 0), err
+		})
+
+	register(a, in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}", "Take a tool out of a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
+		func(ctx context.Context, r *request, i *EntryName) (*nothing, error) {
+			if _, ok := a.declared(r.scope, i.ID.ID); ok {
+				return nil, errDeclared
+			}
+			return nil, a.store.RemoveEntry(ctx, r.scope, idOf(i.ID.ID), i.Tool, r.by())
+		})
+}

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// timeout bounds what one request may take, waiting for the store included.
+const timeout = 30 * time.Second
+
+// request is what is known of one request, besides what its operation reads of it. One goroutine has it.
+type request struct {
+	*http.Request
+	id     string // as the server calls it
+	caller access.Principal
+	scope  store.Scope // what the caller may look at and change; see gate
+	body   []byte
+}
+
+type requestKey struct{}
+
+func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*request) }
+
+// by says who asks for a change; see store.CreateOrg.
+func (r *request) by() audit.Event {
+	return audit.Event{
+		RequestID: r.id, Issuer: r.caller.Issuer, Principal: r.caller.Subject, Client: r.caller.ClientID(), Role: r.caller.Role,
+		Arguments: arguments(r.body),
+	}
+}
+
+// ServeHTTP answers a request of somebody, and 401 to anybody else, whatever the request asks for.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			a.log.ErrorContext(r.Context(), "the admin API panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			write(w, problem(http.StatusInternalServerError, internal))
+		}
+	}()
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	r = r.Clone(ctx)
+	// A browser sends cookies by itself, for pages of others as well: here they say nothing about anybody.
+	r.Header.Del("Cookie")
+	r.Header.Del("Accept") // there is one format
+	caller, ctx, ok := a.identify(w, r)
+	if !ok {
+		return
+	}
+	req := &request{id: runtime.RequestID(ctx), caller: caller}
+	req.Request = r.WithContext(context.WithValue(ctx, requestKey{}, req))
+	a.route(w, req)
+}
+
+// identify settles who is calling, or answers the request.
+func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal, context.Context, bool) {
+	ctx, err := a.server.Identify(r)
+	var refusal *runtime.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		if refusal.Challenge != "" {
+			w.Header().Set("WWW-Authenticate", refusal.Challenge)
+		}
+		write(w, problem(refusal.Status, "%s", refusal.Reason))
+		return access.Principal{}, nil, false
+	case err == nil:
+		if caller, ok := runtime.Caller(ctx); ok && !caller.Anonymous() {
+			return caller, ctx, true
+		}
+		err = errors.New("nobody is in its context")
+	}
+	a.log.ErrorContext(r.Context(), "the caller of the admin API is not known; the request is refused", "error", err)
+	write(w, problem(http.StatusServiceUnavailable, "identity is not available"))
+	return access.Principal{}, nil, false
+}
+
+// admins is below what only admins learn anything of.
+const admins = runtime.PathAPI + "admin/"
+
+// route hands a request to its operation.
+func (a *API) route(w http.ResponseWriter, r *request) {
+	if path.Clean(r.URL.Path) == r.URL.Path { // which the mux would redirect to
+		handler, pattern := a.mux.Handler(r.Request)
+		if pattern != "" {
+			a.mux.ServeHTTP(w, r.Request)
+			return
+		}
+		if !strings.HasPrefix(r.URL.Path, admins) || a.authority.Admin(r.caller) {
+			said := &silent{header: http.Header{}}
+			handler.ServeHTTP(said, r.Request)
+			if said.status == http.StatusMethodNotAllowed {
+				w.Header().Set("Allow", said.header.Get("Allow"))
+				write(w, problem(http.StatusMethodNotAllowed, "this is for %s", said.header.Get("Allow")))
+				return
+			}
+		}
+	}
+	if strings.HasPrefix(r.URL.Path, admins) && !a.authority.Admin(r.caller) {
+		a.refused(r, "unknown", store.Anywhere, errNoAdmin)
+		write(w, errNoAdmin)
+		return
+	}
+	write(w, errNotFound)
+}
+
+// silent keeps what a mux would answer where it knows no route.
+type silent struct {
+	header http.Header
+	status int
+}
+
+func (s *silent) Header() http.Header         { return s.header }
+func (s *silent) WriteHeader(status int)      { s.status = status }
+func (s *silent) Write(b []byte) (int, error) { return len(b), nil }

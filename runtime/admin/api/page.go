@@ -1,0 +1,105 @@
+package api
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// Paging is how a list is asked for.
+type Paging struct {
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+	After string `query:"after" maxLength:"1024" doc:"Where the page before said that the next one begins: its next"`
+}
+
+// Page is a part of a list. It goes on where the one before it ended: what is added or deleted meanwhile moves nothing
+// from one page to another.
+type Page[T any] struct {
+	Items []T    `json:"items" nullable:"false"`
+	Next  string `json:"next,omitempty" doc:"Send it as after for the next page; absent on the last"`
+}
+
+type pageOutput[T any] struct {
+	Link string `header:"Link" doc:"The next page, as rel=next; absent on the last"`
+	Body Page[T]
+}
+
+// paged shows a page of a list. cursor says where the next one begins, after its last item.
+func paged[S, T any](r *request, found []S, more bool, show func(S) T, cursor func(S) string) *pageOutput[T] {
+	out := &pageOutput[T]{Body: Page[T]{Items: make([]T, 0, len(found))}}
+	for _, one := range found {
+		out.Body.Items = append(out.Body.Items, show(one))
+	}
+	if more && len(found) > 0 {
+		out.Body.Next = cursor(found[len(found)-1])
+		out.Link = r.next(out.Body.Next)
+	}
+	return out
+}
+
+// next is the Link of the page after a cursor (RFC 8288).
+func (r *request) next(cursor string) string {
+	query := r.URL.Query()
+	query.Set("after", cursor)
+	return fmt.Sprintf(`<%s?%s>; rel="next"`, r.URL.EscapedPath(), query.Encode())
+}
+
+// What a cursor names the last item by. It holds nothing that the page did not, and needs no key: whoever
+// alters it pages through the same list, which is their own.
+const (
+	byID       = 'i'
+	byName     = 'n'
+	byDeclared = 'd' // a catalog of code's, which come before those of the store
+)
+
+func cursorOf(kind byte, key string) string {
+	return base64.RawURLEncoding.EncodeToString(append([]byte{kind}, key...))
+}
+
+// keyOf reads a cursor. None is the start.
+func keyOf(after string, kinds ...byte) (kind byte, key string, err error) {
+	if after == "" {
+		return 0, "", nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(after)
+	if err != nil || len(raw) < 2 || !slices.Contains(kinds, raw[0]) || raw[0] == byID && idOf(string(raw[1:])) == 0 {
+		return 0, "", problem(http.StatusUnprocessableEntity, "after is not what a page of this list gave as next")
+	}
+	return raw[0], string(raw[1:]), nil
+}
+
+// ids is the page of a list in the order of ids.
+func (p Paging) ids() (store.Page[int64], error) {
+	_, key, err := keyOf(p.After, byID)
+	return store.Page[int64]{After: idOf(key), Limit: p.Limit}, err
+}
+
+// names is the page of a list in the order of names.
+func (p Paging) names() (store.Page[string], error) {
+	_, key, err := keyOf(p.After, byName)
+	return store.Page[string]{After: key, Limit: p.Limit}, err
+}
+
+// cut is a page of a list in the order of names that is there as a whole.
+func cut[T any](all []T, name func(T) string, page store.Page[string]) ([]T, bool) {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(name(a), name(b)) })
+	from := 0
+	if page.After != "" {
+		from, _ = slices.BinarySearchFunc(all, page.After, func(one T, after string) int {
+			if name(one) <= after {
+				return -1
+			}
+			return 1
+		})
+	}
+	rest := all[from:]
+	if len(rest) > page.Limit {
+		return rest[:page.Limit], true
+	}
+	return rest, false
+}

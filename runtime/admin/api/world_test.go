@@ -1,0 +1,358 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/api"
+	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+var engines = map[string]func(testing.TB) string{
+	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+	"postgresql": func(t testing.TB) string {
+		db := testdb.PostgreSQL(t)
+		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
+	},
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+const issuer = "https://id.example"
+
+var setup = audit.Event{Principal: "setup"}
+
+// people are those who have a token, which is their name: what they are in acme and its lab, or elsewhere.
+var people = []string{"stranger", "member", "lead", "admin", "owner", "orglead", "lablead", "rival", "root"}
+
+// events are those that the sink of the server was given.
+type events struct {
+	mu  sync.Mutex
+	all []audit.Event
+	err error
+}
+
+func (e *events) Record(_ context.Context, event audit.Event) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+	return e.err
+}
+
+func (e *events) take() []audit.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := e.all
+	e.all = nil
+	return all
+}
+
+// world is a server with two tenants, acme and rival, with a team each of the same name.
+type world struct {
+	*store.Store
+	testing.TB
+	acme, rival   store.Org
+	lab, rivalLab store.Team
+	handler       http.Handler // of the server
+	direct        *api.API     // what it has mounted
+	refusals      *events
+	log           *strings.Builder
+	n             int
+	seen          int64 // the last record
+}
+
+func worlds(t *testing.T, test func(t *testing.T, w *world)) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) { test(t, newWorld(t, engine(t), runtime.Options{})) })
+	}
+}
+
+// newWorld makes one. wrap may stand between the API and the server.
+func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime.Server) api.Server) *world {
+	ctx := t.Context()
+	s, err := store.Open(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{Store: s, TB: t, refusals: &events{}, log: &strings.Builder{}}
+	// Ids of organisations are none of teams.
+	for range 3 {
+		must(0, s.DeleteOrg(ctx, must(s.CreateOrg(ctx, "gone", setup)).ID, 0, setup))
+	}
+	w.acme, w.rival = must(s.CreateOrg(ctx, "acme", setup)), must(s.CreateOrg(ctx, "rival", setup))
+	w.lab, w.rivalLab = must(s.CreateTeam(ctx, w.acme.ID, "lab", setup)), must(s.CreateTeam(ctx, w.rival.ID, "lab", setup))
+	join := func(subject string, in store.Scope, standing access.Standing) {
+		must(s.AddMember(ctx, in, issuer, subject, standing, setup))
+	}
+	for _, standing := range []access.Standing{access.Member, access.Lead, access.Admin, access.Owner} {
+		join(string(standing), store.InOrg(w.acme.ID), standing)
+		join(string(standing), store.InTeam(w.lab.ID), standing)
+	}
+	join("orglead", store.InOrg(w.acme.ID), access.Lead)
+	join("lablead", store.InTeam(w.lab.ID), access.Lead)
+	join("rival", store.InOrg(w.rival.ID), access.Owner)
+	join("rival", store.InTeam(w.rivalLab.ID), access.Owner)
+
+	tokens := map[string]access.Principal{}
+	for _, name := range people {
+		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client", Role: "Viewer"}
+		if name == "root" {
+			p.Role = "Admin"
+		}
+		tokens[identity.HashToken(name)] = p
+	}
+	o.Identity, o.Anonymous = identity.Static(tokens), true
+	o.Catalogs = stored.New(s, stored.Stored)
+	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
+	o.Logger = slog.New(slog.DiscardHandler)
+	o.Admin = func(server *runtime.Server) (http.Handler, error) {
+		asked := api.Server(server)
+		for _, wrap := range wrap {
+			asked = wrap(server)
+		}
+		var err error
+		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Logger: logger})
+		return w.direct, err
+	}
+	server, err := runtime.New(o, toolset())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	w.handler = server.Handler()
+	return w
+}
+
+type locked struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.out.Write(b)
+}
+
+// toolset has a tool for everybody, and one each for Viewers and Admins. Two catalogs are declared.
+func toolset() runtime.Toolset {
+	call := func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+	const input = `{"type":"object","additionalProperties":false}`
+	return runtime.NewToolset(runtime.Generated{
+		Package: "example.com/desk", Server: runtime.ServerInfo{Name: "desk", Version: "1"}, Receivers: []any{new(int)},
+		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
+			{Tool: "admin_only", MinRole: 4}, {Tool: "ask", Authenticated: true}, {Tool: "forbidden", MinRole: 4, Denial: access.Forbid}, {Tool: "read", MinRole: 1},
+		}},
+		Tools: []runtime.Tool{
+			{Name: "admin_only", Input: input, Call: call, Catalogs: []string{"kit"}},
+			{Name: "ask", Title: "Ask", Description: "ask asks.", Input: input, Output: `{"type":"object"}`, Call: call, Catalogs: []string{"basics", "kit"}},
+			{Name: "forbidden", Input: input, Call: call}, {Name: "read", Input: input, Call: call, Catalogs: []string{"kit"}},
+		},
+	})
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %v %s", a.status, a.header, a.body) }
+
+// field is a member of the body.
+func (a answer) field(name string) string {
+	var body map[string]any
+	_ = json.Unmarshal([]byte(a.body), &body)
+	return fmt.Sprint(body[name])
+}
+
+// headers are written one after the other: name, value.
+func (w *world) send(who, method, path, body string, headers ...string) answer {
+	w.Helper()
+	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
+	if who != "" {
+		r.Header.Set("Authorization", "Bearer "+who)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Del(headers[i])
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, r)
+	got := answer{rec.Code, rec.Header(), rec.Body.String()}
+	w.sound(got)
+	return got
+}
+
+// sound checks what holds of every answer of the API.
+func (w *world) sound(a answer) {
+	w.Helper()
+	problem := a.header.Get("Content-Type") == "application/problem+json"
+	switch {
+	case a.header.Get("Cache-Control") != "no-store", a.header.Get("X-Content-Type-Options") != "nosniff":
+		w.Errorf("it may be kept or guessed at: %s", a)
+	case (a.status >= 300) != problem:
+		w.Errorf("an error that is no problem, or the reverse: %s", a)
+	case problem && (a.field("status") != strconv.Itoa(a.status) || a.field("title") != http.StatusText(a.status) || a.field("detail") == ""):
+		w.Errorf("a problem that does not say what it is: %s", a)
+	case a.status == 401 && !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer "):
+		w.Errorf("no challenge: %s", a)
+	}
+}
+
+// recorded returns what the store has recorded since it was asked last.
+func (w *world) recorded() (all []store.Recorded) {
+	w.Helper()
+	for more := true; more; {
+		var some []store.Recorded
+		var err error
+		some, more, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: w.seen})
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, e := range some {
+			w.seen = e.ID
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+// place is where the things of a path are, and whose.
+type place struct {
+	org, team int64
+	scope     store.Scope
+}
+
+func (w *world) acmePlace(path string) place {
+	p := place{w.acme.ID, w.lab.ID, store.InOrg(w.acme.ID)}
+	if strings.HasPrefix(path, "/api/v1/teams/") {
+		p.scope = store.InTeam(w.lab.ID)
+	}
+	return p
+}
+
+func (w *world) rivalPlace(path string) place {
+	p := place{w.rival.ID, w.rivalLab.ID, store.InOrg(w.rival.ID)}
+	if strings.HasPrefix(path, "/api/v1/teams/") {
+		p.scope = store.InTeam(w.rivalLab.ID)
+	}
+	return p
+}
+
+// thing makes a new one of what a path is about, and returns its id. A catalog has the entry old_tool.
+func (w *world) thing(path string, in place) string {
+	w.Helper()
+	w.n++
+	ctx, name := context.Background(), fmt.Sprintf("thing %d", w.n)
+	switch {
+	case strings.Contains(path, "tool_catalogs/{id}"):
+		c := must(w.CreateCatalog(ctx, in.scope, name, "", true, setup))
+		must(w.AddEntry(ctx, in.scope, c.ID, "old_tool", "", setup))
+		return strconv.FormatInt(c.ID, 10)
+	case strings.Contains(path, "admin/orgs/{id}"):
+		return strconv.FormatInt(must(w.CreateOrg(ctx, name, setup)).ID, 10)
+	case strings.Contains(path, "admin/teams/{id}"):
+		return strconv.FormatInt(must(w.CreateTeam(ctx, in.org, name, setup)).ID, 10)
+	case strings.Contains(path, "admin/members/{id}"):
+		return strconv.FormatInt(must(w.AddMember(ctx, store.InOrg(in.org), issuer, name, access.Member, setup)).ID, 10)
+	}
+	return ""
+}
+
+// at fills a path of the document in.
+func at(path string, org, team int64, id string) string {
+	return strings.NewReplacer("{org_id}", fmt.Sprint(org), "{team_id}", fmt.Sprint(team), "{id}", id, "{tool_name}", "old_tool", "{name}", "some_tool").Replace(path)
+}
+
+// operation is one that the document describes.
+type operation struct{ id, method, path string }
+
+// operations are all that the document describes, as it is served.
+func (w *world) operations() []operation {
+	w.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			ID string `json:"operationId"`
+		}
+	}
+	got := w.send("stranger", "GET", api.PathOpenAPI, "")
+	if err := json.Unmarshal([]byte(got.body), &doc); err != nil || got.status != 200 {
+		w.Fatal(err, got)
+	}
+	var all []operation
+	for path, item := range doc.Paths {
+		for method, op := range item {
+			all = append(all, operation{op.ID, strings.ToUpper(method), path})
+		}
+	}
+	return all
+}
+
+// names are those of the items of a page, in order.
+func (w *world) names(a answer) []string {
+	w.Helper()
+	var page struct{ Items []struct{ Name string } }
+	if err := json.Unmarshal([]byte(a.body), &page); err != nil || a.status != 200 {
+		w.Fatal(err, a)
+	}
+	var all []string
+	for _, item := range page.Items {
+		all = append(all, item.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// filled has the ids of acme and of its lab in the place of ORG and TEAM.
+func (w *world) filled(text string) string {
+	return strings.NewReplacer("ORG", fmt.Sprint(w.acme.ID), "TEAM", fmt.Sprint(w.lab.ID)).Replace(text)
+}
+
+// decoded is the body of an answer that went well.
+func decoded[T any](w *world, a answer) (body T) {
+	w.Helper()
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil || a.status != 200 {
+		w.Fatal(err, a)
+	}
+	return body
+}

@@ -1,0 +1,139 @@
+package stored_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+var everything, tools, catalogs = catalog.Change{Tools: true, Catalogs: true}, catalog.Change{Tools: true}, catalog.Change{Catalogs: true}
+
+// next is the next change, which a test's own deadline bounds.
+func next(t *testing.T, changes <-chan catalog.Change) catalog.Change {
+	t.Helper()
+	select {
+	case c, ok := <-changes:
+		if !ok {
+			t.Fatal("the changes have ended")
+		}
+		return c
+	case <-time.After(time.Minute):
+		t.Fatal("nothing is told")
+	}
+	return catalog.Change{}
+}
+
+// follow follows changes from now on.
+func follow(t *testing.T, ctx context.Context, s *store.Store) <-chan catalog.Change {
+	t.Helper()
+	changes := stored.New(s, stored.Stored).Changes(ctx)
+	if c := next(t, changes); c != everything {
+		t.Fatalf("%+v comes first", c)
+	}
+	return changes
+}
+
+func TestChangeSaysWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		replicas := []*store.Store{w.Store}
+		if !strings.HasPrefix(w.url, "sqlite:") {
+			replicas = append(replicas, open(t, w.url))
+		}
+		var following []<-chan catalog.Change
+		for _, s := range replicas {
+			following = append(following, follow(t, ctx, s))
+		}
+		in := w.scopes["lab"]
+		kit := must(w.CreateCatalog(ctx, in, "kit", "", true, ada))
+		must(w.AddEntry(ctx, in, kit.ID, "tool", "", ada))
+		must(w.UpdateCatalog(ctx, in, kit.ID, 1, store.CatalogPatch{}, ada))
+		for _, off := range []bool{true, false} {
+			if err := w.SwitchTool(ctx, "tool", off, ada); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(w.AddMember(ctx, in, issuer, "bob", access.Member, ada))
+		must(w.RenameTeam(ctx, store.Anywhere, w.lab.ID, 1, "lab 2", ada))
+		must(w.RenameOrg(ctx, w.acme.ID, 1, "acme 2", ada))
+		if err := w.SwitchTool(ctx, "tool", true, ada); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range replicas {
+			if off := must(stored.New(s, stored.Stored).ToolsOff(ctx)); len(off) != 1 || off[0] != "tool" {
+				t.Error(off)
+			}
+		}
+		for _, changes := range following {
+			for i, want := range []catalog.Change{catalogs, catalogs, catalogs, tools, tools, catalogs, catalogs, catalogs, tools} {
+				if got := next(t, changes); got != want {
+					t.Errorf("%d: %+v, want %+v", i, got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestChangesEndWithTheirContextOrTheStore(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		other, err := store.Open(t.Context(), w.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle, deaf, stays, closed := follow(t, ctx, w.Store), follow(t, ctx, w.Store), follow(t, t.Context(), w.Store), follow(t, t.Context(), other)
+		never := stored.New(w.Store, stored.Stored).Changes(ctx) // of which nothing is taken
+		w.add("global", "kit", true)
+		if c := next(t, idle); c != catalogs {
+			t.Errorf("%+v", c)
+		}
+		cancel()
+		for _, changes := range []<-chan catalog.Change{idle, deaf, never} {
+			for range changes { // what was on its way
+			}
+		}
+		if c := next(t, stays); c != catalogs {
+			t.Errorf("%+v", c)
+		}
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+		for range closed {
+		}
+	})
+}
+
+// TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything has a follower that takes nothing while tools are switched,
+// and then a catalog is made: it learns of that by Everything, unless the word of the others was
+// slower still.
+func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		slow, quick := follow(t, t.Context(), w.Store), follow(t, t.Context(), w.Store)
+		for round := range 20 {
+			for i := range 300 {
+				if err := w.SwitchTool(t.Context(), "tool", i%2 == 0, ada); err != nil {
+					t.Fatal(err)
+				}
+				next(t, quick)
+			}
+			must(w.CreateCatalog(t.Context(), store.Global, fmt.Sprint("kit ", round), "", true, ada))
+			if c := next(t, quick); c != catalogs {
+				t.Errorf("%+v", c)
+			}
+			c := next(t, slow)
+			for ; c == tools; c = next(t, slow) {
+			}
+			if c == everything {
+				return
+			}
+		}
+		t.Error("told each of thousands")
+	})
+}
