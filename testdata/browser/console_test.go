@@ -99,3 +99,31 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 		t.Errorf("a token in the log: %s", w.log)
 	}
 }
+
+// Who leads a team finds its catalogs, by the keyboard too, and no more.
+func TestLeadByKeyboardAlone(t *testing.T) {
+	w := serve(t)
+	w.furnish(t)
+	b := open(t, w.url)
+	b.visit("/console")
+	b.signIn(tokenMel)
+	b.reads("Signed in as mel", "You manage the catalogs", "Team Laboratory")
+	if links := eval[string](b, `[...document.querySelectorAll("nav a")].map(a => a.innerText).join(" ")`); links != "Overview Catalogs" {
+		t.Errorf("a lead is led to %s", links)
+	}
+	b.tab(`main a[href^="/console/catalogs?scope=team-"]`)
+	b.enter()
+	b.reads("research-kit", "not active")
+	b.tab(`main a[href="/console/catalogs/3"]`)
+	b.enter()
+	b.tab("#active")
+	b.keys(" ")
+	b.tab(`form[action="/console/catalogs/3"] button`)
+	b.enter()
+	b.reads("The catalog is saved", "Team Laboratory · active")
+	for _, foreign := range []string{"/console/catalogs/1", "/console/catalogs/999"} {
+		b.expect(404)
+		b.visit(foreign)
+		b.reads("There is no such page, or what it was about is gone or not yours")
+	}
+}
