@@ -2,6 +2,8 @@ package browser
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -126,4 +128,27 @@ func TestLeadByKeyboardAlone(t *testing.T) {
 		b.visit(foreign)
 		b.reads("There is no such page, or what it was about is gone or not yours")
 	}
+}
+
+// A link from elsewhere: the browser keeps the cookie back, and the console's own link has it again.
+func TestLinkOfAnotherSiteLeadsInWithoutAnotherSignIn(t *testing.T) {
+	w := serve(t)
+	b := open(t, w.url)
+	b.visit("/console")
+	b.signIn(tokenAda)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(out, `<!DOCTYPE html><link rel="icon" href="data:,"><a href="%s/console/tools">the tools</a>`, w.url)
+	}))
+	defer elsewhere.Close()
+	// Another port of one host is the same site: it takes another name.
+	_, port, _ := strings.Cut(strings.TrimPrefix(elsewhere.URL, "http://"), ":")
+	other := "http://localhost:" + port
+	b.leave(other)
+	b.keys(kb.Tab)
+	b.enter()
+	b.reads("A link of another site led you here")
+	b.tab(`main a[href="/console/tools"]`)
+	b.enter()
+	b.reads("Signed in as ada", "Tools on and off")
 }

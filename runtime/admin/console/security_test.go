@@ -250,6 +250,18 @@ func TestSessionEndsWithItsCredential(t *testing.T) {
 	}
 }
 
+// Browsers send no such cookie where another site leads here, and send it with the console's own links.
+func TestWhoComesFromAnotherSiteNeedNotSignInAgain(t *testing.T) {
+	w := onSQLite(t)
+	r := request(http.MethodGet, "/console/sign-in?next=%2Fconsole%2Ftools", "", nil)
+	for site, told := range map[string]bool{"cross-site": true, "same-site": true, "same-origin": false, "none": false, "": false} {
+		r.Header.Set("Sec-Fetch-Site", site)
+		if body := page(t, w.do(r), http.StatusOK, "Sign in"); strings.Contains(body, `<a href="/console/tools">Go on</a>`) != told {
+			t.Errorf("%s: %s", site, body)
+		}
+	}
+}
+
 func TestNobodyIsLedAway(t *testing.T) {
 	for next, want := range map[string]string{
 		"/console": "/console", "/console/tools": "/console/tools", "/console/catalogs?scope=org-1": "/console/catalogs?scope=org-1", "/console/x%20y": "/console/x%20y",
