@@ -156,23 +156,27 @@ func (a *Authority) stored(ctx context.Context, p access.Principal, places map[s
 }
 
 func (a *Authority) claimed(ctx context.Context, p access.Principal, places map[store.Scope]Standing) error {
-	for _, step := range []struct {
-		orgs, teams []string
-		teamsOnly   bool
-		is          Standing
-	}{
-		{names(p.Orgs, Member), names(p.Teams, Member), false, Member},
-		{names(p.Orgs, Manager), nil, false, Manager},
-		{names(p.Orgs, Member), names(p.Teams, Manager), true, Manager},
-	} {
-		scopes, err := a.store.ScopesNamed(ctx, step.orgs, step.teams)
-		if err != nil {
+	orgs := names(p.Orgs, Member)
+	in, err := a.store.ScopesNamed(ctx, orgs, names(p.Teams, Member))
+	if err != nil {
+		return err
+	}
+	for _, scope := range in {
+		places[scope] = Member
+	}
+	if in, err = a.store.ScopesNamed(ctx, names(p.Orgs, Manager), nil); err != nil {
+		return err
+	}
+	for _, scope := range in {
+		places[scope] = Manager
+	}
+	for _, team := range names(p.Teams, Manager) {
+		if in, err = a.store.ScopesNamed(ctx, orgs, []string{team}); err != nil {
 			return err
 		}
-		for _, scope := range scopes {
-			if !step.teamsOnly || scope.Team() != 0 {
-				places[scope] = step.is
-			}
+		in = slices.DeleteFunc(in, func(scope store.Scope) bool { return scope.Team() == 0 })
+		if len(in) == 1 { // which of several is meant nobody can tell
+			places[in[0]] = Manager
 		}
 	}
 	return nil

@@ -147,9 +147,11 @@ func TestStandingComesFromWhatThePrincipalClaims(t *testing.T) {
 			{in("rival", access.Member), in("desk", access.Owner), standings{"rival": authority.Member}},
 			{in("acme", access.Owner), in("lab", access.Member), standings{"acme": authority.Manager, "acme/lab": authority.Member}},
 			{in("acme", access.Member), in("lab", access.Lead), standings{"acme": authority.Member, "acme/lab": authority.Manager}},
-			// A claim does not say which lab it means.
+			// A claim does not say which lab it means: it is a member's of both, and a manager's of neither.
 			{append(in("acme", access.Member), in("rival", access.Admin)...), in("lab", access.Lead),
-				standings{"acme": authority.Member, "rival": authority.Manager, "acme/lab": authority.Manager, "rival/lab": authority.Manager}},
+				standings{"acme": authority.Member, "rival": authority.Manager, "acme/lab": authority.Member, "rival/lab": authority.Member}},
+			{append(in("acme", access.Member), in("rival", access.Member)...), in("desk", access.Lead),
+				standings{"acme": authority.Member, "rival": authority.Member, "acme/desk": authority.Manager}},
 			{append(in("acme", access.Member), in("acme", access.Lead)...), nil, standings{"acme": authority.Manager}},
 		} {
 			c.want["global"] = authority.Member

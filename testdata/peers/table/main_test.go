@@ -41,7 +41,7 @@ func kept(without ...string) string {
 	for _, line := range []string{"cores: 2", "go: go1.26.8", "date: 2026-01-02", "goos: linux", "goarch: amd64", "cpu: A Processor @ 2 GHz"} {
 		b.WriteString(line + "\n")
 	}
-	for _, key := range []string{"Call/through=chain", "Call/through=wire", "Call/through=http", "Start", "List/through=chain", "List/through=wire", "Build", "Decide/of=call/by=role", "Decide/of=call/by=capability", "Decide/of=list/by=role", "Decide/of=list/by=capability", "Decide/of=first-list/by=capability", "Generate/edited=50", "Generate/edited=1", "Generate/edited=0"} {
+	for _, key := range []string{"Call/through=chain", "Call/through=wire", "Call/through=http", "Start", "List/through=chain", "List/through=wire", "Catalog/on=list", "Catalog/on=find", "Build", "Decide/of=call/by=role", "Decide/of=call/by=capability", "Decide/of=list/by=role", "Decide/of=list/by=capability", "Decide/of=first-list/by=capability", "Generate/edited=50", "Generate/edited=1", "Generate/edited=0"} {
 		fmt.Fprintf(&b, "Benchmark%s/peer=mcpgen-2 \t 100 \t 2000 ns/op \t 3 allocs/op\n", key)
 		fmt.Fprintf(&b, "Benchmark%s/peer=generic-2 \t 100 \t 31000 ns/op\n", key)
 		fmt.Fprintf(&b, "Benchmark%s/peer=golist-2 \t 100 \t 2500 ns/op\n", key)

@@ -11,7 +11,7 @@ import (
 // row is one measurement as the README names it; its key is that of results.
 type row struct{ key, says string }
 
-// The rows and columns of the README's three tables, and the markers that they stand between.
+// The rows and columns of the README's tables, and the markers that they stand between.
 var (
 	serving = table{
 		head: "What the server does",
@@ -37,6 +37,14 @@ var (
 		},
 		columns: []row{{"map", "Go maps"}, {"casbin-cached", "casbin, all answers kept"}, {"cedar-go", "cedar-go"}, {"casbin", "casbin"}, {"opa", "OPA"}},
 	}
+	narrowing = table{
+		head: "What a catalog costs, of 10,000 in SQLite",
+		rows: []row{
+			{"Catalog/on=list", "lists 1,000 tools over a pipe, by a catalog that has all of them"},
+			{"Catalog/on=find", "finds the catalog"},
+		},
+		columns: []row{{"none", "no catalog asked for"}, {"changed", "after each change to the store"}},
+	}
 	generating = table{
 		head: "What `mcpgen` does",
 		rows: []row{
@@ -56,7 +64,7 @@ type table struct {
 }
 
 // tables are all of them, in the README's order.
-func tables() []table { return []table{serving, deciding, generating} }
+func tables() []table { return []table{serving, narrowing, deciding, generating} }
 
 // markdown writes all tables, and where and when they were measured.
 func (m measurement) markdown() string {
@@ -86,7 +94,7 @@ func (t table) markdown(found results) string {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | %v", r.says, rounded(time.Duration(own)))
-		for _, also := range []struct{ unit, says string }{{"allocs/op", "allocations"}, {"peak-MB", "MB"}} {
+		for _, also := range []struct{ unit, says string }{{"allocs/op", "allocations"}, {"peak-MB", "MB"}, {"p99-us", "µs at the 99th percentile"}} {
 			if len(units[also.unit]) > 0 {
 				fmt.Fprintf(&b, ", %s %s", whole(units[also.unit]), also.says)
 			}

@@ -1,0 +1,87 @@
+package admin_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+func open(t *testing.T) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
+	s := open(t)
+	org, err := s.CreateOrg(t.Context(), "acme", audit.Event{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if org.ID != 1 {
+		t.Fatal(org)
+	}
+	claims := access.Principal{Subject: "claims", Orgs: []access.Membership{{Name: "acme", Standing: access.Owner}}}
+	if _, err := s.AddMember(t.Context(), store.InOrg(org.ID), "", "member", access.Owner, audit.Event{}); err != nil {
+		t.Fatal(err)
+	}
+	for memberships, want := range map[stored.Memberships]map[string]int{
+		stored.Stored: {"claims": 404, "member": 200}, stored.Claimed: {"claims": 200, "member": 404},
+	} {
+		var refused atomic.Int64
+		a, err := admin.New(s, admin.Options{Memberships: memberships, Audit: audit.SinkFunc(func(context.Context, audit.Event) error { refused.Add(1); return nil })})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := runtime.New(runtime.Options{
+			Identity: identity.Static(map[string]access.Principal{identity.HashToken("claims"): claims, identity.HashToken("member"): {Subject: "member"}}),
+			Admin:    a.Handler,
+		}, runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler := server.Handler()
+		for who, status := range want {
+			r := httptest.NewRequest("GET", runtime.PathAPI+"orgs/1/mcp/tool_catalogs", nil)
+			r.Header.Set("Authorization", "Bearer "+who)
+			rec := httptest.NewRecorder()
+			if handler.ServeHTTP(rec, r); rec.Code != status {
+				t.Errorf("%s: %d %s", who, rec.Code, rec.Body)
+			}
+		}
+		if refused.Load() != 1 {
+			t.Errorf("%d refusals were recorded", refused.Load())
+		}
+	}
+}
+
+func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
+	if _, err := admin.New(nil, admin.Options{}); err == nil || !strings.Contains(err.Error(), "store") {
+		t.Error(err)
+	}
+	if _, err := admin.New(open(t), admin.Options{Memberships: 7}); err == nil || !strings.Contains(err.Error(), "Memberships") {
+		t.Error(err)
+	}
+}
+
+var _ func(*runtime.Server) (http.Handler, error) = (*admin.Admin)(nil).Handler
