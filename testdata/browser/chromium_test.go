@@ -44,6 +44,7 @@ type browser struct {
 	load chan struct{} // a page has loaded
 
 	mu       sync.Mutex
+	also     string // another site that the test visits itself
 	faults   []string
 	expected int // a status that a form is answered with, and that the browser says once
 }
@@ -105,7 +106,7 @@ func (b *browser) heard(event any) {
 	case *runtime.EventExceptionThrown:
 		fault("a page threw: %s", e.ExceptionDetails.Text)
 	case *network.EventRequestWillBeSent:
-		if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme+"://"+u.Host != b.home {
+		if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme != "data" && !b.knows(u.Scheme+"://"+u.Host) {
 			fault("a request to %s", e.Request.URL)
 		}
 		if strings.Contains(e.Request.URL, "demo-") {
@@ -165,6 +166,22 @@ func (b *browser) visit(path string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate(b.home + path))
 	b.drain()
+}
+
+// leave goes to another site.
+func (b *browser) leave(to string) {
+	b.t.Helper()
+	b.mu.Lock()
+	b.also = to
+	b.mu.Unlock()
+	b.run(chromedp.Navigate(to))
+}
+
+// knows reports whether a site is the console's, or one that the test visits.
+func (b *browser) knows(site string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return site == b.home || site == b.also
 }
 
 func (b *browser) drain() {

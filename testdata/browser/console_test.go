@@ -2,6 +2,8 @@ package browser
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -98,4 +100,55 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 	if strings.Contains(w.log.String(), "demo-") {
 		t.Errorf("a token in the log: %s", w.log)
 	}
+}
+
+// Who leads a team finds its catalogs, by the keyboard too, and no more.
+func TestLeadByKeyboardAlone(t *testing.T) {
+	w := serve(t)
+	w.furnish(t)
+	b := open(t, w.url)
+	b.visit("/console")
+	b.signIn(tokenMel)
+	b.reads("Signed in as mel", "You manage the catalogs", "Team Laboratory")
+	if links := eval[string](b, `[...document.querySelectorAll("nav a")].map(a => a.innerText).join(" ")`); links != "Overview Catalogs" {
+		t.Errorf("a lead is led to %s", links)
+	}
+	b.tab(`main a[href^="/console/catalogs?scope=team-"]`)
+	b.enter()
+	b.reads("research-kit", "not active")
+	b.tab(`main a[href="/console/catalogs/3"]`)
+	b.enter()
+	b.tab("#active")
+	b.keys(" ")
+	b.tab(`form[action="/console/catalogs/3"] button`)
+	b.enter()
+	b.reads("The catalog is saved", "Team Laboratory · active")
+	for _, foreign := range []string{"/console/catalogs/1", "/console/catalogs/999"} {
+		b.expect(404)
+		b.visit(foreign)
+		b.reads("There is no such page, or what it was about is gone or not yours")
+	}
+}
+
+// A link from elsewhere: the browser keeps the cookie back, and the console's own link has it again.
+func TestLinkOfAnotherSiteLeadsInWithoutAnotherSignIn(t *testing.T) {
+	w := serve(t)
+	b := open(t, w.url)
+	b.visit("/console")
+	b.signIn(tokenAda)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(out, `<!DOCTYPE html><link rel="icon" href="data:,"><a href="%s/console/tools">the tools</a>`, w.url)
+	}))
+	defer elsewhere.Close()
+	// Another port of one host is the same site: it takes another name.
+	_, port, _ := strings.Cut(strings.TrimPrefix(elsewhere.URL, "http://"), ":")
+	other := "http://localhost:" + port
+	b.leave(other)
+	b.keys(kb.Tab)
+	b.enter()
+	b.reads("A link of another site led you here")
+	b.tab(`main a[href="/console/tools"]`)
+	b.enter()
+	b.reads("Signed in as ada", "Tools on and off")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"sync"
@@ -13,15 +12,14 @@ import (
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/admin/authority"
-	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// The tokens of an admin, of who leads a team, and of who is nothing but a member.
+// The tokens of an admin, and of who leads a team.
 const (
 	tokenAda = "demo-ada-0123456789"
 	tokenMel = "demo-mel-0123456789"
@@ -67,6 +65,10 @@ func serve(t *testing.T) *world {
 	t.Cleanup(func() { s.Close() })
 	w := &world{store: s, log: new(logged)}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	beside, err := admin.New(s, admin.Options{Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Role: "Admin"},
@@ -74,9 +76,7 @@ func serve(t *testing.T) *world {
 		}),
 		Logger:   logger,
 		Catalogs: stored.New(s, stored.Stored),
-		Admin: func(server *runtime.Server) (http.Handler, error) {
-			return console.New(server, s, authority.New(server, s, stored.Stored), console.Options{Title: "Team directory", Logger: logger})
-		},
+		Admin:    beside.Handler,
 	}, directory.Toolset(people))
 	if err != nil {
 		t.Fatal(err)

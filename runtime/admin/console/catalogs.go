@@ -168,9 +168,6 @@ func (v *visit) newCatalogPage(form newCatalogForm) (page, error) {
 }
 
 func (v *visit) createCatalog() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	in, err := v.scopeNamed(v.field("scope"))
 	if err != nil {
 		return err
@@ -263,9 +260,6 @@ func (v *visit) catalogPage(c store.Catalog) (p catalogPage, err error) {
 }
 
 func (v *visit) saveCatalog() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	c, err := v.catalog()
 	if err != nil {
 		return err
@@ -320,9 +314,6 @@ func (v *visit) askDeleteCatalog() error {
 }
 
 func (v *visit) deleteCatalog() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	c, err := v.catalog()
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ import (
 type Options struct {
 	// Title is what the pages call the server, as in "Team directory". Empty is "MCP server".
 	Title string
-	// Logger is told what goes wrong on the server's side, at error level, and who is refused, at info level.
-	// Secrets in it are masked on the way, and tokens do not get that far. Nil is slog.Default().
+	// Logger is told what goes wrong on the server's side, at error level, and of forms that other sites sent, at info
+	// level. Secrets in it are masked on the way, and tokens do not get that far. Nil is slog.Default().
 	Logger *slog.Logger
 }
 

@@ -3,9 +3,6 @@ package console
 // addEntry puts a tool into a catalog. Any name that a tool can have gets the same answer, so that nobody learns from
 // it which tools there are.
 func (v *visit) addEntry() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	c, err := v.catalog()
 	if err != nil {
 		return err
@@ -23,9 +20,6 @@ func (v *visit) addEntry() error {
 }
 
 func (v *visit) removeEntry() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	c, err := v.catalog()
 	if err != nil {
 		return err

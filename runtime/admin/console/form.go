@@ -23,8 +23,11 @@ func (v *visit) field(name string) string {
 // errBadForm: a form is not written as browsers write it.
 var errBadForm = errors.New("the form cannot be read")
 
-// parsed reads the form, or says why it cannot be read.
+// parsed reads the form that was sent, if any, or says why it cannot be read.
 func (v *visit) parsed() error {
+	if v.r.Method != http.MethodPost {
+		return nil // what an address asks is read leniently
+	}
 	err := v.r.ParseForm()
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) {

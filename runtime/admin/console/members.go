@@ -95,9 +95,6 @@ func (v *visit) showMember() error {
 }
 
 func (v *visit) saveMember() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	m, err := v.member()
 	if err != nil {
 		return err
@@ -138,9 +135,6 @@ func (v *visit) askRemoveMember() error {
 }
 
 func (v *visit) removeMember() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	m, err := v.member()
 	if err != nil {
 		return err

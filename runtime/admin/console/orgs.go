@@ -47,9 +47,6 @@ func (v *visit) listOrgs() error {
 }
 
 func (v *visit) createOrg() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	made, err := v.store.CreateOrg(v.ctx, v.field("name"), v.by())
 	if err == nil {
 		return v.back(orgPath(made.ID), "org-created")
@@ -150,9 +147,6 @@ func (v *visit) addOrgMember() error {
 // ofOrg does what a form of an organisation's page says, and shows the page again where that is refused, with
 // what retyped puts into it.
 func (v *visit) ofOrg(do func(store.Org) (to, done string, err error), retyped func(d *orgPageData, p *page, err error) (rule, taken string)) error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	o, err := v.org()
 	if err != nil {
 		return err
@@ -186,9 +180,6 @@ func (v *visit) askDeleteOrg() error {
 }
 
 func (v *visit) deleteOrg() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	o, err := v.org()
 	if err != nil {
 		return err

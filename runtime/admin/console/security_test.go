@@ -250,6 +250,18 @@ func TestSessionEndsWithItsCredential(t *testing.T) {
 	}
 }
 
+// Browsers send no such cookie where another site leads here, and send it with the console's own links.
+func TestWhoComesFromAnotherSiteNeedNotSignInAgain(t *testing.T) {
+	w := onSQLite(t)
+	r := request(http.MethodGet, "/console/sign-in?next=%2Fconsole%2Ftools", "", nil)
+	for site, told := range map[string]bool{"cross-site": true, "same-site": true, "same-origin": false, "none": false, "": false} {
+		r.Header.Set("Sec-Fetch-Site", site)
+		if body := page(t, w.do(r), http.StatusOK, "Sign in"); strings.Contains(body, `<a href="/console/tools">Go on</a>`) != told {
+			t.Errorf("%s: %s", site, body)
+		}
+	}
+}
+
 func TestNobodyIsLedAway(t *testing.T) {
 	for next, want := range map[string]string{
 		"/console": "/console", "/console/tools": "/console/tools", "/console/catalogs?scope=org-1": "/console/catalogs?scope=org-1", "/console/x%20y": "/console/x%20y",
@@ -372,9 +384,7 @@ func (w *world) called(text string) *odd {
 		"/console/sign-in?problem=" + q + "&done=" + q + "&next=" + q,
 	}
 	o.form = form("version", 7, "name", text, "description", text, "tool", text, "module", text, "issuer", text, "subject", text, "standing", text, "scope", fmt.Sprint("team-", team.ID), "active", text)
-	for _, at := range []string{catalogAt, catalogAt + "/entries", catalogAt + "/entries/remove", catalogAt + "/delete", orgAt, orgAt + "/teams", orgAt + "/members", orgAt + "/delete", teamAt, teamAt + "/members", teamAt + "/delete", memberAt, memberAt + "/delete", "/console/catalogs", "/console/tools", "/console/orgs"} {
-		o.forms = append(o.forms, at)
-	}
+	o.forms = []string{catalogAt, catalogAt + "/entries", catalogAt + "/entries/remove", catalogAt + "/delete", orgAt, orgAt + "/teams", orgAt + "/members", orgAt + "/delete", teamAt, teamAt + "/members", teamAt + "/delete", memberAt, memberAt + "/delete", "/console/catalogs", "/console/tools", "/console/orgs"}
 	return o
 }
 

@@ -148,7 +148,11 @@ func (c *console) handler(to route) http.Handler {
 				return
 			}
 		}
-		if err := to.serve(v); err != nil {
+		err := v.parsed()
+		if err == nil {
+			err = to.serve(v)
+		}
+		if err != nil {
 			v.fail(err)
 		}
 	})

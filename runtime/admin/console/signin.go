@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -23,19 +24,22 @@ var signInProblems = map[string]string{
 	"unavailable": "Who you are could not be found out just now. Try again in a moment.",
 }
 
-type signInForm struct{ Next, Problem string }
+type signInForm struct {
+	Next, Problem string
+	// From says that a link of another site led here. Browsers send no SameSite=Strict cookie with those, and do with the
+	// next one: who is signed in need not do so again.
+	From bool
+}
 
 func (v *visit) showSignIn() error {
 	q := v.r.URL.Query()
 	form := signInForm{Next: within(q.Get("next")), Problem: signInProblems[q.Get("problem")]}
+	form.From = form.Problem == "" && slices.Contains([]string{"cross-site", "same-site"}, v.r.Header.Get("Sec-Fetch-Site"))
 	v.render(v.w, nil, http.StatusOK, "sign-in", page{Title: "Sign in", Done: q.Get("done"), Data: form})
 	return nil
 }
 
 func (v *visit) signIn() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	token, next := strings.TrimSpace(v.r.PostFormValue("token")), within(v.r.PostFormValue("next"))
 	if code := v.tryToken(token); code != "" {
 		q := url.Values{"problem": {code}}

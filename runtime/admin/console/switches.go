@@ -39,9 +39,6 @@ func (v *visit) listSwitches() error {
 
 // switchTool switches a tool off, or on again.
 func (v *visit) switchTool() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	off := v.field("off") == "yes"
 	err := v.store.SwitchTool(v.ctx, v.field("tool"), off, v.by())
 	switch {

@@ -71,9 +71,6 @@ func (v *visit) addTeamMember() error {
 // ofTeam does what a form of a team's page says, and shows the page again where that is refused, with what
 // retyped puts into it.
 func (v *visit) ofTeam(do func(store.Team) (done string, err error), retyped func(d *teamPageData, p *page, err error) (rule, taken string)) error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	t, err := v.team()
 	if err != nil {
 		return err
@@ -107,9 +104,6 @@ func (v *visit) askDeleteTeam() error {
 }
 
 func (v *visit) deleteTeam() error {
-	if err := v.parsed(); err != nil {
-		return err
-	}
 	t, err := v.team()
 	if err != nil {
 		return err
