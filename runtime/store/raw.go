@@ -6,23 +6,15 @@ import (
 	"fmt"
 )
 
-// execute runs a statement without parameters on a driver's connection.
+// execute runs a statement without parameters on a connection of one of the engines' drivers.
 func execute(ctx context.Context, c driver.Conn, statement string) error {
-	e, ok := c.(driver.ExecerContext)
-	if !ok {
-		return fmt.Errorf("%T cannot execute", c)
-	}
-	_, err := e.ExecContext(ctx, statement, nil)
+	_, err := c.(driver.ExecerContext).ExecContext(ctx, statement, nil)
 	return err
 }
 
 // text is the first column of the first row that a query gives, and io.EOF if it gives none.
 func text(ctx context.Context, c driver.Conn, query string) (string, error) {
-	q, ok := c.(driver.QueryerContext)
-	if !ok {
-		return "", fmt.Errorf("%T cannot be queried", c)
-	}
-	rows, err := q.QueryContext(ctx, query, nil)
+	rows, err := c.(driver.QueryerContext).QueryContext(ctx, query, nil)
 	if err != nil {
 		return "", err
 	}

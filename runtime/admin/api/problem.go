@@ -64,12 +64,8 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	return problem(http.StatusInternalServerError, internal)
 }
 
-// write answers with a problem. Every error of this package that it is given is one.
-func write(w http.ResponseWriter, err error) {
-	var p *huma.ErrorModel
-	if !errors.As(err, &p) {
-		p = problem(http.StatusInternalServerError, internal)
-	}
+// write answers with a problem.
+func write(w http.ResponseWriter, p *huma.ErrorModel) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	encoder := json.NewEncoder(w)

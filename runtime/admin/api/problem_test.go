@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/api"
@@ -199,13 +200,47 @@ func TestRefusalStandsWhereItCannotBeRecorded(t *testing.T) {
 	if !strings.Contains(w.log.String(), "the disk is full") {
 		t.Error(w.log)
 	}
-	server, err := runtime.New(runtime.Options{Anonymous: true}, toolset())
-	if err != nil {
-		t.Fatal(err)
+}
+
+func TestAPIWorksWithoutOptions(t *testing.T) {
+	var direct *api.API
+	newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
+		kept := must(store.Open(t.Context(), engines["sqlite"](t)))
+		t.Cleanup(func() { must(0, kept.Close()) })
+		direct = must(api.New(s, kept, authority.New(s, kept, stored.Stored), api.Options{}))
+		return s
+	})
+	for who, want := range map[string]int{"root": 200, "member": 403} {
+		r := httptest.NewRequest("GET", "/api/v1/admin/orgs", nil)
+		r.Header.Set("Authorization", "Bearer "+who)
+		rec := httptest.NewRecorder()
+		if direct.ServeHTTP(rec, r); rec.Code != want {
+			t.Errorf("%s: %d %s", who, rec.Code, rec.Body)
+		}
 	}
-	if _, err := api.New(server, w.Store, authority.New(server, w.Store, stored.Stored), api.Options{}); err != nil {
-		t.Error(err)
+}
+
+func TestBodyThatDoesNotComeIsRefused(t *testing.T) {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	r := httptest.NewRequest("POST", "/api/v1/admin/orgs", iotest.ErrReader(errors.New("gone")))
+	r.Header.Set("Authorization", "Bearer root")
+	r.Header.Set("Content-Type", "application/json")
+	rec := httptest.NewRecorder()
+	if w.direct.ServeHTTP(rec, r); rec.Code != 400 || strings.Contains(rec.Body.String(), "gone") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
+}
+
+func TestConnectionIsCutWhereAHandlerAsksForIt(t *testing.T) {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
+		return ailing{Server: s, list: func() (runtime.Listing, error) { panic(http.ErrAbortHandler) }}
+	})
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("%v", p)
+		}
+	}()
+	w.send("root", "GET", "/api/v1/mcp/tools", "")
 }
 
 // TestNobodyIsLetInWhereAnonymousCallersAre: the server of these tests admits anonymous callers to MCP.

@@ -42,9 +42,9 @@ func (a *API) teams() {
 			if err != nil {
 				return nil, err
 			}
-			scope, err := Place{OrgID: i.OrgID}.scope(store.Anywhere)
-			if err != nil {
-				return nil, err
+			scope := r.scope
+			if i.OrgID != "" {
+				scope = store.InOrg(idOf(i.OrgID))
 			}
 			all, more, err := a.store.Teams(ctx, scope, page)
 			return paged(r, all, more, teamOf, func(t store.Team) string { return cursorOf(byID, textOf(t.ID)) }), err

@@ -238,3 +238,9 @@ func TestErrorsOfTheStoreMakeStrangers(t *testing.T) {
 		}
 	})
 }
+
+func TestStandingsHaveNames(t *testing.T) {
+	if got := fmt.Sprint(authority.Stranger, authority.Member, authority.Manager, authority.Standing(7)); got != "stranger member manager stranger" {
+		t.Error(got)
+	}
+}
