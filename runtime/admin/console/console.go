@@ -126,6 +126,7 @@ var routes = []route{
 	{"POST /console/sign-out", everybody, (*visit).signOut},
 
 	{"GET /console", managers, (*visit).overview},
+	{"GET /console/{$}", managers, (*visit).home},
 
 	{"GET /console/catalogs", managers, (*visit).listCatalogs},
 	{"POST /console/catalogs", managers, (*visit).createCatalog},

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -21,6 +22,12 @@ type summary struct {
 type count struct {
 	N    int
 	More bool
+}
+
+// home leads to the first page.
+func (v *visit) home() error {
+	v.seeOther(runtime.PathConsole)
+	return nil
 }
 
 func (v *visit) overview() error {

@@ -137,7 +137,7 @@ func (v *visit) fail(err error) {
 		v.showAs(http.StatusForbidden, "message", page{Title: "Nothing to manage", Leave: true,
 			Data: message{Text: "You are signed in, and there is nothing here for you to manage. Admins of the server, and owners, admins and leads of an organisation or a team, find what is theirs here."}})
 	case errors.Is(err, errNotAdmin):
-		v.showAs(http.StatusForbidden, "message", page{Title: "For admins", Here: "", Data: message{Text: "This page is for admins of the server. The catalogs of your organisations and teams are under Catalogs."}})
+		v.showAs(http.StatusForbidden, "message", page{Title: "For admins", Data: message{Text: "This page is for admins of the server. The catalogs of your organisations and teams are under Catalogs."}})
 	case errors.As(err, &tooLarge):
 		v.showAs(http.StatusRequestEntityTooLarge, "message", page{Title: "Too much", Data: message{Text: "The form is larger than anything it could hold. Nothing was changed."}})
 	case errors.Is(err, errBadForm):

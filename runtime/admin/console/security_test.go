@@ -75,7 +75,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	w := onSQLite(t)
 	for _, pattern := range console.Patterns() {
 		method, path, _ := strings.Cut(pattern, " ")
-		path = strings.NewReplacer("{id}", fmt.Sprint(w.ofAcme.ID), "{name}", "kit", "{file}", "x").Replace(path)
+		path = strings.NewReplacer("{id}", fmt.Sprint(w.ofAcme.ID), "{name}", "kit", "{file}", "x", "{$}", "").Replace(path)
 		for how, change := range map[string]func(http.Header){
 			"cross-site":                      func(h http.Header) { h.Set("Sec-Fetch-Site", "cross-site") },
 			"same-site":                       func(h http.Header) { h.Set("Sec-Fetch-Site", "same-site") },
@@ -423,7 +423,7 @@ func TestTokenIsNowhereButInItsCookie(t *testing.T) {
 	for _, pattern := range console.Patterns() {
 		method, path, _ := strings.Cut(pattern, " ")
 		for _, id := range []int64{w.ofAcme.ID, w.lead.ID, 999} {
-			at := strings.NewReplacer("{id}", fmt.Sprint(id), "{name}", "kit", "{file}", "x").Replace(path)
+			at := strings.NewReplacer("{id}", fmt.Sprint(id), "{name}", "kit", "{file}", "x", "{$}", "").Replace(path)
 			look(w.do(request(method, at, secret, form("token", secret))))
 			look(w.do(request(method, at, secret+"x", form("token", secret+"-wrong"))))
 		}

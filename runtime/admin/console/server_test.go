@@ -8,6 +8,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -71,6 +72,29 @@ func TestConsoleOfAServer(t *testing.T) {
 	says(read(must(client.Get(web.URL+"/console/matrix"))), "Sign in", "MCP server", `value="/console/matrix"`)
 	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {"wrong"}}))), "does not take this token")
 	says(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {token}, "next": {"/console/matrix"}}))), "Signed in as <b>ada</b>", "promote_to_manager", "401 over HTTP")
+	// The document that mcpgen draws of the same code says the same.
+	document := strings.NewReplacer("`", "", "✓", "yes", " ", "").Replace(string(must(os.ReadFile("../../../examples/team/directory/MCP.md"))))
+	drawn := 0
+	for _, row := range rows(t, read(must(client.Get(web.URL+"/console/matrix")))) {
+		cells := strings.Split(row, "|")
+		if len(cells) == 1 {
+			continue // of a kind
+		}
+		line := "|"
+		for _, cell := range cells[:len(cells)-1] {
+			if strings.HasPrefix(cell, "-") {
+				cell = ""
+			}
+			line += strings.ReplaceAll(cell, " ", "") + "|"
+		}
+		if drawn++; drawn > 1 && !strings.Contains(document, line) {
+			t.Errorf("MCP.md does not say %s", line)
+		}
+	}
+	if drawn != 12 {
+		t.Errorf("%d rows", drawn)
+	}
+
 	says(read(must(client.PostForm(web.URL+"/console/catalogs", url.Values{"scope": {"global"}, "name": {"kit"}, "active": {"on"}}))), "The catalog is there", `<option value="update">`)
 	says(read(must(client.Get(web.URL+"/console/catalogs"))), "kit", "onboarding")
 	says(read(must(client.Get(web.URL+"/console/declared/onboarding"))), "code:onboarding", "get_by_id")
