@@ -90,15 +90,24 @@ var outside = map[string]struct {
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
 
-	// Both drivers and the migrations. The runtime itself imports none of it: a service that wants no
-	// database links no database.
-	"runtime/store": {modules: []string{
-		"github.com/pressly/goose/v3", "github.com/mfridman/interpolate", "github.com/sethvargo/go-retry", "go.uber.org/multierr", "golang.org/x/sync",
-		"github.com/jackc/pgx/v5", "github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/puddle/v2", "golang.org/x/text",
-		"modernc.org/sqlite", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "golang.org/x/sys",
-		"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
-	}},
+	// Whoever wants no database links none of these; the runtime itself imports none.
+	"runtime/store":           {modules: databases},
+	"runtime/catalog/stored":  {modules: databases},
+	"runtime/admin/authority": {modules: databases},
+	"runtime/admin/console":   {sdk: true, modules: databases},
+	"runtime/admin/api":       {sdk: true, modules: append(databases, openAPI)},
+	"runtime/admin":           {sdk: true, modules: append(databases, openAPI)},
 }
+
+// databases are both drivers and the migrations.
+var databases = []string{
+	"github.com/pressly/goose/v3", "github.com/mfridman/interpolate", "github.com/sethvargo/go-retry", "go.uber.org/multierr", "golang.org/x/sync",
+	"github.com/jackc/pgx/v5", "github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/puddle/v2", "golang.org/x/text",
+	"modernc.org/sqlite", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "golang.org/x/sys",
+	"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
+}
+
+const openAPI = "github.com/danielgtaylor/huma/v2"
 
 func TestWallsBetweenPackages(t *testing.T) {
 	for _, p := range packagesOf(t, "-e", "./cmd/...", "./generator/...", "./internal/...", "./runtime/...") {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -97,5 +99,47 @@ func TestUnknownCatalogIsRefusedWhereThatIsAskedFor(t *testing.T) {
 	session := connectHTTP(t, p.base+"/mcp?catalog=nonsense", "ada", "")
 	if _, err := session.ListTools(t.Context(), nil); err == nil || wire(t, err).Message != "unknown catalog" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestToolIsOffOnceTheAnswerSaysSo switches through the API and through the console, and calls at once.
+func TestToolIsOffOnceTheAnswerSaysSo(t *testing.T) {
+	for engine, database := range engines {
+		t.Run(engine, func(t *testing.T) {
+			p := start(t, "-store", database(t))
+			session := connectHTTP(t, p.base+"/mcp", "vera", "")
+			byConsole := func(off bool) {
+				form := url.Values{"tool": {"get_all"}, "off": {map[bool]string{true: "yes", false: "no"}[off]}}
+				req, err := http.NewRequest("POST", p.base+"/console/tools", strings.NewReader(form.Encode()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				req.AddCookie(&http.Cookie{Name: "mcpgen-console", Value: "demo-ada"})
+				res, err := http.DefaultTransport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode != http.StatusSeeOther {
+					t.Fatal(res.Status)
+				}
+			}
+			byAPI := func(off bool) {
+				p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/get_all", map[string]any{"enabled": !off})
+			}
+			for n := range 40 {
+				off := n%2 == 0
+				if n%4 < 2 {
+					byAPI(off)
+				} else {
+					byConsole(off)
+				}
+				_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_all"})
+				if off != (err != nil) || off && wire(t, err).Message != `unknown tool "get_all"` {
+					t.Errorf("off is %v, and the call got %v", off, err)
+				}
+			}
+		})
 	}
 }

@@ -40,6 +40,8 @@ type Server interface {
 	// ListTools lists for whom Identify has let in.
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
+	// ReloadSwitches has what was just switched count at once.
+	ReloadSwitches(ctx context.Context) error
 }
 
 // Options configure the API. The zero value works.

@@ -51,8 +51,14 @@ func (a *API) switches() {
 	for method, id := range map[string]string{http.MethodPut: "set-tool-switch", http.MethodPatch: "update-tool-switch"} {
 		register(a, in.operation(method, id, path+"/{name}", "Switch a tool on or off"), in.gate,
 			func(ctx context.Context, r *request, i *switched) (*switchOutput, error) {
-				err := a.store.SwitchTool(ctx, i.Name, !i.Body.Enabled, r.by())
-				return &switchOutput{Switch{Name: i.Name, Enabled: i.Body.Enabled}}, err
+				if err := a.store.SwitchTool(ctx, i.Name, !i.Body.Enabled, r.by()); err != nil {
+					return nil, err
+				}
+				// It stands, and the server will hear of it in any case.
+				if err := a.server.ReloadSwitches(ctx); err != nil {
+					a.log.WarnContext(ctx, "a switch counts here as soon as the server hears of it", "request", r.id, "error", err)
+				}
+				return &switchOutput{Switch{Name: i.Name, Enabled: i.Body.Enabled}}, nil
 			})
 	}
 }

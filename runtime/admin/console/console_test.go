@@ -58,7 +58,8 @@ type machine struct {
 	declared []catalog.Found
 	callers  map[string]access.Principal
 	refusal  error // of Identify
-	failure  error // of ListTools
+	failure  error // of ListTools and ReloadSwitches
+	reloads  int
 	panics   bool  // ExplainOf
 }
 
@@ -104,6 +105,8 @@ func (m *machine) ListTools(ctx context.Context, _ catalog.Ask) (l runtime.Listi
 	}
 	return l, m.failure
 }
+
+func (m *machine) ReloadSwitches(context.Context) error { m.reloads++; return m.failure }
 
 // world is a console over a store with two tenants.
 type world struct {

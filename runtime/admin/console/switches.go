@@ -41,6 +41,12 @@ func (v *visit) listSwitches() error {
 func (v *visit) switchTool() error {
 	off := v.field("off") == "yes"
 	err := v.store.SwitchTool(v.ctx, v.field("tool"), off, v.by())
+	if err == nil {
+		// It stands, and the server will hear of it in any case.
+		if err := v.server.ReloadSwitches(v.ctx); err != nil {
+			v.log.WarnContext(v.ctx, "a switch counts here as soon as the server hears of it", "error", err)
+		}
+	}
 	switch {
 	case err == nil && off:
 		return v.back(pathTools, "tool-off")
