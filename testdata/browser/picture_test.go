@@ -58,7 +58,7 @@ func TestPagesFitTheirWindow(t *testing.T) {
 	look([]shot{
 		{"overview", "/console"}, {"matrix", "/console/matrix"}, {"principal", "/console/principal?show=1&subject=mel&role=Member"}, {"tools", "/console/tools"},
 		{"catalogs", "/console/catalogs"}, {"catalog-new", "/console/catalogs/new"}, {"catalog", "/console/catalogs/1?done=catalog-saved"}, {"catalog-delete", "/console/catalogs/1/delete"},
-		{"declared", "/console/declared/onboarding"}, {"orgs", "/console/orgs"}, {"org", "/console/orgs/1"}, {"team", "/console/teams/1"}, {"member", "/console/members/1"},
+		{"declared", "/console/declared?name=onboarding"}, {"orgs", "/console/orgs"}, {"org", "/console/orgs/1"}, {"team", "/console/teams/1"}, {"member", "/console/members/1"},
 	})
 	if *picture {
 		command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}})

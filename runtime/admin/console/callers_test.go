@@ -53,7 +53,7 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				managers("GET /console/catalogs/new", "/console/catalogs/new", ok),
 				// The scope is missing: such a form is nobody's.
 				managers("POST /console/catalogs", "/console/catalogs", none),
-				admins("GET /console/declared/{name}", "/console/declared/kit", ok),
+				admins("GET /console/declared", "/console/declared?name=kit", ok),
 				admins("GET /console/matrix", "/console/matrix", ok),
 				admins("GET /console/principal", "/console/principal", ok),
 				admins("GET /console/tools", "/console/tools", ok),

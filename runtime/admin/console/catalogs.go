@@ -334,7 +334,7 @@ func (v *visit) stillThere(err error, p page) error {
 
 // showDeclared shows a catalog that code declares, which nobody changes here.
 func (v *visit) showDeclared() error {
-	name := v.r.PathValue("name")
+	name := v.r.URL.Query().Get("name")
 	for _, found := range v.server.DeclaredCatalogs() {
 		if found.Name == name {
 			return v.show("declared", page{Title: found.Name, Here: "catalogs", Data: found})

@@ -138,7 +138,7 @@ var routes = []route{
 	{"POST /console/catalogs/{id}/delete", managers, (*visit).deleteCatalog},
 	{"POST /console/catalogs/{id}/entries", managers, (*visit).addEntry},
 	{"POST /console/catalogs/{id}/entries/remove", managers, (*visit).removeEntry},
-	{"GET /console/declared/{name}", admins, (*visit).showDeclared},
+	{"GET /console/declared", admins, (*visit).showDeclared},
 
 	{"GET /console/matrix", admins, (*visit).showMatrix},
 	{"GET /console/principal", admins, (*visit).showPrincipal},

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -224,6 +225,23 @@ func TestTenantsAreMadeRenamedAndDeleted(t *testing.T) {
 	}
 	// What is made in an organisation that is gone.
 	page(t, w.post(token, "/console/catalogs", form("scope", "org-999", "name", "kit")), http.StatusNotFound)
+}
+
+func TestDeclaredCatalogIsFoundWhateverItsName(t *testing.T) {
+	w := onSQLite(t)
+	for _, name := range []string{"kit", "night shift", "a/b", "x?y#z", "100%", "größe", "..", "."} {
+		w.machine.declared = []catalog.Found{{ID: "code:" + name, Name: name, Tools: []string{"view"}}}
+		doc := must(html.Parse(w.get("token-admin", "/console/catalogs").Body))
+		var at string
+		for n := range doc.Descendants() {
+			for _, a := range n.Attr {
+				if a.Key == "href" && strings.HasPrefix(a.Val, "/console/declared?") {
+					at = a.Val
+				}
+			}
+		}
+		page(t, w.get("token-admin", at), http.StatusOK, "Declared by code", "view")
+	}
 }
 
 func TestToolsAreSwitchedOffAndOn(t *testing.T) {

@@ -75,7 +75,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 	w := onSQLite(t)
 	for _, pattern := range console.Patterns() {
 		method, path, _ := strings.Cut(pattern, " ")
-		path = strings.NewReplacer("{id}", fmt.Sprint(w.ofAcme.ID), "{name}", "kit", "{file}", "x", "{$}", "").Replace(path)
+		path = strings.NewReplacer("{id}", fmt.Sprint(w.ofAcme.ID), "{file}", "x", "{$}", "").Replace(path)
 		for how, change := range map[string]func(http.Header){
 			"cross-site":                      func(h http.Header) { h.Set("Sec-Fetch-Site", "cross-site") },
 			"same-site":                       func(h http.Header) { h.Set("Sec-Fetch-Site", "same-site") },
@@ -378,7 +378,7 @@ func (w *world) called(text string) *odd {
 	q := url.QueryEscape(text)
 	catalogAt, orgAt, teamAt, memberAt := fmt.Sprintf("/console/catalogs/%d", c.ID), fmt.Sprintf("/console/orgs/%d", o.org.ID), fmt.Sprintf("/console/teams/%d", team.ID), fmt.Sprintf("/console/members/%d", member.ID)
 	o.pages = []string{
-		"/console", "/console/matrix", "/console/tools", "/console/catalogs", "/console/catalogs?after=" + q, "/console/catalogs/new?scope=" + q, "/console/declared/" + url.PathEscape(text), "/console/orgs",
+		"/console", "/console/matrix", "/console/tools", "/console/catalogs", "/console/catalogs?after=" + q, "/console/catalogs/new?scope=" + q, "/console/declared?name=" + q, "/console/orgs",
 		catalogAt, catalogAt + "/delete", catalogAt + "?done=" + q, catalogAt + "?after=" + q, orgAt, orgAt + "/delete", teamAt, teamAt + "/delete", memberAt, memberAt + "/delete", "/console/" + url.PathEscape(text),
 		fmt.Sprintf("/console/principal?show=1&subject=%s&issuer=%[1]s&client=%[1]s&role=%[1]s&scopes=%[1]s&groups=%[1]s&user=%[1]s", q),
 		"/console/sign-in?problem=" + q + "&done=" + q + "&next=" + q,
@@ -423,7 +423,7 @@ func TestTokenIsNowhereButInItsCookie(t *testing.T) {
 	for _, pattern := range console.Patterns() {
 		method, path, _ := strings.Cut(pattern, " ")
 		for _, id := range []int64{w.ofAcme.ID, w.lead.ID, 999} {
-			at := strings.NewReplacer("{id}", fmt.Sprint(id), "{name}", "kit", "{file}", "x", "{$}", "").Replace(path)
+			at := strings.NewReplacer("{id}", fmt.Sprint(id), "{file}", "x", "{$}", "").Replace(path)
 			look(w.do(request(method, at, secret, form("token", secret))))
 			look(w.do(request(method, at, secret+"x", form("token", secret+"-wrong"))))
 		}

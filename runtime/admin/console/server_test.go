@@ -97,7 +97,7 @@ func TestConsoleOfAServer(t *testing.T) {
 
 	says(read(must(client.PostForm(web.URL+"/console/catalogs", url.Values{"scope": {"global"}, "name": {"kit"}, "active": {"on"}}))), "The catalog is there", `<option value="update">`)
 	says(read(must(client.Get(web.URL+"/console/catalogs"))), "kit", "onboarding")
-	says(read(must(client.Get(web.URL+"/console/declared/onboarding"))), "code:onboarding", "get_by_id")
+	says(read(must(client.Get(web.URL+"/console/declared?name=onboarding"))), "code:onboarding", "get_by_id")
 	says(read(must(client.PostForm(web.URL+"/console/tools", url.Values{"tool": {"update"}, "off": {"yes"}}))), "The tool is switched off")
 	says(read(must(client.Get(web.URL+"/console/principal?show=1&subject=mel&role=Manager"))), "switched off", "needs role Admin")
 

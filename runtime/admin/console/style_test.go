@@ -66,7 +66,7 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 	for _, c := range []struct{ token, at string }{
 		{"", "/console/sign-in?problem=refused"}, {"token-lead", "/console"}, {"token-lead", "/console/catalogs"}, {"token-member", "/console"}, {"token-admin", "/console"}, {"token-admin", "/console/matrix"},
 		{"token-admin", "/console/principal?show=1&subject=x"}, {"token-admin", "/console/tools"}, {"token-admin", "/console/catalogs"}, {"token-admin", "/console/catalogs/new"},
-		{"token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)}, {"token-admin", fmt.Sprintf("/console/catalogs/%d/delete", w.ofAcme.ID)}, {"token-admin", "/console/declared/kit"},
+		{"token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)}, {"token-admin", fmt.Sprintf("/console/catalogs/%d/delete", w.ofAcme.ID)}, {"token-admin", "/console/declared?name=kit"},
 		{"token-admin", "/console/orgs"}, {"token-admin", fmt.Sprintf("/console/orgs/%d", w.acme.ID)}, {"token-admin", fmt.Sprintf("/console/teams/%d", w.lab.ID)}, {"token-admin", fmt.Sprintf("/console/members/%d", w.lead.ID)},
 	} {
 		rec := w.get(c.token, c.at)
