@@ -19,10 +19,13 @@ func checkCatalog(key, name string) (fix, message string) {
 	if len(name) > maxCatalogName {
 		return "write a shorter name", fmt.Sprintf("%s= lists a name of %d bytes, more than %d", key, len(name), maxCatalogName)
 	}
-	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
-		r := []rune(name[i:])[0]
+	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }); i >= 0 {
+		r, is := []rune(name[i:])[0], "invisible"
+		if r == unicode.ReplacementChar {
+			is = "replacement" // it stands for one that was lost
+		}
 		return "write the name with plain spaces and visible characters alone, so that it can be typed again",
-			fmt.Sprintf("%s= lists %s, which has the invisible character %s", key, quoted, strconv.QuoteRuneToASCII(r))
+			fmt.Sprintf("%s= lists %s, which has the %s character %s", key, quoted, is, strconv.QuoteRuneToASCII(r))
 	}
 	if strings.HasPrefix(name, " ") || strings.HasSuffix(name, " ") {
 		return "write the name without it", fmt.Sprintf("%s= lists %s, which has a space at its start or end", key, quoted)
