@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -37,25 +36,6 @@ type Change struct {
 	Issuer  string `json:"issuer,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-}
-
-// object names what changed, for the audit.
-func (c Change) object() string {
-	switch c.Kind {
-	case ChangedOrg:
-		return fmt.Sprintf("organization %d", c.Org)
-	case ChangedTeam:
-		return fmt.Sprintf("team %d", c.Team)
-	case ChangedMember:
-		return fmt.Sprintf("member %d", c.Member)
-	case ChangedCatalog:
-		return fmt.Sprintf("catalog %d", c.Catalog)
-	case ChangedEntry:
-		return fmt.Sprintf("entry %s of catalog %d", c.Tool, c.Catalog)
-	case ChangedTool:
-		return "tool " + c.Tool
-	}
-	return string(c.Kind)
 }
 
 const (

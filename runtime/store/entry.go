@@ -46,25 +46,25 @@ func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, mod
 	if err := first(checkTool(tool), checkText("module", module, MaxModule)); err != nil {
 		return Entry{}, invalid("create entry", err)
 	}
-	err = s.change(ctx, by, "create entry", func(t *tx) (Change, error) {
+	err = s.change(ctx, by, "create entry", func(t *tx) (done, error) {
 		c, err := t.catalogFor(in, catalog)
 		if err != nil {
-			return Change{}, err
+			return done{}, err
 		}
 		e, err = readEntry(say(`INSERT INTO tool_catalog_entries (catalog_id, tool_name, module_id, created_at) VALUES (?, ?, ?, ?) RETURNING `+entryColumns,
 			catalog, tool, module, t.engine.moment(t.now)).row(ctx, t))
 		if err != nil {
-			return Change{}, t.refused("entry", err)
+			return done{}, t.refused("entry", err)
 		}
-		return c.entryChange(tool), nil
+		return c.entryDone(tool), nil
 	})
 	return only(e, err)
 }
 
-func (c Catalog) entryChange(tool string) Change {
+func (c Catalog) entryDone(tool string) done {
 	change := c.change()
 	change.Kind, change.Tool = ChangedEntry, tool
-	return change
+	return done{change, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
 }
 
 // RemoveEntry takes a tool out of a catalog of a scope.
@@ -72,16 +72,16 @@ func (s *Store) RemoveEntry(ctx context.Context, in Scope, catalog int64, tool s
 	if err := checkTool(tool); err != nil {
 		return invalid("delete entry", err)
 	}
-	return s.change(ctx, by, "delete entry", func(t *tx) (Change, error) {
+	return s.change(ctx, by, "delete entry", func(t *tx) (done, error) {
 		c, err := t.catalogFor(in, catalog)
 		if err != nil {
-			return Change{}, err
+			return done{}, err
 		}
 		met, err := say(`DELETE FROM tool_catalog_entries WHERE catalog_id = ? AND tool_name = ?`, catalog, tool).exec(ctx, t)
 		if err == nil && met == 0 {
 			err = fmt.Errorf("entry %s of catalog %d: %w", tool, catalog, ErrNotFound)
 		}
-		return c.entryChange(tool), err
+		return c.entryDone(tool), err
 	})
 }
 

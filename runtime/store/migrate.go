@@ -27,7 +27,7 @@ func (m *migrator) newest() int64 {
 func (m *migrator) to(ctx context.Context, version int64) error {
 	newest := m.newest()
 	if version < 0 || version > newest {
-		return fmt.Errorf("there is no version %d: choose one of 0 to %d: %w", version, newest, ErrInvalid)
+		return wrong("there is no version %d: choose one of 0 to %d", version, newest)
 	}
 	at, err := m.provider.GetDBVersion(ctx)
 	if err != nil {

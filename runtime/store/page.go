@@ -54,9 +54,9 @@ func notFound(noun string, id int64) error { return fmt.Errorf("%s %d: %w", noun
 func (t *tx) refused(noun string, err error) error {
 	switch t.engine.fault(err) {
 	case taken:
-		return fmt.Errorf("%s: %w", noun, ErrExists)
+		return fmt.Errorf("the %s %w", noun, ErrExists)
 	case orphan:
-		return fmt.Errorf("where the %s is to be: %w", noun, ErrNotFound)
+		return fmt.Errorf("what the %s is to be in: %w", noun, ErrNotFound)
 	}
 	return err
 }
@@ -83,5 +83,5 @@ func (t *tx) unmet(err error, noun string, id int64, query *statement) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%s %d is at version %d: %w", noun, id, version, ErrConflict)
+	return fmt.Errorf("%s %d is at version %d and was %w", noun, id, version, ErrConflict)
 }

@@ -34,7 +34,7 @@ func postgresEngine(url string) (*engine, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// What the parser says repeats the URL, and its password with it where that is what it cannot read.
-		return nil, fmt.Errorf("store: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE with special characters percent-encoded: %w", ErrInvalid)
+		return nil, wrong("store: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE with special characters percent-encoded")
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connecting
@@ -44,7 +44,7 @@ func postgresEngine(url string) (*engine, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	return &engine{
-		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations,
+		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations, forUpdate: "FOR UPDATE",
 		open: func() (*sql.DB, *sql.DB, error) {
 			db := stdlib.OpenDB(*config)
 			db.SetMaxOpenConns(connections)

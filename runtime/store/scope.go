@@ -70,7 +70,7 @@ func (s Scope) one(noun string, kinds ...scopeKind) error {
 	if slices.Contains(kinds, s.kind) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is not where one can be: %w", noun, s, ErrInvalid)
+	return wrong("%s: %s is not where one can be", noun, s)
 }
 
 // within narrows a statement to the rows of the scope, in a table that has both ids.

@@ -35,15 +35,15 @@ const (
 func sqliteEngine(path string) (*engine, error) {
 	if rest, ok := strings.CutPrefix(path, "//"); ok {
 		if !strings.HasPrefix(rest, "/") {
-			return nil, fmt.Errorf("store: sqlite://%s has a host in the place of the path: write sqlite:%s or sqlite:///absolute/path: %w", rest, rest, ErrInvalid)
+			return nil, wrong("store: sqlite://%s has a host in the place of the path: write sqlite:%s or sqlite:///absolute/path", rest, rest)
 		}
 		path = rest
 	}
 	switch {
 	case path == "":
-		return nil, fmt.Errorf("store: sqlite: names no file: write sqlite:PATH: %w", ErrInvalid)
+		return nil, wrong("store: sqlite: names no file: write sqlite:PATH")
 	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"), strings.ContainsAny(path, "?#\x00"):
-		return nil, fmt.Errorf("store: sqlite:%q takes the path of a file and no options: %w", path, ErrInvalid)
+		return nil, wrong("store: sqlite:%q takes the path of a file and no options", path)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
