@@ -33,6 +33,11 @@ type engine struct {
 	moment func(time.Time) any
 	// fault reads the engine's errors.
 	fault func(error) fault
+	// cured says an error of the engine with what to do about it, where that is known.
+	cured func(error) error
+	// serves says what the account lacks that serves from a database that has been migrated. Nil where files have
+	// no accounts.
+	serves func(ctx context.Context, db *sql.DB) error
 	// announce tells other processes of a change, with the transaction that makes it. Nil where
 	// there is no way.
 	announce func(ctx context.Context, tx *sql.Tx, payload string) error

@@ -35,13 +35,13 @@ const (
 	forbidden       // to make tables, or to use them
 )
 
-// explain wraps an error of the database with what was being done. The end of the context comes
+// explain wraps an error of the database with what was being done and, where it is known, the cure. The end of the context comes
 // first: drivers say it in words of their own.
 func (e *engine) explain(ctx context.Context, doing string, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
 	}
-	return fmt.Errorf("store: %s: %w", doing, err)
+	return fmt.Errorf("store: %s: %w", doing, e.cured(err))
 }
 
 // notValid is an [ErrInvalid] that says what is wrong and what to do, and ends with that.

@@ -47,8 +47,8 @@ type Store struct {
 //	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
 //
 // A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL names with
-// ?search_path=NAME. The role has to own that schema, or be given SELECT, INSERT, UPDATE and DELETE on the
-// tables that another role has migrated to the newest version. A URL with a password never stands in an error.
+// ?search_path=NAME. The role has to own that schema, or be given what it needs on the
+// tables that another role has migrated to the newest version: the error says what it lacks and the GRANT for it. A URL with a password never stands in an error.
 //
 // A database that a newer program has migrated is refused with [ErrNewer].
 func Open(ctx context.Context, url string) (*Store, error) {
@@ -71,6 +71,11 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	if e.serves != nil {
+		if err := e.serves(ctx, s.writes); err != nil {
+			return nil, errors.Join(e.explain(ctx, "what the role may do", err), s.Close())
+		}
 	}
 	return s, nil
 }
