@@ -184,7 +184,7 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 		}
 		union = `UNION ALL `
 	}
-	found, err := all(ctx, s.reads, q, readCatalog)
+	found, err := all(ctx, s.asks, q, readCatalog)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "resolve catalog", err)
 	}

@@ -104,7 +104,7 @@ func (s *Store) attend(ctx context.Context, box *mailbox) {
 	defer s.feed.remove(box)
 	for first := true; ctx.Err() == nil; {
 		var at int64
-		if err := s.reads.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+		if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
 			wait(ctx, s.pause)
 			continue
 		}

@@ -101,7 +101,7 @@ func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
 	// bytes as Go does, but for what an aggregate takes.
 	var names sql.Null[string]
 	q := say(`SELECT string_agg(tool_name, ',') FROM tool_catalog_entries WHERE catalog_id = ?`, catalog)
-	switch err := q.row(ctx, s.reads).Scan(&names); {
+	switch err := q.row(ctx, s.asks).Scan(&names); {
 	case err != nil:
 		return nil, s.engine.explain(ctx, "list tools of a catalog", err)
 	case !names.Valid:
@@ -121,7 +121,7 @@ func (s *Store) EntryCounts(ctx context.Context, catalogs []int64) (map[int64]in
 			catalog int64
 			entries int
 		}
-		found, err := all(ctx, s.reads, anyOf(say(`SELECT catalog_id, count(*) FROM tool_catalog_entries WHERE catalog_id`), some).and(`GROUP BY catalog_id`), func(row scanner) (c count, err error) {
+		found, err := all(ctx, s.asks, anyOf(say(`SELECT catalog_id, count(*) FROM tool_catalog_entries WHERE catalog_id`), some).and(`GROUP BY catalog_id`), func(row scanner) (c count, err error) {
 			return c, row.Scan(&c.catalog, &c.entries)
 		})
 		if err != nil {

@@ -116,7 +116,7 @@ func (s *Store) RemoveMember(ctx context.Context, in Scope, id, version int64, b
 
 // Memberships returns all that somebody is a member of, in the order of the memberships' ids.
 func (s *Store) Memberships(ctx context.Context, issuer, subject string) ([]Membership, error) {
-	found, err := all(ctx, s.reads, say(`SELECT `+memberColumns+` FROM memberships WHERE issuer = ? AND subject = ? ORDER BY id`, keepable(issuer), keepable(subject)), readMember)
+	found, err := all(ctx, s.asks, say(`SELECT `+memberColumns+` FROM memberships WHERE issuer = ? AND subject = ? ORDER BY id`, keepable(issuer), keepable(subject)), readMember)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "list memberships", err)
 	}

@@ -26,7 +26,7 @@ func (p Page[K]) limit() int {
 // is more after it.
 func list[K cmp.Ordered, T any](ctx context.Context, s *Store, noun string, q *statement, page Page[K], read func(scanner) (T, error)) ([]T, bool, error) {
 	limit := page.limit()
-	found, err := all(ctx, s.reads, q.and(`LIMIT ?`, limit+1), read)
+	found, err := all(ctx, s.asks, q.and(`LIMIT ?`, limit+1), read)
 	if err != nil {
 		return nil, false, s.engine.explain(ctx, "list "+noun, err)
 	}
@@ -38,7 +38,7 @@ func list[K cmp.Ordered, T any](ctx context.Context, s *Store, noun string, q *s
 
 // get reads one thing.
 func get[T any](ctx context.Context, s *Store, noun string, id int64, q *statement, read func(scanner) (T, error)) (T, error) {
-	found, err := read(q.row(ctx, s.reads))
+	found, err := read(q.row(ctx, s.asks))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return found, fmt.Errorf("store: %w", notFound(noun, id))

@@ -25,6 +25,7 @@ type Store struct {
 	// writes and reads are the same pool on PostgreSQL. SQLite has one writer at a time, and readers
 	// that do not wait for it.
 	writes, reads *sql.DB
+	asks          asker // reads, or statements that are prepared on it
 	// turn is held from the start of a change until it is announced, on SQLite: changes are announced in the
 	// order in which they were made. Nil elsewhere.
 	turn chan struct{}
@@ -64,6 +65,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.asks = s.reads
+	if e.oneWriter {
+		s.asks = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}
+	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if e.oneWriter {
 		s.turn, s.together = make(chan struct{}, 1), make(chan waiting)
@@ -92,7 +97,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
 // key, cheap enough to be asked for before each use of something that is kept.
 func (s *Store) Revision(ctx context.Context) (at int64, err error) {
-	if err := s.reads.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+	if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
 		return 0, s.engine.explain(ctx, "read the revision", err)
 	}
 	return at, nil

@@ -34,7 +34,7 @@ func (s *Store) SwitchTool(ctx context.Context, name string, off bool, by audit.
 
 // ToolsOff returns the names of the tools that are switched off, in order.
 func (s *Store) ToolsOff(ctx context.Context) ([]string, error) {
-	names, err := all(ctx, s.reads, say(`SELECT name FROM tool_switches WHERE is_off = ? ORDER BY name`, true), readName)
+	names, err := all(ctx, s.asks, say(`SELECT name FROM tool_switches WHERE is_off = ? ORDER BY name`, true), readName)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "list tools that are off", err)
 	}
