@@ -127,16 +127,16 @@ func (s *Server) narrow(ctx context.Context, rec *record) (narrowing, error) {
 		return narrowing{}, ctx.Err() // nobody waits any more
 	}
 	unknown := errors.Is(err, catalog.ErrUnknown)
-	level, text := slog.LevelInfo, "there is no such catalog for the caller"
+	level, text, reason := slog.LevelInfo, "there is no such catalog for the caller", slog.Attr{}
 	if !unknown {
-		level, text = slog.LevelError, "the catalog could not be looked for"
+		level, text, reason = slog.LevelError, "the catalog could not be looked for", slog.Any("error", err)
 	}
 	outcome := "; the list is not filtered"
 	if s.opts.CatalogStrict {
 		outcome = "; the list is refused"
 	}
 	s.log.LogAttrs(ctx, level, text+outcome, slog.String("catalog", recordedAsk(rec.asked.Ask)),
-		slog.String("principal", rec.principal.Subject), slog.String("request_id", rec.requestID), slog.Any("error", err))
+		slog.String("principal", rec.principal.Subject), slog.String("request_id", rec.requestID), reason)
 	switch {
 	case s.opts.CatalogStrict:
 		return narrowing{}, err
@@ -239,6 +239,15 @@ func (s *Server) rest() {
 }
 
 func (s *Server) changed(change catalog.Change) {
+	if change.Deaf {
+		s.log.Warn("changes of catalogs and switches are not heard: the source has lost its connection, and tries again; what it said last counts")
+		s.deaf = true
+		return
+	}
+	if s.deaf {
+		s.log.Info("changes of catalogs and switches are heard again")
+		s.deaf = false
+	}
 	for change.Tools && s.closing.Err() == nil {
 		err := s.ReloadSwitches(s.closing)
 		if err == nil {

@@ -72,7 +72,7 @@ func (s *Server) refusalOf(ctx context.Context, err error) *Refusal {
 		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge(""), Reason: "authentication required"}
 	case errors.Is(err, identity.ErrInvalidToken):
 		s.log.InfoContext(ctx, "credential refused", "reason", err)
-		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge("invalid_token"), Reason: "authentication required"}
+		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge("invalid_token"), Reason: "the credential does not hold: it has ended, or it is not for this server"}
 	}
 	s.log.ErrorContext(ctx, "the identity source failed; the request is refused", "error", err)
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}

@@ -211,11 +211,19 @@ func (w *watch) work(o *watched) {
 
 // tell compares what a client knows with what its last caller sees now, and says what differs.
 func (w *watch) tell(o *watched) {
+	o.mu.Lock()
+	asked := o.asked
+	o.mu.Unlock()
 	now, known := w.surfaceOf(o)
 	if !known {
 		return
 	}
 	o.mu.Lock()
+	if o.asked != asked {
+		o.mu.Unlock()
+		o.look() // it was listed another catalog meanwhile, which now is not about
+		return
+	}
 	before, listens, id := o.seen, o.listens, o.id
 	o.seen = now
 	o.mu.Unlock()
