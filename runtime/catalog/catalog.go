@@ -56,7 +56,7 @@ type Source interface {
 type Change struct {
 	Tools    bool // which tools are switched off
 	Catalogs bool // catalogs, what is in them, or who is in which organisation and team
-	// Deaf says that nothing is being heard, as when a connection is lost, until a later change: that one says
-	// what may have changed meanwhile. It comes once for each loss, and alone.
+	// Deaf says that nothing is being heard, as when a connection is lost, until the next change, which then sets both.
+	// It comes once for each loss, and alone.
 	Deaf bool
 }
