@@ -267,25 +267,39 @@ type endpoint struct {
 	port uint16     // 0 where none is named
 }
 
-// parseEndpoint reads "host", "host:port", "[address]:port", or a URL of http or https, whose port may be left out.
+// parseEndpoint reads what a client names: a host and port, or a URL of http or https, whose port may be left out.
 func parseEndpoint(text string) (endpoint, string) {
-	host, rest := text, ""
+	host := text
 	var scheme uint16
 	switch {
 	case len(text) > 8 && strings.EqualFold(text[:8], "https://"):
 		host, scheme = text[8:], 443
 	case len(text) > 7 && strings.EqualFold(text[:7], "http://"):
 		host, scheme = text[7:], 80
+	default:
+		return parseHostPort(text)
 	}
-	if scheme != 0 {
-		if i := strings.IndexAny(host, "/?#"); i >= 0 {
-			host, rest = host[:i], host[i:]
-		}
-		if strings.ContainsAny(host, "@\\") || strings.ContainsAny(rest, "\\\x00") {
-			return endpoint{}, "a URL with a user or a backslash is read in several ways"
-		}
+	// What is behind the host is of no concern, as long as every reader ends the host at the same place.
+	if strings.ContainsAny(text, "\\\x00\t\r\n ") {
+		return endpoint{}, "a URL with a backslash, white space or a NUL is read in several ways"
 	}
-	e := endpoint{port: scheme}
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	if strings.Contains(host, "@") {
+		return endpoint{}, "a URL with a user is read in several ways"
+	}
+	e, problem := parseHostPort(host)
+	if e.port == 0 {
+		e.port = scheme
+	}
+	return e, problem
+}
+
+// parseHostPort reads "host", "host:port", "address" or "[address]:port".
+func parseHostPort(text string) (endpoint, string) {
+	host, rest := text, ""
+	var e endpoint
 	bracketed := strings.HasPrefix(host, "[")
 	if bracketed {
 		end := strings.IndexByte(host, ']')
@@ -295,8 +309,6 @@ func parseEndpoint(text string) (endpoint, string) {
 		host, rest = host[1:end], host[end+1:]
 	} else if i := strings.IndexByte(host, ':'); i >= 0 && strings.LastIndexByte(host, ':') == i {
 		host, rest = host[:i], host[i:]
-	} else {
-		rest = ""
 	}
 	if rest != "" {
 		port, err := parsePort(rest[1:])

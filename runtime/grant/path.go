@@ -74,31 +74,43 @@ func parsePath(text string) (*pathPattern, error) {
 func (p *pathPattern) canonical() string { return p.text }
 
 // match reports whether the pattern holds a canonical path: segments joined by "/", none for the top.
-func (p *pathPattern) match(path string) bool { return matchSegments(p.segments, path) }
+func (p *pathPattern) match(path string) bool { return matchSegments(p.segments, splitPath(nil, path)) }
 
-func matchSegments(segments []segment, path string) bool {
-	i := 0
-	retry, from := -1, "" // the sign behind the last "**", and the segments that it has not taken yet
+// splitPath appends the names of a canonical path.
+func splitPath(names []string, path string) []string {
 	for path != "" {
-		if i < len(segments) && segments[i].deep {
-			i++
-			if i == len(segments) {
-				return true
+		var name string
+		name, path, _ = strings.Cut(path, "/")
+		names = append(names, name)
+	}
+	return names
+}
+
+func matchSegments(segments []segment, names []string) bool {
+	i, at := 0, 0
+	retry, from := -1, 0 // the sign behind the last "**", and the first name that it has not taken yet
+	for at < len(names) {
+		if i < len(segments) {
+			s := &segments[i]
+			if s.deep {
+				i++
+				if i == len(segments) {
+					return true
+				}
+				retry, from = i, at
+				continue
 			}
-			retry, from = i, path
-			continue
-		}
-		name, rest, _ := strings.Cut(path, "/")
-		if i < len(segments) && segments[i].match(name) {
-			i++
-			path = rest
-			continue
+			if s.exact && s.lit == names[at] || !s.exact && s.match(names[at]) {
+				i++
+				at++
+				continue
+			}
 		}
 		if retry < 0 {
 			return false
 		}
-		_, from, _ = strings.Cut(from, "/")
-		i, path = retry, from
+		from++
+		i, at = retry, from
 	}
 	for i < len(segments) && segments[i].deep {
 		i++

@@ -1,7 +1,6 @@
 package grant
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -299,17 +298,4 @@ func splitWords(line string) ([]lineWord, error) {
 		words = append(words, w)
 	}
 	return words, nil
-}
-
-// UnmarshalJSON reads the object form strictly: a member that is not known could be one that narrows.
-func (p *Permission) UnmarshalJSON(data []byte) error {
-	type plain Permission
-	d := json.NewDecoder(strings.NewReader(string(data)))
-	d.DisallowUnknownFields()
-	var read plain
-	if err := d.Decode(&read); err != nil {
-		return fmt.Errorf("permission: %w", err)
-	}
-	*p = Permission(read)
-	return nil
 }
