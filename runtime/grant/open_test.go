@@ -469,3 +469,54 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 		t.Errorf("the lowest free descriptor went from %d to %d", before, after)
 	}
 }
+
+// TestWhatWasSwappedSinceTheLastLookIsNotOpened takes each step on something else than the look before it saw.
+func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
+	top, roots := tree(t)
+	if err := os.Symlink("secret", filepath.Join(top, "pub/linked")); err != nil {
+		t.Fatal(err)
+	}
+	root, _ := roots.at("pub")
+	d := &Decider{Set: mustSet(t, "file.read **", "file.write **"), Roots: roots}
+	for _, c := range []struct {
+		step string
+		name string
+		want Want
+	}{
+		{"enter", "fifo", Want{Read: true}}, {"enter", "a.txt", Want{Read: true}}, {"enter", "linked", Want{Read: true}}, {"enter", "outdir", Want{Read: true}}, {"enter", "nothing", Want{Read: true}},
+		{"openFile", "fifo", Want{Read: true}}, {"openFile", "fifo", Want{Write: true}}, {"openFile", "fifo", Want{Read: true, Write: true}},
+		{"openFile", "in", Want{Read: true}}, {"openFile", "key", Want{Write: true}}, {"openFile", "out", Want{Read: true}}, {"openFile", "docs", Want{Read: true}}, {"openFile", "nothing", Want{Write: true}},
+		{"create", "fifo", Want{Write: true}}, {"create", "dangling", Want{Write: true}}, {"create", "out", Want{Write: true}}, {"create", "a.txt", Want{Write: true}}, {"create", "docs", Want{Write: true}},
+		{"follow", "a.txt", Want{Read: true}}, {"follow", "nothing", Want{Read: true}},
+	} {
+		w := &walk{decider: d, want: c.want, named: "pub/" + c.name, top: []string{"pub"}, pending: []string{c.name}, dirs: []*os.Root{root}}
+		step := map[string]func() (*Opened, error){
+			"enter":    func() (*Opened, error) { return nil, w.enter(root, c.name) },
+			"openFile": func() (*Opened, error) { return w.openFile(root, c.name) },
+			"create":   func() (*Opened, error) { return w.create(root, c.name) },
+			"follow":   func() (*Opened, error) { return nil, w.follow(root, c.name) },
+		}[c.step]
+		// The first looks again; the one that is one too many gives up.
+		if opened, err := step(); opened != nil || err != nil || w.tries != 1 || len(w.names) > 0 || len(w.pending) != 1 {
+			t.Errorf("%s %s: %+v, %v, at %q after %d tries", c.step, c.name, opened, err, w.names, w.tries)
+		}
+		w.tries = maxTries
+		if opened, err := step(); opened != nil || err == nil {
+			t.Errorf("%s %s: %+v, %v after too many tries", c.step, c.name, opened, err)
+		}
+		w.close()
+	}
+	for _, name := range []string{"dangling", "docs/new"} {
+		if _, err := os.Stat(filepath.Join(top, "pub", name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s was made: %v", name, err)
+		}
+	}
+	w := &walk{decider: d, want: Want{Read: true}, named: "pub/a.txt", top: []string{"pub"}, pending: []string{"a.txt"}, dirs: []*os.Root{root}}
+	if err := w.again(errSpelling); !errors.Is(err, errSpelling) || w.tries != 0 {
+		t.Errorf("another spelling is looked for again: %v", err)
+	}
+	w.tries = maxTries
+	if err := w.again(errSwapped); !errors.Is(err, errChanging) {
+		t.Errorf("what kept changing: %v", err)
+	}
+}
