@@ -220,7 +220,7 @@ func TestCommandsEndWithTheirContextAndAllThatTheyStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Env = append(cmd.Env, "GRANT_TEST_AS=sleeper")
+	cmd.Env = append(cmd.Env, "GRANT_TEST_AS=sleeper", "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	swapper := exec.Command(exe, top)
-	swapper.Env = append(os.Environ(), "GRANT_TEST_AS=swapper")
+	swapper.Env = append(os.Environ(), "GRANT_TEST_AS=swapper", "GORACE=atexit_sleep_ms=0")
 	stdin, err1 := swapper.StdinPipe()
 	stdout, err2 := swapper.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
