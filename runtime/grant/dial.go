@@ -80,14 +80,11 @@ func (d *Decider) decideAddress(e endpoint, named, resolved string) error {
 		return &Denied{Kind: NetConnect, Resource: named, Cause: Malformed, Reason: "it resolves to no address with a port"}
 	}
 	addr := to.Addr().Unmap()
-	// A zone says by which interface, for addresses that are link-local.
-	if addr.Zone() == "" {
-		decision := d.decideEndpoint(endpoint{addr: addr, port: to.Port()}, named)
-		if decision.Allowed || e.name == "" {
-			return decision.Err()
-		}
+	decision := d.decideEndpoint(endpoint{addr: addr, port: to.Port()}, named)
+	if decision.Allowed || e.name == "" {
+		return decision.Err()
 	}
-	if e.name != "" && to.Port() == e.port && Public(addr) {
+	if to.Port() == e.port && Public(addr) {
 		return nil
 	}
 	return &Denied{Kind: NetConnect, Resource: named, Cause: NotPublic,

@@ -193,7 +193,7 @@ func TestNothingIsOpenedButWhatMatches(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var f *forest
 	opened := 0
-	n := tries(t, 20_000)
+	n := tries(t, 10_000)
 	for i := 0; i < n; {
 		if i%20_000 == 0 || r.IntN(200) == 0 {
 			if f != nil {

@@ -279,15 +279,13 @@ func parseEndpoint(text string) (endpoint, string) {
 	default:
 		return parseHostPort(text)
 	}
-	// What is behind the host is of no concern, as long as every reader ends the host at the same place.
+	// What is behind the host is of no concern, as long as every reader ends the host at the same place. A user before
+	// it is no part of a name, and refused as such.
 	if strings.ContainsAny(text, "\\\x00\t\r\n ") {
 		return endpoint{}, "a URL with a backslash, white space or a NUL is read in several ways"
 	}
 	if i := strings.IndexAny(host, "/?#"); i >= 0 {
 		host = host[:i]
-	}
-	if strings.Contains(host, "@") {
-		return endpoint{}, "a URL with a user is read in several ways"
 	}
 	e, problem := parseHostPort(host)
 	if e.port == 0 {
