@@ -8,6 +8,7 @@ var nothing index
 type index struct {
 	byDir   map[string][]numbered[*pathPattern] // by the leading segments that are exact
 	depth   int                                 // of the deepest of those
+	bySeg   map[string][]numbered[*pathPattern] // by an exact segment behind a sign, which is more telling
 	byName  map[string][]numbered[*commandPattern]
 	anyName []numbered[*commandPattern] // programs that are no exact name
 	byHost  map[string][]numbered[*hostPattern]
@@ -25,6 +26,12 @@ type numbered[P any] struct {
 func (x *index) add(grant int, compiled pattern) {
 	switch p := compiled.(type) {
 	case *pathPattern:
+		for i := len(p.segments) - 1; i > p.depth; i-- {
+			if s := &p.segments[i]; !s.deep && s.exact {
+				put(&x.bySeg, s.lit, numbered[*pathPattern]{grant, p})
+				return
+			}
+		}
 		put(&x.byDir, p.literal, numbered[*pathPattern]{grant, p})
 		x.depth = max(x.depth, p.depth)
 	case *commandPattern:
@@ -59,6 +66,15 @@ func put[V any](m *map[string][]V, key string, v V) {
 func (x *index) paths(s *search, path string) {
 	var few [32]string // of everyday paths, so that a decision allocates nothing
 	names := splitPath(few[:0], path)
+	if len(x.bySeg) > 0 {
+		for _, name := range names {
+			for _, n := range x.bySeg[name] {
+				if matchSegments(n.pattern.segments, names) {
+					s.hold(n.grant)
+				}
+			}
+		}
+	}
 	length := 0 // of the folder's path
 	for depth := 0; ; depth++ {
 		for _, n := range x.byDir[path[:length]] {
