@@ -1,0 +1,122 @@
+package grant
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// commandPattern is a pattern of an argv, never of a line: nothing in it or in what it is matched with has a meaning
+// to a shell.
+type commandPattern struct {
+	text  string // canonical
+	words []glob
+	rest  bool // any further arguments
+}
+
+// shellSigns are what means something to a shell between words. Here they would be part of a word, which
+// whoever writes them does not mean.
+const shellSigns = ";|&$<>()`\"'\n\r"
+
+func parseCommand(text string) (*commandPattern, error) {
+	fail := func(at int, problem, cure string) (*commandPattern, error) {
+		return nil, &PatternError{text, at, problem, cure}
+	}
+	var words []string
+	var offsets []int
+	if strings.HasPrefix(text, "[") {
+		if err := json.Unmarshal([]byte(text), &words); err != nil {
+			return fail(0, "it begins as a JSON array and is none of strings: "+err.Error(), `write ["git","log","*"], or the words alone: git log *`)
+		}
+		offsets = make([]int, len(words)) // what a string says need not stand in the text: errors point to its beginning
+	} else {
+		if at := strings.IndexAny(text, shellSigns); at >= 0 {
+			return fail(at, "no shell reads a command, so that "+string(text[at])+" separates, quotes and expands nothing", "grant each command by itself; where an argument holds the character, write a JSON array of strings")
+		}
+		for at := 0; at < len(text); {
+			if text[at] == ' ' || text[at] == '\t' {
+				at++
+				continue
+			}
+			end := len(text)
+			if i := strings.IndexAny(text[at:], " \t"); i >= 0 {
+				end = at + i
+			}
+			words, offsets = append(words, text[at:end]), append(offsets, at)
+			at = end
+		}
+	}
+	p := &commandPattern{}
+	for i, word := range words {
+		if word == "**" {
+			if i < len(words)-1 {
+				return fail(offsets[i], `"**" stands for all further arguments`, "write it last")
+			}
+			p.rest = true
+			break
+		}
+		g, err := parseGlob(text, offsets[i], word, i == 0)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 && g.exact && !programName(g.lit) {
+			return fail(offsets[i], "what "+word+" is depends on the working directory", "name the program by a bare name or an absolute path")
+		}
+		p.words = append(p.words, g)
+	}
+	if len(words) == 0 {
+		return fail(0, "it names no program", "write the words of the command, as in git log *")
+	}
+	p.text = spellCommand(words)
+	return p, nil
+}
+
+// programName reports whether a program is named so that it is the same one wherever the command runs: by a bare name,
+// which is looked up, or by an absolute path.
+func programName(name string) bool {
+	return name != "" && name != "." && name != ".." && strings.IndexByte(name, 0) < 0 && (strings.HasPrefix(name, "/") || !strings.Contains(name, "/"))
+}
+
+// spellCommand is the canonical text: words where they can be told apart by spaces, else a JSON array.
+func spellCommand(words []string) string {
+	plain := !strings.HasPrefix(words[0], "[")
+	for _, w := range words {
+		plain = plain && w != "" && !strings.ContainsAny(w, shellSigns+" \t")
+	}
+	if plain {
+		return strings.Join(words, " ")
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(words) // strings in memory: there is nothing that could fail
+	return strings.TrimSpace(b.String())
+}
+
+func (p *commandPattern) canonical() string { return p.text }
+
+// match reports whether the pattern holds argv, which has a program.
+func (p *commandPattern) match(argv []string) bool {
+	if len(argv) < len(p.words) || len(argv) > len(p.words) && !p.rest {
+		return false
+	}
+	for i := range p.words {
+		if !p.words[i].match(argv[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *commandPattern) covers(other pattern) bool {
+	o, ok := other.(*commandPattern)
+	if !ok || len(o.words) < len(p.words) || !p.rest && (o.rest || len(o.words) > len(p.words)) {
+		return false
+	}
+	for i := range p.words {
+		if !p.words[i].covers(&o.words[i]) {
+			return false
+		}
+	}
+	return true
+}

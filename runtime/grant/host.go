@@ -1,0 +1,347 @@
+package grant
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// hostPattern is a pattern of hosts and ports. Either prefix is valid, and it holds addresses, or it
+// holds names.
+type hostPattern struct {
+	prefix netip.Prefix
+	labels int    // how many labels stand before name: none, exactly one, or one and more (deep)
+	name   string // in lower case; empty for "*" and "**"
+	ports  ports
+}
+
+// deep is the number of labels that "**" stands for.
+const deep = -1
+
+// ports is an inclusive range. The zero ports are all.
+type ports struct{ low, high uint16 }
+
+func (p ports) all() bool            { return p == ports{} }
+func (p ports) has(port uint16) bool { return p.all() || p.low <= port && port <= p.high }
+func (p ports) covers(o ports) bool {
+	return p.all() || !o.all() && p.low <= o.low && o.high <= p.high
+}
+
+func (p ports) String() string {
+	switch {
+	case p.all():
+		return ""
+	case p.low == p.high:
+		return ":" + strconv.Itoa(int(p.low))
+	}
+	return fmt.Sprintf(":%d-%d", p.low, p.high)
+}
+
+func parseHost(text string) (*hostPattern, error) {
+	fail := func(at int, problem, cure string) (*hostPattern, error) {
+		return nil, &PatternError{text, at, problem, cure}
+	}
+	host, port, at := text, "", -1
+	bracketed := strings.HasPrefix(text, "[")
+	if bracketed {
+		end := strings.IndexByte(text, ']')
+		if end < 0 {
+			return fail(0, "a bracket is not closed", "write [2001:db8::1]:443")
+		}
+		host = text[1:end]
+		if rest := text[end+1:]; rest != "" {
+			if rest[0] != ':' {
+				return fail(end+1, "behind the bracket stands no port", "write [2001:db8::1]:443")
+			}
+			port, at = rest[1:], end+2
+		}
+	} else if i := strings.IndexByte(text, ':'); i >= 0 && strings.LastIndexByte(text, ':') == i {
+		host, port, at = text[:i], text[i+1:], i+1
+	}
+	p := &hostPattern{}
+	if at >= 0 {
+		low, high, isRange := strings.Cut(port, "-")
+		if !isRange {
+			high = low
+		}
+		l, err1 := parsePort(low)
+		h, err2 := parsePort(high)
+		if err1 != nil || err2 != nil {
+			return fail(at, "a port is a number from 1 to 65535", "write example.com:443 or example.com:8000-8080")
+		}
+		if h < l {
+			return fail(at, "a range of ports runs backwards", "write the lower port first")
+		}
+		p.ports = ports{l, h}
+	}
+	start := 0
+	if bracketed {
+		start = 1
+	}
+	if prefix, ok, problem := parsePrefix(host); problem != "" {
+		return fail(start, problem, "write an address as in 10.0.0.1, 10.0.0.0/8 or 2001:db8::/32")
+	} else if ok {
+		p.prefix = prefix
+		return p, nil
+	}
+	if bracketed {
+		return fail(1, "in brackets stands no address of IPv6", "write [2001:db8::1]:443, and names without brackets")
+	}
+	name := host
+	switch {
+	case name == "*":
+		p.labels, name = 1, ""
+	case name == "**":
+		p.labels, name = deep, ""
+	case strings.HasPrefix(name, "**."):
+		p.labels, start, name = deep, 3, name[3:]
+	case strings.HasPrefix(name, "*."):
+		p.labels, start, name = 1, 2, name[2:]
+	}
+	if host != "*" && host != "**" {
+		clean, problem := hostName(name)
+		if problem != "" {
+			return fail(start, problem, `write a name as in example.com, *.example.com (one label more) or **.example.com (any number)`)
+		}
+		p.name = clean
+	}
+	return p, nil
+}
+
+// parsePrefix reads an address or a range of them, and reports whether text is one. What looks like a range and
+// is none is a problem.
+func parsePrefix(text string) (prefix netip.Prefix, ok bool, problem string) {
+	if strings.Contains(text, "/") {
+		prefix, err := netip.ParsePrefix(text)
+		switch {
+		case err != nil:
+			return prefix, false, "it is no range of addresses"
+		case prefix.Addr().Is4In6():
+			return prefix, false, "an IPv4 address stands in IPv6"
+		case prefix != prefix.Masked():
+			return prefix, false, "the range " + text + " begins at " + prefix.Masked().String()
+		}
+		return prefix, true, ""
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, false, ""
+	}
+	if addr.Zone() != "" {
+		return netip.Prefix{}, false, "an address with a zone is another one on each machine"
+	}
+	addr = addr.Unmap()
+	return netip.PrefixFrom(addr, addr.BitLen()), true, ""
+}
+
+func parsePort(text string) (uint16, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 || text[0] == '0' || text[0] == '+' {
+		return 0, errors.New("no port")
+	}
+	return uint16(n), nil
+}
+
+// hostName returns a name in lower case and without the dot at its end, or what is wrong with it. Names that
+// resolvers read as addresses in other spellings (127.1, 0x7f.0.0.1) are none: RFC 1123, section 2.1, and the URL
+// Standard's "ends in a number".
+func hostName(name string) (clean, problem string) {
+	name = strings.TrimSuffix(name, ".")
+	if name == "" {
+		return "", "the name is empty"
+	}
+	if len(name) > 253 {
+		return "", "the name is longer than 253 bytes"
+	}
+	last := ""
+	for rest, more := name, true; more; {
+		last, rest, more = strings.Cut(rest, ".")
+		if last == "" || len(last) > 63 {
+			return "", "a label has 1 to 63 characters"
+		}
+		for i := range len(last) {
+			switch c := last[i]; {
+			case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_':
+			case c >= 0x80:
+				return "", "a name beyond ASCII has many spellings: write it in Punycode (xn--…)"
+			case c == '*':
+				return "", `"*" and "**" stand for whole labels, at the beginning`
+			default:
+				return "", "a label holds letters, digits, hyphens and underscores"
+			}
+		}
+	}
+	if c := last[0]; '0' <= c && c <= '9' && numeric(last) {
+		return "", "a name that ends in a number is read as an address by some"
+	}
+	return strings.ToLower(name), ""
+}
+
+func numeric(label string) bool {
+	if digits, ok := strings.CutPrefix(strings.ToLower(label), "0x"); ok {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+func (p *hostPattern) canonical() string {
+	if !p.prefix.IsValid() {
+		return [...]string{"**", "", "*"}[p.labels+1] + p.dotted() + p.ports.String()
+	}
+	text := p.prefix.String()
+	if p.prefix.IsSingleIP() {
+		text = p.prefix.Addr().String()
+	}
+	if p.prefix.Addr().Is6() && !p.ports.all() {
+		text = "[" + text + "]"
+	}
+	return text + p.ports.String()
+}
+
+// dotted is the name, with a dot before it where labels stand there.
+func (p *hostPattern) dotted() string {
+	if p.labels == 0 || p.name == "" {
+		return p.name
+	}
+	return "." + p.name
+}
+
+// match reports whether the pattern holds an endpoint. Port 0 is one that is not known yet, and in every range.
+func (p *hostPattern) match(e endpoint) bool {
+	if e.port != 0 && !p.ports.has(e.port) {
+		return false
+	}
+	if p.prefix.IsValid() {
+		return e.addr.IsValid() && p.prefix.Contains(e.addr)
+	}
+	if e.name == "" {
+		return false
+	}
+	return p.holdsName(e.name, 0)
+}
+
+// holdsName reports whether the pattern holds all names that have so many labels (deep: one or more) before
+// name, which is empty for none.
+func (p *hostPattern) holdsName(name string, labels int) bool {
+	if p.labels == 0 {
+		return labels == 0 && name == p.name
+	}
+	before := name // what stands before the pattern's name
+	if p.name != "" {
+		var ok bool
+		if before, ok = strings.CutSuffix(name, p.name); !ok {
+			return false
+		}
+		if before != "" {
+			if before, ok = strings.CutSuffix(before, "."); !ok {
+				return false
+			}
+		}
+	}
+	if p.labels == deep {
+		return before != "" || labels != 0
+	}
+	if before == "" {
+		return labels == 1
+	}
+	return labels == 0 && !strings.Contains(before, ".")
+}
+
+func (p *hostPattern) covers(other pattern) bool {
+	o, ok := other.(*hostPattern)
+	if !ok || !p.ports.covers(o.ports) || p.prefix.IsValid() != o.prefix.IsValid() {
+		return false
+	}
+	if p.prefix.IsValid() {
+		return p.prefix.Bits() <= o.prefix.Bits() && p.prefix.Contains(o.prefix.Addr())
+	}
+	return p.holdsName(o.name, o.labels)
+}
+
+// endpoint is a host that a client names, or an address that is dialled.
+type endpoint struct {
+	name string     // in lower case; empty for an address
+	addr netip.Addr // unmapped
+	port uint16     // 0 where none is named
+}
+
+// parseEndpoint reads what a client names: a host and port, or a URL of http or https, whose port may be left out.
+func parseEndpoint(text string) (endpoint, string) {
+	host := text
+	var scheme uint16
+	switch {
+	case len(text) > 8 && strings.EqualFold(text[:8], "https://"):
+		host, scheme = text[8:], 443
+	case len(text) > 7 && strings.EqualFold(text[:7], "http://"):
+		host, scheme = text[7:], 80
+	default:
+		return parseHostPort(text)
+	}
+	// What is behind the host is of no concern, as long as every reader ends the host at the same place. A user before
+	// it is no part of a name, and refused as such.
+	if strings.ContainsAny(text, "\\\x00\t\r\n ") {
+		return endpoint{}, "a URL with a backslash, white space or a NUL is read in several ways"
+	}
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	e, problem := parseHostPort(host)
+	if e.port == 0 {
+		e.port = scheme
+	}
+	return e, problem
+}
+
+// parseHostPort reads "host", "host:port", "address" or "[address]:port".
+func parseHostPort(text string) (endpoint, string) {
+	host, rest := text, ""
+	var e endpoint
+	bracketed := strings.HasPrefix(host, "[")
+	if bracketed {
+		end := strings.IndexByte(host, ']')
+		if end < 0 {
+			return endpoint{}, "a bracket is not closed"
+		}
+		host, rest = host[1:end], host[end+1:]
+	} else if i := strings.IndexByte(host, ':'); i >= 0 && strings.LastIndexByte(host, ':') == i {
+		host, rest = host[:i], host[i:]
+	}
+	if rest != "" {
+		port, err := parsePort(rest[1:])
+		if rest[0] != ':' || err != nil {
+			return endpoint{}, "a port is a number from 1 to 65535"
+		}
+		e.port = port
+	}
+	// The length keeps everyday names from the parser of addresses, whose errors allocate.
+	if last := len(host) - 1; last >= 0 && (strings.IndexByte(host, ':') >= 0 || host[last] >= '0' && host[last] <= '9') {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			if addr.Zone() != "" {
+				return endpoint{}, "an address with a zone is another one on each machine"
+			}
+			if bracketed && !addr.Is6() {
+				return endpoint{}, "in brackets stands no address of IPv6"
+			}
+			e.addr = addr.Unmap()
+			return e, ""
+		}
+	}
+	if bracketed {
+		return endpoint{}, "in brackets stands no address of IPv6"
+	}
+	name, problem := hostName(host)
+	if problem != "" {
+		return endpoint{}, problem
+	}
+	e.name = name
+	return e, ""
+}
+
+func (e endpoint) host() string {
+	if e.addr.IsValid() {
+		return e.addr.String()
+	}
+	return e.name
+}

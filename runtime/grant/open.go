@@ -1,0 +1,409 @@
+package grant
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// Decider decides on resources for one call, and opens what it allows.
+type Decider struct {
+	// Set is what the client has. Nil is nothing.
+	Set *Set
+	// Roots are where its files are. Nil has none.
+	Roots *Roots
+	// Now is the clock; nil is [time.Now].
+	Now func() time.Time
+	// Isolated says that the handler runs inside isolation.
+	Isolated bool
+}
+
+// Decide answers an ask, whose Isolated is the decider's.
+func (d *Decider) Decide(ask Ask) Decision {
+	now := time.Now
+	if d.Now != nil {
+		now = d.Now
+	}
+	ask.Isolated = d.Isolated
+	return d.Set.Decide(now(), ask)
+}
+
+// Want is what a file is opened for. The zero Want opens nothing.
+type Want struct {
+	// Read takes file.read, and opens directories as well.
+	Read bool
+	// Write takes file.write, and creates a file that does not exist, in a directory that does. What is in a file
+	// stays until the handler truncates it.
+	Write bool
+	// Mode is that of a file that is created, before the umask. Zero is 0600.
+	Mode fs.FileMode
+}
+
+// Opened is a file or directory that was decided on, open.
+type Opened struct {
+	File *os.File
+	// Path is its true path: the name of the root, and below it the names of directories and file, none of
+	// them a symbolic link.
+	Path    string
+	Dir     bool
+	Created bool
+	// Grants are the grants that allow it, one for each kind that was wanted.
+	Grants []*Grant
+}
+
+const (
+	maxLinks = 40  // symbolic links on one way, as Linux has it
+	maxTries = 100 // how often something may change while it is opened
+)
+
+var (
+	errEscapes  = errors.New("it leads out of its root")
+	errChanging = errors.New("it kept changing while it was opened")
+	errSpelling = errors.New("the directory has it in another spelling only")
+	errLoop     = errors.New("it leads through too many symbolic links")
+	errKind     = errors.New("it is neither a regular file nor a directory")
+)
+
+// Open opens the file or directory that a client names, if it is granted.
+//
+// The decision is on what is opened and not on the text. From the root on, each directory is opened in the one before,
+// which [os.Root] keeps from leading out; once it is open its parent is asked whether the name is that very directory and
+// no symbolic link. While a file is open its number cannot be given to another one, so that this holds whatever is
+// swapped meanwhile. A symbolic link is followed by reading it and taking its names in place of its own. So the true path is
+// known by construction, in no other way than by which the descriptor came about: /proc is not needed, and no
+// second look at a path could find something else. The file itself is opened, or created, in the directory that was decided on, and without
+// waiting (O_NONBLOCK), so that a FIFO put in its place blocks nobody; and it must prove to be the regular file of that name in the same way.
+// One that exists is not truncated.
+//
+// Refused are: absolute paths and "..", NUL, what is not UTF-8, links that are absolute or lead out, devices, FIFOs and
+// sockets, and names in a spelling that the directory does not have (file systems that fold case or forms of
+// Unicode would open them). Superfluous "/" and "." are dropped; a "/" at the end asks for a directory.
+//
+// A refusal is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) come back only where a grant holds the path
+// that does not exist: whoever has none learns nothing about what is there. They name the path as the client did.
+// The caller closes the file.
+func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, error) {
+	w := &walk{decider: d, want: want, named: path}
+	defer w.close()
+	if !want.Read && !want.Write {
+		return nil, errors.New("grant: nothing is wanted of " + path + ": set Want.Read or Want.Write")
+	}
+	if reason := w.start(path); reason != "" {
+		return nil, w.denied(Malformed, reason)
+	}
+	if w.dirs == nil {
+		return nil, w.fail(fs.ErrNotExist)
+	}
+	for range (maxLinks+1)*maxPattern + maxTries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if opened, err := w.step(); opened != nil || err != nil {
+			return opened, err
+		}
+	}
+	return nil, w.fail(errChanging)
+}
+
+// walk is a way from a root to what a client named.
+type walk struct {
+	decider *Decider
+	want    Want
+	named   string
+
+	top     []string   // the name of the root, if it is not the top
+	dirs    []*os.Root // the directories that are open; the first is the root, which stays open
+	names   []string   // of the others
+	pending []string   // what is still to be found; ".." comes from links only
+	asDir   bool       // it must be a directory
+	links   int
+	tries   int
+}
+
+func (w *walk) close() {
+	for i, dir := range w.dirs {
+		if i > 0 {
+			_ = dir.Close()
+		}
+	}
+}
+
+// start reads what the client wrote, or says what is wrong with it.
+func (w *walk) start(path string) string {
+	switch {
+	case path == "":
+		return `it is empty: "." is the top`
+	case len(path) > maxPattern:
+		return "it is longer than any path"
+	case strings.IndexByte(path, 0) >= 0:
+		return "it holds a NUL"
+	case !utf8.ValidString(path):
+		return "it is not UTF-8"
+	case strings.HasPrefix(path, "/"), runtime.GOOS == "windows" && (strings.ContainsAny(path, `\:`) || !filepath.IsLocal(path)):
+		return "it is absolute: begin with the name of a root"
+	}
+	w.push(path)
+	for _, name := range w.pending {
+		if name == ".." {
+			return `it holds ".."`
+		}
+	}
+	root, ok := w.decider.Roots.at(".")
+	if !ok && len(w.pending) > 0 {
+		root, ok = w.decider.Roots.at(w.pending[0])
+		w.top, w.pending = w.pending[:1], w.pending[1:]
+	}
+	if ok {
+		w.dirs = []*os.Root{root}
+	}
+	return ""
+}
+
+func (r *Roots) at(name string) (*os.Root, bool) {
+	if r == nil {
+		return nil, false
+	}
+	root, ok := r.roots[name]
+	return root, ok
+}
+
+// push puts the names of a path before those that are pending.
+func (w *walk) push(path string) {
+	if len(w.pending) == 0 && (strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || path == ".") {
+		w.asDir = true
+	}
+	var names []string
+	for name := range strings.SplitSeq(path, "/") {
+		if name != "" && name != "." {
+			names = append(names, name)
+		}
+	}
+	w.pending = append(names, w.pending...)
+}
+
+// path is the true path of a name below the directory that is open, or of the directory.
+func (w *walk) path(below ...string) string {
+	parts := append(append(append([]string{}, w.top...), w.names...), below...)
+	if len(parts) == 0 {
+		return "."
+	}
+	return strings.Join(parts, "/")
+}
+
+// step takes one step on the way. It returns neither a file nor an error where there are more to take.
+func (w *walk) step() (*Opened, error) {
+	dir := w.dirs[len(w.dirs)-1]
+	if len(w.pending) == 0 {
+		return w.openDir(dir)
+	}
+	name := w.pending[0]
+	if name == ".." {
+		if len(w.names) == 0 {
+			return nil, w.denied(NoGrant, "no grant allows it")
+		}
+		_ = dir.Close()
+		w.dirs, w.names, w.pending = w.dirs[:len(w.dirs)-1], w.names[:len(w.names)-1], w.pending[1:]
+		if len(w.pending) == 0 {
+			w.asDir = true
+		}
+		return nil, nil
+	}
+	last := len(w.pending) == 1
+	info, err := dir.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && last && w.want.Write && !w.asDir:
+		return w.create(dir, name)
+	case err != nil:
+		return nil, w.fail(err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, w.follow(dir, name)
+	case info.IsDir():
+		return nil, w.enter(dir, name)
+	case !info.Mode().IsRegular() && last:
+		return nil, w.fail(errKind)
+	case !last || w.asDir:
+		return nil, w.fail(syscall.ENOTDIR)
+	}
+	return w.openFile(dir, name)
+}
+
+// follow takes a link's own names in place of its. What it says is read once, and held against nothing.
+func (w *walk) follow(dir *os.Root, name string) error {
+	target, err := dir.Readlink(name)
+	if err != nil {
+		return w.again(err)
+	}
+	if w.links++; w.links > maxLinks {
+		return w.fail(errLoop)
+	}
+	if target == "" || strings.HasPrefix(target, "/") || filepath.IsAbs(target) || len(target) > maxPattern {
+		return w.fail(errEscapes)
+	}
+	w.pending = w.pending[1:]
+	w.push(filepath.ToSlash(target))
+	return nil
+}
+
+// enter opens a directory in the one that is open.
+func (w *walk) enter(dir *os.Root, name string) error {
+	sub, err := dir.OpenRoot(name + "/.") // "/." asks for a directory before it opens one: a FIFO would block
+	if err != nil {
+		return w.again(err)
+	}
+	is, err := sub.Stat(".")
+	if err == nil {
+		err = sameName(dir, name, is)
+	}
+	if err != nil {
+		_ = sub.Close()
+		return w.again(err)
+	}
+	w.dirs, w.names, w.pending = append(w.dirs, sub), append(w.names, name), w.pending[1:]
+	return nil
+}
+
+// again is for what has changed since the last look, which is taken again.
+func (w *walk) again(err error) error {
+	if errors.Is(err, errSpelling) || errors.Is(err, fs.ErrPermission) {
+		return w.fail(err)
+	}
+	if w.tries++; w.tries <= maxTries {
+		return nil
+	}
+	if errors.Is(err, errSwapped) {
+		err = errChanging
+	}
+	return w.fail(err)
+}
+
+func (w *walk) openDir(dir *os.Root) (*Opened, error) {
+	grants, err := w.allow(w.path())
+	if err != nil {
+		return nil, err
+	}
+	if w.want.Write {
+		return nil, w.error(syscall.EISDIR)
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, w.error(err)
+	}
+	return &Opened{File: f, Path: w.path(), Dir: true, Grants: grants}, nil
+}
+
+func (w *walk) flags() int {
+	switch {
+	case w.want.Read && w.want.Write:
+		return os.O_RDWR | nonblock
+	case w.want.Write:
+		return os.O_WRONLY | nonblock
+	}
+	return os.O_RDONLY | nonblock
+}
+
+func (w *walk) openFile(dir *os.Root, name string) (*Opened, error) {
+	grants, err := w.allow(w.path(name))
+	if err != nil {
+		return nil, err
+	}
+	f, err := dir.OpenFile(name, w.flags(), 0)
+	if err != nil {
+		return nil, w.again(err)
+	}
+	is, err := f.Stat()
+	if err == nil && !is.Mode().IsRegular() {
+		err = errKind
+	}
+	if err == nil {
+		err = sameName(dir, name, is)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, w.again(err)
+	}
+	return &Opened{File: f, Path: w.path(name), Grants: grants}, nil
+}
+
+// create makes a file in the directory that is open. It follows no link and opens nothing that exists (O_EXCL).
+func (w *walk) create(dir *os.Root, name string) (*Opened, error) {
+	grants, err := w.allow(w.path(name))
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
+		return nil, w.denied(Malformed, "a new file's name does not end in a dot or a space, which some file systems drop")
+	}
+	mode := w.want.Mode
+	if mode == 0 {
+		mode = 0o600
+	}
+	f, err := dir.OpenFile(name, w.flags()|os.O_CREATE|os.O_EXCL, mode.Perm())
+	if errors.Is(err, fs.ErrExist) {
+		return nil, w.again(err)
+	}
+	if err != nil {
+		return nil, w.fail(err)
+	}
+	return &Opened{File: f, Path: w.path(name), Created: true, Grants: grants}, nil
+}
+
+// allow decides on a true path.
+func (w *walk) allow(path string) ([]*Grant, error) {
+	var grants []*Grant
+	for _, kind := range w.want.kinds() {
+		d := w.decider.Decide(Ask{Kind: kind, Resource: path, Named: w.named})
+		if !d.Allowed {
+			return nil, d.Err()
+		}
+		grants = append(grants, d.Grant)
+	}
+	return grants, nil
+}
+
+func (w Want) kinds() []string {
+	switch {
+	case w.Read && w.Write:
+		return []string{FileRead, FileWrite}
+	case w.Write:
+		return []string{FileWrite}
+	}
+	return []string{FileRead}
+}
+
+// fail is for a way that ends before what was named: the error counts where the way that is left, as it is written,
+// would have led to something that is granted.
+func (w *walk) fail(err error) error {
+	if errors.Is(err, errEscapes) {
+		return w.denied(NoGrant, "no grant allows it")
+	}
+	_, refused := w.allow(w.path(w.pending...))
+	d, _ := errors.AsType[*Denied](refused)
+	switch {
+	case d != nil && d.Cause == Malformed: // ".." of a link behind what is not there
+		return w.denied(NoGrant, "no grant allows it")
+	case refused != nil:
+		return refused
+	case errors.Is(err, errKind):
+		return w.denied(Special, errKind.Error())
+	}
+	return w.error(err)
+}
+
+func (w *walk) denied(cause Cause, reason string) error {
+	return &Denied{Kind: w.want.kinds()[0], Resource: w.named, Cause: cause, Reason: reason}
+}
+
+// error names the path as the client did, and nothing of where the root is.
+func (w *walk) error(err error) error {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inner.Err
+	}
+	return &fs.PathError{Op: "open", Path: w.named, Err: err}
+}

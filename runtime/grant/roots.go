@@ -1,0 +1,90 @@
+package grant
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Roots are the directories that clients can name files in, each under a name, which is the first segment of
+// such paths. They are opened once: what is moved to the place of one afterwards is not seen.
+//
+// A single root may be named ".", and then stands for the top of all paths itself.
+//
+// What is mounted below a root and hard links in it are part of it. A hard link is a second true name of a file, which
+// is decided on as any: let nobody make some in a root who may not read what they would name (on Linux,
+// fs.protected_hardlinks is on by default).
+//
+// The nil Roots have none. Roots may be used by many goroutines at once.
+type Roots struct {
+	roots map[string]*os.Root
+	owned []*os.Root
+}
+
+// OpenRoots opens the directory of each name. A name holds letters, digits, dots, hyphens and underscores of ASCII
+// and does not begin with a dot.
+func OpenRoots(directories map[string]string) (*Roots, error) {
+	r := &Roots{roots: map[string]*os.Root{}}
+	for _, name := range slices.Sorted(maps.Keys(directories)) {
+		root, err := os.OpenRoot(directories[name])
+		if err == nil {
+			r.owned = append(r.owned, root)
+			err = r.put(name, root)
+		}
+		if err != nil {
+			_ = r.Close()
+			return nil, fmt.Errorf("root %q: %w", name, err)
+		}
+	}
+	return r, nil
+}
+
+// With returns the roots and one more, as a client's own workspace. Closing either closes no root
+// that the other opened.
+func (r *Roots) With(name string, root *os.Root) (*Roots, error) {
+	more := &Roots{roots: map[string]*os.Root{}}
+	if r != nil {
+		maps.Copy(more.roots, r.roots)
+	}
+	if err := more.put(name, root); err != nil {
+		return nil, fmt.Errorf("root %q: %w", name, err)
+	}
+	return more, nil
+}
+
+func (r *Roots) put(name string, root *os.Root) error {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	_, twice := r.roots[name]
+	_, top := r.roots["."]
+	switch {
+	case twice:
+		return errors.New("there is one of this name")
+	case top || name == "." && len(r.roots) > 0:
+		return errors.New(`the root "." is the top of all paths, and leaves no room for another one`)
+	case name != "." && (name == "" || name[0] == '.' || strings.Trim(name, letters) != ""):
+		return errors.New("a name holds letters, digits, dots, hyphens and underscores, and does not begin with a dot")
+	}
+	r.roots[name] = root
+	return nil
+}
+
+// Names returns the names, in order.
+func (r *Roots) Names() []string {
+	if r == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(r.roots))
+}
+
+// Close closes the roots that [OpenRoots] opened. Files stay open.
+func (r *Roots) Close() error {
+	var errs []error
+	for _, root := range r.owned {
+		errs = append(errs, root.Close())
+	}
+	r.owned = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,268 @@
+package grant
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Grant is a permission that a client has.
+type Grant struct {
+	ID string `json:"id"`
+	Permission
+	// Issuer and Client are whose it is, as access.Principal names them. Both are empty for a default, which
+	// everybody has.
+	Issuer string `json:"issuer,omitempty"`
+	Client string `json:"client,omitempty"`
+	// By is who granted it, and Reason why, for audit and console.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Created is when, and Expires from when on it does not count any more. The zero Expires is never.
+	Created time.Time `json:"created,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// Expired reports whether the grant does not count any more at now.
+func (g *Grant) Expired(now time.Time) bool { return !g.Expires.IsZero() && !now.Before(g.Expires) }
+
+// Default returns permissions as the grants that everybody has, with the ids default:1, default:2 and so on.
+func Default(permissions ...Permission) []Grant {
+	grants := make([]Grant, len(permissions))
+	for i, p := range permissions {
+		grants[i] = Grant{ID: fmt.Sprintf("default:%d", i+1), Permission: p, By: "configuration"}
+	}
+	return grants
+}
+
+// Minimal returns the least that a server with a public folder would grant everybody: to read what is below
+// the root of that name, and to run echo, which shows that commands work and nothing else.
+func Minimal(publicRoot string) []Permission {
+	return []Permission{
+		{Type: FileRead, Resource: publicRoot + "/**"},
+		{Type: SystemCommand, Resource: "echo **"},
+	}
+}
+
+// Revoke takes the grants of a kind and a pattern away, and leaves all others, those too that the
+// pattern covers. The pattern is compared in its canonical form; an empty one is the whole kind.
+func Revoke(grants []Grant, kind, resource string) (kept, revoked []Grant) {
+	resource = Permission{Type: kind, Resource: resource}.Canonical().Resource
+	for _, g := range grants {
+		if g.Type == kind && (resource == "" || g.Canonical().Resource == resource) {
+			revoked = append(revoked, g)
+		} else {
+			kept = append(kept, g)
+		}
+	}
+	return kept, revoked
+}
+
+// Set is what one client may use, compiled. It does not change, and may be used by many goroutines at once.
+// The nil Set and the zero Set allow nothing.
+type Set struct {
+	grants []Grant
+	kinds  map[string]*index
+}
+
+// NewSet compiles grants. Where one is not valid there is no set: the error names each, by its id. A grant that has
+// expired stays in it, so that a refusal can say so.
+func NewSet(grants ...Grant) (*Set, error) {
+	s := &Set{grants: slices.Clone(grants), kinds: map[string]*index{}}
+	var errs []error
+	for i := range s.grants {
+		g := &s.grants[i]
+		compiled, err := g.validate()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("grant %s: %w", g.ID, err))
+			continue
+		}
+		x := s.kinds[g.Type]
+		if x == nil {
+			x = &index{}
+			s.kinds[g.Type] = x
+		}
+		x.add(i, compiled)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Grants returns the grants that the set was made of, expired ones too, in their order.
+func (s *Set) Grants() []Grant {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.grants)
+}
+
+// Ask is a question whether a resource may be used.
+type Ask struct {
+	// Kind is the type of permission that it takes.
+	Kind string
+	// Resource is what is asked for: the canonical path of what was opened, "." for the top; a host, with its port
+	// where there is one, or a URL of http or https; or a resource of another kind. Commands leave it empty.
+	Resource string
+	// Argv is the command that is asked for.
+	Argv []string
+	// Named is the resource as the client named it, for refusals. Empty is Resource or Argv.
+	Named string
+	// Isolated says that it would be used inside isolation, where restricted grants count.
+	Isolated bool
+}
+
+// Cause says why something is refused.
+type Cause string
+
+// The causes.
+const (
+	NoGrant    Cause = "no_grant"   // no grant holds the resource
+	HasExpired Cause = "expired"    // one does, and has expired
+	Restricted Cause = "restricted" // one does, inside isolation only
+	Malformed  Cause = "malformed"  // no grant could hold what was named
+	Special    Cause = "special"    // it is a device, a FIFO or a socket
+	NotPublic  Cause = "not_public" // a name resolves to an address that no grant holds and that is not public
+)
+
+// Decision is the answer to an [Ask].
+type Decision struct {
+	Allowed bool
+	// Grant is the first grant that allows it, or, where it is refused, the first that would have but for its
+	// Cause, if any. It must not be changed.
+	Grant *Grant
+	// Cause says why it is refused.
+	Cause Cause
+
+	ask    Ask
+	reason string
+}
+
+// Code is how a refusal is called in results, audit and API.
+const Code = "permission_denied"
+
+// Denied is a refusal. It says nothing that the client did not say itself, but for why.
+type Denied struct {
+	Kind     string
+	Resource string // as the client named it
+	Cause    Cause
+	Reason   string
+}
+
+func (d *Denied) Error() string {
+	return fmt.Sprintf("%s: %s %q: %s", Code, d.Kind, d.Resource, d.Reason)
+}
+
+// Err returns nil where the decision allows, and a [*Denied] else.
+func (d Decision) Err() error {
+	if d.Allowed {
+		return nil
+	}
+	named := d.ask.Named
+	if named == "" {
+		named = d.ask.Resource
+	}
+	if named == "" && len(d.ask.Argv) > 0 {
+		named = spellCommand(d.ask.Argv)
+	}
+	reason := d.reason
+	switch {
+	case reason != "":
+	case d.Cause == HasExpired:
+		reason = "the grant has expired at " + d.Grant.Expires.UTC().Format(time.RFC3339)
+	case d.Cause == Restricted:
+		reason = "the grant counts inside isolation only"
+	default:
+		reason = "no grant allows it"
+	}
+	return &Denied{Kind: d.ask.Kind, Resource: named, Cause: d.Cause, Reason: reason}
+}
+
+// Decide says whether an ask is allowed at now, and by which grant. It reads nothing but memory, and where it
+// allows it allocates nothing.
+func (s *Set) Decide(now time.Time, ask Ask) Decision {
+	s2 := search{set: s, now: now, isolated: ask.Isolated, found: none, unusable: none}
+	if reason := s2.look(&ask); reason != "" {
+		return Decision{Cause: Malformed, ask: ask, reason: reason}
+	}
+	switch {
+	case s2.found != none:
+		return Decision{Allowed: true, Grant: &s.grants[s2.found], ask: ask}
+	case s2.unusable != none:
+		return Decision{Cause: s2.cause, Grant: &s.grants[s2.unusable], ask: ask}
+	}
+	return Decision{Cause: NoGrant, ask: ask}
+}
+
+const none = int(^uint(0) >> 1)
+
+// search is one decision under way.
+type search struct {
+	set             *Set
+	now             time.Time
+	isolated        bool
+	found, unusable int // the first grant that allows, and that would but for cause; or none
+	cause           Cause
+}
+
+// hold notes that a grant holds the resource.
+func (s *search) hold(i int) {
+	g := &s.set.grants[i]
+	switch {
+	case g.Expired(s.now):
+		if i < s.unusable {
+			s.unusable, s.cause = i, HasExpired
+		}
+	case g.Restricted && !s.isolated:
+		if i < s.unusable {
+			s.unusable, s.cause = i, Restricted
+		}
+	case i < s.found:
+		s.found = i
+	}
+}
+
+// look finds the grants that hold what is asked for, or says why none could.
+func (s *search) look(ask *Ask) string {
+	var x *index
+	if s.set != nil {
+		x = s.set.kinds[ask.Kind]
+	}
+	if x == nil {
+		x = &nothing
+	}
+	switch FamilyOf(ask.Kind) {
+	case Paths:
+		path := ask.Resource
+		if path == "." {
+			path = ""
+		} else if path == "" || !canonicalPath(path) {
+			return "it is no path below a root"
+		}
+		x.paths(s, path)
+	case Commands:
+		if len(ask.Argv) == 0 || !programName(ask.Argv[0]) {
+			return "name the program by a bare name or an absolute path"
+		}
+		for _, arg := range ask.Argv {
+			if strings.IndexByte(arg, 0) >= 0 {
+				return "an argument holds a NUL"
+			}
+		}
+		x.commands(s, ask.Argv)
+	case Hosts:
+		e, problem := parseEndpoint(ask.Resource)
+		if problem != "" {
+			return problem
+		}
+		x.hosts(s, e)
+	default:
+		if ask.Resource == "" {
+			return "it names nothing"
+		}
+		x.custom(s, ask.Resource)
+	}
+	return ""
+}

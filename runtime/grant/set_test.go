@@ -1,0 +1,288 @@
+package grant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// mustSet makes a set of lines, as Parse reads them, with the ids 1, 2 and so on.
+func mustSet(t testing.TB, lines ...string) *Set {
+	t.Helper()
+	var grants []Grant
+	for i, line := range lines {
+		p, err := Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grants = append(grants, Grant{ID: fmt.Sprint(i + 1), Permission: p})
+	}
+	set, err := NewSet(grants...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestNothingIsAllowedThatNoGrantAllows(t *testing.T) {
+	asks := []Ask{
+		{Kind: FileRead, Resource: "public/a"}, {Kind: FileRead, Resource: "."}, {Kind: SystemCommand, Argv: []string{"echo"}},
+		{Kind: NetConnect, Resource: "example.com:80"}, {Kind: "db.read", Resource: "a"}, {Kind: "", Resource: "a"}, {},
+	}
+	empty, err := NewSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := mustSet(t, "file.write **", "db.write *", "net.listen **")
+	for _, set := range []*Set{nil, {}, empty, other} {
+		for _, ask := range asks {
+			d := set.Decide(noon, ask)
+			var denied *Denied
+			if d.Allowed || !errors.As(d.Err(), &denied) || !strings.HasPrefix(denied.Error(), "permission_denied: ") {
+				t.Errorf("%+v: %+v", ask, d)
+			}
+		}
+		_ = set.Grants()
+	}
+}
+
+func TestRefusalsNameKindAndResourceAsTheClientDid(t *testing.T) {
+	set, err := NewSet(
+		Grant{ID: "1", Permission: Permission{Type: FileRead, Resource: "old/**"}, Expires: noon},
+		Grant{ID: "2", Permission: Permission{Type: SystemCommand, Resource: "git **", Restricted: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ask   Ask
+		cause Cause
+		text  string
+		grant string
+	}{
+		{Ask{Kind: FileRead, Resource: "x/y", Named: "x//y"}, NoGrant, `permission_denied: file.read "x//y": no grant allows it`, ""},
+		{Ask{Kind: FileRead, Resource: "old/a"}, HasExpired, `permission_denied: file.read "old/a": the grant has expired at 2026-03-04T12:00:00Z`, "1"},
+		{Ask{Kind: SystemCommand, Argv: []string{"git", "log"}}, Restricted, `permission_denied: system.command "git log": the grant counts inside isolation only`, "2"},
+		{Ask{Kind: SystemCommand, Argv: []string{"a b", ";"}}, NoGrant, `permission_denied: system.command "[\"a b\",\";\"]": no grant allows it`, ""},
+		{Ask{Kind: SystemCommand}, Malformed, `permission_denied: system.command "": name the program by a bare name or an absolute path`, ""},
+		{Ask{Kind: SystemCommand, Argv: []string{"./git"}}, Malformed, `permission_denied: system.command "./git": name the program by a bare name or an absolute path`, ""},
+		{Ask{Kind: SystemCommand, Argv: []string{"git", "a\x00b"}}, Malformed, `permission_denied: system.command "git a\x00b": an argument holds a NUL`, ""},
+		{Ask{Kind: FileRead, Resource: "old/../x"}, Malformed, `permission_denied: file.read "old/../x": it is no path below a root`, ""},
+		{Ask{Kind: NetConnect, Resource: "127.1"}, Malformed, `permission_denied: net.connect "127.1": a name that ends in a number is read as an address by some`, ""},
+		{Ask{Kind: "db.read"}, Malformed, `permission_denied: db.read "": it names nothing`, ""},
+	} {
+		d := set.Decide(noon, c.ask)
+		var denied *Denied
+		if !errors.As(d.Err(), &denied) || denied.Error() != c.text || denied.Cause != c.cause || denied.Kind != c.ask.Kind {
+			t.Errorf("%+v: %v", c.ask, d.Err())
+		}
+		if got := d.Grant; (got == nil) != (c.grant == "") || got != nil && got.ID != c.grant {
+			t.Errorf("%+v: grant %+v", c.ask, got)
+		}
+	}
+	if d := set.Decide(noon.Add(-1), Ask{Kind: FileRead, Resource: "old/a"}); !d.Allowed || d.Err() != nil || d.Grant.ID != "1" {
+		t.Errorf("before it expires: %+v", d)
+	}
+	if d := set.Decide(noon, Ask{Kind: SystemCommand, Argv: []string{"git"}, Isolated: true}); !d.Allowed {
+		t.Errorf("inside isolation: %+v", d)
+	}
+}
+
+func TestPathsThatNobodyOpenedAreNotDecidedOn(t *testing.T) {
+	set := mustSet(t, "file.read **")
+	for _, path := range []string{"", "/a", "a/", "a//b", "a/./b", "./a", "..", "a/..", "a/../b", "a\x00", "\xff", "a/\xff", strings.Repeat("a", 5000)} {
+		if set.Decide(noon, Ask{Kind: FileRead, Resource: path}).Allowed {
+			t.Errorf("%q is allowed", path)
+		}
+	}
+	for _, path := range []string{".", "a", "...", "a/..b", "a/b.", "é"} {
+		if !set.Decide(noon, Ask{Kind: FileRead, Resource: path}).Allowed {
+			t.Errorf("%q is refused", path)
+		}
+	}
+}
+
+func TestSetsOfGrantsThatAreNotValidAreNone(t *testing.T) {
+	set, err := NewSet(
+		Grant{ID: "good", Permission: Permission{Type: FileRead, Resource: "a"}},
+		Grant{ID: "bad1", Permission: Permission{Type: FileRead, Resource: "/a"}},
+		Grant{ID: "bad2", Permission: Permission{Type: "file", Resource: "a"}})
+	if set != nil || err == nil || !strings.Contains(err.Error(), "grant bad1: ") || !strings.Contains(err.Error(), "grant bad2: ") || strings.Contains(err.Error(), "good") {
+		t.Errorf("%v, %v", set, err)
+	}
+}
+
+func TestSetsDoNotChangeWithWhatTheyWereMadeOf(t *testing.T) {
+	grants := []Grant{{ID: "1", Permission: Permission{Type: FileRead, Resource: "a"}}}
+	set, err := NewSet(grants...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grants[0].Expires = noon
+	set.Grants()[0].Expires = noon
+	if !set.Decide(noon, Ask{Kind: FileRead, Resource: "a"}).Allowed {
+		t.Error("a set was changed from outside")
+	}
+}
+
+func TestRevokingOnePatternLeavesTheOthers(t *testing.T) {
+	set := mustSet(t, "file.read public/**", "file.read public/a", "file.read public/*", "file.write public/**", `system.command "git log"`, "net.connect example.com")
+	ids := func(grants []Grant) string {
+		out := ""
+		for _, g := range grants {
+			out += g.ID
+		}
+		return out
+	}
+	for _, c := range []struct{ kind, resource, kept, revoked string }{
+		{FileRead, "public/**", "23456", "1"},
+		{FileRead, "public/a", "13456", "2"},
+		{FileRead, "", "456", "123"},
+		{FileRead, "public", "123456", ""},
+		{FileRead, "/public/**", "123456", ""},
+		{SystemCommand, `["git","log"]`, "12346", "5"},
+		{NetConnect, "EXAMPLE.com.", "12345", "6"},
+		{"file.reads", "", "123456", ""},
+		{"", "", "123456", ""},
+	} {
+		kept, revoked := Revoke(set.Grants(), c.kind, c.resource)
+		if ids(kept) != c.kept || ids(revoked) != c.revoked {
+			t.Errorf("%s %s: kept %s, revoked %s", c.kind, c.resource, ids(kept), ids(revoked))
+		}
+	}
+}
+
+func TestTheLeastIsAPublicFolderAndEcho(t *testing.T) {
+	set, err := NewSet(Default(Minimal("public")...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ask  Ask
+		want string
+	}{
+		{Ask{Kind: FileRead, Resource: "public/a/b"}, "default:1"},
+		{Ask{Kind: SystemCommand, Argv: []string{"echo", "a", "; rm"}}, "default:2"},
+		{Ask{Kind: FileRead, Resource: "private"}, ""},
+		{Ask{Kind: FileWrite, Resource: "public/a"}, ""},
+		{Ask{Kind: SystemCommand, Argv: []string{"/tmp/echo"}}, ""},
+	} {
+		if d := set.Decide(noon, c.ask); d.Allowed != (c.want != "") || d.Allowed && d.Grant.ID != c.want {
+			t.Errorf("%+v: %+v", c.ask, d)
+		}
+	}
+}
+
+func TestGrantsAndRequestsGoThroughJSON(t *testing.T) {
+	p := Permission{Type: NetConnect, Resource: "a:80", Restricted: true, Params: map[string]string{"a": "b"}}
+	g := Grant{ID: "1", Permission: p, Issuer: "i", Client: "c", By: "b", Reason: "r", Created: noon, Expires: noon.Add(1)}
+	r := Request{ID: "2", Permission: p, Client: "c", Reason: "r", Status: Open, Created: noon}
+	data, err := json.Marshal([]any{g, r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g2 Grant
+	var r2 Request
+	if err := json.Unmarshal(data, &[]any{&g2, &r2}); err != nil || !reflect.DeepEqual(g, g2) || !reflect.DeepEqual(r, r2) {
+		t.Errorf("%s: %+v %+v %v", data, g2, r2, err)
+	}
+	if !strings.Contains(string(data), `"type":"net.connect","resource":"a:80","restricted":true,"params":{"a":"b"}`) {
+		t.Errorf("%s", data)
+	}
+}
+
+func TestSetsDecideAsTheirGrantsOneByOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var grants []Grant
+		for i := range rapid.IntRange(0, 12).Draw(t, "grants") {
+			g := Grant{ID: fmt.Sprint(i), Permission: genPermission(t, kinds.Draw(t, "kind"))}
+			if rapid.Bool().Draw(t, "expires") {
+				g.Expires = noon.Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "when")))
+			}
+			grants = append(grants, g)
+		}
+		set, err := NewSet(grants...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := genPermission(t, kinds.Draw(t, "kind"))
+		if len(grants) > 0 && rapid.IntRange(0, 3).Draw(t, "likely") > 0 {
+			from = rapid.SampledFrom(grants).Draw(t, "from").Permission
+		}
+		ask := Ask{Kind: from.Type, Isolated: rapid.Bool().Draw(t, "isolated")}
+		ask.Resource, ask.Argv = within(t, from)
+		if FamilyOf(ask.Kind) == Paths && ask.Resource == "" {
+			ask.Resource = "."
+		}
+		var want *Grant
+		for i := range grants {
+			g := &grants[i]
+			resource := ask.Resource
+			if FamilyOf(g.Type) == Paths && resource == "." {
+				resource = ""
+			}
+			usable := g.Type == ask.Kind && (g.Expires.IsZero() || g.Expires.After(noon)) && (!g.Restricted || ask.Isolated)
+			if FamilyOf(g.Type) == Paths && !canonicalPath(resource) || FamilyOf(g.Type) == Commands && (len(ask.Argv) == 0 || !programName(ask.Argv[0])) || FamilyOf(g.Type) == Custom && resource == "" {
+				usable = false
+			}
+			if usable && matches(t, g.Permission, resource, ask.Argv) {
+				want = g
+				break
+			}
+		}
+		d := set.Decide(noon, ask)
+		if d.Allowed != (want != nil) || want != nil && d.Grant.ID != want.ID {
+			t.Fatalf("%+v: %+v, want %+v", ask, d, want)
+		}
+	})
+}
+
+// hundred is a set of 100 grants, and asks that its last ones answer.
+func hundred(t testing.TB) (*Set, map[string]Ask) {
+	var lines []string
+	for i := range 25 {
+		lines = append(lines,
+			fmt.Sprintf("file.read public/team%d/**", i),
+			fmt.Sprintf("file.read **/reports%d/*.csv", i),
+			fmt.Sprintf(`system.command "tool%d run *"`, i),
+			fmt.Sprintf("net.connect *.host%d.example.com:443", i))
+	}
+	return mustSet(t, lines...), map[string]Ask{
+		"prefix":  {Kind: FileRead, Resource: "public/team24/some/folder/deep/down/readme.md"},
+		"glob":    {Kind: FileRead, Resource: "work/some/folder/reports24/of-the-year.csv"},
+		"none":    {Kind: FileRead, Resource: "work/some/folder/deep/down/of-the-year.csv"},
+		"command": {Kind: SystemCommand, Argv: []string{"tool24", "run", "all"}},
+		"host":    {Kind: NetConnect, Resource: "api.host24.example.com:443"},
+	}
+}
+
+func TestDecisionsAllocateNothing(t *testing.T) {
+	set, asks := hundred(t)
+	for name, ask := range asks {
+		if d := set.Decide(noon, ask); d.Allowed != (name != "none") {
+			t.Errorf("%s: %+v", name, d)
+		}
+		if n := testing.AllocsPerRun(100, func() { set.Decide(noon, ask) }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func BenchmarkDecideWithAHundredGrants(b *testing.B) {
+	set, asks := hundred(b)
+	for _, name := range []string{"prefix", "glob", "none", "command", "host"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				set.Decide(noon, asks[name])
+			}
+		})
+	}
+}
