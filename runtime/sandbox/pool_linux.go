@@ -1,0 +1,288 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// errClosed is what a call gets from a pool that was closed.
+var errClosed = errors.New("the server is shutting down: no more isolated calls")
+
+// A helper has to be warm within startWithin. After a failure to start one, the pool waits for
+// retryAfter before it tries again for nobody in particular; a call that waits gets the error.
+const (
+	startWithin = 20 * time.Second
+	retryAfter  = time.Second
+)
+
+// Pool starts helpers ahead of calls and runs each call in one of its own. It is safe for
+// concurrent use.
+type Pool struct {
+	options Options
+	host    host
+	null    *os.File
+	slots   chan struct{} // one for each call that runs
+
+	mu       sync.Mutex
+	changed  *sync.Cond // the keeper waits for it
+	ready    []*process
+	waiting  []chan got // calls without a helper, the longest waiting first
+	starting int
+	pause    time.Time // no helper is started ahead before
+	closed   bool
+	closing  chan struct{}
+	running  sync.WaitGroup // calls, and helpers that are starting
+	kept     chan struct{}  // the keeper has ended
+}
+
+// got is what a waiting call gets.
+type got struct {
+	process *process
+	err     error
+}
+
+// NewPool starts helpers. It tries one out: that it can be started, and that from no thread of it
+// a file or a socket can be opened. Where the system lacks something it returns a [*MissingError],
+// unless [Options].BestEffort is set. [Main] has to have been called.
+func NewPool(o Options) (*Pool, error) {
+	if err := Ready(); err != nil {
+		return nil, err
+	}
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	found, err := inspect(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.missing) > 0 && !o.BestEffort {
+		return nil, &MissingError{Parts: found.missing}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{
+		options: o,
+		host:    found,
+		null:    null,
+		slots:   make(chan struct{}, o.Max),
+		closing: make(chan struct{}),
+		kept:    make(chan struct{}),
+	}
+	p.changed = sync.NewCond(&p.mu)
+	go p.keep()
+	if err := p.try(); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Missing returns what the system lacks of isolation, a sentence each: nil where it lacks nothing.
+func (p *Pool) Missing() []string { return p.host.missing }
+
+// Close ends all helpers and the calls in them, and returns when they have ended. Calls get an error.
+// It may be called more than once.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		<-p.kept
+		return nil
+	}
+	p.closed = true
+	close(p.closing)
+	for _, w := range p.waiting {
+		w <- got{err: errClosed}
+	}
+	p.waiting = nil
+	ready := p.ready
+	p.ready = nil
+	p.changed.Broadcast()
+	p.mu.Unlock()
+	for _, h := range ready {
+		h.end()
+	}
+	p.running.Wait()
+	<-p.kept
+	return p.null.Close()
+}
+
+// keep starts helpers until the pool is closed. It keeps its thread: helpers are killed when the
+// thread that started them ends.
+func (p *Pool) keep() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.kept)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		for !p.closed && !p.shouldStart() {
+			p.changed.Wait()
+		}
+		if p.closed {
+			p.mu.Unlock()
+			p.running.Wait()
+			p.mu.Lock()
+			return
+		}
+		p.starting++
+		p.running.Add(1)
+		p.mu.Unlock()
+		h, err := start(p.options, p.host.namespaces, p.null)
+		go p.admit(h, err)
+		p.mu.Lock()
+	}
+}
+
+// shouldStart reports whether another helper is to be started. p.mu is held.
+func (p *Pool) shouldStart() bool {
+	switch {
+	case p.starting >= startsAtOnce:
+		return false
+	case p.starting < len(p.waiting):
+		return true
+	}
+	return p.starting+len(p.ready) < p.options.Warm+len(p.waiting) && time.Now().After(p.pause)
+}
+
+// admit waits until a helper is warm and gives it to the call that has waited longest, or keeps it.
+func (p *Pool) admit(h *process, err error) {
+	defer p.running.Done()
+	if err == nil {
+		if err = h.warm(startWithin); err != nil {
+			h.end()
+		}
+	}
+	p.mu.Lock()
+	p.starting--
+	closed := p.closed
+	switch {
+	case err != nil:
+		p.pause = time.Now().Add(retryAfter)
+		for _, w := range p.waiting {
+			w <- got{err: err}
+		}
+		p.waiting = nil
+		time.AfterFunc(retryAfter+time.Millisecond, p.wake)
+	case closed:
+	case len(p.waiting) > 0:
+		p.waiting[0] <- got{process: h}
+		p.waiting = p.waiting[1:]
+	default:
+		p.ready = append(p.ready, h)
+	}
+	p.changed.Signal()
+	p.mu.Unlock()
+	if err != nil && !closed {
+		p.options.Log("", err.Error())
+	}
+	if err == nil && closed {
+		h.end()
+	}
+}
+
+func (p *Pool) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed.Signal()
+}
+
+// take returns a helper that is warm, or waits for one until done is closed.
+func (p *Pool) take(done <-chan struct{}) (*process, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	if len(p.ready) > 0 {
+		h := p.ready[0]
+		p.ready[0] = nil
+		p.ready = p.ready[1:]
+		p.changed.Signal()
+		p.mu.Unlock()
+		return h, nil
+	}
+	wait := make(chan got, 1)
+	p.waiting = append(p.waiting, wait)
+	p.changed.Signal()
+	p.mu.Unlock()
+	select {
+	case g := <-wait:
+		return g.process, g.err
+	case <-done:
+	}
+	p.mu.Lock()
+	for i, w := range p.waiting {
+		if w == wait {
+			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
+			p.mu.Unlock()
+			return nil, nil
+		}
+	}
+	g := <-wait // it was given one at the same moment; it is as good as new
+	if g.process == nil || p.closed {
+		p.mu.Unlock()
+		if g.process != nil {
+			g.process.end()
+		}
+		return nil, g.err
+	}
+	p.ready = append(p.ready, g.process)
+	p.mu.Unlock()
+	return nil, nil
+}
+
+// enter counts a call, unless the pool is closed.
+func (p *Pool) enter() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errClosed
+	}
+	p.running.Add(1)
+	return nil
+}
+
+// host is what the system has of isolation.
+type host struct {
+	namespaces uintptr // that helpers get
+	landlock   int
+	seccomp    bool
+	missing    []string
+}
+
+// inspect finds out what the system has.
+func inspect(o Options) (host, error) {
+	h := host{landlock: landlockVersion()}
+	if h.landlock < leastLandlock {
+		h.missing = append(h.missing, fmt.Sprintf("Landlock: version %d of it or later, this kernel has %d (0 is none, or not enabled at boot)", leastLandlock, h.landlock))
+	}
+	if err := haveSeccomp(); err != nil {
+		h.missing = append(h.missing, "seccomp: "+err.Error())
+	} else {
+		h.seccomp = true
+	}
+	h.namespaces = namespacesOf(o)
+	if h.namespaces&cloneNewUser == 0 {
+		h.missing = append(h.missing, "user namespaces: without them the limit on processes counts those of all helpers together")
+	}
+	switch {
+	case h.namespaces&cloneNewPID != 0:
+	case ownPIDs:
+		h.missing = append(h.missing, "pid namespaces: without them handlers see the numbers of other processes")
+	case h.landlock < scopedLandlock:
+		h.missing = append(h.missing, fmt.Sprintf("signals: a program with cgo needs Landlock version %d to keep a handler from signalling others of its user; this kernel has %d", scopedLandlock, h.landlock))
+	}
+	if o.Cgroup != "" {
+		if err := checkCgroup(o.Cgroup); err != nil {
+			return h, err // asked for by name: to leave it out would be no best effort
+		}
+	}
+	return h, nil
+}
