@@ -32,6 +32,7 @@ type Pool struct {
 	ready    []*process
 	waiting  []chan got // calls without a helper, the longest waiting first
 	starting int
+	entering int       // calls that have a helper which is not confined yet
 	pause    time.Time // no helper is started ahead before
 	closed   bool
 	closing  chan struct{}
@@ -148,7 +149,9 @@ func (p *Pool) shouldStart() bool {
 	case p.starting < len(p.waiting):
 		return true
 	}
-	return p.starting+len(p.ready) < p.options.Warm+len(p.waiting) && time.Now().After(p.pause)
+	// Starting a helper takes more of the processors than a call does, so calls that are about to
+	// begin go first.
+	return p.entering == 0 && p.starting+len(p.ready) < p.options.Warm && time.Now().After(p.pause)
 }
 
 // admit waits until a helper is warm and gives it to the call that has waited longest, or keeps it.
@@ -172,6 +175,7 @@ func (p *Pool) admit(h *process, err error) {
 		time.AfterFunc(retryAfter+time.Millisecond, p.wake)
 	case closed:
 	case len(p.waiting) > 0:
+		p.entering++
 		p.waiting[0] <- got{process: h}
 		p.waiting = p.waiting[1:]
 	default:
@@ -193,7 +197,8 @@ func (p *Pool) wake() {
 	p.changed.Signal()
 }
 
-// take returns a helper that is warm, or waits for one until done is closed.
+// take returns a helper that is warm, or waits for one until done is closed: then there is neither
+// a helper nor an error. Who takes one has to call entered.
 func (p *Pool) take(done <-chan struct{}) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -204,7 +209,7 @@ func (p *Pool) take(done <-chan struct{}) (*process, error) {
 		h := p.ready[0]
 		p.ready[0] = nil
 		p.ready = p.ready[1:]
-		p.changed.Signal()
+		p.entering++
 		p.mu.Unlock()
 		return h, nil
 	}
@@ -229,13 +234,23 @@ func (p *Pool) take(done <-chan struct{}) (*process, error) {
 	if g.process == nil || p.closed {
 		p.mu.Unlock()
 		if g.process != nil {
+			p.entered()
 			g.process.end()
 		}
 		return nil, g.err
 	}
+	p.entering--
 	p.ready = append(p.ready, g.process)
 	p.mu.Unlock()
 	return nil, nil
+}
+
+// entered says that a call that took a helper has begun, or will not.
+func (p *Pool) entered() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entering--
+	p.changed.Signal()
 }
 
 // enter counts a call, unless the pool is closed.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -187,7 +188,9 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	unwatch := watch(ctx, p.closing, stop)
 
 	var begun bool
-	answer.Result, begun, err = p.converse(h, r, frame, descriptors)
+	entered := sync.OnceFunc(p.entered)
+	answer.Result, begun, err = p.converse(h, r, frame, descriptors, entered)
+	entered()
 	answer.MaxRSS = h.peakMemory()
 	unwatch()
 	starved := h.cgroup != nil && h.cgroup.killedForMemory()
@@ -226,7 +229,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 }
 
 // converse sends the request and reads the answer.
-func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int) (result []byte, begun bool, err error) {
+func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, entered func()) (result []byte, begun bool, err error) {
 	if h.cgroup != nil {
 		if err := h.cgroup.bound(r.Limits); err != nil {
 			return nil, false, err
@@ -260,6 +263,7 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int) 
 		switch kind {
 		case frameBegun:
 			begun = true
+			entered()
 		case frameResult:
 			return payload, begun, nil
 		case frameFailure:
