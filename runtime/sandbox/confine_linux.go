@@ -16,8 +16,8 @@ import (
 )
 
 // confine takes from this process, for good, whatever the request does not grant, and returns
-// what it does.
-func confine(o order, descriptors []int, statm io.ReaderAt) (Job, error) {
+// what it does. System calls are restricted already: that depends on the role alone.
+func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error) {
 	wanted := len(o.Files) + len(o.Paths)
 	if o.Dir {
 		wanted++
@@ -50,7 +50,7 @@ func confine(o order, descriptors []int, statm io.ReaderAt) (Job, error) {
 	if err := limit(o, statm); err != nil {
 		return Job{}, err
 	}
-	if err := restrictFiles(rules, o.Net, o.Partial); err != nil {
+	if err := restrictFiles(rules, my); err != nil {
 		return Job{}, err
 	}
 	highest := max(answerFD, int(job.highest()))
@@ -59,9 +59,6 @@ func confine(o order, descriptors []int, statm io.ReaderAt) (Job, error) {
 	}
 	// The limit is on numbers, not on how many are open. Four more are for the runtime's own poller.
 	if err := lower(unix.RLIMIT_NOFILE, uint64(highest)+1+4+uint64(o.Limits.OpenFiles)); err != nil {
-		return Job{}, err
-	}
-	if err := restrictCalls(o.Net, o.Group, o.Partial); err != nil {
 		return Job{}, err
 	}
 	return job, nil

@@ -89,14 +89,21 @@ func Ready() error {
 	return nil
 }
 
-// helperName is the first argument a helper is started with, in place of a program's path, and
-// version the second: a helper that was started by another version would not understand it. The
-// environment says nothing, so a program that a handler starts cannot become a helper by it.
-const (
-	helperName = "mcp-sandbox-helper"
-	version    = "1"
-)
+// helperName is the first argument a helper is started with, in place of a program's path. The
+// second is its [role]. The environment says nothing, so a program that a handler starts cannot
+// become a helper by it.
+const helperName = "mcp-sandbox-helper"
 
 func isHelper(args []string) bool {
-	return len(args) == 2 && args[0] == helperName && args[1] == version
+	return len(args) == 2 && args[0] == helperName
+}
+
+// role is what a helper has to know before it gets its request, as JSON.
+type role struct {
+	// Net leaves TCP and UDP.
+	Net bool
+	// Group says that no process may leave the process group: nothing else holds them together.
+	Group bool
+	// Partial goes on without what the kernel lacks.
+	Partial bool
 }

@@ -37,6 +37,10 @@ func helpOnce() error {
 	if err := closeInherited(); err != nil {
 		return err
 	}
+	var my role
+	if err := json.Unmarshal([]byte(os.Args[1]), &my); err != nil {
+		return fmt.Errorf("role: %w", err)
+	}
 	answer := os.NewFile(answerFD, "answer")
 	if answer == nil {
 		return errors.New("a helper is started by its server, not by hand")
@@ -50,6 +54,12 @@ func helpOnce() error {
 	overflow := make(chan os.Signal, 1)
 	signal.Notify(overflow, unix.SIGXFSZ) // or writing beyond the limit on file sizes would end the process
 
+	if err := rehearse(); err != nil {
+		return err
+	}
+	if err := restrictCalls(my); err != nil {
+		return err
+	}
 	warm, err := json.Marshal(used{CPU: ownCPU()})
 	if err != nil {
 		return err
@@ -69,7 +79,7 @@ func helpOnce() error {
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
-	job, err := confine(o, descriptors, statm)
+	job, err := confine(my, o, descriptors, statm)
 	if err != nil {
 		return writeFailure(answer, failure{Message: err.Error(), Setup: true})
 	}
@@ -90,6 +100,17 @@ func helpOnce() error {
 	for {
 		time.Sleep(time.Hour)
 	}
+}
+
+// rehearse does what takes longer the first time, such as learning how a request is decoded: a
+// helper that waits has the time.
+func rehearse() error {
+	frame, err := encodeRequest(order{Files: []string{""}, Paths: []Access{0}}, nil, nil)
+	if err != nil {
+		return err
+	}
+	_, _, _, err = decodeRequest(frame[prefix:])
+	return err
 }
 
 // perform runs the handler in a goroutine of its own, so that nothing it does to its goroutine ends

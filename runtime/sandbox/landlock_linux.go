@@ -44,13 +44,13 @@ func landlockVersion() int {
 }
 
 // restrictFiles allows this process to open what the rules say, and nothing else, on
-// all of its threads. Without net, TCP ports are refused too, should a socket ever be had.
-func restrictFiles(rules []rule, net, partial bool) error {
+// all of its threads. Without a network TCP ports are refused too, should a socket ever be had.
+func restrictFiles(rules []rule, my role) error {
 	version := landlockVersion()
-	if version == 0 && partial {
+	if version == 0 && my.Partial {
 		return nil
 	}
-	if version < leastLandlock && !partial {
+	if version < leastLandlock && !my.Partial {
 		return fmt.Errorf("the kernel has version %d of Landlock, isolation needs %d", version, leastLandlock)
 	}
 	handled := landlock.V9.HandledAccessFS
@@ -85,7 +85,7 @@ func restrictFiles(rules []rule, net, partial bool) error {
 		}
 	}
 	parts := []any{handled, landlock.V9.Scoped}
-	if !net {
+	if !my.Net {
 		parts = append(parts, landlock.V9.HandledAccessNet)
 	}
 	config, err := landlock.NewConfig(parts...)

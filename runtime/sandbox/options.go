@@ -11,6 +11,9 @@ type Options struct {
 	// Warm is how many helpers are kept ready; 4 by default. Each has the memory of the program just
 	// started, some 10 MB.
 	Warm int
+	// WarmNet is how many more are kept ready for calls with Request.Net; none by default, so that
+	// these wait some milliseconds for a helper.
+	WarmNet int
 	// Max is how many calls run at a time; 64 by default. Others wait for their turn as long as their
 	// context lasts.
 	Max int
@@ -45,7 +48,7 @@ type Options struct {
 }
 
 func (o Options) filled() (Options, error) {
-	if o.Warm < 0 || o.Max < 0 || o.Grace < 0 || o.Printed < 0 || o.UID < 0 || o.GID < 0 {
+	if o.Warm < 0 || o.WarmNet < 0 || o.Max < 0 || o.Grace < 0 || o.Printed < 0 || o.UID < 0 || o.GID < 0 {
 		return o, errors.New("sandbox.Options may not have numbers below zero")
 	}
 	if err := o.Limits.check(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,6 +18,7 @@ var errClosed = errors.New("the server is shutting down: no more isolated calls"
 const (
 	startWithin = 20 * time.Second
 	retryAfter  = time.Second
+	callsFirst  = 5 * time.Millisecond // for so long after a call has begun no helper is started ahead
 )
 
 // Pool starts helpers ahead of calls and runs each call in one of its own. It is safe for
@@ -29,15 +31,24 @@ type Pool struct {
 
 	mu       sync.Mutex
 	changed  *sync.Cond // the keeper waits for it
-	ready    []*process
-	waiting  []chan got // calls without a helper, the longest waiting first
-	starting int
-	entering int       // calls that have a helper which is not confined yet
-	pause    time.Time // no helper is started ahead before
+	shelves  [2]shelf   // for calls without a network, and with
+	starting int        // on all shelves
+	entering int        // calls that have just got a helper
+	pause    time.Time  // no helper is started ahead before
 	closed   bool
 	closing  chan struct{}
 	running  sync.WaitGroup // calls, and helpers that are starting
 	kept     chan struct{}  // the keeper has ended
+}
+
+// shelf holds the helpers of one role. The pool's mutex guards it.
+type shelf struct {
+	pool     *Pool
+	role     role
+	warm     int // how many are kept ready
+	ready    []*process
+	waiting  []chan got // calls without a helper, the longest waiting first
+	starting int
 }
 
 // got is what a waiting call gets.
@@ -77,6 +88,11 @@ func NewPool(o Options) (*Pool, error) {
 		kept:    make(chan struct{}),
 	}
 	p.changed = sync.NewCond(&p.mu)
+	grouped := found.namespaces&cloneNewPID == 0
+	p.shelves = [2]shelf{
+		{pool: p, warm: o.Warm, role: role{Group: grouped, Partial: o.BestEffort}},
+		{pool: p, warm: o.WarmNet, role: role{Group: grouped, Partial: o.BestEffort, Net: true}},
+	}
 	go p.keep()
 	if err := p.try(); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -98,13 +114,14 @@ func (p *Pool) Close() error {
 	}
 	p.closed = true
 	close(p.closing)
-	for _, w := range p.waiting {
-		w <- got{err: errClosed}
+	var ready []*process
+	for i := range p.shelves {
+		s := &p.shelves[i]
+		s.refuse(errClosed)
+		ready = append(ready, s.ready...)
+		s.ready = nil
 	}
-	p.waiting = nil
-	ready := p.ready
-	p.ready = nil
-	p.changed.Broadcast()
+	p.changed.Signal()
 	p.mu.Unlock()
 	for _, h := range ready {
 		h.end()
@@ -123,8 +140,10 @@ func (p *Pool) keep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		for !p.closed && !p.shouldStart() {
+		s := p.short()
+		for !p.closed && s == nil {
 			p.changed.Wait()
+			s = p.short()
 		}
 		if p.closed {
 			p.mu.Unlock()
@@ -133,29 +152,48 @@ func (p *Pool) keep() {
 			return
 		}
 		p.starting++
+		s.starting++
 		p.running.Add(1)
 		p.mu.Unlock()
-		h, err := start(p.options, p.host.namespaces, p.null)
-		go p.admit(h, err)
+		h, err := start(p.options, s.role, p.host.namespaces, p.null)
+		go p.admit(s, h, err)
 		p.mu.Lock()
 	}
 }
 
-// shouldStart reports whether another helper is to be started. p.mu is held.
-func (p *Pool) shouldStart() bool {
-	switch {
-	case p.starting >= startsAtOnce:
-		return false
-	case p.starting < len(p.waiting):
-		return true
+// short returns the shelf that needs another helper now, or nil. p.mu is held.
+func (p *Pool) short() *shelf {
+	if p.starting >= startsAtOnce {
+		return nil
 	}
-	// Starting a helper takes more of the processors than a call does, so calls that are about to
-	// begin go first.
-	return p.entering == 0 && p.starting+len(p.ready) < p.options.Warm && time.Now().After(p.pause)
+	for i := range p.shelves {
+		if s := &p.shelves[i]; s.starting < len(s.waiting) {
+			return s
+		}
+	}
+	// Starting a helper takes more of the processors than a call does, so calls that have just begun go
+	// first.
+	if p.entering > 0 || time.Now().Before(p.pause) {
+		return nil
+	}
+	for i := range p.shelves {
+		if s := &p.shelves[i]; s.starting+len(s.ready) < s.warm {
+			return s
+		}
+	}
+	return nil
+}
+
+// refuse gives an error to all calls that wait. The pool's mutex is held.
+func (s *shelf) refuse(err error) {
+	for _, w := range s.waiting {
+		w <- got{err: err}
+	}
+	s.waiting = nil
 }
 
 // admit waits until a helper is warm and gives it to the call that has waited longest, or keeps it.
-func (p *Pool) admit(h *process, err error) {
+func (p *Pool) admit(s *shelf, h *process, err error) {
 	defer p.running.Done()
 	if err == nil {
 		if err = h.warm(startWithin); err != nil {
@@ -164,22 +202,20 @@ func (p *Pool) admit(h *process, err error) {
 	}
 	p.mu.Lock()
 	p.starting--
+	s.starting--
 	closed := p.closed
 	switch {
 	case err != nil:
 		p.pause = time.Now().Add(retryAfter)
-		for _, w := range p.waiting {
-			w <- got{err: err}
-		}
-		p.waiting = nil
+		s.refuse(err)
 		time.AfterFunc(retryAfter+time.Millisecond, p.wake)
 	case closed:
-	case len(p.waiting) > 0:
+	case len(s.waiting) > 0:
 		p.entering++
-		p.waiting[0] <- got{process: h}
-		p.waiting = p.waiting[1:]
+		s.waiting[0] <- got{process: h}
+		s.waiting = s.waiting[1:]
 	default:
-		p.ready = append(p.ready, h)
+		s.ready = append(s.ready, h)
 	}
 	p.changed.Signal()
 	p.mu.Unlock()
@@ -197,24 +233,33 @@ func (p *Pool) wake() {
 	p.changed.Signal()
 }
 
+// shelf returns the helpers for calls with or without a network.
+func (p *Pool) shelf(net bool) *shelf {
+	if net {
+		return &p.shelves[1]
+	}
+	return &p.shelves[0]
+}
+
 // take returns a helper that is warm, or waits for one until done is closed: then there is neither
 // a helper nor an error. Who takes one has to call entered.
-func (p *Pool) take(done <-chan struct{}) (*process, error) {
+func (s *shelf) take(done <-chan struct{}) (*process, error) {
+	p := s.pool
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, errClosed
 	}
-	if len(p.ready) > 0 {
-		h := p.ready[0]
-		p.ready[0] = nil
-		p.ready = p.ready[1:]
+	if len(s.ready) > 0 {
+		h := s.ready[0]
+		s.ready[0] = nil
+		s.ready = s.ready[1:]
 		p.entering++
 		p.mu.Unlock()
 		return h, nil
 	}
 	wait := make(chan got, 1)
-	p.waiting = append(p.waiting, wait)
+	s.waiting = append(s.waiting, wait)
 	p.changed.Signal()
 	p.mu.Unlock()
 	select {
@@ -223,29 +268,28 @@ func (p *Pool) take(done <-chan struct{}) (*process, error) {
 	case <-done:
 	}
 	p.mu.Lock()
-	for i, w := range p.waiting {
-		if w == wait {
-			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
-			p.mu.Unlock()
-			return nil, nil
-		}
-	}
-	g := <-wait // it was given one at the same moment; it is as good as new
-	if g.process == nil || p.closed {
+	if i := slices.Index(s.waiting, wait); i >= 0 {
+		s.waiting = slices.Delete(s.waiting, i, i+1)
 		p.mu.Unlock()
-		if g.process != nil {
-			p.entered()
-			g.process.end()
-		}
-		return nil, g.err
+		return nil, nil
 	}
-	p.entering--
-	p.ready = append(p.ready, g.process)
-	p.mu.Unlock()
+	g := <-wait // it was given one at the same moment, which is as good as new
+	switch {
+	case g.process == nil:
+		p.mu.Unlock()
+		return nil, g.err
+	case p.closed:
+		p.mu.Unlock()
+		g.process.end()
+	default:
+		s.ready = append(s.ready, g.process)
+		p.mu.Unlock()
+	}
+	p.entered()
 	return nil, nil
 }
 
-// entered says that a call that took a helper has begun, or will not.
+// entered says that a call that took a helper needs no precedence any more.
 func (p *Pool) entered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -154,7 +154,7 @@ func BenchmarkWarm(b *testing.B) {
 		b.StopTimer()
 		for {
 			p.mu.Lock()
-			ready := len(p.ready)
+			ready := len(p.shelves[0].ready)
 			p.mu.Unlock()
 			if ready == 8 {
 				break

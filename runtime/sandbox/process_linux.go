@@ -31,7 +31,11 @@ type process struct {
 
 // start starts a helper. It has to be called by the thread that lives as long as helpers do: see
 // the death signal.
-func start(o Options, namespaces uintptr, null *os.File) (*process, error) {
+func start(o Options, my role, namespaces uintptr, null *os.File) (*process, error) {
+	name, err := json.Marshal(my)
+	if err != nil {
+		return nil, err
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -44,7 +48,7 @@ func start(o Options, namespaces uintptr, null *os.File) (*process, error) {
 		request: os.NewFile(uintptr(pair[0]), "sandbox request"),
 		printed: newCapture(o.Printed),
 		drained: make(chan struct{}),
-		group:   namespaces&unix.CLONE_NEWPID == 0,
+		group:   my.Group,
 	}
 	theirs := []*os.File{os.NewFile(uintptr(pair[1]), "sandbox request")}
 	defer func() {
@@ -86,7 +90,7 @@ func start(o Options, namespaces uintptr, null *os.File) (*process, error) {
 		attributes.UseCgroupFD, attributes.CgroupFD = true, int(p.cgroup.dir.Fd())
 	}
 	// Not by its path: the file may have been replaced since, or lie where the helper's user may not look.
-	p.proc, err = os.StartProcess("/proc/self/exe", []string{helperName, version}, &os.ProcAttr{
+	p.proc, err = os.StartProcess("/proc/self/exe", []string{helperName, string(name)}, &os.ProcAttr{
 		Dir: "/", Env: o.Env, Sys: attributes,
 		Files: []*os.File{null, outputEnd, outputEnd, theirs[0], answerEnd},
 	})

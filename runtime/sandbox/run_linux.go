@@ -64,7 +64,7 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 	}
 	const tries = 3
 	for try := 1; ; try++ {
-		h, err := p.take(ctx.Done())
+		h, err := p.shelf(r.Net).take(ctx.Done())
 		switch {
 		case err != nil:
 			return Answer{}, err
@@ -89,10 +89,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 	if len(r.Files) > maxFiles || len(r.Paths) > maxPaths-len(p.options.NetPaths) {
 		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
-	o = order{
-		Name: r.Name, Net: r.Net, Limits: r.Limits, Partial: p.options.BestEffort,
-		Group: p.host.namespaces&cloneNewPID == 0,
-	}
+	o = order{Name: r.Name, Limits: r.Limits}
 	for name, file := range r.Files {
 		if file == nil {
 			return o, nil, release, fmt.Errorf("file %q is nil", name)
@@ -188,13 +185,15 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	unwatch := watch(ctx, p.closing, stop)
 
 	var begun bool
+	// Helpers are started again when the call is over, or takes its time.
 	entered := sync.OnceFunc(p.entered)
-	answer.Result, begun, err = p.converse(h, r, frame, descriptors, entered)
-	entered()
+	begins := func() { time.AfterFunc(callsFirst, entered) }
+	answer.Result, begun, err = p.converse(h, r, frame, descriptors, begins)
 	answer.MaxRSS = h.peakMemory()
 	unwatch()
 	starved := h.cgroup != nil && h.cgroup.killedForMemory()
 	h.end()
+	entered()
 	answer.Printed, answer.CPU = h.printed.bytes(), h.cpu()
 	if err == nil {
 		return answer, nil
@@ -229,7 +228,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 }
 
 // converse sends the request and reads the answer.
-func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, entered func()) (result []byte, begun bool, err error) {
+func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func()) (result []byte, begun bool, err error) {
 	if h.cgroup != nil {
 		if err := h.cgroup.bound(r.Limits); err != nil {
 			return nil, false, err
@@ -263,7 +262,7 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 		switch kind {
 		case frameBegun:
 			begun = true
-			entered()
+			begins()
 		case frameResult:
 			return payload, begun, nil
 		case frameFailure:
@@ -406,7 +405,7 @@ func namespacesOf(o Options) uintptr {
 	for _, namespaces := range wanted {
 		a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 		identify(a, o)
-		p, err := os.StartProcess("/proc/self/exe", []string{helperName, version}, &os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
+		p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"}, &os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
 		if err == nil {
 			_ = p.Kill()
 			_, _ = p.Wait()

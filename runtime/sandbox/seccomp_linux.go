@@ -69,8 +69,8 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 // restrictCalls installs the filter on all threads of this process, and no_new_privs with it.
-func restrictCalls(net, group, partial bool) error {
-	code := filterOf(net, group)
+func restrictCalls(my role) error {
+	code := filterOf(my)
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	// Both calls have to come from one thread; the second one brings the others along.
 	runtime.LockOSThread()
@@ -81,7 +81,7 @@ func restrictCalls(net, group, partial bool) error {
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
 		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 	switch {
-	case errno != 0 && partial:
+	case errno != 0 && my.Partial:
 		return nil
 	case errno != 0:
 		return os.NewSyscallError("seccomp", errno)
@@ -151,8 +151,8 @@ func (f *filter) argument(i uint32) { f.load(dataArgs + 8*i) }
 
 func failWith(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
 
-// filterOf returns the filter for a request with or without a network.
-func filterOf(net, group bool) filter {
+// filterOf returns the filter for helpers of a role.
+func filterOf(my role) filter {
 	const kill = unix.SECCOMP_RET_KILL_PROCESS
 	deny := failWith(unix.EPERM)
 	var f filter
@@ -167,10 +167,10 @@ func filterOf(net, group bool) filter {
 	f.always(refused, deny)
 	f.always(absent, failWith(unix.ENOSYS))
 	f.always(serving, deny)
-	if group {
+	if my.Group {
 		f.always(grouping, deny)
 	}
-	if !net {
+	if !my.Net {
 		f.always([]uint32{unix.SYS_SOCKET, unix.SYS_CONNECT}, deny)
 	} else {
 		// TCP and UDP. Not UNIX sockets, behind which services trust whoever reaches them; not

@@ -34,14 +34,11 @@ const (
 
 // order is the fixed part of a request.
 type order struct {
-	Name    string
-	Files   []string // names of the first descriptors
-	Dir     bool     // whether the next one is the directory
-	Paths   []Access // the access of the last ones
-	Net     bool
-	Limits  Limits
-	Group   bool // no process may leave the process group: nothing else holds them together
-	Partial bool // go on without what the kernel lacks
+	Name   string
+	Files  []string // names of the first descriptors
+	Dir    bool     // whether the next one is the directory
+	Paths  []Access // the access of the last ones
+	Limits Limits
 	// The lengths of what follows.
 	Arguments, Caller int
 }
