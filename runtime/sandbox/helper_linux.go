@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -51,8 +52,9 @@ func helpOnce() error {
 	if err != nil {
 		return err
 	}
-	overflow := make(chan os.Signal, 1)
-	signal.Notify(overflow, unix.SIGXFSZ) // or writing beyond the limit on file sizes would end the process
+	// Writing beyond the limit on file sizes is an error then, and not this process's end. Programs it
+	// starts end.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGXFSZ)
 
 	if err := rehearse(); err != nil {
 		return err
@@ -80,6 +82,7 @@ func helpOnce() error {
 		return fmt.Errorf("request: %w", err)
 	}
 	job, err := confine(my, o, descriptors, statm)
+	statm.Close()
 	if err != nil {
 		return writeFailure(answer, failure{Message: err.Error(), Setup: true})
 	}
@@ -87,7 +90,7 @@ func helpOnce() error {
 	if err := writeFrame(answer, frameBegun, nil); err != nil {
 		return err
 	}
-	result, failed := perform(o, job, overflow)
+	result, failed := perform(o, job)
 	if failed != nil {
 		err = writeFailure(answer, *failed)
 	} else {
@@ -115,7 +118,7 @@ func rehearse() error {
 
 // perform runs the handler in a goroutine of its own, so that nothing it does to its goroutine ends
 // this one.
-func perform(o order, job Job, overflow <-chan os.Signal) (result []byte, failed *failure) {
+func perform(o order, job Job) (result []byte, failed *failure) {
 	run, found := handlerOf(o.Name)
 	if o.Name == probeName {
 		run, found = probe, true
@@ -146,30 +149,24 @@ func perform(o order, job Job, overflow <-chan os.Signal) (result []byte, failed
 	case failed != nil:
 		return nil, failed
 	case err != nil:
-		limit := limitOf(err, ctx)
-		select {
-		case <-overflow:
-			limit = FileSize
-		default:
-		}
-		return nil, &failure{Message: cut(err.Error()), Limit: limit}
+		return nil, &failure{Message: cut(err.Error()), Limit: limitOf(err, ctx)}
 	case int64(len(result)) > o.Limits.Output:
 		return nil, &failure{Limit: Output}
 	}
 	return result, nil
 }
 
-// limitOf returns the limit that an error of the operating system comes from, if it is one. A handler that
-// wraps it, as it should, lets the client know which limit it was.
+// limitOf returns the limit that a handler's error comes from, if it is one: it wraps the operating
+// system's error, or at least has its words.
 func limitOf(err error, ctx context.Context) Limit {
 	var errno syscall.Errno
 	errors.As(err, &errno)
 	switch {
 	case ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)):
 		return Timeout
-	case errno == unix.EMFILE:
+	case errno == unix.EMFILE || strings.Contains(err.Error(), unix.EMFILE.Error()):
 		return OpenFiles
-	case errno == unix.EFBIG:
+	case errno == unix.EFBIG || strings.Contains(err.Error(), unix.EFBIG.Error()):
 		return FileSize
 	case errno == unix.EAGAIN:
 		return Processes // descriptors do not block here: what would have to wait is a fork

@@ -325,14 +325,24 @@ func causeOf(ended *os.ProcessState, a Answer, l Limits, starved bool) Limit {
 		return SystemCall
 	case status.Signaled() && status.Signal() == unix.SIGKILL && a.CPU >= l.CPU-100*time.Millisecond:
 		return CPU
-	case exitCode(ended) != 2:
+	case ended.ExitCode() <= 0:
 		return ""
 	case strings.Contains(printed, "failed to create new OS thread"): // the Go runtime's words
 		return Processes
-	case strings.Contains(printed, "fatal error: runtime: out of memory"),
-		strings.Contains(printed, "fatal error: runtime: cannot allocate memory"),
-		strings.Contains(printed, "runtime: cannot map pages in arena address space"),
-		strings.Contains(printed, "fatal error: out of memory"):
+	}
+	// There is no other sign than what the runtime says as it ends.
+	for _, words := range []string{
+		"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory", "fatal error: out of memory",
+		"runtime: cannot map pages in arena address space",
+		"ThreadSanitizer failed to allocate", // the race detector's
+	} {
+		if strings.Contains(printed, words) {
+			return Memory
+		}
+	}
+	// The collector does not check whether it got memory for its own tables, and so fails outside of
+	// any goroutine.
+	if strings.Contains(printed, "SIGSEGV: segmentation violation\nPC=") && strings.Contains(printed, "\ngoroutine 0 ") {
 		return Memory
 	}
 	return ""
