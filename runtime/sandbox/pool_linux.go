@@ -318,30 +318,33 @@ type host struct {
 
 // inspect finds out what the system has.
 func inspect(o Options) (host, error) {
-	h := host{landlock: landlockVersion()}
-	if h.landlock < leastLandlock {
-		h.missing = append(h.missing, fmt.Sprintf("Landlock: version %d of it or later, this kernel has %d (0 is none, or not enabled at boot)", leastLandlock, h.landlock))
+	if o.Cgroup != "" {
+		if err := checkCgroup(o.Cgroup); err != nil {
+			return host{}, err // asked for by name: to leave it out would be no best effort
+		}
 	}
-	if err := haveSeccomp(); err != nil {
-		h.missing = append(h.missing, "seccomp: "+err.Error())
-	} else {
-		h.seccomp = true
+	return judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs), nil
+}
+
+// judge says what is missing of isolation on a system with these parts. Pids says that helpers should have
+// a pid namespace.
+func judge(landlock int, seccomp error, namespaces uintptr, pids bool) host {
+	h := host{landlock: landlock, seccomp: seccomp == nil, namespaces: namespaces}
+	if landlock < leastLandlock {
+		h.missing = append(h.missing, fmt.Sprintf("Landlock: version %d of it or later is needed, this kernel has %d (0 is none, or not enabled at boot)", leastLandlock, landlock))
 	}
-	h.namespaces = namespacesOf(o)
-	if h.namespaces&cloneNewUser == 0 {
+	if seccomp != nil {
+		h.missing = append(h.missing, "seccomp: "+seccomp.Error())
+	}
+	if namespaces&cloneNewUser == 0 {
 		h.missing = append(h.missing, "user namespaces: without them the limit on processes counts those of all helpers together")
 	}
 	switch {
-	case h.namespaces&cloneNewPID != 0:
-	case ownPIDs:
+	case namespaces&cloneNewPID != 0:
+	case pids:
 		h.missing = append(h.missing, "pid namespaces: without them handlers see the numbers of other processes")
-	case h.landlock < scopedLandlock:
-		h.missing = append(h.missing, fmt.Sprintf("signals: a program with cgo needs Landlock version %d to keep a handler from signalling others of its user; this kernel has %d", scopedLandlock, h.landlock))
+	case landlock < scopedLandlock:
+		h.missing = append(h.missing, fmt.Sprintf("signals: in a program with cgo only Landlock from version %d on keeps a handler from signalling others of its user, this kernel has %d", scopedLandlock, landlock))
 	}
-	if o.Cgroup != "" {
-		if err := checkCgroup(o.Cgroup); err != nil {
-			return h, err // asked for by name: to leave it out would be no best effort
-		}
-	}
-	return h, nil
+	return h
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 )
 
 func init() {
+	serveInstead = serve
 	Register("echo", func(_ context.Context, job Job) ([]byte, error) { return job.Arguments, nil })
 	Register("caller", func(_ context.Context, job Job) ([]byte, error) { return job.Caller, nil })
 	Register("fail", func(context.Context, Job) ([]byte, error) { return nil, errors.New("no such customer") })
@@ -148,27 +151,256 @@ func TestCallsAfterCloseAreRefused(t *testing.T) {
 	}
 }
 
-func BenchmarkWarm(b *testing.B) {
-	p := newPool(b, Options{Warm: 8})
-	for b.Loop() {
-		b.StopTimer()
-		for {
-			p.mu.Lock()
-			ready := len(p.shelves[0].ready)
-			p.mu.Unlock()
-			if ready == 8 {
-				break
-			}
-			time.Sleep(time.Millisecond)
+func TestAHelperThatDiedWhileItWaitedIsReplaced(t *testing.T) {
+	p := newPool(t, Options{Warm: 1})
+	warm(p, 1)
+	p.mu.Lock()
+	h := p.shelves[0].ready[0]
+	p.mu.Unlock()
+	if err := h.proc.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMaxBoundsTheCallsThatRun(t *testing.T) {
+	p := newPool(t, Options{Max: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan error)
+	go func() {
+		_, err := p.Run(ctx, Request{Name: "wait"})
+		first <- err
+	}()
+	for len(p.slots) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	short, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer stop()
+	if _, err := p.Run(short, Request{Name: "echo"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second call: %v", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first call: %v", err)
+	}
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Errorf("a third call: %v", err)
+	}
+}
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	p := newPool(t, Options{Warm: 1})
+	many := map[string]*os.File{}
+	for i := range maxFiles + 1 {
+		many[strconv.Itoa(i)] = os.Stdin
+	}
+	for name, r := range map[string]Request{
+		"too many files":  {Name: "echo", Files: many},
+		"too many paths":  {Name: "echo", Paths: make([]Path, maxPaths)},
+		"no file":         {Name: "echo", Files: map[string]*os.File{"a": nil}},
+		"negative limit":  {Name: "echo", Limits: Limits{Timeout: -1}},
+		"too few threads": {Name: "echo", Limits: Limits{Processes: 1}},
+		"too few bytes":   {Name: "echo", Limits: Limits{Memory: 1}},
+		"the probe":       {Name: probeName},
+	} {
+		if _, err := p.Run(context.Background(), r); err == nil {
+			t.Errorf("%s: it ran", name)
 		}
-		b.StartTimer()
-		if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
-			b.Fatal(err)
+	}
+	for name, o := range map[string]Options{
+		"negative":  {Warm: -1},
+		"limits":    {Limits: Limits{CPU: -1}},
+		"no cgroup": {Cgroup: t.TempDir(), BestEffort: true},
+	} {
+		if p, err := NewPool(o); err == nil {
+			p.Close()
+			t.Errorf("options %s: there is a pool", name)
 		}
 	}
 }
 
-func BenchmarkSustained(b *testing.B) {
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	none := errors.New("not in this kernel")
+	const all = cloneNewUser | cloneNewPID
+	for _, test := range []struct {
+		landlock   int
+		seccomp    error
+		namespaces uintptr
+		pids       bool
+		want       []string
+	}{
+		{7, nil, all, true, nil},
+		{3, nil, all, true, nil},
+		{2, nil, all, true, []string{"Landlock"}},
+		{7, none, all, true, []string{"seccomp"}},
+		{7, nil, cloneNewPID, true, []string{"user namespaces"}},
+		{7, nil, cloneNewUser, true, []string{"pid namespaces"}},
+		{7, nil, cloneNewUser, false, nil},
+		{5, nil, cloneNewUser, false, []string{"signals"}},
+		{0, none, 0, true, []string{"Landlock", "seccomp", "user namespaces", "pid namespaces"}},
+	} {
+		got := judge(test.landlock, test.seccomp, test.namespaces, test.pids).missing
+		var names []string
+		for _, part := range got {
+			name, _, _ := strings.Cut(part, ":")
+			names = append(names, name)
+		}
+		if !slices.Equal(names, test.want) {
+			t.Errorf("%+v: %q", test, got)
+		}
+		if text := (&MissingError{Parts: got}).Error(); len(got) > 0 && !strings.Contains(text, got[0]) {
+			t.Errorf("the error names no part: %s", text)
+		}
+	}
+	if p := newPool(t, Options{BestEffort: true}); p.Missing() != nil {
+		t.Errorf("here is missing: %v", p.Missing())
+	}
+}
+
+// TestWithoutPIDsOfItsOwn tries what holds processes together where there is no pid namespace, which
+// is so in programs with cgo.
+func TestWithoutPIDsOfItsOwn(t *testing.T) {
+	p := newPool(t, Options{})
+	h, err := start(p.options, role{Group: true}, 0, p.null)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.warm(startWithin); err != nil {
+		t.Fatal(err)
+	}
+	tag := fmt.Sprintf("3600.%d77", os.Getpid())
+	r := Request{Name: "sh", Limits: Limits{Timeout: 300 * time.Millisecond}.over(standard)}
+	r.Arguments = json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`, tag, tag))
+	r.Paths = Programs()
+	o, descriptors, release, err := p.prepare(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	frame, err := encodeRequest(o, r.Arguments, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.entering++ // as take does
+	p.mu.Unlock()
+	_, err = p.once(context.Background(), h, r, frame, descriptors)
+	var limit *LimitError
+	if !errors.As(err, &limit) || limit.Limit != Timeout {
+		t.Errorf("error %v", err)
+	}
+	if left := tagged(t, tag); len(left) > 0 {
+		t.Errorf("there are still %v", left)
+	}
+}
+
+// serve runs a call that starts programs, and never ends by itself.
+func serve(tag string) {
+	p, err := NewPool(Options{Warm: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	script, _ := json.Marshal(fmt.Sprintf("(setsid sleep %s &) ; sleep %s", tag, tag))
+	_, err = p.Run(context.Background(), Request{Name: "sh", Arguments: script, Paths: Programs()})
+	fmt.Println(err)
+}
+
+func TestAServerThatIsKilledLeavesNoProcess(t *testing.T) {
+	if !ownPIDs {
+		t.Skip("in a program with cgo only the helper itself ends with the server; its programs end with their own limits")
+	}
+	tag := fmt.Sprintf("3600.%d88", os.Getpid())
+	server := exec.Command("/proc/self/exe")
+	server.Env = append(os.Environ(), "SANDBOX_TEST_SERVER="+tag)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "programs run", func() bool { return len(tagged(t, "sleep\x00"+tag)) == 2 })
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait()
+	until(t, "all have ended", func() bool { return len(tagged(t, tag)) == 0 && len(helpersWithout(t)) == 0 })
+}
+
+// helpersWithout returns helpers that no server has any more: their parent is the first process.
+func helpersWithout(t *testing.T) (all []string) {
+	for _, name := range tagged(t, helperName) {
+		status, err := os.ReadFile(strings.TrimSuffix(name, "cmdline") + "status")
+		if err == nil && strings.Contains(string(status), "\nPPid:\t1\n") {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 2000 {
+		if holds() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("it did not come to pass that %s", what)
+}
+
+// warm waits until as many helpers are ready.
+func warm(p *Pool, n int) {
+	for {
+		p.mu.Lock()
+		ready := len(p.shelves[0].ready)
+		p.mu.Unlock()
+		if ready >= n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// BenchmarkCall compares a call of a handler with an isolated one while helpers are warm, and with
+// starting a program, which is what isolation would cost without them.
+func BenchmarkCall(b *testing.B) {
+	ctx := context.Background()
+	b.Run("direct", func(b *testing.B) {
+		run, _ := handlerOf("echo")
+		for b.Loop() {
+			if _, err := run(ctx, Job{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("isolated", func(b *testing.B) {
+		p := newPool(b, Options{})
+		var all []time.Duration
+		for b.Loop() {
+			b.StopTimer()
+			warm(p, p.options.Warm)
+			b.StartTimer()
+			begin := time.Now()
+			if _, err := p.Run(ctx, Request{Name: "echo"}); err != nil {
+				b.Fatal(err)
+			}
+			all = append(all, time.Since(begin))
+		}
+		slices.Sort(all)
+		b.ReportMetric(float64(all[len(all)/2].Nanoseconds()), "median-ns")
+		b.ReportMetric(float64(all[len(all)/10].Nanoseconds()), "p10-ns")
+	})
+	b.Run("program", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("/bin/true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkRefill calls as fast as helpers can be started.
+func BenchmarkRefill(b *testing.B) {
 	p := newPool(b, Options{})
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

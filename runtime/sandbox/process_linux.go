@@ -78,7 +78,7 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 	theirs = append(theirs, outputEnd)
 
 	attributes := &syscall.SysProcAttr{
-		Setpgid:    true,
+		Setsid:     true,            // a process group of its own, and no terminal
 		Pdeathsig:  syscall.SIGKILL, // when the thread that started it ends, so with the server
 		Cloneflags: namespaces,
 	}
