@@ -52,9 +52,9 @@ func helpOnce() error {
 	if err != nil {
 		return err
 	}
-	// Writing beyond the limit on file sizes is an error then, and not this process's end. Programs it
-	// starts end.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGXFSZ)
+	// Writing beyond the limit on file sizes is an error then, here and in programs, and not the end of the
+	// process.
+	signal.Ignore(unix.SIGXFSZ)
 
 	if err := rehearse(); err != nil {
 		return err

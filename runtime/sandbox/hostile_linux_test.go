@@ -24,7 +24,7 @@ import (
 var old = make(chan func())
 
 func init() {
-	if isHelper(os.Args) {
+	if isHelper(os.Args) && os.Getenv("OLD_THREADS") != "" {
 		for range 8 {
 			go func() {
 				runtime.LockOSThread()
@@ -457,12 +457,16 @@ func TestFilesOutsideStayClosed(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("secret"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	pid := strconv.Itoa(os.Getpid())
 	names := []string{
 		"/", "/etc/passwd", "/etc/hosts", "/proc/1/environ", "/proc/1/root/etc/passwd", "/proc/self/root/etc/passwd", "/proc/self/environ", "/proc/self/mem",
 		"/proc/" + pid + "/mem", "/proc/" + pid + "/environ", "/proc/" + pid + "/root/etc/passwd", "/proc/" + pid + "/fd/0",
 		"/dev/shm/x", "/tmp/x-" + pid, "/var/tmp/x-" + pid, secret, "../secret", "../../../etc/passwd", "/sys/kernel/uevent_helper",
-		"/dev/tty", "/dev/mem", "/dev/zero", os.Args[0],
+		"/dev/tty", "/dev/mem", "/dev/zero", binary,
 	}
 	a, err := p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, names), Dir: dir})
 	if err != nil || string(a.Result) != "null" {
@@ -540,7 +544,7 @@ func TestDeadlyCallsEndTheHelper(t *testing.T) {
 }
 
 func TestEveryThreadIsConfined(t *testing.T) {
-	p := newPool(t, Options{})
+	p := newPool(t, Options{Env: []string{"OLD_THREADS=8"}})
 	for range 5 {
 		a, err := p.Run(context.Background(), Request{Name: "threads"})
 		if err != nil {
