@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Limit names a limit of an isolated call.
@@ -20,6 +21,10 @@ const (
 	// SystemCall is a call to the kernel that no handler has business with, such as tracing another
 	// process. The process ends at once.
 	SystemCall Limit = "system call"
+	// Concurrency and Rate are those of a [Limiter], Quota that of a [ClientWorkspace].
+	Concurrency Limit = "calls at a time"
+	Rate        Limit = "rate"
+	Quota       Limit = "workspace"
 )
 
 // LimitError says that a call ended because it reached a limit. By the time it is returned the
@@ -29,11 +34,16 @@ type LimitError struct {
 	Limit Limit
 	// Bound is where it lies, for people; empty where it is not a number.
 	Bound string
+	// After is how long to wait before a call may be let in, where the limit is on the rate.
+	After time.Duration
 }
 
 func (e *LimitError) Error() string {
 	if e.Limit == SystemCall {
 		return "the tool made a system call that isolated tools may not make"
+	}
+	if e.After > 0 {
+		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound, e.After.Round(time.Millisecond))
 	}
 	return fmt.Sprintf("the tool reached its limit on %s (%s)", e.Limit, e.Bound)
 }
@@ -71,4 +81,15 @@ type MissingError struct {
 func (e *MissingError) Error() string {
 	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
 		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, or accept less isolation (SandboxBestEffort)"
+}
+
+// size returns a number of bytes, for people.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 1<<20 && bytes%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }

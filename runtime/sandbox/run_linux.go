@@ -383,16 +383,6 @@ func bound(limit Limit, l Limits) string {
 	return ""
 }
 
-func size(bytes int64) string {
-	switch {
-	case bytes >= 1<<20 && bytes%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", bytes>>20)
-	case bytes >= 1<<10 && bytes%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", bytes>>10)
-	}
-	return fmt.Sprintf("%d bytes", bytes)
-}
-
 // try runs the probe.
 func (p *Pool) try() error {
 	arguments, err := json.Marshal(map[string]bool{"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp})
