@@ -37,6 +37,8 @@
 //
 //   - Names and attributes of files (stat, readlink, access) can be read as far as the user's permissions go: Landlock
 //     rules on opening and changing, not on looking. Choose a user (see [Options]) that owns nothing.
+//   - The other way round, no handler and no program it starts can change modes, owners or extended attributes, of its
+//     own files neither: the filter cannot tell whose they are. Programs that insist on it fail.
 //   - Memory, processor time and open files are bounded for each process. A handler that may start programs can have
 //     Limits.Processes times as much, unless there is a cgroup. What the kernel holds for a process (pipes, page
 //     tables, page cache) is counted by a cgroup only.

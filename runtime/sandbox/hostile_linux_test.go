@@ -158,7 +158,7 @@ func init() {
 		if err := json.Unmarshal(job.Arguments, &parent); err != nil {
 			return nil, err
 		}
-		return json.Marshal(attempts(parent))
+		return json.Marshal(attempts(parent, job.Dir))
 	})
 	for name, call := range map[string]func(pid int){
 		"ptrace":   func(pid int) { unix.PtraceAttach(pid) },
@@ -244,7 +244,7 @@ func init() {
 }
 
 // attempts makes calls that have to fail and returns those that did not.
-func attempts(parent int) (made []string) {
+func attempts(parent int, dir *os.Root) (made []string) {
 	try := func(name string, err error) {
 		if err == nil {
 			made = append(made, name)
@@ -281,6 +281,16 @@ func attempts(parent int) (made []string) {
 	try("chmod", os.Chmod("/tmp", 0o777))
 	try("chown", os.Chown("/tmp", os.Getuid(), -1))
 	now := time.Now()
+	if dir != nil {
+		f, err := dir.Create("own")
+		if err != nil {
+			made = append(made, "no file of its own: "+err.Error())
+		} else {
+			try("fchmod", f.Chmod(0o777))
+			try("fchown", f.Chown(os.Getuid(), -1))
+			f.Close()
+		}
+	}
 	try("utimes", os.Chtimes("/tmp", now, now))
 	_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, 0, 0)
 	if errno != unix.ENOSYS {
@@ -526,7 +536,7 @@ func TestPathsThatCannotBeGranted(t *testing.T) {
 
 func TestForbiddenCallsFail(t *testing.T) {
 	p := newPool(t, Options{})
-	a, err := p.Run(context.Background(), Request{Name: "calls", Arguments: arguments(t, os.Getpid())})
+	a, err := p.Run(context.Background(), Request{Name: "calls", Arguments: arguments(t, os.Getpid()), Dir: workspace(t)})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("succeeded: %s, %v, printed %s", a.Result, err, a.Printed)
 	}

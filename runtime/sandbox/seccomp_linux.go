@@ -39,10 +39,12 @@ var refused = append(archRefused,
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-	// What Landlock does not rule on: attributes of files by their names, and watching them. The
-	// permissions of the user would allow it on all that is the user's.
+	// What Landlock does not rule on: modes, owners and extended attributes of files, and watching
+	// them. The permissions of the user would allow it on all that is the user's, granted for
+	// reading only or not at all.
 	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_SETXATTRAT,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+	unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR,
 	unix.SYS_INOTIFY_ADD_WATCH,
 )
 
