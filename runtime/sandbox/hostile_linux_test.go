@@ -114,6 +114,18 @@ func init() {
 		time.Sleep(time.Hour)
 		return nil, nil
 	})
+	for name, frame := range map[string][]byte{
+		"kind":    {'?', 0, 0, 0, 0},
+		"failure": {frameFailure, 0, 0, 0, 1, '{'},
+		"setup":   append([]byte{frameFailure, 0, 0, 0, 14}, `{"Setup":true}`...),
+		"half":    {frameResult, 0, 0, 0, 9, 'x'},
+	} {
+		Register("forge "+name, func(context.Context, Job) ([]byte, error) {
+			unix.Write(answerFD, frame)
+			os.Exit(0)
+			return nil, nil
+		})
+	}
 	Register("sh", func(ctx context.Context, job Job) ([]byte, error) {
 		var script string
 		if err := json.Unmarshal(job.Arguments, &script); err != nil {
@@ -395,6 +407,15 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 	a, err := p.Run(context.Background(), Request{Name: "allocate some", Limits: hostile})
 	if err != nil || a.MaxRSS < 48<<20 {
 		t.Errorf("memory below the limit: %v, peak %d", err, a.MaxRSS)
+	}
+}
+
+func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
+	p := newPool(t, Options{})
+	for _, name := range []string{"kind", "failure", "setup", "half"} {
+		if a, err := p.Run(context.Background(), Request{Name: "forge " + name}); err == nil || len(a.Result) > 0 {
+			t.Errorf("%s: %q, %v", name, a.Result, err)
+		}
 	}
 }
 

@@ -165,6 +165,82 @@ func TestAHelperThatDiedWhileItWaitedIsReplaced(t *testing.T) {
 	}
 }
 
+func TestAPoolThatCannotStartHelpersSaysSoAndRecovers(t *testing.T) {
+	var mu sync.Mutex
+	logged := 0
+	p := newPool(t, Options{Warm: 1, Log: func(string, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		logged++
+	}})
+	warm(p, 1)
+	set := func(cgroup string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.options.Cgroup = cgroup
+	}
+	set("/nonexistent")
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Fatal(err) // it had a helper
+	}
+	until(t, "it is logged", func() bool { mu.Lock(); defer mu.Unlock(); return logged > 0 })
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err == nil || !strings.Contains(err.Error(), "cgroup") {
+		t.Errorf("error %v", err)
+	}
+	set("")
+	warm(p, 1)
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoHelperIsLostOnACallThatGaveUp gives a helper to a call at the moment it gives up.
+func TestNoHelperIsLostOnACallThatGaveUp(t *testing.T) {
+	taken, kept := 0, 0
+	for taken == 0 || kept == 0 {
+		p := &Pool{}
+		p.changed = sync.NewCond(&p.mu)
+		s := &shelf{pool: p}
+		done, result := make(chan struct{}), make(chan *process)
+		go func() {
+			h, err := s.take(done)
+			if err != nil {
+				t.Error(err)
+			}
+			result <- h
+		}()
+		until(t, "it waits", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(s.waiting) == 1 })
+		h := &process{}
+		p.mu.Lock()
+		if taken > 0 {
+			close(done) // it sees that first
+		}
+		p.entering++
+		s.waiting[0] <- got{process: h} // as admit does
+		s.waiting = s.waiting[1:]
+		if taken == 0 {
+			close(done)
+		}
+		p.mu.Unlock()
+		switch got := <-result; {
+		case got == h && len(s.ready) == 0 && p.entering == 1:
+			taken++
+		case got == nil && len(s.ready) == 1 && p.entering == 0:
+			kept++
+		default:
+			t.Fatalf("got %v, %d ready, %d entering", got, len(s.ready), p.entering)
+		}
+	}
+	p := &Pool{}
+	p.changed = sync.NewCond(&p.mu)
+	s := &shelf{pool: p}
+	done := make(chan struct{})
+	close(done)
+	if h, err := s.take(done); h != nil || err != nil || len(s.waiting) > 0 {
+		t.Errorf("%v, %v, %d waiting", h, err, len(s.waiting))
+	}
+}
+
 func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	p := newPool(t, Options{Max: 1})
 	ctx, cancel := context.WithCancel(context.Background())
