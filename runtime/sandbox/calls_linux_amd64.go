@@ -1,0 +1,17 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// nativeArch is AUDIT_ARCH_X86_64.
+const nativeArch = unix.AUDIT_ARCH_X86_64
+
+// Calls that only this processor has.
+var (
+	archDeadly  = []uint32{unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_IOPL, unix.SYS_IOPERM}
+	archRefused = []uint32{
+		unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
+		unix.SYS_USELIB, unix.SYS_SYSFS, unix.SYS_USTAT, unix.SYS_MODIFY_LDT,
+	}
+	archAbsent  = []uint32{unix.SYS__SYSCTL, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE}
+	archServing = []uint32{}
+)

@@ -1,0 +1,57 @@
+// Package sandbox runs handlers within limits, each call in a process of its own, on Linux. On other systems it
+// builds, and refuses.
+//
+// The process is a helper: the program's own file, started again, in which [Main] waits for one request, runs
+// the handler that was registered by that name, and answers. A [Pool] keeps helpers ready. Each serves one call
+// and is then killed with everything it started, so nothing a call leaves behind meets another.
+//
+// # Order, and why it is this one
+//
+//  1. The server starts the helper from /proc/self/exe, as another user where it is root, in a user namespace and
+//     (without cgo) a pid namespace of its own, as the leader of a session, with a clean environment. The user
+//     comes first: no line of Go ever runs in a helper as root. It
+//     is killed when the server ends, and closes what the server itself inherited without knowing.
+//  2. The helper restricts its system calls while it waits: which ones depends only on whether it is meant for calls
+//     with a network, and building the filter takes longer than anything else here. Seccomp brings all threads along
+//     and with them no_new_privs, without which it could be shaken off by starting a privileged program.
+//  3. The request comes over a socket, which carries the descriptors of what is granted: files that the server has
+//     opened, and so decided on. The socket is closed; the answer goes through a pipe, of which the server trusts no
+//     length.
+//  4. Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds by starting), CPU, NOFILE, FSIZE, NPROC, CORE,
+//     MSGQUEUE. Hard ones: limits go down only. They come with the request because they are the request's.
+//  5. Landlock, on all threads, with exactly the granted paths, the working directory and the null device. After the
+//     limits, because what it needs of /proc can be opened no more.
+//  6. The handler.
+//  7. The server kills the process group, the pid namespace with its first process, and the cgroup if there is one,
+//     waits, and only then returns.
+//
+// # What holds
+//
+// No path can be opened that was not granted, by no thread and no program that the handler starts. No socket of any
+// family can be made, but TCP and UDP ones for calls that were granted a network, and those cannot listen. No other
+// process can be signalled, traced or read. When [Pool.Run] has returned none of the call's processes is left,
+// whatever sessions they made and however often they forked; the same goes for the server's own end, kill -9
+// included. A limit that was reached is named in a [*LimitError]. The tests try all of it on the real kernel.
+//
+// # What does not
+//
+//   - Names and attributes of files (stat, readlink, access) can be read as far as the user's permissions go: Landlock
+//     rules on opening and changing, not on looking. Choose a user (see [Options]) that owns nothing.
+//   - The other way round, no handler and no program it starts can change modes, owners or extended attributes, of its
+//     own files neither: the filter cannot tell whose they are. Programs that insist on it fail.
+//   - Memory, processor time and open files are bounded for each process. A handler that may start programs can have
+//     Limits.Processes times as much, unless there is a cgroup. What the kernel holds for a process (pipes, page
+//     tables, page cache) is counted by a cgroup only.
+//   - FileSize bounds a file, not how many there are: see the quota of a workspace.
+//   - With a network granted, all addresses can be reached that the server's host can. Which hosts a call may
+//     connect to is for its handler's dialer.
+//   - A hole in the kernel is a way out. The filter closes the parts with a history of them, and calls newer than
+//     the filter.
+//   - In programs with cgo there is no pid namespace (see ownPIDs): handlers cannot leave the process group instead,
+//     so setsid fails in their programs, and programs they started outlive a server that is killed -9, within
+//     their limits.
+//   - Reaching the memory limit makes the Go runtime end the process. That it was memory is read from what it says
+//     then; a handler that says the same is believed.
+//   - Package initialisation of the program runs in each helper before [Main], unrestricted, though as the helper's
+//     user: it must not do what a server does.
+package sandbox

@@ -1,0 +1,95 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Limit names a limit of an isolated call.
+type Limit string
+
+// The limits that a [LimitError] names.
+const (
+	Timeout   Limit = "timeout"
+	Memory    Limit = "memory"
+	CPU       Limit = "cpu"
+	Output    Limit = "output"
+	OpenFiles Limit = "open files"
+	FileSize  Limit = "file size"
+	Processes Limit = "processes"
+	// SystemCall is a call to the kernel that no handler has business with, such as tracing another
+	// process. The process ends at once.
+	SystemCall Limit = "system call"
+	// Concurrency and Rate are those of a [Limiter], Quota that of a [ClientWorkspace].
+	Concurrency Limit = "calls at a time"
+	Rate        Limit = "rate"
+	Quota       Limit = "workspace"
+)
+
+// LimitError says that a call ended because it reached a limit. By the time it is returned the
+// call's processes have ended.
+type LimitError struct {
+	// Limit is the one that was reached.
+	Limit Limit
+	// Bound is where it lies, for people; empty where it is not a number.
+	Bound string
+	// After is how long to wait before a call may be let in, where the limit is on the rate.
+	After time.Duration
+}
+
+func (e *LimitError) Error() string {
+	if e.Limit == SystemCall {
+		return "the tool made a system call that isolated tools may not make"
+	}
+	if e.After > 0 {
+		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound, e.After.Round(time.Millisecond))
+	}
+	return fmt.Sprintf("the tool reached its limit on %s (%s)", e.Limit, e.Bound)
+}
+
+// HandlerError is an error that a handler returned.
+type HandlerError struct {
+	// Message is the error's text, cut at 64 KiB.
+	Message string
+}
+
+func (e *HandlerError) Error() string { return e.Message }
+
+// CrashError says that the helper ended without an answer: the handler panicked or ended the
+// process. What it was, and a stack, are for the log ([Options].Log), not for the client.
+type CrashError struct {
+	// Panic says that a panic was the reason, as far as that is known.
+	Panic bool
+	// State is how the process ended, such as "exit status 3"; empty where the panic was recovered.
+	State string
+}
+
+func (e *CrashError) Error() string {
+	if e.Panic {
+		return "the tool panicked"
+	}
+	return "the tool's process ended without an answer: " + e.State
+}
+
+// MissingError says what a machine lacks for isolation.
+type MissingError struct {
+	// Parts are what is missing, a sentence each.
+	Parts []string
+}
+
+func (e *MissingError) Error() string {
+	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
+		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, or accept less isolation (SandboxBestEffort)"
+}
+
+// size returns a number of bytes, for people.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 1<<20 && bytes%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	case bytes >= 1<<10 && bytes%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}

@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// Handler runs one isolated call, in a helper process. The context ends when the call's time is
+// over; the process ends shortly after, whether the handler listens or not. What it returns
+// crosses a pipe: the result as it is, of an error its text.
+type Handler func(ctx context.Context, job Job) (result []byte, err error)
+
+// Job is what a handler gets. It owns all of it: the process serves nobody else.
+type Job struct {
+	// Arguments is the call's arguments as JSON.
+	Arguments json.RawMessage
+	// Caller is what the server says about the client, as JSON of the server's making.
+	Caller json.RawMessage
+	// Files are the granted resources, opened by the server, by name.
+	Files map[string]*os.File
+	// Dir is the directory the handler works in, and the process's working directory; nil where
+	// the request has none. The working directory is then the root, of which nothing can be read.
+	Dir *os.Root
+}
+
+// registry holds the handlers of this program. Both the server's process and its helpers fill it
+// in init functions, so both know the same.
+var registry = struct {
+	sync.Mutex
+	handlers map[string]Handler
+	err      error // the first mistake made while registering
+}{handlers: map[string]Handler{}}
+
+// called says that Main ran in this process, and that it is no helper.
+var called atomic.Bool
+
+// Register makes a handler known by a name. It is to be called from init functions, which run
+// before [Main] takes a helper's role over; generated code does. A name that is empty or taken,
+// or a handler that is nil, is a mistake that [Ready] reports.
+func Register(name string, run Handler) {
+	registry.Lock()
+	defer registry.Unlock()
+	switch _, taken := registry.handlers[name]; {
+	case name == "" || run == nil:
+		registry.err = errors.Join(registry.err, fmt.Errorf("sandbox.Register(%q): a handler needs a name and a function", name))
+	case taken:
+		registry.err = errors.Join(registry.err, fmt.Errorf("sandbox.Register(%q): the name is taken; names are unique in a program", name))
+	default:
+		registry.handlers[name] = run
+	}
+}
+
+// handlerOf returns the handler of a name.
+func handlerOf(name string) (Handler, bool) {
+	registry.Lock()
+	defer registry.Unlock()
+	run, found := registry.handlers[name]
+	return run, found
+}
+
+// Main is the first line of a program's main function. In a helper process it runs the one
+// handler it was started for and never returns. Everywhere else it notes that it was called and
+// returns at once.
+//
+// It has to be first: what main does before it, each helper would do too.
+func Main() {
+	if isHelper(os.Args) {
+		help() // does not return
+	}
+	called.Store(true)
+}
+
+// Ready reports what is in the way of isolation in this program: that [Main] was not called, or
+// that handlers were registered wrongly. It is nil where nothing is.
+func Ready() error {
+	registry.Lock()
+	defer registry.Unlock()
+	if registry.err != nil {
+		return registry.err
+	}
+	if !called.Load() {
+		return errors.New("a handler is isolated in a process of its own, but main does not begin with sandbox.Main(): make that its first line")
+	}
+	return nil
+}
+
+// helperName is the first argument a helper is started with, in place of a program's path. The
+// second is its [role]. The environment says nothing, so a program that a handler starts cannot
+// become a helper by it.
+const helperName = "mcp-sandbox-helper"
+
+func isHelper(args []string) bool {
+	return len(args) == 2 && args[0] == helperName
+}
+
+// role is what a helper has to know before it gets its request, as JSON.
+type role struct {
+	// Net leaves TCP and UDP.
+	Net bool
+	// Group says that no process may leave the process group: nothing else holds them together.
+	Group bool
+	// Partial goes on without what the kernel lacks.
+	Partial bool
+}

@@ -1,0 +1,62 @@
+package sandbox
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+func TestMistakesOfRegisteringAreReported(t *testing.T) {
+	before := registry.handlers
+	defer func() { registry.handlers, registry.err = before, nil }()
+	run := func(context.Context, Job) ([]byte, error) { return nil, nil }
+	for _, test := range []struct {
+		name string
+		run  Handler
+		ok   bool
+	}{{"new", run, true}, {"new", run, false}, {"", run, false}, {"nil", nil, false}} {
+		registry.handlers, registry.err = map[string]Handler{}, nil
+		if test.name == "new" && !test.ok {
+			Register("new", run)
+		}
+		Register(test.name, test.run)
+		if err := Ready(); (err == nil) != test.ok {
+			t.Errorf("%q: %v", test.name, err)
+		}
+	}
+}
+
+func TestAForgottenMainIsReported(t *testing.T) {
+	called.Store(false)
+	defer called.Store(true)
+	if err := Ready(); err == nil || !strings.Contains(err.Error(), "sandbox.Main()") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := NewPool(Options{}); err == nil {
+		t.Error("there is a pool all the same")
+	}
+}
+
+func TestOnlyAHelperIsOne(t *testing.T) {
+	for _, args := range [][]string{nil, {helperName}, {"program", "{}"}, {helperName, "{}", "more"}} {
+		if isHelper(args) {
+			t.Errorf("%q is a helper", args)
+		}
+	}
+}
+
+func TestErrorsSayWhatPeopleNeed(t *testing.T) {
+	for want, err := range map[string]error{
+		"the tool reached its limit on memory (64 MiB)":                        &LimitError{Limit: Memory, Bound: size(64 << 20)},
+		"the tool reached its limit on output (3 KiB)":                         &LimitError{Limit: Output, Bound: size(3 << 10)},
+		"the tool reached its limit on file size (100 bytes)":                  &LimitError{Limit: FileSize, Bound: size(100)},
+		"the tool made a system call that isolated tools may not make":         &LimitError{Limit: SystemCall},
+		"the limit on the rate (2 a second) is reached: try again after 500ms": &LimitError{Limit: Rate, Bound: "2 a second", After: 500e6},
+		"the tool panicked": &CrashError{Panic: true},
+		"the tool's process ended without an answer: exit status 3": &CrashError{State: "exit status 3"},
+	} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}

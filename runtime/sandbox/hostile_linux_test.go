@@ -1,0 +1,801 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// old are threads that exist before any confinement: each runs what it is sent.
+var old = make(chan func())
+
+func init() {
+	if isHelper(os.Args) && os.Getenv("OLD_THREADS") != "" {
+		for range 8 {
+			go func() {
+				runtime.LockOSThread()
+				for f := range old {
+					f()
+				}
+			}()
+		}
+	}
+	Register("allocate", func(context.Context, Job) ([]byte, error) {
+		b := make([]byte, 1<<30)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		return b[:1], nil
+	})
+	Register("allocate slowly", func(context.Context, Job) ([]byte, error) {
+		var all [][]byte
+		for range 1024 {
+			b := make([]byte, 1<<20)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			all = append(all, b)
+		}
+		return all[0][:1], nil
+	})
+	Register("allocate some", func(context.Context, Job) ([]byte, error) {
+		b := make([]byte, 48<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		return b[:1], nil
+	})
+	Register("map shared memory", func(context.Context, Job) ([]byte, error) {
+		_, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+		return nil, err
+	})
+	Register("spin", func(context.Context, Job) ([]byte, error) {
+		for i := 0; ; i++ {
+			_ = i
+		}
+	})
+	Register("wait", func(context.Context, Job) ([]byte, error) {
+		time.Sleep(time.Hour)
+		return nil, nil
+	})
+	Register("listen to the context", func(ctx context.Context, _ Job) ([]byte, error) {
+		<-ctx.Done()
+		return nil, fmt.Errorf("gave up: %w", ctx.Err())
+	})
+	Register("open files", func(_ context.Context, job Job) ([]byte, error) {
+		var all []*os.File
+		for range 10_000 {
+			f, err := os.Open(os.DevNull)
+			if err != nil {
+				return nil, fmt.Errorf("after %d: %w", len(all), err)
+			}
+			all = append(all, f)
+		}
+		return nil, nil
+	})
+	Register("fill the disk", func(_ context.Context, job Job) ([]byte, error) {
+		f, err := job.Dir.Create("big")
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, 1<<20)
+		for {
+			if _, err := f.Write(b); err != nil {
+				return nil, errors.New("hidden: " + err.Error())
+			}
+		}
+	})
+	Register("print", func(context.Context, Job) ([]byte, error) {
+		fmt.Println("begin")
+		line := []byte(strings.Repeat("x", 1023) + "\n")
+		for range 100 << 10 {
+			os.Stdout.Write(line)
+		}
+		fmt.Fprintln(os.Stderr, "end")
+		return []byte("ok"), nil
+	})
+	Register("answer long", func(context.Context, Job) ([]byte, error) { return make([]byte, 100<<20), nil })
+	Register("forge an answer", func(context.Context, Job) ([]byte, error) {
+		unix.Write(answerFD, []byte{frameResult, 0xff, 0xff, 0xff, 0xff, 'x'})
+		time.Sleep(time.Hour)
+		return nil, nil
+	})
+	for name, frame := range map[string][]byte{
+		"kind":    {'?', 0, 0, 0, 0},
+		"failure": {frameFailure, 0, 0, 0, 1, '{'},
+		"setup":   append([]byte{frameFailure, 0, 0, 0, 14}, `{"Setup":true}`...),
+		"half":    {frameResult, 0, 0, 0, 9, 'x'},
+	} {
+		Register("forge "+name, func(context.Context, Job) ([]byte, error) {
+			unix.Write(answerFD, frame)
+			os.Exit(0)
+			return nil, nil
+		})
+	}
+	Register("sh", func(ctx context.Context, job Job) ([]byte, error) {
+		var script string
+		if err := json.Unmarshal(job.Arguments, &script); err != nil {
+			return nil, err
+		}
+		out, err := exec.Command("/bin/sh", "-c", script).CombinedOutput()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s", err, out)
+		}
+		return out, nil
+	})
+	Register("fork", func(context.Context, Job) ([]byte, error) {
+		var all []*exec.Cmd
+		for {
+			cmd := exec.Command("/bin/sleep", "3600")
+			if err := cmd.Start(); err != nil {
+				return nil, fmt.Errorf("after %d: %w", len(all), err)
+			}
+			all = append(all, cmd)
+		}
+	})
+	Register("open", func(_ context.Context, job Job) ([]byte, error) {
+		var names []string
+		if err := json.Unmarshal(job.Arguments, &names); err != nil {
+			return nil, err
+		}
+		var opened []string
+		for _, name := range names {
+			if f, err := os.Open(name); err == nil {
+				opened = append(opened, name)
+				f.Close()
+			}
+			if f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+				opened = append(opened, "write "+name)
+				f.Close()
+			}
+		}
+		return json.Marshal(opened)
+	})
+	Register("calls", func(_ context.Context, job Job) ([]byte, error) {
+		var parent int
+		if err := json.Unmarshal(job.Arguments, &parent); err != nil {
+			return nil, err
+		}
+		return json.Marshal(attempts(parent, job.Dir))
+	})
+	for name, call := range map[string]func(pid int){
+		"ptrace":   func(pid int) { unix.PtraceAttach(pid) },
+		"readv":    func(pid int) { unix.ProcessVMReadv(pid, nil, nil, 0) },
+		"mount":    func(int) { unix.Mount("none", "/mnt", "tmpfs", 0, "") },
+		"bpf":      func(int) { unix.Syscall(unix.SYS_BPF, 0, 0, 0) },
+		"handle":   func(int) { unix.OpenByHandleAt(0, unix.NewFileHandle(1, []byte("x")), 0) },
+		"finit":    func(int) { unix.FinitModule(0, "", 0) },
+		"pidfdget": func(pid int) { unix.PidfdGetfd(0, 0, 0) },
+	} {
+		Register("deadly "+name, func(_ context.Context, job Job) ([]byte, error) {
+			pid, err := strconv.Atoi(string(job.Arguments))
+			if err != nil {
+				return nil, err
+			}
+			call(pid)
+			return []byte("survived"), nil
+		})
+	}
+	Register("threads", func(context.Context, Job) ([]byte, error) {
+		var mu sync.Mutex
+		seen := map[int]bool{}
+		var escaped []string
+		look := func() {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[unix.Gettid()] = true
+			if fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0); err == nil {
+				unix.Close(fd)
+				escaped = append(escaped, "opened a file")
+			}
+			if fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0); err == nil {
+				unix.Close(fd)
+				escaped = append(escaped, "opened a socket")
+			}
+			if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || nnp != 1 {
+				escaped = append(escaped, "may get new privileges")
+			}
+		}
+		var all, each sync.WaitGroup
+		all.Add(8)
+		for range 8 {
+			each.Add(1)
+			old <- func() { all.Done(); all.Wait(); look(); each.Done() }
+		}
+		each.Wait()
+		spread(look)
+		return json.Marshal(map[string]any{"threads": len(seen), "escaped": escaped})
+	})
+	Register("surroundings", func(context.Context, Job) ([]byte, error) {
+		var open []string
+		for fd := range 1024 {
+			if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
+				target, _ := os.Readlink(descriptorPath(fd))
+				open = append(open, target)
+			}
+		}
+		return json.Marshal(map[string]any{"env": os.Environ(), "uid": os.Getuid(), "open": open})
+	})
+	Register("grants", func(_ context.Context, job Job) ([]byte, error) {
+		var got []string
+		b := make([]byte, 16)
+		n, _ := job.Files["secret"].Read(b)
+		got = append(got, string(b[:n]))
+		if job.Dir != nil {
+			if err := job.Dir.WriteFile("made", []byte("here"), 0o600); err != nil {
+				return nil, err
+			}
+			b, err := os.ReadFile("made") // the working directory is the same
+			if err != nil {
+				return nil, err
+			}
+			got = append(got, string(b))
+			if err := job.Dir.Mkdir("sub", 0o700); err != nil {
+				return nil, err
+			}
+			if err := job.Dir.Rename("made", "sub/moved"); err != nil {
+				return nil, err
+			}
+		}
+		return []byte(strings.Join(got, ",")), nil
+	})
+}
+
+// attempts makes calls that have to fail and returns those that did not.
+func attempts(parent int, dir *os.Root) (made []string) {
+	try := func(name string, err error) {
+		if err == nil {
+			made = append(made, name)
+		}
+	}
+	for family := range 50 {
+		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
+			fd, err := unix.Socket(family, kind, 0)
+			try(fmt.Sprintf("socket(%d, %d)", family, kind), err)
+			if err == nil {
+				unix.Close(fd)
+			}
+		}
+	}
+	const mptcp = 262
+	_, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, mptcp)
+	try("mptcp", err)
+	_, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	try("socketpair", err)
+	for _, signal := range []syscall.Signal{0, unix.SIGCONT} {
+		try("kill", syscall.Kill(parent, signal))
+		try("kill the group", syscall.Kill(-parent, signal))
+	}
+	fd, err := unix.PidfdOpen(parent, 0)
+	if err == nil {
+		try("pidfd_send_signal", unix.PidfdSendSignal(fd, unix.SIGCONT, nil, 0))
+	}
+	var limit unix.Rlimit
+	try("prlimit of the server", unix.Prlimit(parent, unix.RLIMIT_NOFILE, nil, &limit))
+	_, err = unix.MemfdCreate("x", 0)
+	try("memfd_create", err)
+	try("unshare", unix.Unshare(unix.CLONE_NEWUSER))
+	try("chroot", unix.Chroot("/"))
+	try("chmod", os.Chmod("/tmp", 0o777))
+	try("chown", os.Chown("/tmp", os.Getuid(), -1))
+	now := time.Now()
+	if dir != nil {
+		f, err := dir.Create("own")
+		if err != nil {
+			made = append(made, "no file of its own: "+err.Error())
+		} else {
+			try("fchmod", f.Chmod(0o777))
+			try("fchown", f.Chown(os.Getuid(), -1))
+			f.Close()
+		}
+	}
+	try("utimes", os.Chtimes("/tmp", now, now))
+	_, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, 0, 0)
+	if errno != unix.ENOSYS {
+		made = append(made, "io_uring: "+errno.Error())
+	}
+	_, _, errno = unix.Syscall(unix.SYS_CLONE3, 0, 0, 0)
+	if errno != unix.ENOSYS {
+		made = append(made, "clone3: "+errno.Error())
+	}
+	_, _, errno = unix.Syscall(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD), 0, 0)
+	if errno != unix.EPERM {
+		made = append(made, "clone into a namespace: "+errno.Error())
+	}
+	_, _, errno = unix.Syscall(900, 0, 0, 0)
+	if errno != unix.ENOSYS {
+		made = append(made, "a call of the future: "+errno.Error())
+	}
+	_, _, errno = unix.Syscall(unix.SYS_USERFAULTFD, 0, 0, 0)
+	if errno != unix.EPERM {
+		made = append(made, "userfaultfd: "+errno.Error())
+	}
+	_, err = unix.KeyctlInt(unix.KEYCTL_GET_KEYRING_ID, unix.KEY_SPEC_SESSION_KEYRING, 0, 0, 0)
+	try("keyctl", err)
+	_, err = unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+	try("shmget", err)
+	w, err := unix.InotifyInit1(0)
+	if err == nil {
+		_, err = unix.InotifyAddWatch(w, "/etc", unix.IN_OPEN)
+		try("inotify", err)
+	}
+	return made
+}
+
+// hostile are limits under which a handler's worst ends soon.
+var hostile = Limits{Timeout: 20 * time.Second, Memory: 64 << 20, CPU: time.Second, OpenFiles: 100, FileSize: 4 << 20, Processes: 64}
+
+// quickly are the same with a timeout that is meant to be reached.
+var quickly = Limits{Timeout: 300 * time.Millisecond, Memory: 64 << 20, Processes: 64}
+
+// workspace returns a directory that helpers may use.
+func workspace(t testing.TB) *os.Root {
+	t.Helper()
+	dir := t.TempDir()
+	if os.Geteuid() == 0 {
+		if err := os.Chown(dir, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
+func arguments(t testing.TB, v any) json.RawMessage {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestEachLimitEndsTheWork(t *testing.T) {
+	p := newPool(t, Options{})
+	dir := workspace(t)
+	for _, test := range []struct {
+		handler string
+		limits  Limits
+		want    Limit
+	}{
+		{"allocate", hostile, Memory},
+		{"allocate slowly", hostile, Memory},
+		{"map shared memory", hostile, Memory},
+		{"spin", hostile, CPU},
+		{"spin", quickly, Timeout},
+		{"wait", quickly, Timeout},
+		{"listen to the context", quickly, Timeout},
+		{"open files", hostile, OpenFiles},
+		{"fill the disk", hostile, FileSize},
+		{"answer long", Limits{}, Output},
+		{"forge an answer", hostile, Output},
+		{"fork", hostile, Processes},
+	} {
+		t.Run(test.handler+" "+string(test.want), func(t *testing.T) {
+			before := openDescriptors(t)
+			a, err := p.Run(context.Background(), Request{Name: test.handler, Dir: dir, Paths: Programs(), Limits: test.limits})
+			var limit *LimitError
+			if !errors.As(err, &limit) || limit.Limit != test.want {
+				t.Fatalf("ended with %v; printed %.300s", err, a.Printed)
+			}
+			if limit.Bound == "" || !strings.Contains(err.Error(), string(test.want)) {
+				t.Errorf("the error does not say what the limit is: %v", err)
+			}
+			if after := openDescriptors(t); after > before+4*p.options.Warm {
+				t.Errorf("%d descriptors, %d before", after, before)
+			}
+		})
+	}
+	a, err := p.Run(context.Background(), Request{Name: "allocate some", Limits: hostile})
+	if err != nil || a.MaxRSS < 48<<20 {
+		t.Errorf("memory below the limit: %v, peak %d", err, a.MaxRSS)
+	}
+}
+
+func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
+	p := newPool(t, Options{})
+	for _, name := range []string{"kind", "failure", "setup", "half"} {
+		if a, err := p.Run(context.Background(), Request{Name: "forge " + name}); err == nil || len(a.Result) > 0 {
+			t.Errorf("%s: %q, %v", name, a.Result, err)
+		}
+	}
+}
+
+func TestWhatIsPrintedIsBounded(t *testing.T) {
+	p := newPool(t, Options{Printed: 1000})
+	a, err := p.Run(context.Background(), Request{Name: "print", Limits: Limits{CPU: 10 * time.Second}})
+	if err != nil || string(a.Result) != "ok" {
+		t.Fatalf("%q, %v", a.Result, err)
+	}
+	printed := string(a.Printed)
+	if len(printed) > 1010 || !strings.HasPrefix(printed, "begin\n") || !strings.HasSuffix(printed, "end\n") {
+		t.Errorf("%d bytes: %.20q … %.20q", len(printed), printed, printed[len(printed)-10:])
+	}
+}
+
+// tagged returns the processes of this machine whose command line has a text in it.
+func tagged(t *testing.T, tag string) (all []string) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range lines {
+		if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), tag) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func TestNoProcessOutlivesItsCall(t *testing.T) {
+	p := newPool(t, Options{})
+	for name, script := range map[string]string{
+		"child":             "sleep %s",
+		"background":        "sleep %s & sleep 0.1",
+		"own session":       "setsid sleep %s & sleep 0.1",
+		"forked twice":      "(setsid sh -c '(sleep %s &) ; exit' &) ; sleep 0.1",
+		"ignoring signals":  "trap '' TERM HUP INT; (trap '' TERM HUP; sleep %s &) ; sleep 0.1",
+		"fork bomb":         "f() { sleep %s & f | f & }; f; sleep 0.2",
+		"closing its files": "(setsid sh -c 'exec 0<&- 1>&- 2>&-; sleep %s' &) ; sleep 0.1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			// A duration that no other process sleeps for tells these apart.
+			tag := fmt.Sprintf("3600.%d%d", os.Getpid(), time.Now().UnixNano()%1e6)
+			limits := quickly
+			limits.Timeout = 500 * time.Millisecond
+			_, err := p.Run(context.Background(), Request{Name: "sh", Arguments: arguments(t, fmt.Sprintf(script, tag)), Paths: Programs(), Limits: limits})
+			if left := tagged(t, tag); len(left) > 0 {
+				t.Errorf("after %v there are still %v", err, left)
+			}
+		})
+	}
+}
+
+func TestProgramsStart(t *testing.T) {
+	p := newPool(t, Options{})
+	a, err := p.Run(context.Background(), Request{Name: "sh", Arguments: arguments(t, "echo one; ls / >/dev/null 2>&1 || echo two"), Paths: Programs()})
+	if err != nil || string(a.Result) != "one\ntwo\n" {
+		t.Errorf("%q, %v, printed %s", a.Result, err, a.Printed)
+	}
+	if _, err := p.Run(context.Background(), Request{Name: "sh", Arguments: arguments(t, "echo one")}); err == nil {
+		t.Error("a program started that was not granted")
+	}
+}
+
+func TestFilesOutsideStayClosed(t *testing.T) {
+	p := newPool(t, Options{})
+	dir := workspace(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := strconv.Itoa(os.Getpid())
+	names := []string{
+		"/", "/etc/passwd", "/etc/hosts", "/proc/1/environ", "/proc/1/root/etc/passwd", "/proc/self/root/etc/passwd", "/proc/self/environ", "/proc/self/mem",
+		"/proc/" + pid + "/mem", "/proc/" + pid + "/environ", "/proc/" + pid + "/root/etc/passwd", "/proc/" + pid + "/fd/0",
+		"/dev/shm/x", "/tmp/x-" + pid, "/var/tmp/x-" + pid, secret, "../secret", "../../../etc/passwd", "/sys/kernel/uevent_helper",
+		"/dev/tty", "/dev/mem", "/dev/zero", binary,
+	}
+	a, err := p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, names), Dir: dir})
+	if err != nil || string(a.Result) != "null" {
+		t.Errorf("opened %s, %v", a.Result, err)
+	}
+	// A granted one opens, as it was granted, and its neighbours do not.
+	neighbour := filepath.Join(filepath.Dir(secret), "neighbour")
+	if err := os.WriteFile(neighbour, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, up := range []string{filepath.Dir(secret), filepath.Dir(filepath.Dir(secret))} {
+		if err := os.Chmod(up, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.Chmod(secret, 0o666)
+	a, err = p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, []string{secret, neighbour}), Paths: []Path{{Name: secret, Access: Read}}})
+	if want := string(arguments(t, []string{secret})); err != nil || string(a.Result) != want {
+		t.Errorf("opened %s of %s, %v", a.Result, want, err)
+	}
+}
+
+func TestGrantsAreHandedOver(t *testing.T) {
+	p := newPool(t, Options{})
+	dir := workspace(t)
+	name := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(name, []byte("granted"), 0o600); err != nil { // which the helper's user may not open
+		t.Fatal(err)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	a, err := p.Run(context.Background(), Request{Name: "grants", Files: map[string]*os.File{"secret": file}, Dir: dir})
+	if err != nil || string(a.Result) != "granted,here" {
+		t.Errorf("%q, %v, printed %s", a.Result, err, a.Printed)
+	}
+	if b, err := dir.ReadFile("sub/moved"); err != nil || string(b) != "here" {
+		t.Errorf("the file in the workspace: %q, %v", b, err)
+	}
+}
+
+func TestPathsThatCannotBeGranted(t *testing.T) {
+	p := newPool(t, Options{Warm: 1})
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("/etc", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{link, filepath.Join(dir, "missing")} {
+		if _, err := p.Run(context.Background(), Request{Name: "echo", Paths: []Path{{Name: name, Access: Read}}}); err == nil {
+			t.Errorf("%s was granted", name)
+		}
+	}
+}
+
+func TestForbiddenCallsFail(t *testing.T) {
+	p := newPool(t, Options{})
+	a, err := p.Run(context.Background(), Request{Name: "calls", Arguments: arguments(t, os.Getpid()), Dir: workspace(t)})
+	if err != nil || string(a.Result) != "null" {
+		t.Errorf("succeeded: %s, %v, printed %s", a.Result, err, a.Printed)
+	}
+}
+
+func TestDeadlyCallsEndTheHelper(t *testing.T) {
+	p := newPool(t, Options{})
+	for _, name := range []string{"ptrace", "readv", "mount", "bpf", "handle", "finit", "pidfdget"} {
+		a, err := p.Run(context.Background(), Request{Name: "deadly " + name, Arguments: arguments(t, os.Getpid())})
+		var limit *LimitError
+		if !errors.As(err, &limit) || limit.Limit != SystemCall {
+			t.Errorf("%s: %q, %v", name, a.Result, err)
+		}
+	}
+}
+
+func TestEveryThreadIsConfined(t *testing.T) {
+	p := newPool(t, Options{Env: []string{"OLD_THREADS=8"}})
+	for range 5 {
+		a, err := p.Run(context.Background(), Request{Name: "threads"})
+		if err != nil {
+			t.Fatalf("%v, printed %s", err, a.Printed)
+		}
+		var got struct {
+			Threads int
+			Escaped []string
+		}
+		if err := json.Unmarshal(a.Result, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Threads < 9 || len(got.Escaped) > 0 {
+			t.Errorf("%d threads; %v", got.Threads, got.Escaped)
+		}
+	}
+}
+
+func TestNothingOfTheServerReachesAHelper(t *testing.T) {
+	t.Setenv("DATABASE_PASSWORD", "hunter2")
+	// A descriptor that was not opened by Go, and so does not close at exec.
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	p := newPool(t, Options{})
+	a, err := p.Run(context.Background(), Request{Name: "surroundings"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Env, Open []string
+		UID       int
+	}
+	if err := json.Unmarshal(a.Result, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Env) != 2 || !strings.HasPrefix(got.Env[0], "PATH=") || !strings.HasPrefix(got.Env[1], "GOMAXPROCS=") {
+		t.Errorf("environment: %v", got.Env)
+	}
+	if got.UID == 0 {
+		t.Error("the helper is root")
+	}
+	pipes := 0
+	for _, target := range got.Open {
+		switch {
+		case strings.HasPrefix(target, "pipe:"):
+			pipes++
+		case target == os.DevNull, target == "anon_inode:[eventpoll]", target == "anon_inode:[eventfd]":
+		case strings.HasPrefix(target, "/sys/fs/cgroup/"): // the runtime reads how many processors it may use
+		default:
+			t.Errorf("%s is open", target)
+		}
+	}
+	if pipes != 3 { // output twice, and the answer
+		t.Errorf("descriptors are open: %q", got.Open)
+	}
+}
+
+func TestNetworkIsOnlyForWhoHasIt(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			c.Write([]byte("hello"))
+			c.Close()
+		}
+	}()
+	p := newPool(t, Options{})
+	address := arguments(t, listener.Addr().String())
+	if a, err := p.Run(context.Background(), Request{Name: "dial", Arguments: address}); err == nil {
+		t.Errorf("without a grant: %q", a.Result)
+	}
+	a, err := p.Run(context.Background(), Request{Name: "dial", Arguments: address, Net: true})
+	if err != nil || string(a.Result) != "hello" {
+		t.Errorf("with a grant: %q, %v, printed %s", a.Result, err, a.Printed)
+	}
+	a, err = p.Run(context.Background(), Request{Name: "other sockets", Net: true})
+	if err != nil || string(a.Result) != "null" {
+		t.Errorf("with a grant: %s, %v", a.Result, err)
+	}
+}
+
+func init() {
+	Register("dial", func(ctx context.Context, job Job) ([]byte, error) {
+		var address string
+		if err := json.Unmarshal(job.Arguments, &address); err != nil {
+			return nil, err
+		}
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, 16)
+		n, err := c.Read(b)
+		return b[:n], err
+	})
+	Register("other sockets", func(context.Context, Job) ([]byte, error) {
+		var made []string
+		for family := range 50 {
+			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
+				for _, protocol := range []int{0, unix.IPPROTO_ICMP, 262, unix.IPPROTO_SCTP} {
+					allowed := (family == unix.AF_INET || family == unix.AF_INET6) && (kind == unix.SOCK_STREAM || kind == unix.SOCK_DGRAM) && protocol == 0
+					if fd, err := unix.Socket(family, kind, protocol); err == nil && !allowed {
+						made = append(made, fmt.Sprint(family, kind, protocol))
+						unix.Close(fd)
+					}
+				}
+			}
+		}
+		if l, err := net.Listen("tcp", "127.0.0.1:0"); err == nil {
+			made = append(made, "listen "+l.Addr().String())
+		}
+		return json.Marshal(made)
+	})
+}
+
+func TestHelpersServeOneCallEach(t *testing.T) {
+	p := newPool(t, Options{Warm: 2})
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	failed := 0
+	for i := range 8 {
+		wait.Go(func() {
+			for n := range 5 {
+				want := fmt.Sprintf(`"%d of %d"`, n, i)
+				a, err := p.Run(context.Background(), Request{Name: "echo", Arguments: json.RawMessage(want)})
+				if err != nil || string(a.Result) != want {
+					mu.Lock()
+					failed++
+					t.Errorf("%s: %q, %v", want, a.Result, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestOtherCallsGoOnBesideHostileOnes(t *testing.T) {
+	p := newPool(t, Options{})
+	dir := workspace(t)
+	var before runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	stop := make(chan struct{})
+	var hostiles sync.WaitGroup
+	for _, name := range []string{"allocate", "spin", "open files", "fill the disk", "answer long", "wait"} {
+		hostiles.Go(func() {
+			limits := hostile
+			limits.Timeout = 500 * time.Millisecond
+			for {
+				if _, err := p.Run(context.Background(), Request{Name: name, Dir: dir, Limits: limits}); err == nil {
+					t.Errorf("%s succeeded", name)
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	var good sync.WaitGroup
+	for range 2 {
+		good.Go(func() {
+			for range 20 {
+				if a, err := p.Run(context.Background(), Request{Name: "echo", Arguments: json.RawMessage(`1`)}); err != nil || string(a.Result) != "1" {
+					t.Errorf("%q, %v", a.Result, err)
+				}
+			}
+		})
+	}
+	good.Wait()
+	close(stop)
+	hostiles.Wait()
+	var after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if after.HeapAlloc > before.HeapAlloc+8<<20 {
+		t.Errorf("the server's heap grew from %d to %d bytes", before.HeapAlloc, after.HeapAlloc)
+	}
+}
+
+func TestACancelledCallEnds(t *testing.T) {
+	p := newPool(t, Options{})
+	why := errors.New("the client went away")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+	if _, err := p.Run(ctx, Request{Name: "wait"}); !errors.Is(err, why) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := p.Run(ctx, Request{Name: "echo"}); !errors.Is(err, why) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCloseEndsCalls(t *testing.T) {
+	p := newPool(t, Options{})
+	result := make(chan error)
+	begun := make(chan struct{})
+	go func() {
+		close(begun)
+		_, err := p.Run(context.Background(), Request{Name: "wait"})
+		result <- err
+	}()
+	<-begun
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-result; !errors.Is(err, errClosed) {
+		t.Errorf("error %v", err)
+	}
+}

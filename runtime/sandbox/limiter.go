@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Bounds are how often a client may call a tool. Zero is no bound.
+type Bounds struct {
+	// Concurrency is how many calls may run at a time.
+	Concurrency int
+	// Rate is how many calls may begin in a second, on average.
+	Rate float64
+	// Burst is how many may begin at once after a pause; where it is 0 as many as in a second, and one at
+	// least.
+	Burst int
+}
+
+// Limiter bounds the calls of each client to each tool. What exceeds a bound is an error at once,
+// nothing waits. It is safe for concurrent use. The zero value is ready and keeps at most 100,000 pairs.
+type Limiter struct {
+	// Pairs is how many pairs of client and tool are remembered. Only those are that ran or spent
+	// something not yet made good. With more of them than that, calls of new pairs are refused:
+	// forgetting one would forget what it spent. 0 is 100,000.
+	Pairs int
+
+	mu    sync.Mutex
+	pairs map[pair]*list.Element
+	order list.List // of *traffic, the one used longest ago in front
+}
+
+type pair struct{ client, tool string }
+
+// traffic is what one client does with one tool.
+type traffic struct {
+	pair    pair
+	bounds  Bounds
+	running int
+	bucket  *rate.Limiter // nil without a rate
+	full    time.Time     // when the bucket will be as if it had never been used
+}
+
+// errPairs is for a limiter that remembers as many as it may.
+var errPairs = errors.New("too many clients are calling tools right now: try again later")
+
+// Enter lets a call in and returns what has to be called when it is over, once or more often; or it
+// returns a [*LimitError] with limit Concurrency or Rate. A call that is not let in spends nothing.
+func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error) {
+	if b.Concurrency < 0 || b.Rate < 0 || b.Burst < 0 || math.IsNaN(b.Rate) || math.IsInf(b.Rate, 0) {
+		return nil, fmt.Errorf("bounds of %s may not be below zero or endless: %+v", tool, b)
+	}
+	if b.Concurrency == 0 && b.Rate == 0 {
+		return func() {}, nil
+	}
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(now)
+	t, err := l.of(pair{client, tool}, b)
+	if err != nil {
+		return nil, err
+	}
+	if b.Concurrency > 0 && t.running >= b.Concurrency {
+		return nil, &LimitError{Limit: Concurrency, Bound: fmt.Sprint(b.Concurrency)}
+	}
+	if t.bucket != nil {
+		ticket := t.bucket.ReserveN(now, 1)
+		if after := ticket.DelayFrom(now); after > 0 {
+			ticket.CancelAt(now)
+			return nil, &LimitError{Limit: Rate, Bound: fmt.Sprintf("%v a second", b.Rate), After: after}
+		}
+		missing := float64(t.bucket.Burst()) - t.bucket.TokensAt(now)
+		t.full = now.Add(time.Duration(min(missing/b.Rate*float64(time.Second), float64(math.MaxInt64/4))))
+	}
+	t.running++
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		t.running--
+	}), nil
+}
+
+// of returns the traffic of a pair, with bounds as they are now.
+func (l *Limiter) of(p pair, b Bounds) (*traffic, error) {
+	if l.pairs == nil {
+		l.pairs = map[pair]*list.Element{}
+	}
+	element, known := l.pairs[p]
+	if !known {
+		if len(l.pairs) >= l.most() {
+			return nil, errPairs
+		}
+		element = l.order.PushBack(&traffic{pair: p})
+		l.pairs[p] = element
+	}
+	l.order.MoveToBack(element)
+	t := element.Value.(*traffic)
+	if t.bounds != b {
+		t.bounds = b
+		burst := b.Burst
+		if burst == 0 {
+			burst = int(max(1, min(b.Rate, math.MaxInt32)))
+		}
+		switch {
+		case b.Rate == 0:
+			t.bucket = nil
+		case t.bucket == nil:
+			t.bucket = rate.NewLimiter(rate.Limit(b.Rate), burst)
+		default: // what was spent stays spent
+			t.bucket.SetLimit(rate.Limit(b.Rate))
+			t.bucket.SetBurst(burst)
+		}
+	}
+	return t, nil
+}
+
+func (l *Limiter) most() int {
+	if l.Pairs > 0 {
+		return l.Pairs
+	}
+	return 100_000
+}
+
+// forget forgets pairs that are as if they had never been, beginning with the one used longest
+// ago. It looks at a few only, or all of them would pay for one call; each call adds one at most.
+func (l *Limiter) forget(now time.Time) {
+	element := l.order.Front()
+	for range 4 {
+		if element == nil {
+			return
+		}
+		next := element.Next()
+		if t := element.Value.(*traffic); t.running == 0 && !now.Before(t.full) {
+			l.order.Remove(element)
+			delete(l.pairs, t.pair)
+		} else if len(l.pairs) >= l.most() {
+			l.order.MoveToBack(element) // so that the next call looks at others
+		}
+		element = next
+	}
+}

@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"errors"
+	"runtime"
+	"time"
+)
+
+// Options configure a [Pool]. The zero value is the safe one.
+type Options struct {
+	// Warm is how many helpers are kept ready; 4 by default. Each has the memory of the program just
+	// started, some 10 MB.
+	Warm int
+	// WarmNet is how many more are kept ready for calls with Request.Net; none by default, so that
+	// these wait some milliseconds for a helper.
+	WarmNet int
+	// Max is how many calls run at a time; 64 by default. Others wait for their turn as long as their
+	// context lasts.
+	Max int
+	// Limits are those of requests that name none.
+	Limits Limits
+	// Grace is how long a handler whose time is over has to return; 100 ms by default.
+	Grace time.Duration
+	// Printed is how many bytes of what a call prints are kept; 64 KiB by default. Printing more than
+	// that is not an error, it is lost.
+	Printed int
+	// UID and GID are the user and group of helpers where the server is root; 65534 (nobody) by
+	// default. A server that is not root can change neither: helpers then have its own.
+	UID, GID int
+	// Env is the environment of helpers, all of it. By default it is PATH=/usr/local/bin:/usr/bin:/bin
+	// and GOMAXPROCS=2: a call that keeps every processor busy holds up the others, and fewer threads
+	// are confined faster.
+	Env []string
+	// NetPaths are files and folders that calls with Request.Net may read: by default how names are
+	// resolved, and the certificates of authorities. Those that do not exist are left out.
+	NetPaths []string
+	// Cgroup is the path of a cgroup (version 2) that is delegated to the server, with
+	// no processes of its own and the controllers memory and pids enabled for its children. Calls then
+	// get a cgroup each, and Limits.Memory and Limits.Processes bind all of a call's processes
+	// together. Empty: they bind as their own comments say.
+	Cgroup string
+	// BestEffort starts with what the system has. What it lacks is in [Pool.Missing].
+	BestEffort bool
+	// Log gets what people should know who run the server: panics with their stacks, helpers that
+	// could not be started. The name is that of a handler, or empty. It may be called
+	// concurrently. Nil drops it.
+	Log func(name, message string)
+}
+
+func (o Options) filled() (Options, error) {
+	if o.Warm < 0 || o.WarmNet < 0 || o.Max < 0 || o.Grace < 0 || o.Printed < 0 || o.UID < 0 || o.GID < 0 {
+		return o, errors.New("sandbox.Options may not have numbers below zero")
+	}
+	if err := o.Limits.check(); err != nil {
+		return o, err
+	}
+	fill(&o.Warm, 4)
+	fill(&o.Max, 64)
+	fill(&o.Grace, 100*time.Millisecond)
+	fill(&o.Printed, 64<<10)
+	fill(&o.UID, 65534)
+	fill(&o.GID, 65534)
+	o.Limits = o.Limits.over(standard)
+	if o.Env == nil {
+		o.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2"}
+	}
+	if o.NetPaths == nil {
+		o.NetPaths = []string{
+			"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/gai.conf",
+			"/etc/ssl", "/etc/pki", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/etc/localtime",
+		}
+	}
+	if o.Log == nil {
+		o.Log = func(string, string) {}
+	}
+	return o, nil
+}
+
+// startsAtOnce bounds the helpers that are starting at a time: more would only slow the calls down
+// that run.
+var startsAtOnce = max(2, runtime.GOMAXPROCS(0))

@@ -1,0 +1,39 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+// Pool isolates calls on Linux. Here there is none.
+type Pool struct{}
+
+// NewPool refuses: only Linux has what isolation is made of, and running a handler with less than
+// was asked for would be a lie, with [Options].BestEffort too.
+func NewPool(Options) (*Pool, error) {
+	return nil, &MissingError{Parts: []string{fmt.Sprintf("isolate=process needs Linux, this is %s", runtime.GOOS)}}
+}
+
+// Run refuses.
+func (*Pool) Run(context.Context, Request) (Answer, error) {
+	_, err := NewPool(Options{})
+	return Answer{}, err
+}
+
+// Missing returns nil: there is no pool that lacks a part.
+func (*Pool) Missing() []string { return nil }
+
+// Close does nothing.
+func (*Pool) Close() error { return nil }
+
+// Programs returns nothing here.
+func Programs() []Path { return nil }
+
+func help() {
+	fmt.Fprintln(os.Stderr, "sandbox: helpers run on Linux only")
+	os.Exit(2)
+}

@@ -1,0 +1,350 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// errClosed is what a call gets from a pool that was closed.
+var errClosed = errors.New("the server is shutting down: no more isolated calls")
+
+// A helper has to be warm within startWithin. After a failure to start one, the pool waits for
+// retryAfter before it tries again for nobody in particular; a call that waits gets the error.
+const (
+	startWithin = 20 * time.Second
+	retryAfter  = time.Second
+	callsFirst  = 5 * time.Millisecond // for so long after a call has begun no helper is started ahead
+)
+
+// Pool starts helpers ahead of calls and runs each call in one of its own. It is safe for
+// concurrent use.
+type Pool struct {
+	options Options
+	host    host
+	null    *os.File
+	slots   chan struct{} // one for each call that runs
+
+	mu       sync.Mutex
+	changed  *sync.Cond // the keeper waits for it
+	shelves  [2]shelf   // for calls without a network, and with
+	starting int        // on all shelves
+	entering int        // calls that have just got a helper
+	pause    time.Time  // no helper is started ahead before
+	closed   bool
+	closing  chan struct{}
+	running  sync.WaitGroup // calls, and helpers that are starting
+	kept     chan struct{}  // the keeper has ended
+}
+
+// shelf holds the helpers of one role. The pool's mutex guards it.
+type shelf struct {
+	pool     *Pool
+	role     role
+	warm     int // how many are kept ready
+	ready    []*process
+	waiting  []chan got // calls without a helper, the longest waiting first
+	starting int
+}
+
+// got is what a waiting call gets.
+type got struct {
+	process *process
+	err     error
+}
+
+// NewPool starts helpers. It tries one out: that it can be started, and that from no thread of it
+// a file or a socket can be opened. Where the system lacks something it returns a [*MissingError],
+// unless [Options].BestEffort is set. [Main] has to have been called.
+func NewPool(o Options) (*Pool, error) {
+	if err := Ready(); err != nil {
+		return nil, err
+	}
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	found, err := inspect(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.missing) > 0 && !o.BestEffort {
+		return nil, &MissingError{Parts: found.missing}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{
+		options: o,
+		host:    found,
+		null:    null,
+		slots:   make(chan struct{}, o.Max),
+		closing: make(chan struct{}),
+		kept:    make(chan struct{}),
+	}
+	p.changed = sync.NewCond(&p.mu)
+	grouped := found.namespaces&cloneNewPID == 0
+	p.shelves = [2]shelf{
+		{pool: p, warm: o.Warm, role: role{Group: grouped, Partial: o.BestEffort}},
+		{pool: p, warm: o.WarmNet, role: role{Group: grouped, Partial: o.BestEffort, Net: true}},
+	}
+	go p.keep()
+	if err := p.try(); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Missing returns what the system lacks of isolation, a sentence each: nil where it lacks nothing.
+func (p *Pool) Missing() []string { return p.host.missing }
+
+// Close ends all helpers and the calls in them, and returns when they have ended. Calls get an error.
+// It may be called more than once.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		<-p.kept
+		return nil
+	}
+	p.closed = true
+	close(p.closing)
+	var ready []*process
+	for i := range p.shelves {
+		s := &p.shelves[i]
+		s.refuse(errClosed)
+		ready = append(ready, s.ready...)
+		s.ready = nil
+	}
+	p.changed.Signal()
+	p.mu.Unlock()
+	for _, h := range ready {
+		h.end()
+	}
+	p.running.Wait()
+	<-p.kept
+	return p.null.Close()
+}
+
+// keep starts helpers until the pool is closed. It keeps its thread: helpers are killed when the
+// thread that started them ends.
+func (p *Pool) keep() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.kept)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		s := p.short()
+		for !p.closed && s == nil {
+			p.changed.Wait()
+			s = p.short()
+		}
+		if p.closed {
+			p.mu.Unlock()
+			p.running.Wait()
+			p.mu.Lock()
+			return
+		}
+		p.starting++
+		s.starting++
+		p.running.Add(1)
+		p.mu.Unlock()
+		h, err := start(p.options, s.role, p.host.namespaces, p.null)
+		go p.admit(s, h, err)
+		p.mu.Lock()
+	}
+}
+
+// short returns the shelf that needs another helper now, or nil. p.mu is held.
+func (p *Pool) short() *shelf {
+	if p.starting >= startsAtOnce {
+		return nil
+	}
+	for i := range p.shelves {
+		if s := &p.shelves[i]; s.starting < len(s.waiting) {
+			return s
+		}
+	}
+	// Starting a helper takes more of the processors than a call does, so calls that have just begun go
+	// first.
+	if p.entering > 0 || time.Now().Before(p.pause) {
+		return nil
+	}
+	for i := range p.shelves {
+		if s := &p.shelves[i]; s.starting+len(s.ready) < s.warm {
+			return s
+		}
+	}
+	return nil
+}
+
+// refuse gives an error to all calls that wait. The pool's mutex is held.
+func (s *shelf) refuse(err error) {
+	for _, w := range s.waiting {
+		w <- got{err: err}
+	}
+	s.waiting = nil
+}
+
+// admit waits until a helper is warm and gives it to the call that has waited longest, or keeps it.
+func (p *Pool) admit(s *shelf, h *process, err error) {
+	defer p.running.Done()
+	if err == nil {
+		if err = h.warm(startWithin); err != nil {
+			h.end()
+		}
+	}
+	p.mu.Lock()
+	p.starting--
+	s.starting--
+	closed := p.closed
+	switch {
+	case err != nil:
+		p.pause = time.Now().Add(retryAfter)
+		s.refuse(err)
+		time.AfterFunc(retryAfter+time.Millisecond, p.wake)
+	case closed:
+	case len(s.waiting) > 0:
+		p.entering++
+		s.waiting[0] <- got{process: h}
+		s.waiting = s.waiting[1:]
+	default:
+		s.ready = append(s.ready, h)
+	}
+	p.changed.Signal()
+	p.mu.Unlock()
+	if err != nil && !closed {
+		p.options.Log("", err.Error())
+	}
+	if err == nil && closed {
+		h.end()
+	}
+}
+
+func (p *Pool) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed.Signal()
+}
+
+// shelf returns the helpers for calls with or without a network.
+func (p *Pool) shelf(net bool) *shelf {
+	if net {
+		return &p.shelves[1]
+	}
+	return &p.shelves[0]
+}
+
+// take returns a helper that is warm, or waits for one until done is closed: then there is neither
+// a helper nor an error. Who takes one has to call entered.
+func (s *shelf) take(done <-chan struct{}) (*process, error) {
+	p := s.pool
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	if len(s.ready) > 0 {
+		h := s.ready[0]
+		s.ready[0] = nil
+		s.ready = s.ready[1:]
+		p.entering++
+		p.mu.Unlock()
+		return h, nil
+	}
+	wait := make(chan got, 1)
+	s.waiting = append(s.waiting, wait)
+	p.changed.Signal()
+	p.mu.Unlock()
+	select {
+	case g := <-wait:
+		return g.process, g.err
+	case <-done:
+	}
+	p.mu.Lock()
+	if i := slices.Index(s.waiting, wait); i >= 0 {
+		s.waiting = slices.Delete(s.waiting, i, i+1)
+		p.mu.Unlock()
+		return nil, nil
+	}
+	g := <-wait // it was given one at the same moment, which is as good as new
+	switch {
+	case g.process == nil:
+		p.mu.Unlock()
+		return nil, g.err
+	case p.closed:
+		p.mu.Unlock()
+		g.process.end()
+	default:
+		s.ready = append(s.ready, g.process)
+		p.mu.Unlock()
+	}
+	p.entered()
+	return nil, nil
+}
+
+// entered says that a call that took a helper needs no precedence any more.
+func (p *Pool) entered() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.entering--
+	p.changed.Signal()
+}
+
+// enter counts a call, unless the pool is closed.
+func (p *Pool) enter() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errClosed
+	}
+	p.running.Add(1)
+	return nil
+}
+
+// host is what the system has of isolation.
+type host struct {
+	namespaces uintptr // that helpers get
+	landlock   int
+	seccomp    bool
+	missing    []string
+}
+
+// inspect finds out what the system has.
+func inspect(o Options) (host, error) {
+	if o.Cgroup != "" {
+		if err := checkCgroup(o.Cgroup); err != nil {
+			return host{}, err // asked for by name: to leave it out would be no best effort
+		}
+	}
+	return judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs), nil
+}
+
+// judge says what is missing of isolation on a system with these parts. Pids says that helpers should have
+// a pid namespace.
+func judge(landlock int, seccomp error, namespaces uintptr, pids bool) host {
+	h := host{landlock: landlock, seccomp: seccomp == nil, namespaces: namespaces}
+	if landlock < leastLandlock {
+		h.missing = append(h.missing, fmt.Sprintf("Landlock: version %d of it or later is needed, this kernel has %d (0 is none, or not enabled at boot)", leastLandlock, landlock))
+	}
+	if seccomp != nil {
+		h.missing = append(h.missing, "seccomp: "+seccomp.Error())
+	}
+	if namespaces&cloneNewUser == 0 {
+		h.missing = append(h.missing, "user namespaces: without them the limit on processes counts those of all helpers together")
+	}
+	switch {
+	case namespaces&cloneNewPID != 0:
+	case pids:
+		h.missing = append(h.missing, "pid namespaces: without them handlers see the numbers of other processes")
+	case landlock < scopedLandlock:
+		h.missing = append(h.missing, fmt.Sprintf("signals: in a program with cgo only Landlock from version %d on keeps a handler from signalling others of its user, this kernel has %d", scopedLandlock, landlock))
+	}
+	return h
+}

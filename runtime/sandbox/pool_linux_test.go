@@ -1,0 +1,489 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func init() {
+	serveInstead = serve
+	Register("echo", func(_ context.Context, job Job) ([]byte, error) { return job.Arguments, nil })
+	Register("caller", func(_ context.Context, job Job) ([]byte, error) { return job.Caller, nil })
+	Register("fail", func(context.Context, Job) ([]byte, error) { return nil, errors.New("no such customer") })
+	Register("panic", func(context.Context, Job) ([]byte, error) { panic("secret of the handler") })
+	Register("exit", func(context.Context, Job) ([]byte, error) { os.Exit(0); return nil, nil })
+	Register("pid", func(context.Context, Job) ([]byte, error) { return []byte(strconv.Itoa(os.Getpid())), nil })
+}
+
+// newPool returns a pool that ends with the test, which then has left no descriptor behind.
+func newPool(t testing.TB, o Options) *Pool {
+	t.Helper()
+	before := openDescriptors(t)
+	if o.Log == nil {
+		o.Log = func(name, message string) { t.Logf("log of %q: %s", name, message) }
+	}
+	p, err := NewPool(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if after := openDescriptors(t); after > before {
+			t.Errorf("there are %d descriptors, %d before", after, before)
+		}
+		if left := children(t); len(left) > 0 {
+			t.Errorf("there are processes left: %v", left)
+		}
+	})
+	return p
+}
+
+func openDescriptors(t testing.TB) int {
+	t.Helper()
+	r, w, err := os.Pipe() // the runtime opens its poller with the first one, for good
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	w.Close()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// children returns the processes that this one has, those that ended and were not waited for
+// included.
+func children(t testing.TB) (all []string) {
+	t.Helper()
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%s/children", task.Name()))
+		if err == nil {
+			all = append(all, strings.Fields(string(b))...)
+		}
+	}
+	return all
+}
+
+func TestAnswersCrossTheProcess(t *testing.T) {
+	p := newPool(t, Options{})
+	long := json.RawMessage(`"` + strings.Repeat("x", 900_000) + `"`)
+	for _, test := range []struct {
+		name              string
+		arguments, caller json.RawMessage
+		want              string
+	}{
+		{"echo", json.RawMessage(`{"a":1}`), nil, `{"a":1}`},
+		{"echo", nil, nil, ""},
+		{"echo", long, json.RawMessage(`{}`), string(long)},
+		{"caller", json.RawMessage(`{"a":1}`), json.RawMessage(`{"role":"admin"}`), `{"role":"admin"}`},
+	} {
+		a, err := p.Run(context.Background(), Request{Name: test.name, Arguments: test.arguments, Caller: test.caller})
+		if err != nil || string(a.Result) != test.want {
+			t.Errorf("%s: %d bytes, %v", test.name, len(a.Result), err)
+		}
+		if a.MaxRSS == 0 {
+			t.Error("there is no peak of memory")
+		}
+	}
+}
+
+func TestFailuresOfHandlers(t *testing.T) {
+	var mu sync.Mutex
+	var log strings.Builder
+	p := newPool(t, Options{Log: func(name, message string) {
+		mu.Lock()
+		defer mu.Unlock()
+		log.WriteString(name + ": " + message + "\n")
+	}})
+	_, err := p.Run(context.Background(), Request{Name: "fail"})
+	var failed *HandlerError
+	if !errors.As(err, &failed) || failed.Message != "no such customer" {
+		t.Errorf("error of a handler: %v", err)
+	}
+	for _, test := range []struct {
+		name  string
+		panic bool
+	}{{"panic", true}, {"exit", false}} {
+		_, err := p.Run(context.Background(), Request{Name: test.name})
+		var crash *CrashError
+		if !errors.As(err, &crash) || crash.Panic != test.panic {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if strings.Contains(fmt.Sprint(err), "secret") || strings.Contains(fmt.Sprint(err), ".go:") {
+			t.Errorf("%s tells the client: %v", test.name, err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !strings.Contains(log.String(), "panic: secret of the handler") || !strings.Contains(log.String(), "pool_linux_test.go") {
+		t.Errorf("the log has no stack:\n%s", log.String())
+	}
+	if _, err := p.Run(context.Background(), Request{Name: "unknown"}); err == nil {
+		t.Error("an unknown handler ran")
+	}
+}
+
+func TestCallsAfterCloseAreRefused(t *testing.T) {
+	p := newPool(t, Options{Warm: 1})
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); !errors.Is(err, errClosed) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAHelperThatDiedWhileItWaitedIsReplaced(t *testing.T) {
+	p := newPool(t, Options{Warm: 1})
+	warm(p, 1)
+	p.mu.Lock()
+	h := p.shelves[0].ready[0]
+	p.mu.Unlock()
+	if err := h.proc.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPoolThatCannotStartHelpersSaysSoAndRecovers(t *testing.T) {
+	var mu sync.Mutex
+	logged := 0
+	p := newPool(t, Options{Warm: 1, Log: func(string, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		logged++
+	}})
+	warm(p, 1)
+	set := func(cgroup string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.options.Cgroup = cgroup
+	}
+	set("/nonexistent")
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Fatal(err) // it had a helper
+	}
+	until(t, "it is logged", func() bool { mu.Lock(); defer mu.Unlock(); return logged > 0 })
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err == nil || !strings.Contains(err.Error(), "cgroup") {
+		t.Errorf("error %v", err)
+	}
+	set("")
+	warm(p, 1)
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoHelperIsLostOnACallThatGaveUp gives a helper to a call at the moment it gives up.
+func TestNoHelperIsLostOnACallThatGaveUp(t *testing.T) {
+	taken, kept := 0, 0
+	for taken == 0 || kept == 0 {
+		p := &Pool{}
+		p.changed = sync.NewCond(&p.mu)
+		s := &shelf{pool: p}
+		done, result := make(chan struct{}), make(chan *process)
+		go func() {
+			h, err := s.take(done)
+			if err != nil {
+				t.Error(err)
+			}
+			result <- h
+		}()
+		until(t, "it waits", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(s.waiting) == 1 })
+		h := &process{}
+		p.mu.Lock()
+		if taken > 0 {
+			close(done) // it sees that first
+		}
+		p.entering++
+		s.waiting[0] <- got{process: h} // as admit does
+		s.waiting = s.waiting[1:]
+		if taken == 0 {
+			close(done)
+		}
+		p.mu.Unlock()
+		switch got := <-result; {
+		case got == h && len(s.ready) == 0 && p.entering == 1:
+			taken++
+		case got == nil && len(s.ready) == 1 && p.entering == 0:
+			kept++
+		default:
+			t.Fatalf("got %v, %d ready, %d entering", got, len(s.ready), p.entering)
+		}
+	}
+	p := &Pool{}
+	p.changed = sync.NewCond(&p.mu)
+	s := &shelf{pool: p}
+	done := make(chan struct{})
+	close(done)
+	if h, err := s.take(done); h != nil || err != nil || len(s.waiting) > 0 {
+		t.Errorf("%v, %v, %d waiting", h, err, len(s.waiting))
+	}
+}
+
+func TestMaxBoundsTheCallsThatRun(t *testing.T) {
+	p := newPool(t, Options{Max: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan error)
+	go func() {
+		_, err := p.Run(ctx, Request{Name: "wait"})
+		first <- err
+	}()
+	for len(p.slots) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	short, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer stop()
+	if _, err := p.Run(short, Request{Name: "echo"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second call: %v", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first call: %v", err)
+	}
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+		t.Errorf("a third call: %v", err)
+	}
+}
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	p := newPool(t, Options{Warm: 1})
+	many := map[string]*os.File{}
+	for i := range maxFiles + 1 {
+		many[strconv.Itoa(i)] = os.Stdin
+	}
+	for name, r := range map[string]Request{
+		"too many files":  {Name: "echo", Files: many},
+		"too many paths":  {Name: "echo", Paths: make([]Path, maxPaths)},
+		"no file":         {Name: "echo", Files: map[string]*os.File{"a": nil}},
+		"negative limit":  {Name: "echo", Limits: Limits{Timeout: -1}},
+		"too few threads": {Name: "echo", Limits: Limits{Processes: 1}},
+		"too few bytes":   {Name: "echo", Limits: Limits{Memory: 1}},
+		"the probe":       {Name: probeName},
+	} {
+		if _, err := p.Run(context.Background(), r); err == nil {
+			t.Errorf("%s: it ran", name)
+		}
+	}
+	for name, o := range map[string]Options{
+		"negative":  {Warm: -1},
+		"limits":    {Limits: Limits{CPU: -1}},
+		"no cgroup": {Cgroup: t.TempDir(), BestEffort: true},
+	} {
+		if p, err := NewPool(o); err == nil {
+			p.Close()
+			t.Errorf("options %s: there is a pool", name)
+		}
+	}
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	none := errors.New("not in this kernel")
+	const all = cloneNewUser | cloneNewPID
+	for _, test := range []struct {
+		landlock   int
+		seccomp    error
+		namespaces uintptr
+		pids       bool
+		want       []string
+	}{
+		{7, nil, all, true, nil},
+		{3, nil, all, true, nil},
+		{2, nil, all, true, []string{"Landlock"}},
+		{7, none, all, true, []string{"seccomp"}},
+		{7, nil, cloneNewPID, true, []string{"user namespaces"}},
+		{7, nil, cloneNewUser, true, []string{"pid namespaces"}},
+		{7, nil, cloneNewUser, false, nil},
+		{5, nil, cloneNewUser, false, []string{"signals"}},
+		{0, none, 0, true, []string{"Landlock", "seccomp", "user namespaces", "pid namespaces"}},
+	} {
+		got := judge(test.landlock, test.seccomp, test.namespaces, test.pids).missing
+		var names []string
+		for _, part := range got {
+			name, _, _ := strings.Cut(part, ":")
+			names = append(names, name)
+		}
+		if !slices.Equal(names, test.want) {
+			t.Errorf("%+v: %q", test, got)
+		}
+		if text := (&MissingError{Parts: got}).Error(); len(got) > 0 && !strings.Contains(text, got[0]) {
+			t.Errorf("the error names no part: %s", text)
+		}
+	}
+	if p := newPool(t, Options{BestEffort: true}); p.Missing() != nil {
+		t.Errorf("here is missing: %v", p.Missing())
+	}
+}
+
+// TestWithoutPIDsOfItsOwn tries what holds processes together where there is no pid namespace, which
+// is so in programs with cgo.
+func TestWithoutPIDsOfItsOwn(t *testing.T) {
+	p := newPool(t, Options{})
+	h, err := start(p.options, role{Group: true}, 0, p.null)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.warm(startWithin); err != nil {
+		t.Fatal(err)
+	}
+	tag := fmt.Sprintf("3600.%d77", os.Getpid())
+	r := Request{Name: "sh", Limits: Limits{Timeout: 300 * time.Millisecond}.over(standard)}
+	r.Arguments = json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`, tag, tag))
+	r.Paths = Programs()
+	o, descriptors, release, err := p.prepare(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	frame, err := encodeRequest(o, r.Arguments, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.entering++ // as take does
+	p.mu.Unlock()
+	_, err = p.once(context.Background(), h, r, frame, descriptors)
+	var limit *LimitError
+	if !errors.As(err, &limit) || limit.Limit != Timeout {
+		t.Errorf("error %v", err)
+	}
+	if left := tagged(t, tag); len(left) > 0 {
+		t.Errorf("there are still %v", left)
+	}
+}
+
+// serve runs a call that starts programs, and never ends by itself.
+func serve(tag string) {
+	p, err := NewPool(Options{Warm: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	script, _ := json.Marshal(fmt.Sprintf("(setsid sleep %s &) ; sleep %s", tag, tag))
+	_, err = p.Run(context.Background(), Request{Name: "sh", Arguments: script, Paths: Programs()})
+	fmt.Println(err)
+}
+
+func TestAServerThatIsKilledLeavesNoProcess(t *testing.T) {
+	if !ownPIDs {
+		t.Skip("in a program with cgo only the helper itself ends with the server; its programs end with their own limits")
+	}
+	tag := fmt.Sprintf("3600.%d88", os.Getpid())
+	server := exec.Command("/proc/self/exe")
+	server.Env = append(os.Environ(), "SANDBOX_TEST_SERVER="+tag)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "programs run", func() bool { return len(tagged(t, "sleep\x00"+tag)) == 2 })
+	if err := server.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.Wait()
+	until(t, "all have ended", func() bool { return len(tagged(t, tag)) == 0 && len(helpersWithout(t)) == 0 })
+}
+
+// helpersWithout returns helpers that no server has any more: their parent is the first process.
+func helpersWithout(t *testing.T) (all []string) {
+	for _, name := range tagged(t, helperName) {
+		status, err := os.ReadFile(strings.TrimSuffix(name, "cmdline") + "status")
+		if err == nil && strings.Contains(string(status), "\nPPid:\t1\n") {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 2000 {
+		if holds() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("it did not come to pass that %s", what)
+}
+
+// warm waits until as many helpers are ready.
+func warm(p *Pool, n int) {
+	for {
+		p.mu.Lock()
+		ready := len(p.shelves[0].ready)
+		p.mu.Unlock()
+		if ready >= n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// BenchmarkCall compares a call of a handler with an isolated one while helpers are warm, and with
+// starting a program, which is what isolation would cost without them.
+func BenchmarkCall(b *testing.B) {
+	ctx := context.Background()
+	b.Run("direct", func(b *testing.B) {
+		run, _ := handlerOf("echo")
+		for b.Loop() {
+			if _, err := run(ctx, Job{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("isolated", func(b *testing.B) {
+		p := newPool(b, Options{})
+		var all []time.Duration
+		for b.Loop() {
+			b.StopTimer()
+			warm(p, p.options.Warm)
+			b.StartTimer()
+			begin := time.Now()
+			if _, err := p.Run(ctx, Request{Name: "echo"}); err != nil {
+				b.Fatal(err)
+			}
+			all = append(all, time.Since(begin))
+		}
+		slices.Sort(all)
+		b.ReportMetric(float64(all[len(all)/2].Nanoseconds()), "median-ns")
+		b.ReportMetric(float64(all[len(all)/10].Nanoseconds()), "p10-ns")
+	})
+	b.Run("program", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("/bin/true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkRefill calls as fast as helpers can be started.
+func BenchmarkRefill(b *testing.B) {
+	p := newPool(b, Options{})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "helpers/s")
+}

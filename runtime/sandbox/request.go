@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Request is one isolated call.
+type Request struct {
+	// Name is what the handler was registered by.
+	Name string
+	// Arguments and Caller reach the handler as they are.
+	Arguments, Caller json.RawMessage
+	// Files are handed to the helper as descriptors, by name: at most 128. They stay open here and
+	// stay the caller's. Rights are those they were opened with; the helper needs no others.
+	Files map[string]*os.File
+	// Dir becomes the handler's Job.Dir and working directory, readable and writable. It stays
+	// open here. The helper's user needs permissions on it, see [Options].UID.
+	Dir *os.Root
+	// Paths are the files and folders the handler may open by name, beside Dir. Nothing else
+	// can be opened.
+	Paths []Path
+	// Net allows TCP and UDP to anywhere, and reading what [Options].NetPaths names. Listening is
+	// not allowed in any case.
+	Net bool
+	// Limits bound the call. What is zero is taken from [Options].Limits.
+	Limits Limits
+}
+
+// Access is what may be done with a path: any union of the constants.
+type Access uint8
+
+// Kinds of access.
+const (
+	// Read is reading files, and listing folders.
+	Read Access = 1 << iota
+	// Write is writing and cutting files, and in folders making, renaming and removing files, folders
+	// and symbolic links, but no devices and no sockets.
+	Write
+	// Execute is starting programs. Most need Read on their libraries too: see [Programs].
+	Execute
+)
+
+// Path grants access to a file, or to a folder and all below it.
+type Path struct {
+	// Name is the path. Its last element may not be a symbolic link: resolve it first, and decide on
+	// the result.
+	Name string
+	// File, where it is not nil, is the opened file or folder that is meant, whatever Name says by
+	// now. It stays open here.
+	File *os.File
+	// Access is what is granted.
+	Access Access
+}
+
+// Limits bound a call. Zero is the default, and there is no way to have none.
+type Limits struct {
+	// Timeout is how long the handler may take; 30 s by default. The handler's context ends then, and
+	// its processes [Options].Grace later.
+	Timeout time.Duration
+	// Memory is how many bytes of private memory the helper may allocate beyond what it had when the
+	// call came; 512 MiB by default. Each program that the handler starts has the same
+	// limit for itself. The Go runtime allocates in steps of 4 MiB.
+	Memory int64
+	// Output is how many bytes the result may have; 1 MiB by default.
+	Output int64
+	// CPU is how long the handler may compute, on all processors together; 30 s by default. The
+	// kernel counts whole seconds, so it is rounded up. Each program that the
+	// handler starts has the same limit for itself.
+	CPU time.Duration
+	// OpenFiles is how many files may be open at a time, besides those handed over; 256 by default.
+	OpenFiles int
+	// FileSize is how many bytes a file may have that is written; 64 MiB by default.
+	FileSize int64
+	// Processes is how many processes and threads there may be at a time, the helper's own dozen
+	// included; 256 by default.
+	Processes int
+}
+
+// standard are the limits of a call that names none.
+var standard = Limits{
+	Timeout:   30 * time.Second,
+	Memory:    512 << 20,
+	Output:    1 << 20,
+	CPU:       30 * time.Second,
+	OpenFiles: 256,
+	FileSize:  64 << 20,
+	Processes: 256,
+}
+
+// over returns the limits with those of another filled in for what is zero.
+func (l Limits) over(other Limits) Limits {
+	fill(&l.Timeout, other.Timeout)
+	fill(&l.Memory, other.Memory)
+	fill(&l.Output, other.Output)
+	fill(&l.CPU, other.CPU)
+	fill(&l.OpenFiles, other.OpenFiles)
+	fill(&l.FileSize, other.FileSize)
+	fill(&l.Processes, other.Processes)
+	return l
+}
+
+func fill[T int | int64 | time.Duration](to *T, from T) {
+	if *to == 0 {
+		*to = from
+	}
+}
+
+// check refuses limits below zero and those that leave no room to run.
+func (l Limits) check() error {
+	if l.Timeout < 0 || l.Memory < 0 || l.Output < 0 || l.CPU < 0 || l.OpenFiles < 0 || l.FileSize < 0 || l.Processes < 0 {
+		return fmt.Errorf("limits may not be below zero: %+v", l)
+	}
+	if l.Memory != 0 && l.Memory < leastMemory {
+		return fmt.Errorf("a memory limit of %d bytes leaves a handler no room: give at least %d", l.Memory, leastMemory)
+	}
+	if l.Processes != 0 && l.Processes < leastProcesses {
+		return fmt.Errorf("a limit of %d processes and threads is too few for the helper itself: give at least %d", l.Processes, leastProcesses)
+	}
+	return nil
+}
+
+const (
+	leastMemory    = 8 << 20
+	leastProcesses = 32
+)
+
+// Answer is what a call came to. Where Run returns an error, Result is empty and the rest is what
+// is known.
+type Answer struct {
+	// Result is what the handler returned.
+	Result []byte
+	// Printed is what the handler and its programs wrote to standard output and standard error. Of
+	// more than [Options].Printed bytes it is the beginning and the end.
+	Printed []byte
+	// CPU is the processor time the call took, that of programs it started and waited for included.
+	CPU time.Duration
+	// MaxRSS is the most memory in bytes that the helper had resident, what it had before the call
+	// included; 0 where it ended by itself before that could be read.
+	MaxRSS int64
+}

@@ -1,0 +1,430 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	cloneNewUser = unix.CLONE_NEWUSER
+	cloneNewPID  = unix.CLONE_NEWPID
+)
+
+// errLost says that a helper ended before the handler began, so that another may be tried.
+var errLost = errors.New("a helper ended before its handler began")
+
+// Run runs one call in a helper of its own and returns when none of its processes is left. Errors are
+// [*LimitError], [*HandlerError], [*CrashError], the context's cause where that ended first, or
+// say that the call did not begin.
+func (p *Pool) Run(ctx context.Context, r Request) (Answer, error) {
+	if _, found := handlerOf(r.Name); !found {
+		return Answer{}, fmt.Errorf("no isolated handler is registered as %q: generate again, and see that its package is imported", r.Name)
+	}
+	return p.run(ctx, r)
+}
+
+func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
+	if err := p.enter(); err != nil {
+		return Answer{}, err
+	}
+	defer p.running.Done()
+	if err := r.Limits.check(); err != nil {
+		return Answer{}, err
+	}
+	r.Limits = r.Limits.over(p.options.Limits)
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return Answer{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
+	case <-p.closing:
+		return Answer{}, errClosed
+	}
+	defer func() { <-p.slots }()
+
+	o, descriptors, release, err := p.prepare(r)
+	defer release()
+	if err != nil {
+		return Answer{}, err
+	}
+	frame, err := encodeRequest(o, r.Arguments, r.Caller)
+	if err != nil {
+		return Answer{}, err
+	}
+	const tries = 3
+	for try := 1; ; try++ {
+		h, err := p.shelf(r.Net).take(ctx.Done())
+		switch {
+		case err != nil:
+			return Answer{}, err
+		case h == nil:
+			return Answer{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
+		}
+		answer, err := p.once(ctx, h, r, frame, descriptors)
+		if !errors.Is(err, errLost) || try == tries {
+			return answer, err
+		}
+	}
+}
+
+// prepare collects what a request hands over. What release closes is open until it is called.
+func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), err error) {
+	var opened []*os.File
+	release = func() {
+		for _, f := range opened {
+			f.Close()
+		}
+	}
+	if len(r.Files) > maxFiles || len(r.Paths) > maxPaths-len(p.options.NetPaths) {
+		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
+	}
+	o = order{Name: r.Name, Limits: r.Limits}
+	for name, file := range r.Files {
+		if file == nil {
+			return o, nil, release, fmt.Errorf("file %q is nil", name)
+		}
+		own, err := duplicate(file)
+		if err != nil {
+			return o, nil, release, fmt.Errorf("file %q: %w", name, err)
+		}
+		opened = append(opened, own)
+		o.Files = append(o.Files, name)
+		descriptors = append(descriptors, int(own.Fd()))
+	}
+	if r.Dir != nil {
+		dir, err := r.Dir.Open(".")
+		if err != nil {
+			return o, nil, release, err
+		}
+		opened = append(opened, dir)
+		o.Dir = true
+		descriptors = append(descriptors, int(dir.Fd()))
+	}
+	paths := r.Paths
+	if r.Net {
+		for _, name := range p.options.NetPaths {
+			if resolved, err := filepath.EvalSymlinks(name); err == nil {
+				paths = append(slices.Clip(paths), Path{Name: resolved, Access: Read})
+			}
+		}
+	}
+	for _, path := range paths {
+		var file *os.File
+		if path.File != nil {
+			file, err = duplicate(path.File)
+		} else {
+			file, err = openPath(path.Name)
+		}
+		if err != nil {
+			return o, nil, release, err
+		}
+		opened = append(opened, file)
+		o.Paths = append(o.Paths, path.Access)
+		descriptors = append(descriptors, int(file.Fd()))
+	}
+	return o, descriptors, release, nil
+}
+
+// duplicate returns another descriptor of an open file, so that it stays the same one while it is
+// handed over. Fd of the file itself would take it out of the runtime's poller.
+func duplicate(file *os.File) (*os.File, error) {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	var failed error
+	err = raw.Control(func(old uintptr) { fd, failed = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), file.Name()), nil
+}
+
+// openPath opens a path only to say which file is meant. It refuses a symbolic link: what it points to
+// may not be what was decided on.
+func openPath(name string) (*os.File, error) {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	file := os.NewFile(uintptr(fd), name)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return nil, errors.Join(os.NewSyscallError("fstat", err), file.Close())
+	}
+	if stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return nil, errors.Join(fmt.Errorf("%s is a symbolic link: grant what it points to", name), file.Close())
+	}
+	return file, nil
+}
+
+// once runs a call in a helper, and ends the helper.
+func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, descriptors []int) (answer Answer, err error) {
+	stopped := make(chan struct{}) // by the context or the pool's end
+	stop := func() {
+		close(stopped)
+		now := time.Now()
+		_ = h.request.SetWriteDeadline(now)
+		_ = h.answer.SetReadDeadline(now)
+	}
+	deadline := time.Now().Add(r.Limits.Timeout + p.options.Grace)
+	_ = h.request.SetWriteDeadline(deadline)
+	_ = h.answer.SetReadDeadline(deadline)
+	unwatch := watch(ctx, p.closing, stop)
+
+	var begun bool
+	// Helpers are started again when the call is over, or takes its time.
+	entered := sync.OnceFunc(p.entered)
+	begins := func() { time.AfterFunc(callsFirst, entered) }
+	answer.Result, begun, err = p.converse(h, r, frame, descriptors, begins)
+	answer.MaxRSS = h.peakMemory()
+	unwatch()
+	starved := h.cgroup != nil && h.cgroup.killedForMemory()
+	h.end()
+	entered()
+	answer.Printed, answer.CPU = h.printed.bytes(), h.cpu()
+	if err == nil {
+		return answer, nil
+	}
+	select {
+	case <-stopped:
+		if err := context.Cause(ctx); err != nil {
+			return answer, err
+		}
+		return answer, errClosed
+	default:
+	}
+	var limit *LimitError
+	switch {
+	case errors.As(err, &limit):
+		return answer, &LimitError{Limit: limit.Limit, Bound: bound(limit.Limit, r.Limits)}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return answer, &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits)}
+	case !errors.Is(err, io.EOF) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET):
+		return answer, err
+	}
+	// The helper ended by itself.
+	if limit := causeOf(h.ended, answer, r.Limits, starved); limit != "" {
+		return answer, &LimitError{Limit: limit, Bound: bound(limit, r.Limits)}
+	}
+	if !begun {
+		return answer, fmt.Errorf("%w: %w, %s%s", errLost, err, state(h.ended), said(answer.Printed))
+	}
+	crash := &CrashError{State: state(h.ended), Panic: exitCode(h.ended) == 2 && strings.Contains(string(answer.Printed), "panic: ")}
+	p.options.Log(r.Name, crash.Error()+said(answer.Printed))
+	return answer, crash
+}
+
+// converse sends the request and reads the answer.
+func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func()) (result []byte, begun bool, err error) {
+	if h.cgroup != nil {
+		if err := h.cgroup.bound(r.Limits); err != nil {
+			return nil, false, err
+		}
+	}
+	if err := h.send(frame, descriptors); err != nil {
+		return nil, false, err
+	}
+	for {
+		kind, length, err := readPrefix(h.answer)
+		if err != nil {
+			return nil, begun, err
+		}
+		bound := int64(0)
+		switch kind {
+		case frameResult:
+			bound = r.Limits.Output
+		case frameFailure:
+			bound = maxFailure
+		}
+		if length > bound {
+			return nil, begun, &LimitError{Limit: Output}
+		}
+		payload := make([]byte, length)
+		if _, err := io.ReadFull(h.answer, payload); err != nil {
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF
+			}
+			return nil, begun, err
+		}
+		switch kind {
+		case frameBegun:
+			begun = true
+			begins()
+		case frameResult:
+			return payload, begun, nil
+		case frameFailure:
+			return nil, begun, p.failed(r, payload)
+		default:
+			return nil, begun, fmt.Errorf("the helper sent a frame of kind %q", kind)
+		}
+	}
+}
+
+// failed makes an error of a failure frame.
+func (p *Pool) failed(r Request, payload []byte) error {
+	var f failure
+	if err := json.Unmarshal(payload, &f); err != nil {
+		return fmt.Errorf("the helper sent a failure that cannot be read: %w", err)
+	}
+	switch {
+	case f.Setup:
+		return fmt.Errorf("the call could not be isolated: %s", f.Message)
+	case f.Panic:
+		p.options.Log(r.Name, "panic: "+f.Message+"\n"+f.Stack)
+		return &CrashError{Panic: true}
+	case f.Limit != "":
+		return &LimitError{Limit: f.Limit}
+	}
+	return &HandlerError{Message: f.Message}
+}
+
+// watch calls stop once when the context or the pool ends. After the function it returns has
+// returned, stop has either been called or never will be.
+func watch(ctx context.Context, closing <-chan struct{}, stop func()) (unwatch func()) {
+	done, finished := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(finished)
+		select {
+		case <-ctx.Done():
+			stop()
+		case <-closing:
+			stop()
+		case <-done:
+		}
+	}()
+	return func() {
+		close(done)
+		<-finished
+	}
+}
+
+// causeOf returns the limit that made a helper end by itself, or "".
+func causeOf(ended *os.ProcessState, a Answer, l Limits, starved bool) Limit {
+	if ended == nil {
+		return ""
+	}
+	status, _ := ended.Sys().(syscall.WaitStatus)
+	printed := string(a.Printed)
+	switch {
+	case starved:
+		return Memory
+	case status.Signaled() && status.Signal() == unix.SIGSYS:
+		return SystemCall
+	case status.Signaled() && status.Signal() == unix.SIGKILL && a.CPU >= l.CPU-100*time.Millisecond:
+		return CPU
+	case ended.ExitCode() <= 0:
+		return ""
+	case strings.Contains(printed, "failed to create new OS thread"): // the Go runtime's words
+		return Processes
+	}
+	// There is no other sign than what the runtime says as it ends.
+	for _, words := range []string{
+		"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory", "fatal error: out of memory",
+		"runtime: cannot map pages in arena address space",
+		"ThreadSanitizer failed to allocate", // the race detector's
+	} {
+		if strings.Contains(printed, words) {
+			return Memory
+		}
+	}
+	// The collector does not check whether it got memory for its own tables, and so fails outside of
+	// any goroutine.
+	if strings.Contains(printed, "SIGSEGV: segmentation violation\nPC=") && strings.Contains(printed, "\ngoroutine 0 ") {
+		return Memory
+	}
+	return ""
+}
+
+func exitCode(s *os.ProcessState) int {
+	if s == nil {
+		return -1
+	}
+	return s.ExitCode()
+}
+
+func state(s *os.ProcessState) string {
+	if s == nil {
+		return "in an unknown state"
+	}
+	return s.String()
+}
+
+// bound returns where a limit lies, for people.
+func bound(limit Limit, l Limits) string {
+	switch limit {
+	case Timeout:
+		return l.Timeout.String()
+	case CPU:
+		return l.CPU.String() + " of processor time"
+	case Memory:
+		return size(l.Memory)
+	case Output:
+		return size(l.Output)
+	case FileSize:
+		return size(l.FileSize)
+	case OpenFiles:
+		return fmt.Sprint(l.OpenFiles)
+	case Processes:
+		return fmt.Sprint(l.Processes)
+	}
+	return ""
+}
+
+// try runs the probe.
+func (p *Pool) try() error {
+	arguments, err := json.Marshal(map[string]bool{"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp})
+	if err != nil {
+		return err
+	}
+	if _, err := p.run(context.Background(), Request{Name: probeName, Arguments: arguments}); err != nil {
+		return fmt.Errorf("the first helper was not isolated as it has to be: %w", err)
+	}
+	return nil
+}
+
+// namespacesOf returns which namespaces a process of this one's may be started in, by doing
+// so with one that is killed at once.
+func namespacesOf(o Options) uintptr {
+	wanted := []uintptr{cloneNewUser}
+	if ownPIDs {
+		wanted = []uintptr{cloneNewUser | cloneNewPID, cloneNewPID, cloneNewUser}
+	}
+	for _, namespaces := range wanted {
+		a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
+		identify(a, o)
+		p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"}, &os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
+		if err == nil {
+			_ = p.Kill()
+			_, _ = p.Wait()
+			return namespaces
+		}
+	}
+	return 0
+}
+
+// Programs returns the paths that most programs need to be started: where they, their libraries and
+// their time zones lie. It grants starting all of them.
+func Programs() []Path {
+	var all []Path
+	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives", "/usr/share/zoneinfo"} {
+		resolved, err := filepath.EvalSymlinks(name)
+		if err != nil || slices.ContainsFunc(all, func(p Path) bool { return p.Name == resolved }) {
+			continue
+		}
+		all = append(all, Path{Name: resolved, Access: Read | Execute})
+	}
+	return all
+}

@@ -1,0 +1,235 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// deadly calls end the process: nobody makes them by mistake. They reach into other processes, or
+// change the kernel or what it sees.
+var deadly = append(archDeadly,
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_BPF,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD,
+	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT, unix.SYS_UMOUNT2,
+)
+
+// refused calls fail with EPERM.
+var refused = append(archRefused,
+	// Ways to other namespaces and mounts, and with them to more privileges.
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
+	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT, unix.SYS_LISTNS, unix.SYS_LSM_SET_SELF_ATTR,
+	// Parts of the kernel with a history of holes, which handlers do not need.
+	unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	unix.SYS_PERSONALITY, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK, unix.SYS_NAME_TO_HANDLE_AT,
+	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_ACCT, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
+	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
+	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+	// Memory that no limit of a process counts, a file that Landlock does not see, and what
+	// processes of one user share.
+	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	// What Landlock does not rule on: modes, owners and extended attributes of files, and watching
+	// them. The permissions of the user would allow it on all that is the user's, granted for
+	// reading only or not at all.
+	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_SETXATTRAT,
+	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
+	unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR,
+	unix.SYS_INOTIFY_ADD_WATCH,
+)
+
+// absent calls fail with ENOSYS: who makes them has another way.
+var absent = append(archAbsent,
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // work around filters
+	unix.SYS_IO_SETUP, unix.SYS_IO_SUBMIT, unix.SYS_IO_DESTROY, unix.SYS_IO_CANCEL,
+	unix.SYS_CLONE3, // its flags lie in memory, where no filter can see them
+)
+
+// serving calls make a socket something others can reach, or a way between processes. Without
+// Request.Net there is no socket at all.
+var serving = append(archServing, unix.SYS_SOCKETPAIR, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT4, unix.SYS_ACCEPT)
+
+// grouping calls leave the process group.
+var grouping = []uint32{unix.SYS_SETSID, unix.SYS_SETPGID}
+
+// lastCall is the newest system call that was looked at (Linux 6.19). What comes after is absent
+// until it has been: the list above says what is refused, and could not know it.
+const lastCall = unix.SYS_RSEQ_SLICE_YIELD
+
+// namespaces are the flags of clone(2) for new ones; that for time cannot be given to it.
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// restrictCalls installs the filter on all threads of this process, and no_new_privs with it.
+func restrictCalls(my role) error {
+	code := filterOf(my)
+	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	// Both calls have to come from one thread; the second one brings the others along.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return os.NewSyscallError("prctl", err)
+	}
+	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	switch {
+	case errno != 0 && my.Partial:
+		return nil
+	case errno != 0:
+		return os.NewSyscallError("seccomp", errno)
+	case thread != 0:
+		return fmt.Errorf("seccomp: thread %d could not be brought under the filter", thread)
+	}
+	return nil
+}
+
+// haveSeccomp reports whether the kernel takes filters and can end a process by one.
+func haveSeccomp() error {
+	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	if errno != 0 {
+		return errors.Join(errors.New("the kernel has no seccomp filters"), os.NewSyscallError("seccomp", errno))
+	}
+	return nil
+}
+
+// What a filter sees: struct seccomp_data (linux/seccomp.h). Arguments have eight bytes, of which
+// the lower four come first on the processors here, and no argument below uses more.
+const (
+	dataCall = 0
+	dataArch = 4
+	dataArgs = 16
+)
+
+// filter is a program for the kernel's packet filter machine (Documentation/networking/filter.rst),
+// written one rule after another. Each begins with the call's number loaded and leaves it so, or
+// returns.
+type filter []unix.SockFilter
+
+func (f *filter) add(code uint16, jt, jf uint8, k uint32) {
+	*f = append(*f, unix.SockFilter{Code: code, Jt: jt, Jf: jf, K: k})
+}
+
+func (f *filter) load(offset uint32)  { f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0, 0, offset) }
+func (f *filter) answer(value uint32) { f.add(unix.BPF_RET|unix.BPF_K, 0, 0, value) }
+
+const (
+	equal   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	greater = unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K
+	hasAny  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	and     = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+)
+
+// always answers calls whatever their arguments are.
+func (f *filter) always(calls []uint32, value uint32) {
+	for _, call := range calls {
+		f.add(equal, 0, 1, call)
+		f.answer(value)
+	}
+}
+
+// when writes a rule for one call with its arguments looked at: body leads to its end where the call is
+// to go on, and returns where not.
+func (f *filter) when(call uint32, body func(*filter)) {
+	var inner filter
+	body(&inner)
+	inner.load(dataCall)
+	f.add(equal, 0, uint8(len(inner)), call)
+	*f = append(*f, inner...)
+}
+
+// argument loads one of a call's arguments, its lower half.
+func (f *filter) argument(i uint32) { f.load(dataArgs + 8*i) }
+
+func failWith(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
+
+// filterOf returns the filter for helpers of a role.
+func filterOf(my role) filter {
+	const kill = unix.SECCOMP_RET_KILL_PROCESS
+	deny := failWith(unix.EPERM)
+	var f filter
+	f.load(dataArch) // other conventions number the calls differently
+	f.add(equal, 1, 0, nativeArch)
+	f.answer(kill)
+	f.load(dataCall)
+	f.add(greater, 0, 1, lastCall) // x32 numbers too, which begin at 1<<30
+	f.answer(failWith(unix.ENOSYS))
+
+	f.always(deadly, kill)
+	f.always(refused, deny)
+	f.always(absent, failWith(unix.ENOSYS))
+	f.always(serving, deny)
+	if my.Group {
+		f.always(grouping, deny)
+	}
+	if !my.Net {
+		f.always([]uint32{unix.SYS_SOCKET, unix.SYS_CONNECT}, deny)
+	} else {
+		// TCP and UDP. Not UNIX sockets, behind which services trust whoever reaches them; not
+		// MPTCP, which rules on TCP do not cover.
+		f.when(unix.SYS_SOCKET, func(f *filter) {
+			f.argument(0)
+			f.add(equal, 2, 0, unix.AF_INET)
+			f.add(equal, 1, 0, unix.AF_INET6)
+			f.answer(deny)
+			f.argument(1)
+			f.add(and, 0, 0, 0xf) // without the flags
+			f.add(equal, 2, 0, unix.SOCK_STREAM)
+			f.add(equal, 1, 0, unix.SOCK_DGRAM)
+			f.answer(deny)
+			f.argument(2)
+			f.add(equal, 3, 0, 0)
+			f.add(equal, 2, 0, unix.IPPROTO_TCP)
+			f.add(equal, 1, 0, unix.IPPROTO_UDP)
+			f.answer(deny)
+		})
+	}
+	f.when(unix.SYS_CLONE, func(f *filter) {
+		f.argument(0)
+		f.add(hasAny, 0, 1, namespaces)
+		f.answer(deny)
+	})
+	// Shared memory without a file is in no process's RLIMIT_DATA.
+	f.when(unix.SYS_MMAP, func(f *filter) {
+		f.argument(3)
+		f.add(hasAny, 0, 2, unix.MAP_ANONYMOUS)
+		f.add(hasAny, 0, 1, unix.MAP_SHARED)
+		f.answer(failWith(unix.ENOMEM))
+	})
+	// Limits of another process, which may be the server's.
+	f.when(unix.SYS_PRLIMIT64, func(f *filter) {
+		f.argument(0)
+		f.add(equal, 1, 0, 0)
+		f.answer(deny)
+	})
+	// Times of a file by name. Without one it is about an open file.
+	f.when(unix.SYS_UTIMENSAT, func(f *filter) {
+		f.argument(1)
+		f.add(equal, 0, 2, 0)
+		f.load(dataArgs + 8 + 4) // the upper half of the pointer
+		f.add(equal, 1, 0, 0)
+		f.answer(deny)
+	})
+	// Typing into a terminal.
+	f.when(unix.SYS_IOCTL, func(f *filter) {
+		f.argument(1)
+		f.add(equal, 1, 0, unix.TIOCSTI)
+		f.add(equal, 0, 1, tioclinux)
+		f.answer(deny)
+	})
+	f.answer(unix.SECCOMP_RET_ALLOW)
+	return f
+}
+
+// tioclinux is TIOCLINUX (asm-generic/ioctls.h).
+const tioclinux = 0x541c

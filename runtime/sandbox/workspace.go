@@ -1,0 +1,306 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"sync"
+	"time"
+)
+
+// WorkspaceOptions configure [Workspaces].
+type WorkspaceOptions struct {
+	// Bytes and Files are how much a client's directory may hold; 64 MiB and 10,000 by default.
+	Bytes int64
+	Files int
+	// Variables and VariableBytes are how many variables a client may set, and how many bytes their names and
+	// values may have together; 100 and 1 MiB by default.
+	Variables     int
+	VariableBytes int
+	// Idle is how long a workspace is kept that is not used; 24 h by default.
+	Idle time.Duration
+	// Clients is how many workspaces there may be; 10,000 by default. With as many, other clients get an
+	// error.
+	Clients int
+	// UID and GID own the directories where the server is root, so that helpers may use them; see
+	// [Options].UID. 65534 by default.
+	UID, GID int
+}
+
+// Workspaces keeps a directory and variables for each client. Directories outlive the server, and those that
+// expired meanwhile are removed at its start; variables do not. It is safe for concurrent use, by one server on one
+// directory.
+type Workspaces struct {
+	options WorkspaceOptions
+	root    *os.Root
+
+	mu     sync.Mutex
+	spaces map[string]*ClientWorkspace // by the name of the directory
+	swept  time.Time
+}
+
+// ClientWorkspace is what one client has to work with. It is safe for concurrent use.
+type ClientWorkspace struct {
+	all  *Workspaces
+	name string
+
+	// Guarded by the mutex of all.
+	dir   *os.Root
+	users int
+	last  time.Time
+
+	mu        sync.Mutex
+	variables map[string]string
+	bytes     int // of all variables
+}
+
+// NewWorkspaces keeps workspaces in a directory that exists and holds nothing else. It is the caller's to
+// close, after the last workspace was released.
+func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
+	if o.Bytes < 0 || o.Files < 0 || o.Variables < 0 || o.VariableBytes < 0 || o.Idle < 0 || o.Clients < 0 || o.UID < 0 || o.GID < 0 {
+		return nil, errors.New("sandbox.WorkspaceOptions may not have numbers below zero")
+	}
+	fill(&o.Bytes, 64<<20)
+	fill(&o.Files, 10_000)
+	fill(&o.Variables, 100)
+	fill(&o.VariableBytes, 1<<20)
+	fill(&o.Idle, 24*time.Hour)
+	fill(&o.Clients, 10_000)
+	fill(&o.UID, 65534)
+	fill(&o.GID, 65534)
+	w := &Workspaces{options: o, root: root, spaces: map[string]*ClientWorkspace{}}
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("workspaces: %w", err)
+	}
+	for _, e := range entries {
+		if raw, err := hex.DecodeString(e.Name()); err != nil || len(raw) != sha256.Size || !e.IsDir() {
+			return nil, fmt.Errorf("workspaces: %s is none: give a directory that holds nothing else", e.Name())
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, fmt.Errorf("workspaces: %w", err)
+		}
+		w.spaces[e.Name()] = &ClientWorkspace{all: w, name: e.Name(), last: info.ModTime()}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sweep(time.Now())
+	return w, nil
+}
+
+// Acquire returns a client's workspace, a new one where it has none or an expired one. It does not expire before release
+// has been called, once or more often. Every client identifier has a workspace of its own; what it looks
+// like does not matter.
+func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release func(), err error) {
+	sum := sha256.Sum256([]byte(client)) // any text becomes a file name, and no other text's
+	name := hex.EncodeToString(sum[:])
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Sub(w.swept) > w.options.Idle/10 {
+		w.sweep(now)
+	}
+	space, known := w.spaces[name]
+	if known && space.expired(now) {
+		if err := w.remove(space); err != nil {
+			return nil, nil, fmt.Errorf("workspace: %w", err)
+		}
+		known = false
+	}
+	if !known {
+		if len(w.spaces) >= w.options.Clients {
+			return nil, nil, &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d clients", w.options.Clients)}
+		}
+		space = &ClientWorkspace{all: w, name: name}
+	}
+	if space.dir == nil {
+		if space.dir, err = w.open(name); err != nil {
+			return nil, nil, fmt.Errorf("workspace: %w", err)
+		}
+	}
+	w.spaces[name] = space
+	space.users++
+	space.last = now
+	return space, sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		space.users--
+		space.last = time.Now()
+		if space.users == 0 {
+			// The time survives the server, the descriptor is not needed meanwhile.
+			_ = w.root.Chtimes(name, space.last, space.last)
+			space.dir.Close()
+			space.dir = nil
+		}
+	}), nil
+}
+
+// open opens a directory, or makes it.
+func (w *Workspaces) open(name string) (*os.Root, error) {
+	err := w.root.Mkdir(name, 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err == nil && os.Geteuid() == 0 {
+		if err := w.root.Lchown(name, w.options.UID, w.options.GID); err != nil {
+			return nil, errors.Join(err, w.root.Remove(name))
+		}
+	}
+	return w.root.OpenRoot(name)
+}
+
+// sweep removes what has expired. w.mu is held. What cannot be removed is tried again by the next one.
+func (w *Workspaces) sweep(now time.Time) {
+	w.swept = now
+	for _, space := range w.spaces {
+		if space.expired(now) {
+			_ = w.remove(space)
+		}
+	}
+}
+
+func (s *ClientWorkspace) expired(now time.Time) bool {
+	return s.users == 0 && now.Sub(s.last) >= s.all.options.Idle
+}
+
+func (w *Workspaces) remove(s *ClientWorkspace) error {
+	if err := w.root.RemoveAll(s.name); err != nil {
+		return err
+	}
+	delete(w.spaces, s.name)
+	return nil
+}
+
+// Dir is the client's directory. It is closed on release.
+func (s *ClientWorkspace) Dir() *os.Root {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	return s.dir
+}
+
+// Room returns how many bytes may be added to the directory, or a [*LimitError] where none may, or too many files are
+// in it. It reads the directory: ask before a call and give an isolated one no higher Limits.FileSize. Nothing else
+// keeps a handler from writing more; what it wrote too much keeps the client's next call from beginning.
+func (s *ClientWorkspace) Room() (int64, error) {
+	dir := s.Dir()
+	if dir == nil {
+		return 0, fmt.Errorf("workspace: %w", os.ErrClosed)
+	}
+	o := s.all.options
+	left, files := o.Bytes, 0
+	err := fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if name == "." {
+			return err
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if files++; files > o.Files {
+			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d files", o.Files)}
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && info.Mode().IsRegular() {
+			left -= info.Size()
+		}
+		return err
+	})
+	if err == nil && left <= 0 {
+		err = &LimitError{Limit: Quota, Bound: size(o.Bytes)}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return left, nil
+}
+
+// Clear removes all that is in the directory, and all variables.
+func (s *ClientWorkspace) Clear() error {
+	s.mu.Lock()
+	s.variables, s.bytes = nil, 0
+	s.mu.Unlock()
+	dir := s.Dir()
+	if dir == nil {
+		return fmt.Errorf("workspace: %w", os.ErrClosed)
+	}
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	for _, e := range entries {
+		err = errors.Join(err, dir.RemoveAll(e.Name()))
+	}
+	return err
+}
+
+// Get returns a variable, and whether there is one.
+func (s *ClientWorkspace) Get(name string) (value string, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, found = s.variables[name]
+	return value, found
+}
+
+// Set sets a variable, or returns a [*LimitError] where that would be more than the quota. The old value
+// is kept then.
+func (s *ClientWorkspace) Set(name, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.all.options
+	old, known := s.variables[name]
+	bytes := s.bytes + len(value) - len(old)
+	if !known {
+		bytes += len(name)
+		if len(s.variables) >= o.Variables {
+			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d variables", o.Variables)}
+		}
+	}
+	if bytes > o.VariableBytes {
+		return &LimitError{Limit: Quota, Bound: size(int64(o.VariableBytes)) + " of variables"}
+	}
+	if s.variables == nil {
+		s.variables = map[string]string{}
+	}
+	s.variables[name] = value
+	s.bytes = bytes
+	return nil
+}
+
+// Unset removes a variable.
+func (s *ClientWorkspace) Unset(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, known := s.variables[name]; known {
+		s.bytes -= len(name) + len(old)
+		delete(s.variables, name)
+	}
+}
+
+// Variables returns a copy of all variables.
+func (s *ClientWorkspace) Variables() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.variables)
+}
+
+type workspaceKey struct{}
+
+// WithWorkspace returns a context that carries a workspace, for the server.
+func WithWorkspace(ctx context.Context, space *ClientWorkspace) context.Context {
+	return context.WithValue(ctx, workspaceKey{}, space)
+}
+
+// Workspace returns the workspace of the client whose call a handler serves; nil where the server keeps none. An
+// isolated handler has its directory in [Job].
+func Workspace(ctx context.Context) *ClientWorkspace {
+	space, _ := ctx.Value(workspaceKey{}).(*ClientWorkspace)
+	return space
+}
