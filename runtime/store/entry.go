@@ -62,9 +62,7 @@ func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, mod
 }
 
 func (c Catalog) entryDone(tool string) done {
-	change := c.change()
-	change.Kind, change.Tool = ChangedEntry, tool
-	return done{change, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
+	return done{ChangedEntry, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
 }
 
 // RemoveEntry takes a tool out of a catalog of a scope.

@@ -40,7 +40,7 @@ func (m Membership) object(before ...access.Standing) string {
 }
 
 func (m Membership) done(object string) done {
-	return done{Change{Kind: ChangedMember, Org: m.Scope.Org(), Team: m.Scope.Team(), Member: m.ID, Issuer: m.Issuer, Subject: m.Subject}, object}
+	return done{ChangedMember, object}
 }
 
 // AddMember makes somebody a member of an organisation or a team.

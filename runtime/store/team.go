@@ -29,7 +29,7 @@ func (t Team) object() string {
 }
 
 func (t Team) done(object string) done {
-	return done{Change{Kind: ChangedTeam, Org: t.Org, Team: t.ID}, object}
+	return done{ChangedTeam, object}
 }
 
 // teamIn narrows a statement to the teams of a scope.

@@ -66,7 +66,7 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do f
 	if err != nil {
 		return Change{}, err
 	}
-	c := did.Change
+	c := Change{Kind: did.kind}
 	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, did.object
 	if by.Time.IsZero() {
 		by.Time = t.now
