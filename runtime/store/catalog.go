@@ -64,12 +64,18 @@ func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description s
 		return Catalog{}, invalid("create catalog", err)
 	}
 	err = s.change(ctx, by, "create catalog", func(t *tx) (_ done, err error) {
+		if err := t.owner(in); err != nil {
+			return done{}, err
+		}
 		org, team := in.columns()
 		at := t.engine.moment(t.now)
 		c, err = readCatalog(say(`INSERT INTO tool_catalogs (name, description, org_id, team_id, is_active, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+catalogColumns,
 			name, description, org, team, active, at, at).row(ctx, t))
 		if err != nil {
 			return done{}, t.refused("catalog", err)
+		}
+		if err := t.bounded(in.String(), "catalogs", t.limits.catalogsOf(in), in.within(say(`SELECT id FROM tool_catalogs WHERE TRUE`))); err != nil {
+			return done{}, err
 		}
 		return done{ChangedCatalog, c.object(c.Name)}, nil
 	})

@@ -34,6 +34,7 @@ type Store struct {
 	together chan waiting
 	// quiet and pause are the constants of these names, or a test's.
 	quiet, pause time.Duration
+	limits       limits
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
@@ -60,7 +61,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err := e.migrate(ctx, func(ctx context.Context, m *migrator) error { return m.to(ctx, m.newest()) }); err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause}
+	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause, limits: usual}
 	s.writes, s.reads, err = e.open()
 	if err != nil {
 		return nil, err

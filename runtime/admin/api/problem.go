@@ -51,6 +51,8 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 		return errNotFound
 	case errors.Is(err, store.ErrExists):
 		return problem(http.StatusConflict, "there is one already: the name is taken, or it is in there")
+	case errors.Is(err, store.ErrLimit):
+		return problem(http.StatusConflict, "%s", strings.TrimPrefix(err.Error(), "store: "))
 	case errors.Is(err, store.ErrConflict):
 		return problem(http.StatusPreconditionFailed, "it has changed since you read it: read it again, and send its ETag as If-Match")
 	case errors.Is(err, store.ErrInvalid):
