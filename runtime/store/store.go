@@ -45,7 +45,8 @@ type Store struct {
 // migrates it to the newest version. Several processes may do so at once: one migrates, and the
 // others wait for it, or until ctx ends.
 //
-//	sqlite:PATH                         a file, relative to the working directory or absolute
+//	sqlite:PATH                         a file, relative to the working directory or absolute; whatever rights it has,
+//	                                    only its owner has any once it is opened
 //	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
 //
 // A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL names with
