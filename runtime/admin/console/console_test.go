@@ -60,7 +60,7 @@ type machine struct {
 	refusal  error // of Identify
 	failure  error // of ListTools and ReloadSwitches
 	reloads  int
-	panics   bool  // ExplainOf
+	panics   bool // ExplainOf
 }
 
 func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, error) {
