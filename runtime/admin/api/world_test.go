@@ -192,13 +192,14 @@ type answer struct {
 	header http.Header
 	body   string
 	id     string
+	raw    string // the body with it
 }
 
 // calledIt finds what a problem says the request is called.
 var calledIt = regexp.MustCompile(`,?"request_id":"([A-Z2-7]{26})"`)
 
 func answerOf(rec *httptest.ResponseRecorder) answer {
-	got := answer{status: rec.Code, header: rec.Header(), body: rec.Body.String()}
+	got := answer{status: rec.Code, header: rec.Header(), body: rec.Body.String(), raw: rec.Body.String()}
 	if m := calledIt.FindStringSubmatch(got.body); m != nil && got.status >= 300 {
 		got.id, got.body = m[1], strings.Replace(got.body, m[0], "", 1)
 	}
