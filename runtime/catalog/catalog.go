@@ -55,4 +55,6 @@ type Source interface {
 type Change struct {
 	Tools    bool // which tools are switched off
 	Catalogs bool // catalogs, what is in them, or who is in which organisation and team
+	// Deaf says that nothing is being heard until the next change, which then sets both.
+	Deaf bool
 }

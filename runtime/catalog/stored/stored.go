@@ -46,6 +46,12 @@ func New(s *store.Store, memberships Memberships) *Source {
 	return &Source{s, memberships, newCache(answers, tools)}
 }
 
+// Store is what the source reads.
+func (r *Source) Store() *store.Store { return r.store }
+
+// Memberships says where it is kept who is in which organisation and team.
+func (r *Source) Memberships() Memberships { return r.memberships }
+
 // Catalog returns the active catalog that a caller asks for. A name is looked for in the caller's teams
 // first, then in its organisations, then globally; where two teams or two organisations have it, the one
 // with the lower id counts and a note says so. Errors are [catalog.ErrUnknown], or the store's.
