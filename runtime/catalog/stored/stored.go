@@ -81,13 +81,23 @@ func (r *Source) Catalog(ctx context.Context, caller access.Principal, ask catal
 // ToolsOff returns the names of the tools that are switched off, in order.
 func (r *Source) ToolsOff(ctx context.Context) ([]string, error) { return r.store.ToolsOff(ctx) }
 
-// Changes tells what has changed in the store.
+// Changes tells what has changed in the store, and when that is not being heard.
 func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 	out := make(chan catalog.Change)
 	go func() {
 		defer close(out)
 		for c := range r.store.Changes(ctx) {
-			change := catalog.Change{Tools: c.Kind == store.ChangedTool || c.Kind == store.Everything, Catalogs: c.Kind != store.ChangedTool}
+			var change catalog.Change
+			switch c.Kind {
+			case store.Deaf:
+				change.Deaf = true
+			case store.ChangedTool:
+				change.Tools = true
+			case store.Everything:
+				change.Tools, change.Catalogs = true, true
+			default:
+				change.Catalogs = true
+			}
 			select {
 			case out <- change:
 			case <-ctx.Done():
