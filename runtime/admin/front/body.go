@@ -27,9 +27,8 @@ func Await(w http.ResponseWriter, r *http.Request, patience time.Duration) {
 }
 
 // Body reads the body of a request and puts it back. Its error is a *http.MaxBytesError where there are more than limit
-// bytes. A deadline of [Await] ends with a body that is there: for as long as a request is answered, net/http listens for
-// the client's leaving, and would take the deadline for that. One that is not there keeps it, and what is left of it is
-// not waited for.
+// bytes. The deadline of [Await] stays: net/http ends it with a body that is there, as it listens for the client's leaving
+// then, and what is left of one that is not is not waited for.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -38,7 +37,6 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return body, nil
 }
