@@ -114,8 +114,17 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer bob")
 	rec := httptest.NewRecorder()
 	server.Handler().ServeHTTP(rec, r)
+	r = httptest.NewRequest("GET", runtime.PathConsole+"/tools", nil)
+	r.Header.Set("Cookie", "__Secure-mcpgen-console=bob")
+	again := httptest.NewRecorder()
+	server.Handler().ServeHTTP(again, r)
 	events, _, err := s.Events(t.Context(), store.Page[int64]{})
-	if err != nil || rec.Code != 403 || len(events) != 1 || events[0].Event.Principal != "bob" || events[0].Event.Status != audit.Denied {
-		t.Errorf("%d, %+v, %v", rec.Code, events, err)
+	if err != nil || rec.Code != 403 || again.Code != 403 || len(events) != 2 {
+		t.Fatalf("%d, %d, %+v, %v", rec.Code, again.Code, events, err)
+	}
+	for _, e := range events {
+		if e.Event.Principal != "bob" || e.Event.Status != audit.Denied || e.Event.RequestID == "" {
+			t.Errorf("%+v", e)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -63,6 +65,7 @@ type API struct {
 	authority *authority.Authority
 	audit     audit.Sink
 	log       *slog.Logger
+	patience  time.Duration // for a body
 
 	mux        *http.ServeMux
 	huma       huma.API
@@ -76,7 +79,7 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 	}
 	api := &API{
 		server: server, store: s, authority: a, audit: o.Audit, log: slog.New(redact.Handler(o.Logger.Handler())),
-		mux: http.NewServeMux(),
+		patience: front.Patience, mux: http.NewServeMux(),
 	}
 	api.huma = humago.New(api.mux, config())
 	api.routes()

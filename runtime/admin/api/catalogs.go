@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -221,11 +222,8 @@ func (a *API) declared(in store.Scope, id string) (catalog.Found, bool) {
 
 // checkDeclared refuses a global catalog with a name that code declares: clients would never get it.
 func (a *API) checkDeclared(in store.Scope, name string) error {
-	if in != store.Global {
-		return nil
-	}
-	if _, ok := a.declared(store.Anywhere, runtime.DeclaredID(name)); ok {
-		return misfit(http.StatusConflict, "body.name", "the source of the server declares a catalog %q (//mcp:tool catalog=): take another name, or remove it there", name)
+	if err := front.Shadowed(a.server.DeclaredCatalogs(), in, name); err != nil {
+		return misfit(http.StatusConflict, "body.name", "%s", err)
 	}
 	return nil
 }

@@ -8,16 +8,13 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
-
-// timeout bounds what one request may take, waiting for the store included.
-const timeout = 30 * time.Second
 
 // request is what is known of one request, besides what its operation reads of it. One goroutine has it.
 type request struct {
@@ -54,7 +51,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			write(w, problem(http.StatusInternalServerError, internal), id)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	front.Await(w, r, a.patience)
+	ctx, cancel := context.WithTimeout(r.Context(), front.Timeout)
 	defer cancel()
 	r = r.Clone(ctx)
 	// A browser sends cookies by itself, for pages of others as well: here they say nothing about anybody.

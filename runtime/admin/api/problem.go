@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -29,11 +30,11 @@ var (
 func needs(why error) string {
 	switch {
 	case errors.Is(why, errNoAdmin):
-		return "needs the role of an admin"
+		return front.NeedsAdmin
 	case errors.Is(why, errNoManager):
-		return "needs to be owner, admin or lead"
+		return front.NeedsManager
 	}
-	return "needs to be a member"
+	return front.NeedsMember
 }
 
 // problem is what RFC 9457 calls one, with huma's form, which is the one that the document describes.
@@ -96,12 +97,10 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 		return problem(http.StatusPreconditionFailed, "it has changed since you read it: read it again, and send its ETag as If-Match")
 	case errors.Is(err, store.ErrInvalid):
 		return invalid(err)
-	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		a.log.WarnContext(ctx, "the admin API had no answer in time", "request_id", r.id, "error", err)
-		return problem(http.StatusServiceUnavailable, "no answer in time: try again; %s", r.outcome(err))
-	case silent(err):
-		a.log.ErrorContext(ctx, "the admin API has no database", "request_id", r.id, "error", err)
-		return problem(http.StatusServiceUnavailable, "the database does not answer: try again; %s", r.outcome(err))
+	}
+	if outage := front.Outage(ctx, err, r.Method == http.MethodGet || r.Method == http.MethodHead); outage != "" {
+		a.log.ErrorContext(ctx, "the admin API had no answer", "request_id", r.id, "outage", outage, "error", err)
+		return problem(http.StatusServiceUnavailable, "%s", outage)
 	}
 	a.log.ErrorContext(ctx, "the admin API failed", "request_id", r.id, "error", err)
 	return problem(http.StatusInternalServerError, internal)

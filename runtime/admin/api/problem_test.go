@@ -185,12 +185,12 @@ func TestStoreThatFailsDenies(t *testing.T) {
 				headers = nil
 			}
 			got := w.send("root", op.method, path, w.filled(strings.ReplaceAll(rows[op.id].body, "%d", "new")), headers...)
-			if want := map[bool]int{true: 200, false: 500}[slices.Contains(free, op.id)]; got.status != want && got.status != 428 || strings.Contains(got.body, "sql") {
+			if want := map[bool]int{true: 200, false: 503}[slices.Contains(free, op.id)]; got.status != want && got.status != 428 || strings.Contains(got.body, "sql") {
 				t.Errorf("%s: %s", op.id, got)
 			}
 		}
 		if strings.HasPrefix(op.path, "/api/v1/orgs/") {
-			if got := w.send("owner", op.method, path, ""); got.status != 500 {
+			if got := w.send("owner", op.method, path, ""); got.status != 503 {
 				t.Errorf("%s: %s", op.id, got)
 			}
 		}

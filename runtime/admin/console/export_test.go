@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -38,3 +39,6 @@ const (
 	MaxToken  = maxToken
 	PartBytes = partBytes
 )
+
+// Hasty has a form come within d.
+func (o Options) Hasty(d time.Duration) Options { o.patience = d; return o }

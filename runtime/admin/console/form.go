@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -28,12 +29,15 @@ func (v *visit) parsed() error {
 	if v.r.Method != http.MethodPost {
 		return nil // what an address asks is read leniently
 	}
-	err := v.r.ParseForm()
+	_, err := front.Body(v.w, v.r, maxForm)
 	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	switch {
+	case errors.As(err, &tooLarge):
+		return err
+	case err != nil, v.r.ParseForm() != nil:
 		return errBadForm // and not what stands in it
 	}
-	return err
+	return nil
 }
 
 // version is the version that the form was made of, or one that nothing has.
@@ -90,6 +94,12 @@ func onOff(is bool) string {
 		return "active"
 	}
 	return "not active"
+}
+
+// retyped reports whether a form is shown again because of an error. Others are told as they are, before anything else is
+// asked of the store: what is said of a change is about that change.
+func retyped(err error) bool {
+	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrConflict)
 }
 
 // refused shows a form again with all that was typed, and why it was not taken. rule is what a valid form looks

@@ -104,6 +104,9 @@ func (v *visit) saveMember() error {
 	if _, err = v.store.UpdateMember(v.ctx, m.Scope, m.ID, v.version(), standing, v.by()); err == nil {
 		return v.back(memberPath(m.ID), "member-saved")
 	}
+	if !retyped(err) {
+		return err
+	}
 	if m, pageErr := v.member(); pageErr != nil {
 		return pageErr
 	} else if p, d, pageErr := v.memberPage(m); pageErr != nil {
@@ -143,6 +146,9 @@ func (v *visit) removeMember() error {
 	if err = v.store.RemoveMember(v.ctx, m.Scope, m.ID, v.version(), v.by()); err == nil {
 		in := place{Scope: m.Scope}
 		return v.back(in.Path(), "member-removed")
+	}
+	if !retyped(err) {
+		return err
 	}
 	p, pageErr := v.removal(m)
 	if pageErr != nil {

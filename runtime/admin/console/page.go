@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -152,10 +153,18 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, errBadForm):
 		v.showAs(http.StatusBadRequest, "message", page{Title: "Not readable", Data: message{Text: "The form was not written as browsers write forms. Nothing was changed."}})
 	default:
+		if outage := front.Outage(v.ctx, err, v.r.Method != http.MethodPost); outage != "" {
+			v.log.ErrorContext(v.ctx, "the console had no answer", "request_id", runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "outage", outage, "error", err)
+			v.showAs(http.StatusServiceUnavailable, "message", page{Title: "Not now", Data: message{Text: sentence(outage)}})
+			return
+		}
 		v.log.ErrorContext(v.ctx, "the console could not answer", "request_id", runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 		v.showAs(http.StatusInternalServerError, "message", broken)
 	}
 }
+
+// sentence is what an error says, as people write it.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
 // nothing tells a caller who manages nothing who may change that, and what they have to type for it.
 func (v *visit) nothing() page {

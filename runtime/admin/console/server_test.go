@@ -24,6 +24,17 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
+// browser says where a form comes from.
+type browser struct{ http.RoundTripper }
+
+func (b browser) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		r = r.Clone(r.Context())
+		r.Header.Set("Origin", "http://"+r.URL.Host)
+	}
+	return b.RoundTripper.RoundTrip(r)
+}
+
 // The console on a real server over real HTTP, with a client that keeps cookies as browsers do.
 func TestConsoleOfAServer(t *testing.T) {
 	ctx := t.Context()
@@ -51,6 +62,7 @@ func TestConsoleOfAServer(t *testing.T) {
 	defer web.Close()
 	client := web.Client()
 	client.Jar = must(cookiejar.New(nil))
+	client.Transport = browser{client.Transport}
 	read := func(res *http.Response) (body string) {
 		t.Helper()
 		defer res.Body.Close()

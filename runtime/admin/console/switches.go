@@ -76,6 +76,9 @@ func (v *visit) switchTool() error {
 		v.seeOther(withQuery(pathTools, q))
 		return nil
 	}
+	if !retyped(err) {
+		return err
+	}
 	all, listErr := v.switches()
 	if listErr != nil {
 		return listErr
