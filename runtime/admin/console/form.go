@@ -99,7 +99,7 @@ func onOff(is bool) string {
 // retyped reports whether a form is shown again because of an error. Others are told as they are, before anything else is
 // asked of the store: what is said of a change is about that change.
 func retyped(err error) bool {
-	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrConflict)
+	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrLimit)
 }
 
 // refused shows a form again with all that was typed, and why it was not taken. rule is what a valid form looks
@@ -113,6 +113,8 @@ func (v *visit) refused(err error, name string, p page, rule, taken string) erro
 		p.Problem, status = taken, http.StatusConflict
 	case errors.Is(err, store.ErrConflict):
 		status = http.StatusConflict
+	case errors.Is(err, store.ErrLimit):
+		p.Problem, status = ruleLimit, http.StatusConflict
 	default:
 		return err
 	}
@@ -137,5 +139,6 @@ const (
 	ruleCatalog = ruleName + " A description has at most 4,096 bytes."
 	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, underscore and hyphen. A module has at most 256 bytes."
 	ruleMember  = "Write a subject, and an issuer where tokens have one, each of at most 512 bytes of characters that can be seen, and choose a standing."
+	ruleLimit   = "There are as many here as there may be. Remove one that is not needed any more, and try again."
 	ruleVersion = "This form does not say what it was made of. Open the page again."
 )

@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -374,3 +376,18 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 type readCloser struct{ *strings.Reader }
 
 func (readCloser) Close() error { return nil }
+
+func TestPlaceThatIsFullSaysSo(t *testing.T) {
+	file := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	w := newWorld(t, file)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(file, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(fmt.Sprintf(`INSERT INTO teams (org_id, name, created_at, updated_at)
+		WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %d, 'team ' || i, 1, 1 FROM n`, store.MaxTeams, w.acme.ID)); err != nil {
+		t.Fatal(err)
+	}
+	page(t, w.post("token-admin", fmt.Sprintf("/console/orgs/%d/teams", w.acme.ID), form("name", "one too many")), http.StatusConflict, "There are as many here as there may be", `value="one too many"`)
+}
