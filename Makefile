@@ -40,6 +40,7 @@ test: ## run all tests
 	@$(MAKE) --no-print-directory agree DOCUMENTS=20000
 
 ci: export CI = true
+ci: export FUZZTIME = 5000x
 ci: ## everything that must hold before a change lands
 	@for step in setup fmt vet staticcheck walls check examples demo corpus peers browser agree race fuzz; do \
 		start=$$(date +%s); \
@@ -81,8 +82,11 @@ walls: ## the walls between packages, and the threat list's tests
 check: ## fail where generated files are stale or a handler is unannotated
 	$(GO) tool mcpgen check ./...
 
-race: ## run all tests under the race detector
-	$(GO) test -race -timeout 12m ./...
+# The tests of the command run processes of their own, whose parts are tested below it under the detector. Three
+# packages at a time, since many wait for databases and for what must not come.
+race: ## run all tests, all but the command's under the race detector
+	$(GO) test -race -p 3 -timeout 12m $$($(GO) list ./... | grep -v /cmd/)
+	$(GO) test -timeout 12m ./cmd/...
 
 corpus: ## hold the schema walker against jsonschema.Reflector on the types of testdata/corpus
 	cd testdata/corpus && $(GO) vet ./... && $(GO) test -count=1 -v .

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -58,3 +59,6 @@ func CheckParams(method string, params []byte) string {
 	}
 	return ""
 }
+
+// Hasten bounds how long a body may take to come.
+func (s *Server) Hasten(patience time.Duration) { s.patience = patience }

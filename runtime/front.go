@@ -101,6 +101,11 @@ func (f *front) closed() bool { return f.opts.Identity == nil && !f.opts.Anonymo
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.recovers(w, r)
+	if r.Body != nil && r.Body != http.NoBody {
+		// Before anything is answered: net/http reads what is left of a body then, for as long as it takes. Not all
+		// writers have a deadline; the bound is then the http.Server's.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(f.patience))
+	}
 	if !f.near(w, r) || f.crossOrigin(w, r) || !f.admits(w) {
 		return
 	}
@@ -321,16 +326,15 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) (asked, bool) {
 		plain(w, http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 		return asked{}, false
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not all writers have one; the bound is then the http.Server's
 	limit := f.opts.MaxBodyBytes
 	if opens(r) {
 		limit = min(limit, maxHandshakeBytes)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
+	case err == nil:
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	case errors.As(err, &tooLarge):
 		plain(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
 		return asked{}, false

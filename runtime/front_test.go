@@ -1,10 +1,12 @@
 package runtime_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -448,6 +450,52 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 		list, err := session.ListTools(context.Background(), nil)
 		if err != nil || len(list.Tools) != 6 {
 			t.Errorf("%v, %v", list, err)
+		}
+	}
+}
+
+// A body that does not come holds nobody up, whatever is answered.
+func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
+	s := newServer(t, runtime.Options{Admin: desktop}, directory(&desk{}))
+	s.Hasten(300 * time.Millisecond)
+	address := strings.TrimSuffix(strings.TrimPrefix(serve(t, s), "http://"), runtime.PathMCP)
+	for name, c := range map[string]struct{ head, want string }{
+		"nobody":        {"Content-Type: application/json\r\n", "401"},
+		"a wrong token": {"Authorization: Bearer nonsense\r\nContent-Type: application/json\r\n", "401"},
+		"another type":  {"Authorization: Bearer " + tokens["Admin"] + "\r\n", "415"},
+		"a caller":      {"Authorization: Bearer " + tokens["Admin"] + "\r\nContent-Type: application/json\r\n", "400"},
+		"another site":  {"Origin: https://evil.example\r\nContent-Type: application/json\r\n", "403"},
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAccept: application/json, text/event-stream\r\nContent-Length: 100\r\n%s\r\n{\"jsonrpc\"", address, c.head)
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil || !strings.Contains(line, c.want) {
+			t.Errorf("%s: %q, %v", name, line, err)
+		}
+		conn.Close()
+	}
+}
+
+// The time that a body has is no bound for the call that it asks for.
+func TestCallMayTakeLongerThanItsBodyMay(t *testing.T) {
+	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		select {
+		case <-ctx.Done():
+			return runtime.Done(ctx.Err())
+		case <-time.After(600 * time.Millisecond):
+			return runtime.Done(nil)
+		}
+	}))
+	s.Hasten(200 * time.Millisecond)
+	url := serve(t, s)
+	for _, era := range eras {
+		res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(), &mcp.CallToolParams{Name: "slow"})
+		if err != nil || res.IsError {
+			t.Errorf("%s: %v, %v", era, res, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -30,13 +31,14 @@ type Server struct {
 	log         *slog.Logger
 	mcp         *mcp.Server // behind the guard, and never handed out
 	admin       access.Role
-	host        *host        // nil without Options.PermissionAware
-	watch       *watch       // nil where what callers see does not change
-	beside      http.Handler // what Options.Admin made
-	deaf        bool         // changes of Options.Catalogs are not heard; for follow alone
-	metadata    *metadata    // published of Options.Identity; nil where there is none
-	challenging bool         // some refusals are challenges
-	adopted     bool         // others had, and may have, their hands on mcp
+	host        *host         // nil without Options.PermissionAware
+	watch       *watch        // nil where what callers see does not change
+	beside      http.Handler  // what Options.Admin made
+	patience    time.Duration // bodyTimeout, or a test's
+	deaf        bool          // changes of Options.Catalogs are not heard; for follow alone
+	metadata    *metadata     // published of Options.Identity; nil where there is none
+	challenging bool          // some refusals are challenges
+	adopted     bool          // others had, and may have, their hands on mcp
 
 	workers   workers
 	recording chan struct{} // a place for each record that is being written
@@ -134,7 +136,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	s := &Server{
 		opts: opts, info: c.info, table: c.table, tools: c.tools, prompts: c.prompts, resources: c.resources, log: opts.Logger,
 		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}), adopted: own.info != nil,
-		recording: make(chan struct{}, maxRecording),
+		recording: make(chan struct{}, maxRecording), patience: bodyTimeout,
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	errs := []error{s.checkKnown()}

@@ -142,6 +142,7 @@ func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
 }
 
 func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
+	t.Parallel()
 	source, log := &shelf{off: []string{"create"}}, &journal{}
 	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
 	source.failing(func(context.Context) error { return errors.New("away") })
@@ -157,6 +158,7 @@ func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 }
 
 func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
+	t.Parallel()
 	source, log := &shelf{}, &journal{}
 	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
 	hears := func(n int) bool { source.mu.Lock(); defer source.mu.Unlock(); return len(source.heard) == n }
@@ -203,6 +205,7 @@ func (c *told) hears(t testing.TB, source *shelf, tool string) {
 }
 
 func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
 		source := &shelf{}
 		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()}, directory(&desk{}))
@@ -229,6 +232,7 @@ func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
 }
 
 func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
+	t.Parallel()
 	for _, era := range eras {
 		source := kits()
 		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
@@ -268,6 +272,7 @@ func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
 
 // TestChangeThatTheSourceCannotBeAskedAboutIsToldLater holds that nothing is lost while a source does not answer.
 func TestChangeThatTheSourceCannotBeAskedAboutIsToldLater(t *testing.T) {
+	t.Parallel()
 	source := kits()
 	s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
 	reader := listening(t, s, serve(t, s)+"?catalog=reading", "token-admin", "2025-11-25")
@@ -298,6 +303,7 @@ var _ catalog.Source = (*shelf)(nil)
 
 // What changes while no credential of a session holds is told once there is one again.
 func TestChangeBetweenTwoTokensIsTold(t *testing.T) {
+	t.Parallel()
 	source := &shelf{}
 	var ends atomic.Int64 // of the first token, in Unix milliseconds
 	ends.Store(time.Now().Add(time.Hour).UnixMilli())
@@ -337,6 +343,7 @@ func (a *counted) Catalog(ctx context.Context, p access.Principal, ask catalog.A
 }
 
 func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
+	t.Parallel()
 	source := &counted{shelf: kits()}
 	s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()}, directory(&desk{}))
 	endpoint := serve(t, s)

@@ -57,8 +57,9 @@ var mayImport = map[string][]string{
 
 	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/audit", "runtime/catalog", "runtime/catalog/stored"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
-	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/audit", "runtime/catalog", "runtime/identity", "runtime/redact", "runtime/store"},
+	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/store"},
+	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/redact", "runtime/store"},
+	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/identity", "runtime/redact", "runtime/store"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
@@ -98,6 +99,7 @@ var outside = map[string]struct {
 	"runtime/store":           {modules: databases},
 	"runtime/catalog/stored":  {modules: databases},
 	"runtime/admin/authority": {modules: databases},
+	"runtime/admin/front":     {sdk: true, modules: databases},
 	"runtime/admin/console":   {sdk: true, modules: databases},
 	"runtime/admin/api":       {sdk: true, modules: append(databases, openAPI)},
 	"runtime/admin":           {sdk: true, modules: append(databases, openAPI)},

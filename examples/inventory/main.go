@@ -110,7 +110,14 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 		case <-ctx.Done():
 			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			return errors.Join(app.server.Shutdown(grace), web.Shutdown(grace))
+			err := app.server.Shutdown(grace)
+			// What is left are connections without a request. net/http takes one that never had any for busy, for five seconds.
+			idle, stop := context.WithTimeout(grace, time.Second)
+			defer stop()
+			if web.Shutdown(idle) != nil {
+				err = errors.Join(err, web.Close())
+			}
+			return err
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 // Options configure the administration of a server. The zero value works.
 type Options struct {
-	// Audit receives an event for each request of the API that was refused to somebody. Changes are recorded by the
+	// Audit receives an event for each request that was refused to somebody, by the API or the console. Changes are recorded by the
 	// store, each in one transaction with itself. Nil is the store's own trail.
 	Audit audit.Sink
 	// Logger is told what went wrong inside. Nil is slog.Default().
@@ -62,7 +62,7 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Logger: a.options.Logger})
+	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: a.options.Audit, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}

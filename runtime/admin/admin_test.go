@@ -45,11 +45,14 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 	if _, err := s.AddMember(t.Context(), store.InOrg(org.ID), "", "member", access.Owner, audit.Event{}); err != nil {
 		t.Fatal(err)
 	}
-	for memberships, want := range map[stored.Memberships]map[string]int{
-		stored.Stored: {"claims": 404, "member": 200}, stored.Claimed: {"claims": 200, "member": 404},
+	for _, tt := range []struct {
+		memberships stored.Memberships
+		want        map[string]int
+	}{
+		{stored.Stored, map[string]int{"claims": 404, "member": 200}}, {stored.Claimed(""), map[string]int{"claims": 200, "member": 404}},
 	} {
 		var refused atomic.Int64
-		source := stored.New(s, memberships)
+		source := stored.New(s, tt.memberships)
 		a, err := admin.New(source, admin.Options{Audit: audit.SinkFunc(func(context.Context, audit.Event) error { refused.Add(1); return nil })})
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +66,7 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 			t.Fatal(err)
 		}
 		handler := server.Handler()
-		for who, status := range want {
+		for who, status := range tt.want {
 			r := httptest.NewRequest("GET", runtime.PathAPI+"orgs/1/mcp/tool_catalogs", nil)
 			r.Header.Set("Authorization", "Bearer "+who)
 			rec := httptest.NewRecorder()
@@ -82,12 +85,12 @@ func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	s := open(t)
-	a, err := admin.New(stored.New(s, stored.Claimed), admin.Options{})
+	a, err := admin.New(stored.New(s, stored.Claimed("https://id.example")), admin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	set := runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}})
-	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed), stored.New(s, stored.Stored)} {
+	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed("https://id.example")), stored.New(s, stored.Stored)} {
 		if _, err := runtime.New(runtime.Options{Catalogs: other, Admin: a.Handler}, set); err == nil || !strings.Contains(err.Error(), "Options.Admin: the server's catalogs come from another source") {
 			t.Errorf("%v: %v", other, err)
 		}
@@ -111,8 +114,17 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer bob")
 	rec := httptest.NewRecorder()
 	server.Handler().ServeHTTP(rec, r)
+	r = httptest.NewRequest("GET", runtime.PathConsole+"/tools", nil)
+	r.Header.Set("Cookie", "__Secure-mcpgen-console=bob")
+	again := httptest.NewRecorder()
+	server.Handler().ServeHTTP(again, r)
 	events, _, err := s.Events(t.Context(), store.Page[int64]{})
-	if err != nil || rec.Code != 403 || len(events) != 1 || events[0].Event.Principal != "bob" || events[0].Event.Status != audit.Denied {
-		t.Errorf("%d, %+v, %v", rec.Code, events, err)
+	if err != nil || rec.Code != 403 || again.Code != 403 || len(events) != 2 {
+		t.Fatalf("%d, %d, %+v, %v", rec.Code, again.Code, events, err)
+	}
+	for _, e := range events {
+		if e.Event.Principal != "bob" || e.Event.Status != audit.Denied || e.Event.RequestID == "" {
+			t.Errorf("%+v", e)
+		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
+const nobody = 65534
+
 // asNobody runs a test as somebody whom no file belongs to, where the tests run as root, who may do everything: on a
 // thread that ends with the test.
 func asNobody(t *testing.T, test func()) {
@@ -20,10 +22,10 @@ func asNobody(t *testing.T, test func()) {
 		defer close(done)
 		runtime.LockOSThread()
 		if os.Geteuid() == 0 {
-			if err := syscall.Setfsuid(65534); err != nil {
+			if err := syscall.Setfsuid(nobody); err != nil {
 				t.Error(err)
 			}
-			if err := syscall.Setfsgid(65534); err != nil {
+			if err := syscall.Setfsgid(nobody); err != nil {
 				t.Error(err)
 			}
 		}
@@ -42,7 +44,8 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 	}{
 		{"new", 0o555, 0, "its directory must be writable for the user that the server runs as: "},
 		{"file", 0o777, 0o444, "the file must be readable and writable for the user"},
-		{"directory", 0o555, 0o666, "SQLite makes files beside the database's: "},
+		{"directory", 0o555, 0o600, "SQLite makes files beside the database's: "},
+		{"others", 0o777, 0o666, "others than its owner can write to it (-rw-rw-rw-): make it the server's own with chown"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := filepath.Join(dir, tt.name)
@@ -57,6 +60,11 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 				if err := os.Chmod(file, tt.file); err != nil {
 					t.Fatal(err)
 				}
+				if os.Geteuid() == 0 && tt.name == "directory" {
+					if err := os.Chown(file, nobody, nobody); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			for path, mode := range map[string]os.FileMode{dir: 0o755, in: tt.dir} {
 				if err := os.Chmod(path, mode); err != nil {
@@ -64,6 +72,9 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 				}
 			}
 			t.Cleanup(func() { os.Chmod(in, 0o755) })
+			if os.Geteuid() != 0 && tt.name == "others" {
+				t.Skip("needs a file of another user")
+			}
 			asNobody(t, func() {
 				s, err := store.Open(t.Context(), "sqlite:"+file)
 				if err == nil || !strings.Contains(err.Error(), tt.cure) {

@@ -35,10 +35,6 @@ func readCatalog(row scanner) (c Catalog, err error) {
 	return c, err
 }
 
-func (c Catalog) change() Change {
-	return Change{Kind: ChangedCatalog, Org: c.Scope.Org(), Team: c.Scope.Team(), Catalog: c.ID}
-}
-
 // object names it for the audit, with the name that it had before, if there was another.
 func (c Catalog) object(before string) string {
 	place := " of " + c.Scope.String()
@@ -68,6 +64,9 @@ func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description s
 		return Catalog{}, invalid("create catalog", err)
 	}
 	err = s.change(ctx, by, "create catalog", func(t *tx) (_ done, err error) {
+		if err := t.owner(in); err != nil {
+			return done{}, err
+		}
 		org, team := in.columns()
 		at := t.engine.moment(t.now)
 		c, err = readCatalog(say(`INSERT INTO tool_catalogs (name, description, org_id, team_id, is_active, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+catalogColumns,
@@ -75,7 +74,10 @@ func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description s
 		if err != nil {
 			return done{}, t.refused("catalog", err)
 		}
-		return done{c.change(), c.object(c.Name)}, nil
+		if err := t.bounded(in.String(), "catalogs", t.limits.catalogsOf(in), in.within(say(`SELECT id FROM tool_catalogs WHERE TRUE`))); err != nil {
+			return done{}, err
+		}
+		return done{ChangedCatalog, c.object(c.Name)}, nil
 	})
 	return only(c, err)
 }
@@ -123,7 +125,7 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 		if err != nil {
 			return done{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
 		}
-		return done{c.change(), c.object(before.Name) + c.differences(before)}, nil
+		return done{ChangedCatalog, c.object(before.Name) + c.differences(before)}, nil
 	})
 	return only(c, err)
 }
@@ -146,7 +148,7 @@ func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64, 
 		if err != nil {
 			return done{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
 		}
-		return done{c.change(), c.object(c.Name) + with}, nil
+		return done{ChangedCatalog, c.object(c.Name) + with}, nil
 	})
 }
 

@@ -19,31 +19,26 @@ const (
 	// Deaf: nothing is being heard, until the next Everything. It comes once for each connection that is lost or
 	// cannot be made, on PostgreSQL.
 	Deaf           Kind = "deaf"
-	ChangedOrg     Kind = "org"     // Org; with all that is in it when it is deleted
-	ChangedTeam    Kind = "team"    // Org and Team; with all that is in it when it is deleted
-	ChangedMember  Kind = "member"  // Issuer and Subject, in Org or Team
-	ChangedCatalog Kind = "catalog" // Catalog, of Org or Team or neither
-	ChangedEntry   Kind = "entry"   // Tool in Catalog, of Org or Team or neither
-	ChangedTool    Kind = "tool"    // Tool
+	ChangedOrg     Kind = "org"  // with all that is in it when it is deleted
+	ChangedTeam    Kind = "team" // with all that is in it when it is deleted
+	ChangedMember  Kind = "member"
+	ChangedCatalog Kind = "catalog"
+	ChangedEntry   Kind = "entry"
+	ChangedTool    Kind = "tool" // switched off or on
 )
 
-// Change says what was created, updated or deleted, and not how it is now: read it.
+// Change says what kind of thing was created, updated or deleted, and neither which nor how it is now: read it.
+// PostgreSQL tells a notification to every role that may connect to the database, so that there is nothing in
+// it but this.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Revision counts the changes of a database, in the order in which they came to stand.
+	// Revision counts the changes of a database, in the order in which they came to stand. It is lower than
+	// before where the database was restored from a backup, which is told as [Everything].
 	Revision int64 `json:"revision"`
-
-	Org     int64  `json:"org,omitempty"`
-	Team    int64  `json:"team,omitempty"`
-	Catalog int64  `json:"catalog,omitempty"`
-	Member  int64  `json:"member,omitempty"`
-	Issuer  string `json:"issuer,omitempty"`
-	Subject string `json:"subject,omitempty"`
-	Tool    string `json:"tool,omitempty"`
 }
 
 const (
-	// quiet is how long nothing may be heard before a follower looks whether that is true.
+	// quiet is how long a follower goes by what it hears before it looks whether that is true.
 	quiet = 30 * time.Second
 	// pause is how long a follower waits before it connects again.
 	pause = time.Second
@@ -102,19 +97,31 @@ func (s *Store) attend(ctx context.Context, box *mailbox) {
 	}
 	s.feed.add(box)
 	defer s.feed.remove(box)
-	for first := true; ctx.Err() == nil; {
-		var at int64
-		if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+	for tell := box.everything; ctx.Err() == nil; {
+		if s.look(ctx, tell) != nil {
 			wait(ctx, s.pause)
 			continue
 		}
-		if first {
-			box.everything(at)
-			first = false
-		}
-		box.saw(at)
+		tell = box.saw
 		wait(ctx, s.quiet)
 	}
+}
+
+// look tells the revision of an SQLite database while no change of this process is between being made and being
+// announced, which would look like one of another process.
+func (s *Store) look(ctx context.Context, tell func(at int64)) error {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	var at int64
+	if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+		return err
+	}
+	tell(at)
+	return nil
 }
 
 func wait(ctx context.Context, d time.Duration) {
@@ -146,7 +153,7 @@ func (f *feed) publish(c Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for box := range f.boxes {
-		box.put(c)
+		box.put(c, c.Revision)
 	}
 }
 
@@ -156,29 +163,34 @@ type mailbox struct {
 	mu      sync.Mutex
 	pending []Change
 	deaf    bool          // nothing is being heard
-	last    int64         // the revision up to which all is in pending, or was
+	last    int64         // the revision of the database up to which all is in pending, or was
 	signal  chan struct{} // of size one: something is pending
 }
 
-// heard takes what another process has announced.
-func (b *mailbox) heard(payload string) {
+// heard takes what somebody has announced, of a database that is at a revision by now. Any role that may connect
+// can announce anything: what counts is the revision.
+func (b *mailbox) heard(payload string, at int64) {
 	var c Change
-	if err := json.Unmarshal([]byte(payload), &c); err != nil || c.Revision == 0 || c.Kind == Deaf {
-		// Somebody else's word on our channel may be about anything.
-		b.everything(0)
+	if err := json.Unmarshal([]byte(payload), &c); err != nil || !slices.Contains(changed, c.Kind) {
+		b.saw(at)
 		return
 	}
-	b.put(c)
+	b.put(c, at)
 }
 
-func (b *mailbox) put(c Change) {
+// changed are the kinds that are announced.
+var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry, ChangedTool}
+
+// put takes that the change which led to a revision was of a kind, of a database that is at another revision by now.
+// Each revision is announced once: where there are two words about one, either may be the true one.
+func (b *mailbox) put(c Change, at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case c.Revision <= b.last:
-		return // covered by an Everything
+	case c.Revision > at:
+		b.see(at) // which nobody has made
 	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 && b.pending[len(b.pending)-1].Kind == Everything:
-		b.all(c.Revision)
+		b.all(min(at, max(b.last, c.Revision)))
 	default:
 		b.pending, b.last = append(b.pending, c), c.Revision
 		b.ring()
@@ -189,14 +201,14 @@ func (b *mailbox) put(c Change) {
 func (b *mailbox) everything(at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.deaf = false
 	b.all(at)
 }
 
 // all puts Everything in the place of what is pending, but for the word that nothing was heard for a while.
 func (b *mailbox) all(at int64) {
+	b.deaf = false
 	untold := slices.ContainsFunc(b.pending, func(c Change) bool { return c.Kind == Deaf })
-	b.last, b.pending = max(b.last, at), b.pending[:0]
+	b.last, b.pending = at, b.pending[:0]
 	if untold {
 		b.pending = append(b.pending, Change{Kind: Deaf})
 	}
@@ -214,13 +226,17 @@ func (b *mailbox) lost() {
 	}
 }
 
-// saw takes that the database is at a revision, which must have been heard of.
+// saw takes that the database is at a revision, which must be the one that was heard of: it is lower where the
+// database was restored.
 func (b *mailbox) saw(at int64) {
 	b.mu.Lock()
-	behind := at > b.last
-	b.mu.Unlock()
-	if behind {
-		b.everything(at)
+	defer b.mu.Unlock()
+	b.see(at)
+}
+
+func (b *mailbox) see(at int64) {
+	if at != b.last {
+		b.all(at)
 	}
 }
 

@@ -2,11 +2,14 @@ package store_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -66,16 +69,10 @@ func TestEveryChangeIsToldInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		bob := store.Change{Kind: store.ChangedMember, Team: team.ID, Member: member.ID, Issuer: "https://id.example", Subject: "bob"}
-		kit := store.Change{Kind: store.ChangedCatalog, Team: team.ID, Catalog: catalog.ID}
-		tool := store.Change{Kind: store.ChangedEntry, Team: team.ID, Catalog: catalog.ID, Tool: "tool"}
-		whole, part := store.Change{Kind: store.ChangedOrg, Org: org.ID}, store.Change{Kind: store.ChangedTeam, Org: org.ID, Team: team.ID}
-		for i, want := range []store.Change{
-			whole, whole, part, part, bob, bob, kit, kit, tool, tool, {Kind: store.ChangedTool, Tool: "tool"}, kit, bob, part, whole,
-		} {
-			want.Revision = int64(i + 1)
-			if got := next(t, changes); got != want {
-				t.Errorf("%+v, want %+v", got, want)
+		whole, part, bob, kit, tool := store.ChangedOrg, store.ChangedTeam, store.ChangedMember, store.ChangedCatalog, store.ChangedEntry
+		for i, want := range []store.Kind{whole, whole, part, part, bob, bob, kit, kit, tool, tool, store.ChangedTool, kit, bob, part, whole} {
+			if got := next(t, changes); got != (store.Change{Kind: want, Revision: int64(i + 1)}) {
+				t.Errorf("%+v, want %s as the %dth", got, want, i+1)
 			}
 		}
 	})
@@ -88,7 +85,7 @@ func TestChangesReachTheOtherReplicas(t *testing.T) {
 	org := must(one.CreateOrg(t.Context(), "org", ada))
 	must(two.CreateTeam(t.Context(), org.ID, "team", ada))
 	for _, changes := range []<-chan store.Change{ofOne, ofTwo} {
-		if c := next(t, changes); c.Kind != store.ChangedOrg || c.Org != org.ID || c.Revision != 1 {
+		if c := next(t, changes); c.Kind != store.ChangedOrg || c.Revision != 1 {
 			t.Errorf("%+v", c)
 		}
 		if c := next(t, changes); c.Kind != store.ChangedTeam || c.Revision != 2 {
@@ -204,17 +201,155 @@ func TestChangeAfterOneThatWasNotHeardOfMeansEverything(t *testing.T) {
 	})
 }
 
-func TestWordOfSomebodyElseOnTheChannelMeansEverything(t *testing.T) {
-	url := engines["postgresql"](t)
-	s, db := open(t, url), raw(t, url)
+// forge announces something as a role that may connect to the database, and no more.
+func forge(t *testing.T, poor *sql.DB, payload string) {
+	t.Helper()
+	if _, err := poor.Exec(`SELECT pg_notify('mcpgen_' || md5('public'), $1)`, payload); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// switched waits until a follower is told that switches have changed, as such or as Everything.
+func switched(t *testing.T, changes <-chan store.Change) {
+	t.Helper()
+	for c := next(t, changes); c.Kind != store.ChangedTool && c.Kind != store.Everything; c = next(t, changes) {
+	}
+}
+
+// TestWordOfSomebodyElseOnTheChannelHidesNoChange forges notifications before each of some changes, of which the follower
+// hears nonetheless: by their own words, since it does not look in the time that this takes.
+func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	s := open(t, postgresURL(db, db.User))
+	_, poor := db.Account(t)
+	if _, err := poor.Exec(`SELECT 1 FROM tool_switches`); err == nil {
+		t.Fatal("the role has rights")
+	}
 	changes := follow(t, s)
-	for _, payload := range []string{"", "{", "null", `{"revision":"x"}`, `{"kind":"org"}`, `{"kind":"deaf","revision":1}`} {
-		if _, err := db.Exec(`SELECT pg_notify('mcpgen_' || md5(current_schema()), $1)`, payload); err != nil {
+	for _, payload := range []string{
+		"", "{", "null", `{"revision":"x"}`, `{"kind":"org"}`, `{"kind":"deaf","revision":NEXT}`, `{"kind":"everything","revision":NEXT}`, `{"kind":"lab","revision":NEXT}`,
+		`{"kind":"everything","revision":9000000000000000000}`, `{"kind":"org","revision":9000000000000000000}`, `{"kind":"org","revision":-9000000000000000000}`,
+		`{"kind":"org","revision":NEXT}`, `{"kind":"org","revision":LAST}`,
+	} {
+		last := must(s.Revision(t.Context()))
+		forge(t, poor, strings.NewReplacer("NEXT", fmt.Sprint(last+1), "LAST", fmt.Sprint(last)).Replace(payload))
+		if err := s.SwitchTool(t.Context(), "tool", true, ada); err != nil {
 			t.Fatal(err)
 		}
-		if c := next(t, changes); c.Kind != store.Everything {
-			t.Errorf("%q: %+v", payload, c)
+		for c := next(t, changes); c.Revision != last+1 || c.Kind != store.ChangedTool && c.Kind != store.Everything; c = next(t, changes) {
+			if c.Revision > last+1 || c.Kind == store.Deaf {
+				t.Errorf("after %s: %+v", payload, c)
+			}
 		}
+	}
+}
+
+// TestKindThatIsForgedForAChangeToComeHidesNothing has the forged word heard once the change stands and before its own.
+func TestKindThatIsForgedForAChangeToComeHidesNothing(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	s := open(t, postgresURL(db, db.User))
+	_, poor := db.Account(t)
+	changes := follow(t, s)
+	db.SetMaxOpenConns(1)
+	must(db.Exec(`UPDATE store_revision SET revision = revision + 1`)) // a switch, of which nobody has been told yet
+	forge(t, poor, `{"kind":"org","revision":1}`)
+	if c := next(t, changes); c.Kind != store.ChangedOrg {
+		t.Fatalf("%+v", c)
+	}
+	must(db.Exec(`SELECT pg_notify('mcpgen_' || md5('public'), '{"kind":"tool","revision":1}')`))
+	if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 1}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestNoiseOnTheChannelDoesNotKeepAFollowerFromLooking changes the database past the store, while somebody announces
+// without end.
+func TestNoiseOnTheChannelDoesNotKeepAFollowerFromLooking(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	s := open(t, postgresURL(db, db.User))
+	s.Hasten(50 * time.Millisecond)
+	_, poor := db.Account(t)
+	changes := follow(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	var noise sync.WaitGroup
+	noise.Go(func() {
+		for ctx.Err() == nil {
+			poor.ExecContext(ctx, `SELECT pg_notify('mcpgen_' || md5('public'), '')`)
+		}
+	})
+	must(db.Exec(`UPDATE store_revision SET revision = 7`))
+	if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 7}) {
+		t.Errorf("%+v", c)
+	}
+	cancel()
+	noise.Wait()
+}
+
+// TestDatabaseThatIsRestoredIsTold lowers the revision, as a backup does, and goes on from there.
+func TestDatabaseThatIsRestoredIsTold(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		switching := func() {
+			t.Helper()
+			if err := s.SwitchTool(t.Context(), "tool", true, ada); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 {
+			switching()
+		}
+		changes := follow(t, s)
+		restore := func(to int) { must(s.Writes().Exec(fmt.Sprint("UPDATE store_revision SET revision = ", to))) }
+		restore(2)
+		switching() // which says so, since nobody looks in the time that this takes
+		if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 3}) {
+			t.Errorf("%+v", c)
+		}
+		switching()
+		if c := next(t, changes); c != (store.Change{Kind: store.ChangedTool, Revision: 4}) {
+			t.Errorf("%+v", c)
+		}
+		other := open(t, url)
+		other.Hasten(time.Millisecond)
+		looking := follow(t, other)
+		restore(1)
+		if c := next(t, looking); c != (store.Change{Kind: store.Everything, Revision: 1}) {
+			t.Errorf("%+v", c)
+		}
+		switching()
+		switched(t, looking)
+	})
+}
+
+// TestNotificationNamesNobodyAndNothing listens as a role that may connect to the database, and no more.
+func TestNotificationNamesNobodyAndNothing(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	s := open(t, postgresURL(db, db.User))
+	_, poor := db.Account(t)
+	conn := must(poor.Conn(t.Context()))
+	defer conn.Close()
+	must(conn.ExecContext(t.Context(), `DO $$ BEGIN EXECUTE 'LISTEN mcpgen_' || md5('public'); END $$`))
+	org := must(s.CreateOrg(t.Context(), "org", ada))
+	in := store.InOrg(org.ID)
+	must(s.AddMember(t.Context(), in, "https://id.example", "bob", access.Owner, ada))
+	kit := must(s.CreateCatalog(t.Context(), in, "kit", "", true, ada))
+	must(s.AddEntry(t.Context(), in, kit.ID, "tool", "", ada))
+	err := conn.Raw(func(c any) error {
+		for i, kind := range []store.Kind{store.ChangedOrg, store.ChangedMember, store.ChangedCatalog, store.ChangedEntry} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			n, err := c.(*stdlib.Conn).Conn().WaitForNotification(ctx)
+			cancel()
+			if err != nil {
+				return err
+			}
+			if want := fmt.Sprintf(`{"kind":%q,"revision":%d}`, kind, i+1); n.Payload != want {
+				t.Errorf("%s, want %s", n.Payload, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -449,17 +450,25 @@ func TestScopesOfNamesAreFoundInTheirOrganizations(t *testing.T) {
 		a, b := must(s.CreateOrg(ctx, "a", ada)), must(s.CreateOrg(ctx, "b", ada))
 		ta, tb := must(s.CreateTeam(ctx, a.ID, "t", ada)), must(s.CreateTeam(ctx, b.ID, "t", ada))
 		inA, inB, inTA, inTB := store.InOrg(a.ID), store.InOrg(b.ID), store.InTeam(ta.ID), store.InTeam(tb.ID)
+		type orgs = map[string]store.Scope
+		type teams = map[store.TeamName]store.Scope
+		ofA, ofB := store.TeamName{Org: "a", Team: "t"}, store.TeamName{Org: "b", Team: "t"}
 		for _, c := range []struct {
-			orgs, teams []string
-			want        []store.Scope
+			orgs      []string
+			teams     []store.TeamName
+			wantOrgs  orgs
+			wantTeams teams
 		}{
-			{nil, nil, nil}, {nil, []string{"t"}, nil}, {[]string{"no", "A"}, []string{"t"}, nil},
-			{[]string{"a"}, nil, []store.Scope{inA}}, {[]string{"a"}, []string{"T", "u"}, []store.Scope{inA}},
-			{[]string{"a", "no"}, []string{"t", "t"}, []store.Scope{inA, inTA}}, {[]string{"b", "b"}, []string{"t"}, []store.Scope{inB, inTB}},
-			{[]string{"b", "a"}, []string{"t"}, []store.Scope{inA, inB, inTA, inTB}},
+			{nil, nil, nil, nil}, {nil, []store.TeamName{ofA}, nil, nil}, {[]string{"no", "A"}, []store.TeamName{ofA}, nil, nil},
+			{[]string{"a"}, nil, orgs{"a": inA}, nil}, {[]string{"a"}, []store.TeamName{{Org: "a", Team: "T"}, {Org: "a", Team: "u"}, {Org: "A", Team: "t"}}, orgs{"a": inA}, nil},
+			{[]string{"a", "no"}, []store.TeamName{ofA, ofA, ofB}, orgs{"a": inA}, teams{ofA: inTA}},
+			{[]string{"b", "b"}, []store.TeamName{ofB}, orgs{"b": inB}, teams{ofB: inTB}},
+			{[]string{"b", "a"}, []store.TeamName{ofB}, orgs{"a": inA, "b": inB}, teams{ofB: inTB}},
+			{[]string{"b", "a"}, []store.TeamName{ofB, ofA}, orgs{"a": inA, "b": inB}, teams{ofA: inTA, ofB: inTB}},
 		} {
-			if got := must(s.ScopesNamed(ctx, c.orgs, c.teams)); fmt.Sprint(got) != fmt.Sprint(c.want) {
-				t.Errorf("%q, %q: %v, want %v", c.orgs, c.teams, got, c.want)
+			gotOrgs, gotTeams, err := s.ScopesNamed(ctx, c.orgs, c.teams)
+			if !maps.Equal(gotOrgs, c.wantOrgs) || !maps.Equal(gotTeams, c.wantTeams) || err != nil {
+				t.Errorf("%q, %q: %v, %v, %v, want %v, %v", c.orgs, c.teams, gotOrgs, gotTeams, err, c.wantOrgs, c.wantTeams)
 			}
 		}
 		for scope, want := range map[store.Scope]string{{}: "no scope", store.Anywhere: "anywhere", store.Global: "global", inA: fmt.Sprint("organization ", a.ID), inTB: fmt.Sprint("team ", tb.ID)} {
@@ -493,7 +502,8 @@ func TestClosedStoreAnswersWithAnError(t *testing.T) {
 		add(s.Memberships(ctx, "", name))
 		add(s.CreateCatalog(ctx, store.Global, name, "", true, ada))
 		add(s.ActiveCatalogs(ctx, name, store.Global))
-		add(s.ScopesNamed(ctx, []string{name}, nil))
+		_, _, named := s.ScopesNamed(ctx, []string{name}, nil)
+		add(nil, named)
 		add(s.AddEntry(ctx, store.Global, 1, name, "", ada))
 		list(s.Entries(ctx, store.Global, 1, store.Page[string]{}))
 		add(s.Tools(ctx, 1))

@@ -47,6 +47,9 @@ func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, mod
 		return Entry{}, invalid("create entry", err)
 	}
 	err = s.change(ctx, by, "create entry", func(t *tx) (done, error) {
+		if err := t.hold(in.within(say(`SELECT id FROM tool_catalogs WHERE id = ?`, catalog))); err != nil {
+			return done{}, err
+		}
 		c, err := t.catalogFor(in, catalog)
 		if err != nil {
 			return done{}, err
@@ -56,15 +59,16 @@ func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, mod
 		if err != nil {
 			return done{}, t.refused("entry", err)
 		}
+		if err := t.bounded(fmt.Sprintf("catalog %d", catalog), "entries", t.limits.entries, say(`SELECT id FROM tool_catalog_entries WHERE catalog_id = ?`, catalog)); err != nil {
+			return done{}, err
+		}
 		return c.entryDone(tool), nil
 	})
 	return only(e, err)
 }
 
 func (c Catalog) entryDone(tool string) done {
-	change := c.change()
-	change.Kind, change.Tool = ChangedEntry, tool
-	return done{change, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
+	return done{ChangedEntry, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
 }
 
 // RemoveEntry takes a tool out of a catalog of a scope.

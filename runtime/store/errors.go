@@ -14,6 +14,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrConflict: it has been changed since the version that the caller has read. Read it again.
 	ErrConflict = errors.New("changed meanwhile: read it again")
+	// ErrLimit: there are as many in the same place as there can be: [MaxEntries] and the others. The error says of what.
+	ErrLimit = errors.New("is the most")
 	// ErrInvalid: a name, a standing, a scope, a version or a URL is none. Errors of this kind say in its place what
 	// is wrong: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
@@ -55,7 +57,7 @@ func wrong(format string, args ...any) error { return notValid(fmt.Sprintf(forma
 
 // known reports whether an error is one of this package's, which needs no further words.
 func known(err error) bool {
-	for _, own := range []error{ErrNotFound, ErrExists, ErrConflict, ErrInvalid} {
+	for _, own := range []error{ErrNotFound, ErrExists, ErrConflict, ErrLimit, ErrInvalid} {
 		if errors.Is(err, own) {
 			return true
 		}

@@ -20,6 +20,47 @@ func TestFilesOfSQLiteAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
+// TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened has a file that was made by other means, or by a program before this, and is
+// open to all; the files beside it are left by one that was killed.
+func TestFileThatOthersCouldReadIsTheOwnersOnceItIsOpened(t *testing.T) {
+	for _, mode := range []os.FileMode{0o644, 0o640, 0o666, 0o660, 0o755, 0o604} {
+		for _, linked := range []bool{false, true} {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "store.db")
+			before := open(t, "sqlite:"+file) // which keeps the files beside it there
+			must(before.CreateOrg(t.Context(), "acme", ada))
+			names := []string{file, file + "-wal", file + "-shm"}
+			for _, name := range names {
+				if err := os.Chmod(name, mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := file
+			if linked {
+				path = filepath.Join(t.TempDir(), "link.db")
+				if err := os.Symlink(file, path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := open(t, "sqlite:"+path)
+			must(s.CreateOrg(t.Context(), "rival", ada))
+			for _, name := range names {
+				if got := must(os.Stat(name)).Mode(); got != 0o600 {
+					t.Errorf("%s of %s: %s", mode, filepath.Base(name), got)
+				}
+			}
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(filepath.Join(filepath.Dir(link), "new.db"), link); err != nil {
+		t.Fatal(err)
+	}
+	open(t, "sqlite:"+link)
+	if got := must(os.Stat(link)).Mode(); got != 0o600 {
+		t.Error(got)
+	}
+}
+
 func TestPathThatIsNoFileOfADatabaseIsRefusedWithItsCure(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "notes.txt")

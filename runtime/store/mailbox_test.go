@@ -10,13 +10,13 @@ func TestLossIsToldOnceAndEvenIfItIsOver(t *testing.T) {
 	box := &mailbox{signal: make(chan struct{}, 1)}
 	box.everything(1)
 	for at := int64(2); at < 5; at++ {
-		box.put(Change{Kind: ChangedOrg, Revision: at})
+		box.put(Change{Kind: ChangedOrg, Revision: at}, at)
 		box.lost()
 		box.lost()
 		box.everything(at)
-		box.put(Change{Kind: ChangedOrg, Revision: at}) // which that covers
+		box.put(Change{Kind: ChangedOrg, Revision: at}, at) // which that covers
 	}
-	box.put(Change{Kind: ChangedOrg, Revision: 5})
+	box.put(Change{Kind: ChangedOrg, Revision: 5}, 5)
 	var told []Change
 	for c, ok := box.take(); ok; c, ok = box.take() {
 		told = append(told, c)

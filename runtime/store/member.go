@@ -40,7 +40,7 @@ func (m Membership) object(before ...access.Standing) string {
 }
 
 func (m Membership) done(object string) done {
-	return done{Change{Kind: ChangedMember, Org: m.Scope.Org(), Team: m.Scope.Team(), Member: m.ID, Issuer: m.Issuer, Subject: m.Subject}, object}
+	return done{ChangedMember, object}
 }
 
 // AddMember makes somebody a member of an organisation or a team.
@@ -49,12 +49,18 @@ func (s *Store) AddMember(ctx context.Context, in Scope, issuer, subject string,
 		return Membership{}, invalid("create member", err)
 	}
 	err = s.change(ctx, by, "create member", func(t *tx) (_ done, err error) {
+		if err := t.owner(in); err != nil {
+			return done{}, err
+		}
 		org, team := in.columns()
 		at := t.engine.moment(t.now)
 		m, err = readMember(say(`INSERT INTO memberships (org_id, team_id, issuer, subject, standing, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+memberColumns,
 			org, team, issuer, subject, string(standing), at, at).row(ctx, t))
 		if err != nil {
 			return done{}, t.refused("member", err)
+		}
+		if err := t.bounded(in.String(), "members", t.limits.members, in.within(say(`SELECT id FROM memberships WHERE TRUE`))); err != nil {
+			return done{}, err
 		}
 		return m.done(m.object()), nil
 	})

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// done is what a change did: what followers are told, and how the audit names what it was done to.
+// done is what a change did: the kind that followers are told, and how the audit names what it was done to.
 //
 // The audit has names of organisations, teams, catalogs and tools, and issuers and subjects, in full: they are names
 // and no secrets, and a record of what is deleted is the last to say them. Descriptions are not in it. Each name
 // is quoted, so that none reads like another object.
 type done struct {
-	Change
+	kind   Kind
 	object string
 }
 

@@ -25,7 +25,7 @@ func readOrg(row scanner) (o Org, err error) {
 // object names it for the audit.
 func (o Org) object() string { return fmt.Sprintf("organization %d %s", o.ID, quoted(o.Name)) }
 
-func (o Org) done(object string) done { return done{Change{Kind: ChangedOrg, Org: o.ID}, object} }
+func (o Org) done(object string) done { return done{ChangedOrg, object} }
 
 // CreateOrg makes an organisation. by says who asked, as for every change: its Issuer, Principal,
 // Client, Role, RequestID and Arguments are recorded with the change, and the rest is filled in.

@@ -38,7 +38,9 @@ func TestEveryStatementOfTheResolvingPathUsesAnIndex(t *testing.T) {
 			kit := must(s.CreateCatalog(ctx, store.Global, "kit", "", true, ada))
 			must(s.Revision(ctx))
 			must(s.Memberships(ctx, "https://id.example", "bob"))
-			must(s.ScopesNamed(ctx, []string{"acme", "rival"}, []string{"lab", "desk"}))
+			if _, _, err := s.ScopesNamed(ctx, []string{"acme", "rival"}, []store.TeamName{{Org: "acme", Team: "lab"}, {Org: "rival", Team: "desk"}}); err != nil {
+				t.Fatal(err)
+			}
 			must(s.ActiveCatalogs(ctx, "kit", scopes...))
 			must(s.Catalog(ctx, store.Anywhere, kit.ID))
 			must(s.Tools(ctx, kit.ID))

@@ -97,8 +97,8 @@ func postgresEngine(url string) (*engine, error) {
 	}, nil
 }
 
-// postgresListen tells a mailbox of changes until the connection or ctx ends. Where nothing is heard for a
-// while it looks at the revision: a connection that is dead without knowing ends by that, and
+// postgresListen tells a mailbox of changes until the connection or ctx ends. Every so often, whatever is heard
+// meanwhile, it looks at the revision: a connection that is dead without knowing ends by that, and
 // a change that was not heard of, as behind a pooler that drops notifications, is noticed.
 func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox, every time.Duration) error {
 	conn, err := pgx.ConnectConfig(ctx, config.Copy())
@@ -128,21 +128,23 @@ func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox, e
 		return err
 	}
 	box.everything(at)
-	for {
-		waiting, cancel := context.WithTimeout(ctx, every)
+	for look := time.Now().Add(every); ; {
+		waiting, cancel := context.WithDeadline(ctx, look)
 		heard, err := conn.WaitForNotification(waiting)
 		quiet := waiting.Err() != nil
 		cancel()
-		switch {
-		case err == nil:
-			box.heard(heard.Payload)
-		case !quiet || ctx.Err() != nil:
+		if err != nil && (!quiet || ctx.Err() != nil) {
 			return err
-		default:
-			if at, err = revision(); err != nil {
-				return err
-			}
+		}
+		if at, err = revision(); err != nil {
+			return err
+		}
+		if heard != nil {
+			box.heard(heard.Payload, at)
+		}
+		if !time.Now().Before(look) {
 			box.saw(at)
+			look = time.Now().Add(every)
 		}
 	}
 }

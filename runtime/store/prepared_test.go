@@ -23,7 +23,7 @@ func TestStatementsThatAreKeptAnswerAsAnyDo(t *testing.T) {
 			names = append(names, fmt.Sprint("none ", i))
 		}
 		ask := func(n int) {
-			if found, err := s.ScopesNamed(context.Background(), names[:n], nil); err != nil || len(found) != min(n, 10) {
+			if found, _, err := s.ScopesNamed(context.Background(), names[:n], nil); err != nil || len(found) != min(n, 10) {
 				t.Errorf("%d: %v, %v", n, found, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,40 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	}
 	must(db.Exec(cure))
 	must(s.CreateOrg(t.Context(), "acme", ada))
+}
+
+// TestRoleThatServesAloneCannotTouchTheTrail has the rights that an error names, and those that the document gives: they are the same.
+func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	if err := store.Migrate(t.Context(), postgresURL(db, db.User), newest); err != nil {
+		t.Fatal(err)
+	}
+	role, serving := db.Account(t)
+	_, err := store.Open(t.Context(), postgresURL(db, role))
+	if err == nil {
+		t.Fatal("opened")
+	}
+	_, documented, _ := strings.Cut(string(must(os.ReadFile("../../docs/catalogs.md"))), "\nGRANT USAGE ON SCHEMA public TO mcp;\n")
+	documented, _, found := strings.Cut("GRANT USAGE ON SCHEMA public TO mcp;\n"+documented, "```")
+	plain := strings.NewReplacer(`"public".`, "", `"`, "", role, "mcp").Replace(grants(t, err))
+	if documented = strings.Join(strings.Fields(documented), " "); !found || documented != plain {
+		t.Errorf("documented: %s\nand not: %s", documented, plain)
+	}
+	must(db.Exec(strings.ReplaceAll(documented, " mcp;", " "+role+";")))
+	s := open(t, postgresURL(db, role))
+	must(s.CreateOrg(t.Context(), "acme", ada))
+	for statement, want := range map[string]string{
+		"UPDATE audit_events SET event = '{}'": "permission denied", "DELETE FROM audit_events": "permission denied", "TRUNCATE audit_events": "permission denied",
+		"ALTER TABLE audit_events DISABLE TRIGGER USER": "must be owner", "DROP TABLE audit_events": "must be owner", "DROP TRIGGER audit_events_stay ON audit_events": "must be owner",
+		"CREATE OR REPLACE FUNCTION audit_events_stay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$": "", // whatever it says
+	} {
+		if _, err := serving.Exec(statement); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	if got := trail(t, s); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestEveryTableIsGranted has the tables of the newest version.

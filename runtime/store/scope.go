@@ -106,31 +106,49 @@ func scopeOf(org, team sql.Null[int64]) Scope {
 	return Global
 }
 
-// ScopesNamed returns the organisations of some names and, of the teams within these, those of some names. Names
-// that there are not count as nothing.
-func (s *Store) ScopesNamed(ctx context.Context, orgs, teams []string) ([]Scope, error) {
+// TeamName names a team: by the name of its organisation and its own within that.
+type TeamName struct{ Org, Team string }
+
+// ScopesNamed returns the organisations of some names and the teams of some, of which those within other organisations
+// are left out. Names that there are not are in neither map.
+func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams []TeamName) (map[string]Scope, map[TeamName]Scope, error) {
 	if len(orgs) == 0 {
-		return nil, nil // teams are in organisations
+		return nil, nil, nil // teams are in organisations
 	}
-	ids, err := all(ctx, s.asks, anyOf(say(`SELECT id FROM organizations WHERE name`), keepables(orgs)).and(`ORDER BY id`), readID)
+	type named struct {
+		id, org int64
+		name    string
+	}
+	found, err := all(ctx, s.asks, anyOf(say(`SELECT id, name FROM organizations WHERE name`), keepables(orgs)).and(`ORDER BY id`), func(row scanner) (o named, err error) {
+		return o, row.Scan(&o.id, &o.name)
+	})
 	if err != nil {
-		return nil, s.engine.explain(ctx, "find organizations", err)
+		return nil, nil, s.engine.explain(ctx, "find organizations", err)
 	}
-	var found []Scope
-	for _, id := range ids {
-		found = append(found, InOrg(id))
+	ids, names, inOrgs := []int64{}, map[int64]string{}, map[string]Scope{}
+	for _, o := range found {
+		ids, names[o.id], inOrgs[o.name] = append(ids, o.id), o.name, InOrg(o.id)
 	}
 	if len(ids) == 0 || len(teams) == 0 {
-		return found, nil
+		return inOrgs, nil, nil
 	}
-	within, err := all(ctx, s.asks, anyOf(anyOf(say(`SELECT id FROM teams WHERE org_id`), ids).and(`AND name`), keepables(teams)).and(`ORDER BY id`), readID)
+	own, asked := make([]string, len(teams)), map[TeamName]bool{}
+	for i, team := range teams {
+		own[i], asked[team] = team.Team, true
+	}
+	found, err = all(ctx, s.asks, anyOf(anyOf(say(`SELECT id, org_id, name FROM teams WHERE org_id`), ids).and(`AND name`), keepables(own)).and(`ORDER BY id`), func(row scanner) (t named, err error) {
+		return t, row.Scan(&t.id, &t.org, &t.name)
+	})
 	if err != nil {
-		return nil, s.engine.explain(ctx, "find teams", err)
+		return nil, nil, s.engine.explain(ctx, "find teams", err)
 	}
-	for _, id := range within {
-		found = append(found, InTeam(id))
+	inTeams := map[TeamName]Scope{}
+	for _, t := range found {
+		if name := (TeamName{names[t.org], t.name}); asked[name] {
+			inTeams[name] = InTeam(t.id)
+		}
 	}
-	return found, nil
+	return inOrgs, inTeams, nil
 }
 
 func readID(row scanner) (id int64, err error) { return id, row.Scan(&id) }

@@ -35,15 +35,16 @@ const (
 func sqliteEngine(path string) (*engine, error) {
 	if rest, ok := strings.CutPrefix(path, "//"); ok {
 		if !strings.HasPrefix(rest, "/") {
-			return nil, wrong("store: sqlite://%s has a host in the place of the path: write sqlite:%s or sqlite:///absolute/path", rest, rest)
+			// What was meant may have a password in it.
+			return nil, wrong("store: the URL has a host after sqlite:// in the place of the path: write sqlite:PATH or sqlite:///absolute/path")
 		}
 		path = rest
 	}
 	switch {
 	case path == "":
 		return nil, wrong("store: sqlite: names no file: write sqlite:PATH")
-	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"), strings.ContainsAny(path, "?#\x00"):
-		return nil, wrong("store: sqlite:%q takes the path of a file and no options", path)
+	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"), strings.Contains(path, "://"), strings.ContainsAny(path, "?#\x00"):
+		return nil, wrong("store: sqlite: takes the path of a file and no options, and no other URL: write sqlite:PATH")
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -114,7 +115,7 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: the database's file: %w; %s", err, sqliteFileCure(path))
 	}
-	if err := file.Close(); err != nil {
+	if err := errors.Join(sqliteTighten(file, path), file.Close()); err != nil {
 		return nil, fmt.Errorf("store: the database's file: %w", err)
 	}
 	connector, err := sqliteConnector(path, "busy_timeout(0)", "foreign_keys(0)", "synchronous(FULL)")
@@ -130,6 +131,35 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 		return nil, fmt.Errorf("store: open %s: %w", path, sqliteCured(path, err))
 	}
 	return c, nil
+}
+
+// sqliteTighten takes every right on a file of a database from all but its owner, and on those beside it, which SQLite
+// makes with the rights of the file (its documentation, "Temporary Files Used By SQLite"). Where it is another user's,
+// it is refused if others can write to it: the roles of all are in there. A symbolic link stands for what it leads to.
+func sqliteTighten(file *os.File, path string) error {
+	const others = 0o077
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&others != 0 {
+		if err := file.Chmod(0o600); err != nil && mode&0o022 != 0 {
+			return fmt.Errorf("%w; others than its owner can write to it (%s): make it the server's own with chown, or let nobody else write with chmod 600 %s", err, mode, path)
+		}
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	for _, beside := range []string{real + "-wal", real + "-shm"} {
+		// Not opened, since a file that is closed loses the locks that SQLite has on it in this process.
+		if info, err := os.Lstat(beside); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&others != 0 {
+			if err := os.Chmod(beside, 0o600); err != nil && info.Mode().Perm()&0o022 != 0 {
+				return fmt.Errorf("%w; others than its owner can write to it: remove it while no server runs, or make it the server's own with chown", err)
+			}
+		}
+	}
+	return nil
 }
 
 // sqliteFileCure says what to do where the file of a path cannot be opened or made.

@@ -34,6 +34,7 @@ type Store struct {
 	together chan waiting
 	// quiet and pause are the constants of these names, or a test's.
 	quiet, pause time.Duration
+	limits       limits
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
@@ -44,7 +45,8 @@ type Store struct {
 // migrates it to the newest version. Several processes may do so at once: one migrates, and the
 // others wait for it, or until ctx ends.
 //
-//	sqlite:PATH                         a file, relative to the working directory or absolute
+//	sqlite:PATH                         a file, relative to the working directory or absolute; whatever rights it has,
+//	                                    only its owner has any once it is opened
 //	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
 //
 // A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL names with
@@ -60,7 +62,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err := e.migrate(ctx, func(ctx context.Context, m *migrator) error { return m.to(ctx, m.newest()) }); err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause}
+	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause, limits: usual}
 	s.writes, s.reads, err = e.open()
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func (t Team) object() string {
 }
 
 func (t Team) done(object string) done {
-	return done{Change{Kind: ChangedTeam, Org: t.Org, Team: t.ID}, object}
+	return done{ChangedTeam, object}
 }
 
 // teamIn narrows a statement to the teams of a scope.
@@ -46,10 +46,16 @@ func (s *Store) CreateTeam(ctx context.Context, org int64, name string, by audit
 		return Team{}, invalid("create team", err)
 	}
 	err = s.change(ctx, by, "create team", func(t *tx) (_ done, err error) {
+		if err := t.owner(InOrg(org)); err != nil {
+			return done{}, err
+		}
 		at := t.engine.moment(t.now)
 		made, err = readTeam(say(`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (?, ?, ?, ?) RETURNING `+teamColumns, org, name, at, at).row(ctx, t))
 		if err != nil {
 			return done{}, t.refused("team", err)
+		}
+		if err := t.bounded(InOrg(org).String(), "teams", t.limits.teams, say(`SELECT id FROM teams WHERE org_id = ?`, org)); err != nil {
+			return done{}, err
 		}
 		return made.done(made.object()), nil
 	})

@@ -28,7 +28,7 @@ func (s *Store) SwitchTool(ctx context.Context, name string, off bool, by audit.
 		_, err := say(`INSERT INTO tool_switches (name, is_off, updated_at) VALUES (?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET is_off = excluded.is_off, updated_at = excluded.updated_at`,
 			name, off, t.engine.moment(t.now)).exec(ctx, t)
-		return done{Change{Kind: ChangedTool, Tool: name}, "tool " + name}, err
+		return done{ChangedTool, "tool " + name}, err
 	})
 }
 

@@ -53,6 +53,7 @@ type tx struct {
 	ctx    context.Context
 	engine *engine
 	now    time.Time
+	limits limits
 }
 
 func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) (Change, error) {
@@ -61,12 +62,12 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do f
 		return Change{}, err
 	}
 	defer begun.Rollback() // nothing once it is committed
-	t := &tx{begun, ctx, s.engine, now()}
+	t := &tx{begun, ctx, s.engine, now(), s.limits}
 	did, err := do(t)
 	if err != nil {
 		return Change{}, err
 	}
-	c := did.Change
+	c := Change{Kind: did.kind}
 	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, did.object
 	if by.Time.IsZero() {
 		by.Time = t.now

@@ -127,7 +127,11 @@ func start(ctx context.Context, server string, args []string) (url string, stop 
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			return err
 		}
-		return cmd.Wait()
+		if err := cmd.Wait(); err != nil {
+			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+			return fmt.Errorf("the server: %w; it said last: %s", err, lines[len(lines)-1])
+		}
+		return nil
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	url, found := strings.CutPrefix(strings.TrimSpace(line), "serving ")

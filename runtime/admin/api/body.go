@@ -1,15 +1,13 @@
 package api
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
@@ -17,8 +15,6 @@ import (
 const (
 	// maxBody is far more than the longest description takes.
 	maxBody = 64 << 10
-	// bodyTimeout is how long a body may take to come.
-	bodyTimeout = 10 * time.Second
 	// maxDepth is more than any body needs.
 	maxDepth = 8
 )
@@ -38,10 +34,7 @@ func (r *request) read(w http.ResponseWriter) error {
 		return problem(http.StatusUnsupportedMediaType, "Content-Type must be application/json, or %s for a PATCH", mergePatch)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // not all writers have one; the bound is then the http.Server's
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
+	body, err := front.Body(w, r.Request, maxBody)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -56,7 +49,6 @@ func (r *request) read(w http.ResponseWriter) error {
 		return err
 	}
 	r.body = body
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
 

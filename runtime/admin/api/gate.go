@@ -6,14 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
-	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -81,7 +79,7 @@ func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.C
 			err = r.read(w)
 		}
 		if err != nil {
-			write(w, a.problemOf(ctx.Context(), r, err))
+			write(w, a.problemOf(ctx.Context(), r, err), r.id)
 			return
 		}
 		next(ctx)
@@ -100,20 +98,7 @@ func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.C
 	}
 }
 
-// refused records that somebody has asked for what they may not do. It stays refused where that cannot be
-// recorded.
+// refused records that somebody has asked for what they may not do.
 func (a *API) refused(r *request, action string, scope store.Scope, why error) {
-	if a.audit == nil {
-		return
-	}
-	e := r.by()
-	e.Arguments = nil // nothing of it was read
-	e.Time, e.Type, e.Status = time.Now(), audit.AdminRequest, audit.Denied
-	e.Action, e.Object, e.Missing = action, scope.String(), needs(why)
-	// The caller may be gone: that makes it no less worth knowing.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), runtime.DefaultAuditTimeout)
-	defer cancel()
-	if err := a.audit.Record(ctx, e); err != nil {
-		a.log.ErrorContext(ctx, "a refused request of the admin API could not be recorded", "request", r.id, "error", err)
-	}
+	front.Refused(r.Context(), a.audit, a.log, r.by(), action, scope.String(), needs(why))
 }

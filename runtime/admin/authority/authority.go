@@ -55,10 +55,8 @@ type Authority struct {
 	memberships stored.Memberships
 }
 
-// New returns the authority over what a store keeps. Memberships says who is a member: those that the store
-// has, by issuer and subject, or those that the principal claims, by the names that organisations and teams have
-// in the store. A claimed team counts in the organisations that are claimed as well, and, where two of them have a
-// team of that name, in both: a claim does not say which it means.
+// New returns the authority over what a store keeps. Memberships says who is a member, as for the server's catalogs: those
+// that the store has ([stored.Stored]), or those that principals claim ([stored.Claimed]).
 func New(server Server, s *store.Store, m stored.Memberships) *Authority {
 	return &Authority{server, s, m}
 }
@@ -129,68 +127,25 @@ func (a *Authority) Managed(ctx context.Context, p access.Principal) ([]store.Sc
 	return own, nil
 }
 
+// Places returns the organisations and teams that a principal is in, and what it is to each. Being an admin of the server
+// adds none. The map is the caller's. What a token may not claim is not in it, nor what is gone.
+func (a *Authority) Places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
+	return a.places(ctx, p)
+}
+
 // places are the organisations and teams that a principal is in.
 func (a *Authority) places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
-	places := map[store.Scope]Standing{}
-	if p.Anonymous() {
-		return places, nil
-	}
-	var err error
-	if a.memberships == stored.Claimed {
-		err = a.claimed(ctx, p, places)
-	} else {
-		err = a.stored(ctx, p, places)
-	}
+	in, err := a.memberships.Of(ctx, a.store, p)
 	if err != nil {
 		return nil, fmt.Errorf("authority: %w", err)
 	}
+	places := map[store.Scope]Standing{}
+	for scope, standings := range in {
+		for _, s := range standings {
+			places[scope] = max(places[scope], of(s))
+		}
+	}
 	return places, nil
-}
-
-func (a *Authority) stored(ctx context.Context, p access.Principal, places map[store.Scope]Standing) error {
-	all, err := a.store.Memberships(ctx, p.Issuer, p.Subject)
-	for _, m := range all {
-		places[m.Scope] = of(m.Standing)
-	}
-	return err
-}
-
-func (a *Authority) claimed(ctx context.Context, p access.Principal, places map[store.Scope]Standing) error {
-	orgs := names(p.Orgs, Member)
-	in, err := a.store.ScopesNamed(ctx, orgs, names(p.Teams, Member))
-	if err != nil {
-		return err
-	}
-	for _, scope := range in {
-		places[scope] = Member
-	}
-	if in, err = a.store.ScopesNamed(ctx, names(p.Orgs, Manager), nil); err != nil {
-		return err
-	}
-	for _, scope := range in {
-		places[scope] = Manager
-	}
-	for _, team := range names(p.Teams, Manager) {
-		if in, err = a.store.ScopesNamed(ctx, orgs, []string{team}); err != nil {
-			return err
-		}
-		in = slices.DeleteFunc(in, func(scope store.Scope) bool { return scope.Team() == 0 })
-		if len(in) == 1 { // which of several is meant nobody can tell
-			places[in[0]] = Manager
-		}
-	}
-	return nil
-}
-
-// names are those of the memberships that make a principal at least so much.
-func names(memberships []access.Membership, least Standing) []string {
-	var all []string
-	for _, m := range memberships {
-		if of(m.Standing) >= least {
-			all = append(all, m.Name)
-		}
-	}
-	return all
 }
 
 // of is what a member's standing makes it. One that is none of those that there are makes a member, no more.

@@ -96,11 +96,31 @@ func (w *world) check(t *testing.T, a *authority.Authority, p access.Principal, 
 			managed = append(managed, place)
 		}
 	}
+	// The places that it is in are those that it is something to, but for what an admin is to all.
+	if in, err := a.Places(t.Context(), p); err != nil || !a.Admin(p) && len(in) != len(named(want, w)) {
+		t.Errorf("%s is in %v, %v instead of %v", p.Subject, in, err, want)
+	} else {
+		for place, standing := range in {
+			if got, err := a.Of(t.Context(), p, place); !a.Admin(p) && got != standing || err != nil {
+				t.Errorf("%s is %s in %s, and %s to it, %v", p.Subject, standing, place, got, err)
+			}
+		}
+	}
 	got, err := a.Managed(t.Context(), p)
 	same := len(got) == len(managed) && !slices.ContainsFunc(got, func(s store.Scope) bool { return !slices.Contains(managed, s) })
 	if err != nil || !same {
 		t.Errorf("%s manages %v, %v instead of %v", p.Subject, got, err, managed)
 	}
+}
+
+// named are the organisations and teams that somebody is no stranger to.
+func named(want standings, w *world) (all []store.Scope) {
+	for name, standing := range want {
+		if place := w.places[name]; standing != authority.Stranger && (place.Org() != 0 || place.Team() != 0) {
+			all = append(all, place)
+		}
+	}
+	return all
 }
 
 type standings = map[string]authority.Standing
@@ -127,7 +147,7 @@ func TestStandingComesFromWhatTheStoreSays(t *testing.T) {
 
 func TestStandingComesFromWhatThePrincipalClaims(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
-		a := authority.New(roles{}, w.Store, stored.Claimed)
+		a := authority.New(roles{}, w.Store, stored.Claimed(issuer))
 		w.joins("bob", "acme", access.Owner) // which does not count
 		in := func(name string, s access.Standing) []access.Membership {
 			return []access.Membership{{Name: name, Standing: s}}
@@ -147,15 +167,22 @@ func TestStandingComesFromWhatThePrincipalClaims(t *testing.T) {
 			{in("rival", access.Member), in("desk", access.Owner), standings{"rival": authority.Member}},
 			{in("acme", access.Owner), in("lab", access.Member), standings{"acme": authority.Manager, "acme/lab": authority.Member}},
 			{in("acme", access.Member), in("lab", access.Lead), standings{"acme": authority.Member, "acme/lab": authority.Manager}},
-			// A claim does not say which lab it means: it is a member's of both, and a manager's of neither.
+			// A claim does not say whose lab or desk it means, or does.
 			{append(in("acme", access.Member), in("rival", access.Admin)...), in("lab", access.Lead),
-				standings{"acme": authority.Member, "rival": authority.Manager, "acme/lab": authority.Member, "rival/lab": authority.Member}},
+				standings{"acme": authority.Member, "rival": authority.Manager}},
 			{append(in("acme", access.Member), in("rival", access.Member)...), in("desk", access.Lead),
-				standings{"acme": authority.Member, "rival": authority.Member, "acme/desk": authority.Manager}},
+				standings{"acme": authority.Member, "rival": authority.Member}},
+			{append(in("acme", access.Member), in("elsewhere", access.Member)...), in("desk", access.Lead), standings{"acme": authority.Member}},
+			{append(in("acme", access.Member), in("rival", access.Member)...), in("acme/lab", access.Lead),
+				standings{"acme": authority.Member, "rival": authority.Member, "acme/lab": authority.Manager}},
+			{in("acme", access.Member), append(in("acme/lab", access.Lead), in("lab", access.Member)...), standings{"acme": authority.Member, "acme/lab": authority.Manager}},
+			{in("acme", access.Member), append(in("lab", access.Lead), in("lab", access.Member)...), standings{"acme": authority.Member, "acme/lab": authority.Manager}},
 			{append(in("acme", access.Member), in("acme", access.Lead)...), nil, standings{"acme": authority.Manager}},
 		} {
 			c.want["global"] = authority.Member
 			w.check(t, a, access.Principal{Issuer: issuer, Subject: "bob", Orgs: c.orgs, Teams: c.teams}, c.want)
+			// Nobody has asked another issuer.
+			w.check(t, a, access.Principal{Issuer: "https://other.example", Subject: "bob", Orgs: c.orgs, Teams: c.teams}, standings{"global": authority.Member})
 		}
 	})
 }
@@ -166,7 +193,7 @@ func TestAdminManagesWhatThereIs(t *testing.T) {
 		for _, place := range []string{"acme", "rival", "acme/lab", "rival/lab", "acme/desk"} {
 			want[place] = authority.Manager
 		}
-		for _, m := range []stored.Memberships{stored.Stored, stored.Claimed} {
+		for _, m := range []stored.Memberships{stored.Stored, stored.Claimed(issuer)} {
 			a := authority.New(roles{}, w.Store, m)
 			w.check(t, a, access.Principal{Issuer: issuer, Subject: "root", Role: "Admin"}, want)
 			nobody := access.Principal{Issuer: issuer, Role: "Admin"}
@@ -208,7 +235,7 @@ func TestClaimsAndMembershipsAgree(t *testing.T) {
 			}
 			for name, place := range w.places {
 				one, err1 := authority.New(roles{}, w.Store, stored.Stored).Of(t.Context(), p, place)
-				two, err2 := authority.New(roles{}, w.Store, stored.Claimed).Of(t.Context(), p, place)
+				two, err2 := authority.New(roles{}, w.Store, stored.Claimed(issuer)).Of(t.Context(), p, place)
 				if one != two || err1 != nil || err2 != nil {
 					rt.Fatalf("%v to %s: %s, %s, %v, %v", p, name, one, two, err1, err2)
 				}
@@ -223,13 +250,16 @@ func TestErrorsOfTheStoreMakeStrangers(t *testing.T) {
 		cancel()
 		orgs, teams := []access.Membership{{Name: "acme", Standing: access.Owner}}, []access.Membership{{Name: "lab", Standing: access.Owner}}
 		w.joins("bob", "acme", access.Owner)
-		for _, m := range []stored.Memberships{stored.Stored, stored.Claimed} {
+		for _, m := range []stored.Memberships{stored.Stored, stored.Claimed(issuer)} {
 			a := authority.New(roles{}, w.Store, m)
 			for _, p := range []access.Principal{{Issuer: issuer, Subject: "bob", Orgs: orgs, Teams: teams}, {Issuer: issuer, Subject: "root", Role: "Admin", Orgs: orgs}} {
 				for _, place := range []string{"acme", "acme/lab"} {
 					if got, err := a.Of(ctx, p, w.places[place]); got != authority.Stranger || !errors.Is(err, context.Canceled) {
 						t.Errorf("%s to %s: %s, %v", p.Subject, place, got, err)
 					}
+				}
+				if got, err := a.Places(ctx, p); got != nil || !errors.Is(err, context.Canceled) {
+					t.Errorf("%s is in %v, %v", p.Subject, got, err)
 				}
 				if got, err := a.Managed(ctx, p); got != nil || !errors.Is(err, context.Canceled) {
 					t.Errorf("%s manages %v, %v", p.Subject, got, err)

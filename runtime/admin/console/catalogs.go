@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -173,15 +174,22 @@ func (v *visit) createCatalog() error {
 		return err
 	}
 	form := newCatalogForm{Scope: v.field("scope"), Name: v.field("name"), Description: v.field("description"), Active: v.field("active") == "on"}
-	made, err := v.store.CreateCatalog(v.ctx, in, form.Name, form.Description, form.Active, v.by())
+	shadowed := front.Shadowed(v.server.DeclaredCatalogs(), in, form.Name)
+	err = asTaken(shadowed)
 	if err == nil {
-		return v.back(catalogPath(made.ID), "catalog-created")
+		var made store.Catalog
+		if made, err = v.store.CreateCatalog(v.ctx, in, form.Name, form.Description, form.Active, v.by()); err == nil {
+			return v.back(catalogPath(made.ID), "catalog-created")
+		}
+	}
+	if !retyped(err) {
+		return err
 	}
 	p, pageErr := v.newCatalogPage(form)
 	if pageErr != nil {
 		return pageErr
 	}
-	return v.refused(err, "catalog-new", p, ruleCatalog, "There is a catalog of this name there already. Choose another name, or open that one.")
+	return v.refused(err, "catalog-new", p, ruleCatalog, takenBy(shadowed, "There is a catalog of this name there already. Choose another name, or open that one."))
 }
 
 // catalogPage is a catalog with its entries, and what is being typed about it.
@@ -210,7 +218,10 @@ func (v *visit) catalog() (c store.Catalog, err error) {
 		c, err = v.store.Catalog(v.ctx, store.Anywhere, id)
 	}
 	if err == nil && !v.manages(c.Scope) {
-		return store.Catalog{}, store.ErrNotFound
+		c, err = store.Catalog{}, store.ErrNotFound
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		v.foreign = fmt.Sprintf("catalog %d", id)
 	}
 	return c, err
 }
@@ -265,9 +276,18 @@ func (v *visit) saveCatalog() error {
 		return err
 	}
 	name, description, active := v.field("name"), v.field("description"), v.field("active") == "on"
-	_, err = v.store.UpdateCatalog(v.ctx, c.Scope, c.ID, v.version(), store.CatalogPatch{Name: &name, Description: &description, Active: &active}, v.by())
-	if err == nil {
-		return v.back(catalogPath(c.ID), "catalog-saved")
+	var shadowed error
+	if name != c.Name {
+		shadowed = front.Shadowed(v.server.DeclaredCatalogs(), c.Scope, name)
+	}
+	if err = asTaken(shadowed); err == nil {
+		_, err = v.store.UpdateCatalog(v.ctx, c.Scope, c.ID, v.version(), store.CatalogPatch{Name: &name, Description: &description, Active: &active}, v.by())
+		if err == nil {
+			return v.back(catalogPath(c.ID), "catalog-saved")
+		}
+	}
+	if !retyped(err) {
+		return err
 	}
 	// What is stored by now, beside what was typed.
 	if c, pageErr := v.catalog(); pageErr != nil {
@@ -282,8 +302,24 @@ func (v *visit) saveCatalog() error {
 				{"Name", c.Name, name}, {"Description", c.Description, description}, {"State", onOff(c.Active), onOff(active)},
 			}}
 		}
-		return v.refused(err, "catalog", shown, v.ruleOr(ruleCatalog), "There is a catalog of this name there already. Choose another name.")
+		return v.refused(err, "catalog", shown, v.ruleOr(ruleCatalog), takenBy(shadowed, "There is a catalog of this name there already. Choose another name."))
 	}
+}
+
+// asTaken makes a name that code has one that is taken.
+func asTaken(shadowed error) error {
+	if shadowed != nil {
+		return store.ErrExists
+	}
+	return nil
+}
+
+// takenBy says who has a name: code, or otherwise.
+func takenBy(shadowed error, otherwise string) string {
+	if shadowed != nil {
+		return sentence(shadowed.Error())
+	}
+	return otherwise
 }
 
 // ruleOr is the rule for a form, or for the version that it lacks.

@@ -10,14 +10,18 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -30,6 +34,11 @@ type Options struct {
 	// Logger is told what goes wrong on the server's side, at error level, and of forms that other sites sent, at info
 	// level. Secrets in it are masked on the way, and tokens do not get that far. Nil is slog.Default().
 	Logger *slog.Logger
+	// Audit receives an event for each request of somebody who may not make it. Changes are recorded by the store, each
+	// with itself. Nil records nothing.
+	Audit audit.Sink
+
+	patience time.Duration // front.Patience, or a test's
 }
 
 // New returns the handler of everything under [runtime.PathConsole]. It is safe for concurrent use, keeps nothing
@@ -54,6 +63,7 @@ type machine interface {
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
+	Catalogs() catalog.Source // nil where there are none but those
 	ReloadSwitches(ctx context.Context) error
 }
 
@@ -84,10 +94,13 @@ type console struct {
 	who    standing
 	title  string
 	log    *slog.Logger
+	audit  audit.Sink
+
+	patience time.Duration // for a form
 }
 
 func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
-	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger}
+	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, patience: cmp.Or(o.patience, front.Patience)}
 	if c.title == "" {
 		c.title = "MCP server"
 	}

@@ -11,6 +11,9 @@ func (v *visit) addEntry() error {
 	if _, err = v.store.AddEntry(v.ctx, c.Scope, c.ID, tool, module, v.by()); err == nil {
 		return v.back(catalogPath(c.ID), "entry-added")
 	}
+	if !retyped(err) {
+		return err
+	}
 	p, pageErr := v.catalogPage(c)
 	if pageErr != nil {
 		return pageErr
@@ -26,6 +29,9 @@ func (v *visit) removeEntry() error {
 	}
 	if err = v.store.RemoveEntry(v.ctx, c.Scope, c.ID, v.field("tool"), v.by()); err == nil {
 		return v.back(catalogPath(c.ID), "entry-removed")
+	}
+	if !retyped(err) {
+		return err
 	}
 	p, pageErr := v.catalogPage(c)
 	if pageErr != nil {

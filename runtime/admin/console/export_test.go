@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -30,9 +31,14 @@ func Asset(name string) string { return assetPaths[name] }
 var (
 	Within = within
 	Policy = policy
+
+	Breakable = breakable
 )
 
 const (
 	MaxToken  = maxToken
 	PartBytes = partBytes
 )
+
+// Hasty has a form come within d.
+func (o Options) Hasty(d time.Duration) Options { o.patience = d; return o }

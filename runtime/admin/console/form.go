@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -28,12 +29,15 @@ func (v *visit) parsed() error {
 	if v.r.Method != http.MethodPost {
 		return nil // what an address asks is read leniently
 	}
-	err := v.r.ParseForm()
+	_, err := front.Body(v.w, v.r, maxForm)
 	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	switch {
+	case errors.As(err, &tooLarge):
+		return err
+	case err != nil, v.r.ParseForm() != nil:
 		return errBadForm // and not what stands in it
 	}
-	return err
+	return nil
 }
 
 // version is the version that the form was made of, or one that nothing has.
@@ -92,6 +96,12 @@ func onOff(is bool) string {
 	return "not active"
 }
 
+// retyped reports whether a form is shown again because of an error. Others are told as they are, before anything else is
+// asked of the store: what is said of a change is about that change.
+func retyped(err error) bool {
+	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrLimit)
+}
+
 // refused shows a form again with all that was typed, and why it was not taken. rule is what a valid form looks
 // like, and taken what it means that something is there already. Other errors are passed on.
 func (v *visit) refused(err error, name string, p page, rule, taken string) error {
@@ -103,6 +113,8 @@ func (v *visit) refused(err error, name string, p page, rule, taken string) erro
 		p.Problem, status = taken, http.StatusConflict
 	case errors.Is(err, store.ErrConflict):
 		status = http.StatusConflict
+	case errors.Is(err, store.ErrLimit):
+		p.Problem, status = ruleLimit, http.StatusConflict
 	default:
 		return err
 	}
@@ -127,5 +139,6 @@ const (
 	ruleCatalog = ruleName + " A description has at most 4,096 bytes."
 	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, underscore and hyphen. A module has at most 256 bytes."
 	ruleMember  = "Write a subject, and an issuer where tokens have one, each of at most 512 bytes of characters that can be seen, and choose a standing."
+	ruleLimit   = "There are as many here as there may be. Remove one that is not needed any more, and try again."
 	ruleVersion = "This form does not say what it was made of. Open the page again."
 )

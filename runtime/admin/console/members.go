@@ -28,6 +28,7 @@ type memberList struct {
 	NextMembers     string
 	Issuer, Subject string
 	Standing        access.Standing
+	YourIssuer      string
 }
 
 // Standings are what there is to choose from.
@@ -47,7 +48,7 @@ func (v *visit) membersOf(in store.Scope, path string) (l memberList, err error)
 		l.NextMembers = withQuery(path, url.Values{"members": {fmt.Sprint(found[len(found)-1].ID)}})
 	}
 	// A token of the issuer that the admin's own has is the likely one.
-	l.Issuer, l.Standing = v.caller.Issuer, access.Member
+	l.Issuer, l.YourIssuer, l.Standing = v.caller.Issuer, v.caller.Issuer, access.Member
 	return l, err
 }
 
@@ -103,6 +104,9 @@ func (v *visit) saveMember() error {
 	if _, err = v.store.UpdateMember(v.ctx, m.Scope, m.ID, v.version(), standing, v.by()); err == nil {
 		return v.back(memberPath(m.ID), "member-saved")
 	}
+	if !retyped(err) {
+		return err
+	}
 	if m, pageErr := v.member(); pageErr != nil {
 		return pageErr
 	} else if p, d, pageErr := v.memberPage(m); pageErr != nil {
@@ -142,6 +146,9 @@ func (v *visit) removeMember() error {
 	if err = v.store.RemoveMember(v.ctx, m.Scope, m.ID, v.version(), v.by()); err == nil {
 		in := place{Scope: m.Scope}
 		return v.back(in.Path(), "member-removed")
+	}
+	if !retyped(err) {
+		return err
 	}
 	p, pageErr := v.removal(m)
 	if pageErr != nil {

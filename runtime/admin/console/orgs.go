@@ -51,6 +51,9 @@ func (v *visit) createOrg() error {
 	if err == nil {
 		return v.back(orgPath(made.ID), "org-created")
 	}
+	if !retyped(err) {
+		return err
+	}
 	p, pageErr := v.orgsPage()
 	if pageErr != nil {
 		return pageErr
@@ -145,8 +148,8 @@ func (v *visit) addOrgMember() error {
 }
 
 // ofOrg does what a form of an organisation's page says, and shows the page again where that is refused, with
-// what retyped puts into it.
-func (v *visit) ofOrg(do func(store.Org) (to, done string, err error), retyped func(d *orgPageData, p *page, err error) (rule, taken string)) error {
+// what again puts into it.
+func (v *visit) ofOrg(do func(store.Org) (to, done string, err error), again func(d *orgPageData, p *page, err error) (rule, taken string)) error {
 	o, err := v.org()
 	if err != nil {
 		return err
@@ -155,13 +158,16 @@ func (v *visit) ofOrg(do func(store.Org) (to, done string, err error), retyped f
 	if err == nil {
 		return v.back(to, code)
 	}
+	if !retyped(err) {
+		return err
+	}
 	if o, pageErr := v.org(); pageErr != nil {
 		return pageErr
 	} else if d, pageErr := v.orgPage(o); pageErr != nil {
 		return pageErr
 	} else {
 		p := page{Title: o.Name, Here: "orgs"}
-		rule, taken := retyped(&d, &p, err)
+		rule, taken := again(&d, &p, err)
 		p.Data = d
 		return v.refused(err, "org", p, rule, taken)
 	}

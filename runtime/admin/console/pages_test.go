@@ -1,9 +1,11 @@
 package console_test
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +100,7 @@ func TestChosenPrincipalIsToldWhy(t *testing.T) {
 		"tool|May use|Is listed|Lacks|Why",
 		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, has read, write",
 		"view|yes|listed||(holds:)authentication: needs an authenticated caller, has vera(holds:)role: needs Viewer, has Viewer",
-		"open switched off|no|hidden||(holds:)public: needs nothing, has vera",
+		"open switched off|no|hidden||(fails:)switched off: unknown to everybody(holds:)public: needs nothing, has vera",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not in\n%s", want, strings.Join(got, "\n"))
@@ -197,6 +199,7 @@ func TestTenantsAreMadeRenamedAndDeleted(t *testing.T) {
 	page(t, w.post(token, team, form("name", "Dev", "version", 1)), http.StatusConflict, "There is a team of this name")
 
 	for _, at := range []string{org, team} {
+		page(t, w.get(token, at), http.StatusOK, `name="issuer" value="`+issuer+`"`, `letter for letter. Yours is <span class="name">`+issuer)
 		led(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "lead")), at+"?done=member-added")
 		page(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "member")), http.StatusConflict, "This is a member already", `value="zoe"`, "<option selected>member</option>")
 		body := page(t, w.get(token, at), http.StatusOK, "zoe")
@@ -248,7 +251,16 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 	w := onSQLite(t)
 	const token = "token-admin"
 	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "yes")), "/console/tools?done=tool-off")
-	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")), "/console/tools?done=tool-off")
+	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")), "/console/tools?done=tool-off&unserved=of.another")
+	// What was done is told with what may not have been meant; a name of an address alone is not repeated.
+	const warns = "No tool of this server has this name: of.another"
+	page(t, w.get(token, "/console/tools?done=tool-off&unserved=of.another"), http.StatusOK, "The tool is switched off", `class="note warning" role="status"`, warns)
+	for at, says := range map[string]bool{"?done=tool-off": false, "?done=tool-off&unserved=view": false, "?done=tool-off&unserved=Call+me": true} {
+		body := page(t, w.get(token, "/console/tools"+at), http.StatusOK, "The tool is switched off")
+		if strings.Contains(body, "No tool of this server has") != says || strings.Contains(body, "Call") {
+			t.Errorf("%s: %s", at, body)
+		}
+	}
 	body := page(t, w.get(token, "/console/tools"), http.StatusOK)
 	got := rows(t, body)
 	for _, want := range []string{"view|switched off|Switch on(view)", "of.another not served here|switched off|Switch on(of.another)", "open|on|Switch off(open)"} {
@@ -258,6 +270,8 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 	}
 	page(t, w.get(token, "/console"), http.StatusOK, `<span class="n">2</span>switched off`, "of.another", "view")
 	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "no")), "/console/tools?done=tool-on")
+	at := led(t, w.post(token, "/console/tools", form("tool", "nope_tool", "off", "no")), "/console/tools?done=tool-on&unserved=nope_tool")
+	page(t, w.get(token, at), http.StatusOK, "The tool is switched on", "No tool of this server has the name that was switched")
 	if off := must(w.store.ToolsOff(t.Context())); !slices.Equal(off, []string{"of.another"}) {
 		t.Errorf("%v", off)
 	}
@@ -339,13 +353,13 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, at := range []string{"/console", "/console/matrix", "/console/principal?show=1", "/console/tools", "/console/catalogs", "/console/catalogs/new", "/console/catalogs/1", "/console/orgs", "/console/orgs/1", "/console/teams/1", "/console/members/1"} {
-		page(t, w.get("token-admin", at), http.StatusInternalServerError, "Something failed")
-		page(t, w.get("token-lead", at), http.StatusInternalServerError, "Something failed")
+		page(t, w.get("token-admin", at), http.StatusServiceUnavailable, "Not now", "The database does not answer: try again; nothing was changed.")
+		page(t, w.get("token-lead", at), http.StatusServiceUnavailable, "Not now", "The database does not answer: try again; nothing was changed.")
 	}
 	f := form("version", 1, "name", "x", "tool", "view", "scope", "global", "standing", "lead", "subject", "x")
 	for _, at := range []string{"/console/tools", "/console/catalogs", "/console/catalogs/1", "/console/catalogs/1/delete", "/console/catalogs/1/entries", "/console/catalogs/1/entries/remove", "/console/orgs", "/console/orgs/1", "/console/orgs/1/delete", "/console/orgs/1/teams", "/console/teams/1", "/console/teams/1/delete", "/console/members/1", "/console/members/1/delete"} {
-		body := page(t, w.post("token-admin", at, f), http.StatusInternalServerError, "Something failed")
-		if strings.Contains(body, "sql") || strings.Contains(body, "closed") {
+		body := page(t, w.post("token-admin", at, f), http.StatusServiceUnavailable, "Not now", "The database does not answer: try again; nothing was changed.")
+		if strings.Contains(body, "sql") || strings.Contains(body, "closed") || !strings.Contains(w.log.String(), "is closed") {
 			t.Errorf("%s tells the reason: %s", at, body)
 		}
 	}
@@ -362,3 +376,18 @@ func TestWhatFailsIsLoggedAndToldToNobody(t *testing.T) {
 type readCloser struct{ *strings.Reader }
 
 func (readCloser) Close() error { return nil }
+
+func TestPlaceThatIsFullSaysSo(t *testing.T) {
+	file := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	w := newWorld(t, file)
+	db, err := sql.Open("sqlite", strings.TrimPrefix(file, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(fmt.Sprintf(`INSERT INTO teams (org_id, name, created_at, updated_at)
+		WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %d, 'team ' || i, 1, 1 FROM n`, store.MaxTeams, w.acme.ID)); err != nil {
+		t.Fatal(err)
+	}
+	page(t, w.post("token-admin", fmt.Sprintf("/console/orgs/%d/teams", w.acme.ID), form("name", "one too many")), http.StatusConflict, "There are as many here as there may be", `value="one too many"`)
+}

@@ -49,7 +49,7 @@ func (v *visit) scopeNamed(word string) (store.Scope, error) {
 		kind, digits, _ := strings.Cut(word, "-")
 		id, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil || id < 1 {
-			return store.Scope{}, store.ErrNotFound
+			return v.strange(store.Scope{})
 		}
 		switch kind {
 		case "org":
@@ -57,13 +57,19 @@ func (v *visit) scopeNamed(word string) (store.Scope, error) {
 		case "team":
 			scope = store.InTeam(id)
 		default:
-			return store.Scope{}, store.ErrNotFound
+			return v.strange(store.Scope{})
 		}
 	}
 	if !v.manages(scope) {
-		return store.Scope{}, store.ErrNotFound
+		return v.strange(scope)
 	}
 	return scope, nil
+}
+
+// strange answers for a scope that is none of the caller's.
+func (v *visit) strange(scope store.Scope) (store.Scope, error) {
+	v.foreign = scope.String()
+	return store.Scope{}, store.ErrNotFound
 }
 
 // manages reports whether what is in a scope is the caller's to see and to change.

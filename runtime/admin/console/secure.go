@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 )
 
 // policy lets pages load the console's own style and icon, send their forms to it, and nothing else: no script,
@@ -42,7 +44,7 @@ func (c *console) guarded(next http.Handler) http.Handler {
 				c.render(w, nil, http.StatusInternalServerError, "message", broken)
 			}
 		}()
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		front.Await(w, r, c.patience)
 		next.ServeHTTP(w, r)
 	})
 }

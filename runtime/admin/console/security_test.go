@@ -103,20 +103,26 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 func TestCookieHoldsTheTokenForTheConsoleAlone(t *testing.T) {
 	w := onSQLite(t)
 	for name, c := range map[string]struct {
-		remote, host string
-		tls, secure  bool
+		remote, host, origin string
+		tls, secure          bool
 	}{
-		"over TLS":                                  {"192.0.2.7:1000", "console.example", true, true},
-		"over TLS on this machine":                  {"127.0.0.1:1000", "localhost:8080", true, true},
-		"over plain HTTP on this machine":           {"127.0.0.1:1000", "localhost:8080", false, false},
-		"over plain HTTP on this machine, IPv6":     {"[::1]:1000", "[::1]:8080", false, false},
-		"behind a proxy of this machine":            {"127.0.0.1:1000", "console.example", false, true},
-		"over plain HTTP with the name of loopback": {"192.0.2.7:1000", "localhost", false, true},
-		"with a name that only looks like it":       {"127.0.0.1:1000", "localhost.evil.example", false, true},
+		"over TLS":                                  {"192.0.2.7:1000", "console.example", "https://console.example", true, true},
+		"over TLS on this machine":                  {"127.0.0.1:1000", "localhost:8080", "https://localhost:8080", true, true},
+		"over plain HTTP on this machine":           {"127.0.0.1:1000", "localhost:8080", "http://localhost:8080", false, false},
+		"over plain HTTP on this machine, IPv6":     {"[::1]:1000", "[::1]:8080", "http://[::1]:8080", false, false},
+		"behind a proxy of this machine":            {"127.0.0.1:1000", "console.example", "https://console.example", false, true},
+		"behind one that keeps the name to itself":  {"127.0.0.1:1000", "localhost:8080", "https://console.example", false, true},
+		"behind one of plain HTTP to elsewhere":     {"127.0.0.1:1000", "localhost:8080", "https://localhost", false, true},
+		"from where no browser says it is":          {"127.0.0.1:1000", "localhost:8080", "", false, true},
+		"over plain HTTP with the name of loopback": {"192.0.2.7:1000", "localhost", "", false, true},
+		"with a name that only looks like it":       {"127.0.0.1:1000", "localhost.evil.example", "", false, true},
 	} {
 		r := request(http.MethodPost, "/console/sign-in", "", form("token", "token-admin"))
 		r.RemoteAddr, r.Host = c.remote, c.host
-		r.Header.Del("Origin")
+		r.Header.Set("Origin", c.origin)
+		if c.origin == "" {
+			r.Header.Del("Origin")
+		}
 		if !c.tls {
 			r.TLS = nil
 		}
@@ -133,18 +139,48 @@ func TestCookieHoldsTheTokenForTheConsoleAlone(t *testing.T) {
 			t.Errorf("%s: %s", name, first)
 		}
 		for _, rest := range all[1:] {
-			if rest.Value != "" || rest.MaxAge != -1 || rest.Path != "/console" || rest.Secure != c.secure || !strings.HasPrefix(rest.Name, want+"-") {
+			if rest.Value != "" || rest.MaxAge != -1 || rest.Path != "/console" || rest.Secure != strings.HasPrefix(rest.Name, "__Secure-") {
 				t.Errorf("%s: %s", name, rest)
 			}
 		}
-		if len(all) != 4 {
-			t.Errorf("%s: %d cookies", name, len(all))
+		if n := len(all); n != 8 && (n != 4 || !c.secure) {
+			t.Errorf("%s: %d cookies", name, n)
 		}
 		// The browser brings it back.
 		back := request(http.MethodGet, "/console", "", nil)
 		back.RemoteAddr, back.Host, back.TLS = r.RemoteAddr, r.Host, r.TLS
 		back.AddCookie(&http.Cookie{Name: first.Name, Value: first.Value})
 		page(t, w.do(back), http.StatusOK, "Signed in as <b>ada</b>")
+	}
+}
+
+// What anybody on the way could have set counts neither against what only the server can have set, nor from elsewhere.
+func TestSecureCookieCountsBeforeAnother(t *testing.T) {
+	w := onSQLite(t)
+	const secure, other = "__Secure-mcpgen-console", "mcpgen-console"
+	for _, c := range []struct {
+		far     bool
+		cookies [][2]string
+		who     string
+	}{
+		{false, [][2]string{{other, "token-lead"}, {secure, "token-admin"}}, "ada"},
+		{false, [][2]string{{secure, "token-admin"}, {other, "token-lead"}, {other + "-2", "x"}}, "ada"},
+		{false, [][2]string{{other, "token-lead"}}, "lea"},
+		{true, [][2]string{{other, "token-lead"}, {secure, "token-admin"}}, "ada"},
+		{true, [][2]string{{other, "token-lead"}}, ""},
+	} {
+		r := request(http.MethodGet, "/console", "", nil)
+		if !c.far {
+			r.RemoteAddr, r.Host, r.TLS = "127.0.0.1:1000", "localhost:8080", nil
+		}
+		for _, cookie := range c.cookies {
+			r.AddCookie(&http.Cookie{Name: cookie[0], Value: cookie[1]})
+		}
+		if rec := w.do(r); c.who == "" {
+			led(t, rec, "/console/sign-in")
+		} else {
+			page(t, rec, http.StatusOK, "Signed in as <b>"+c.who+"</b>")
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -38,10 +40,21 @@ const (
 	maxToken  = partBytes * maxParts
 )
 
-// insecure reports whether a request came over plain HTTP on this machine, which is as good as TLS. A proxy on
-// this machine that ends TLS passes the name on that the browser asked for, which is no loopback name.
-func insecure(r *http.Request) bool {
+// near reports whether a request came over plain HTTP on this machine: from a browser, which is as good as TLS, or from a proxy
+// that ends TLS and does not pass the name on that the browser asked for.
+func near(r *http.Request) bool {
 	return r.TLS == nil && loopback(r.Host) && loopback(r.RemoteAddr)
+}
+
+// insecure reports whether a form came over plain HTTP from a browser on this machine. Only the browser's own word for
+// where it is tells it from one before a proxy; browsers say it with every form.
+func insecure(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) != 1 || !near(r) {
+		return false
+	}
+	u, err := url.Parse(origins[0])
+	return err == nil && u.Scheme == "http" && loopback(u.Host)
 }
 
 func loopback(hostPort string) bool {
@@ -53,24 +66,33 @@ func loopback(hostPort string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// partName is the name of a part of a token.
-func partName(r *http.Request, part int) string {
-	name := cookieName
-	if insecure(r) {
-		name = loopbackName
-	}
+// partName is the name of a part of a token under a cookie's name.
+func partName(name string, part int) string {
 	if part > 0 {
 		name += "-" + strconv.Itoa(part+1)
 	}
 	return name
 }
 
-// keep gives the browser a token, or takes it away where it is empty. Parts of a longer one before it go too.
+// keep gives the browser a token, or takes it away where it is empty. Parts of a longer one before it go too, and so does one
+// under the other name. A cookie is Secure unless the browser says that it is where none would be kept.
 func keep(w http.ResponseWriter, r *http.Request, token string) {
+	if insecure(r) {
+		set(w, loopbackName, token, false)
+		set(w, cookieName, "", true)
+		return
+	}
+	set(w, cookieName, token, true)
+	if near(r) {
+		set(w, loopbackName, "", false)
+	}
+}
+
+func set(w http.ResponseWriter, name, token string, secure bool) {
 	for part := range maxParts {
 		value := token[:min(len(token), partBytes)]
 		token = token[len(value):]
-		c := &http.Cookie{Name: partName(r, part), Value: value, Path: cookiePath, HttpOnly: true, Secure: !insecure(r), SameSite: http.SameSiteStrictMode}
+		c := &http.Cookie{Name: partName(name, part), Value: value, Path: cookiePath, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
 		if value == "" {
 			c.MaxAge = -1
 		}
@@ -78,11 +100,19 @@ func keep(w http.ResponseWriter, r *http.Request, token string) {
 	}
 }
 
-// kept is the token that a browser brings, or "".
+// kept is the token that a browser brings, or "". The one in Secure cookies counts before another, which anybody on the way
+// could have set, and which is looked at on this machine alone.
 func kept(r *http.Request) string {
+	if len(r.CookiesNamed(cookieName)) > 0 || !near(r) {
+		return under(cookieName, r)
+	}
+	return under(loopbackName, r)
+}
+
+func under(name string, r *http.Request) string {
 	var token strings.Builder
 	for part := range maxParts {
-		switch all := r.CookiesNamed(partName(r, part)); len(all) {
+		switch all := r.CookiesNamed(partName(name, part)); len(all) {
 		case 0:
 			return token.String()
 		case 1:
@@ -121,6 +151,7 @@ type visit struct {
 	caller  access.Principal // zero where everybody is let in
 	admin   bool
 	managed []store.Scope // by one who is no admin
+	foreign string        // what was asked for and is none of the caller's, for the audit
 }
 
 var (
@@ -131,7 +162,13 @@ var (
 // handler lets in whom a route is for.
 func (c *console) handler(to route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{console: c, w: w, r: r, ctx: r.Context()}
+		ctx, cancel := context.WithTimeout(r.Context(), front.Timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		v := &visit{console: c, w: w, r: r, ctx: ctx}
+		// The form comes first, so that who is calling is asked when all of it is there. Whether it can be read is said to
+		// who may send it.
+		unread := v.parsed()
 		if to.who != everybody {
 			token := kept(r)
 			if token == "" {
@@ -144,15 +181,17 @@ func (c *console) handler(to route) http.Handler {
 				return
 			}
 			if err := v.allow(to.who); err != nil {
+				v.denied(to.pattern, err)
 				v.fail(err)
 				return
 			}
 		}
-		err := v.parsed()
+		err := unread
 		if err == nil {
 			err = to.serve(v)
 		}
 		if err != nil {
+			v.denied(to.pattern, err)
 			v.fail(err)
 		}
 	})
@@ -173,6 +212,23 @@ func (v *visit) allow(who who) (err error) {
 		return errNotAdmin
 	}
 	return nil
+}
+
+// denied records, where an error says so, that somebody has asked for what they may not do. What never was is recorded
+// as what is another's: the answer is the same, and so is the time it takes.
+func (v *visit) denied(pattern string, err error) {
+	object, needs := store.Anywhere.String(), ""
+	switch {
+	case errors.Is(err, errNotAdmin):
+		needs = front.NeedsAdmin
+	case errors.Is(err, errNothing):
+		needs = front.NeedsManager
+	case errors.Is(err, store.ErrNotFound) && v.foreign != "" && !v.admin:
+		object, needs = v.foreign, front.NeedsManager
+	default:
+		return
+	}
+	front.Refused(v.ctx, v.audit, v.log, v.by(), cmp.Or(pattern, "unknown"), object, needs)
 }
 
 // notIdentified answers who has a token that does not do.

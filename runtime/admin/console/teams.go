@@ -69,8 +69,8 @@ func (v *visit) addTeamMember() error {
 }
 
 // ofTeam does what a form of a team's page says, and shows the page again where that is refused, with what
-// retyped puts into it.
-func (v *visit) ofTeam(do func(store.Team) (done string, err error), retyped func(d *teamPageData, p *page, err error) (rule, taken string)) error {
+// again puts into it.
+func (v *visit) ofTeam(do func(store.Team) (done string, err error), again func(d *teamPageData, p *page, err error) (rule, taken string)) error {
 	t, err := v.team()
 	if err != nil {
 		return err
@@ -79,13 +79,16 @@ func (v *visit) ofTeam(do func(store.Team) (done string, err error), retyped fun
 	if err == nil {
 		return v.back(teamPath(t.ID), code)
 	}
+	if !retyped(err) {
+		return err
+	}
 	if t, pageErr := v.team(); pageErr != nil {
 		return pageErr
 	} else if d, pageErr := v.teamPage(t); pageErr != nil {
 		return pageErr
 	} else {
 		p := page{Title: t.Name, Here: "orgs"}
-		rule, taken := retyped(&d, &p, err)
+		rule, taken := again(&d, &p, err)
 		p.Data = d
 		return v.refused(err, "team", p, rule, taken)
 	}

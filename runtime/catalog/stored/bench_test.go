@@ -83,7 +83,7 @@ func BenchmarkResolve(b *testing.B) {
 					names, ids = append(names, question{caller, catalog.Ask{Name: size.name}}), append(ids, question{caller, catalog.Ask{ID: found.ID}})
 				}
 				for by, questions := range map[string][]question{"name": names, "id": ids} {
-					for kind, memberships := range map[string]stored.Memberships{"stored": stored.Stored, "claimed": stored.Claimed} {
+					for kind, memberships := range map[string]stored.Memberships{"stored": stored.Stored, "claimed": stored.Claimed(issuer)} {
 						for _, state := range []string{"cold", "warm"} {
 							b.Run(fmt.Sprintf("%d/%s/%s/%s", size.tools, by, kind, state), func(b *testing.B) {
 								r := stored.New(s, memberships)

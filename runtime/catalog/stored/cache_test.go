@@ -47,7 +47,7 @@ func TestAnswersOfACacheAreThoseOfTheDatabase(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		ctx, replica := t.Context(), open(t, w.url)
 		name, tool := rapid.SampledFrom([]string{"kit", "kit", "set"}), rapid.SampledFrom([]string{"a", "b", "c"})
-		kinds := map[string]stored.Memberships{"stored": stored.Stored, "claimed": stored.Claimed}
+		kinds := map[string]stored.Memberships{"stored": stored.Stored, "claimed": stored.Claimed(issuer)}
 		large, small := map[string]*stored.Source{}, map[string]*stored.Source{}
 		for kind, memberships := range kinds {
 			large[kind], small[kind] = stored.New(replica, memberships), stored.NewKeeping(replica, memberships, 2, 4) // which is full all the time
@@ -154,7 +154,7 @@ func TestAChangeIsInTheNextAnswerOfEveryReplica(t *testing.T) {
 		var ready, asking sync.WaitGroup
 		const n = 60
 		for _, s := range []*store.Store{w.Store, other} {
-			for _, memberships := range []stored.Memberships{stored.Stored, stored.Claimed} {
+			for _, memberships := range []stored.Memberships{stored.Stored, stored.Claimed(issuer)} {
 				r := stored.New(s, memberships)
 				for range 2 {
 					ready.Add(1)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,18 +18,6 @@ import (
 )
 
 var _ catalog.Source = (*Source)(nil)
-
-// Memberships says where it is kept who is in which organisation and team.
-type Memberships int
-
-const (
-	// Stored: in the store, by issuer and subject. This is the zero value.
-	Stored Memberships = iota
-	// Claimed: in the principal, as the identity source filled it in, by the names that organisations
-	// and teams have in the store. A team counts in the organisations that the principal has as
-	// well: two organisations may each have a team of one name. Standings are not looked at.
-	Claimed
-)
 
 // Source is a [catalog.Source] over a store. It may be used from many goroutines at once.
 //
@@ -110,33 +99,26 @@ func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 
 // place is where the caller's catalogs can be.
 func (r *Source) place(ctx context.Context, revision int64, caller access.Principal) (place, error) {
-	if caller.Anonymous() {
+	if !r.memberships.counts(caller) {
 		return placeOf(store.Global), nil
 	}
-	key, read := r.own(ctx, caller)
 	placed := func() (place, error) {
-		own, err := read()
-		return placeOf(append(own, store.Global)...), err
+		in, err := r.memberships.Of(ctx, r.store, caller)
+		return placeOf(append(slices.Collect(maps.Keys(in)), store.Global)...), err
 	}
+	key := r.memberships.key(caller)
 	if len(key) > longest {
 		return placed()
 	}
 	return through(r.cache, &r.cache.places, revision, key, placed)
 }
 
-// own is how to read the scopes that a caller is in, and all that this looks at.
-func (r *Source) own(ctx context.Context, caller access.Principal) (key string, read func() ([]store.Scope, error)) {
-	if r.memberships == Claimed {
-		orgs, teams := names(caller.Orgs), names(caller.Teams)
-		return spell(orgs) + "|" + spell(teams), func() ([]store.Scope, error) { return r.store.ScopesNamed(ctx, orgs, teams) }
+// key is all that the scopes depend on that a caller who counts is in.
+func (m Memberships) key(p access.Principal) string {
+	if m.claimed() {
+		return spell(names(p.Orgs)) + "|" + spell(names(p.Teams))
 	}
-	return spell([]string{caller.Issuer, caller.Subject}), func() (scopes []store.Scope, err error) {
-		own, err := r.store.Memberships(ctx, caller.Issuer, caller.Subject)
-		for _, m := range own {
-			scopes = append(scopes, m.Scope)
-		}
-		return scopes, err
-	}
+	return spell([]string{p.Issuer, p.Subject})
 }
 
 // placeOf takes scopes in any order.

@@ -98,7 +98,7 @@ func (w *world) member(subject string, in ...string) access.Principal {
 }
 
 func (w *world) resolvers() map[string]*stored.Source {
-	return map[string]*stored.Source{"stored": stored.New(w.Store, stored.Stored), "claimed": stored.New(w.Store, stored.Claimed)}
+	return map[string]*stored.Source{"stored": stored.New(w.Store, stored.Stored), "claimed": stored.New(w.Store, stored.Claimed(issuer))}
 }
 
 func TestNamesResolveInTheCallersOwnScope(t *testing.T) {
@@ -166,15 +166,80 @@ func TestIDCountsBeforeTheNameAndAnotherTenantsIsUnknown(t *testing.T) {
 func TestClaimedTeamCountsInClaimedOrganizationsOnly(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		w.add("rivalLab", "kit", true)
-		r := stored.New(w.Store, stored.Claimed)
+		r := stored.New(w.Store, stored.Claimed(issuer))
 		lab := []access.Membership{{Name: "lab", Standing: access.Owner}}
 		for _, orgs := range [][]access.Membership{nil, {{Name: "acme"}}, {{Name: "Rival"}}, {{Name: "\x00"}}} {
-			if got, err := r.Catalog(t.Context(), access.Principal{Subject: "bob", Orgs: orgs, Teams: lab}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
+			if got, err := r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: "bob", Orgs: orgs, Teams: lab}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
 				t.Errorf("%v: %+v, %v", orgs, got, err)
 			}
 		}
-		if _, err := r.Catalog(t.Context(), access.Principal{Subject: "bob", Orgs: []access.Membership{{Name: "rival"}}, Teams: lab}, catalog.Ask{Name: "kit"}); err != nil {
+		if _, err := r.Catalog(t.Context(), access.Principal{Issuer: issuer, Subject: "bob", Orgs: []access.Membership{{Name: "rival"}}, Teams: lab}, catalog.Ask{Name: "kit"}); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestClaimsOfOtherIssuersCountForNothing has whoever claims most at an issuer that may not say so.
+func TestClaimsOfOtherIssuersCountForNothing(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		w.add("acme", "kit", true)
+		for _, tt := range []struct {
+			memberships stored.Memberships
+			issuer      string
+			counts      bool
+		}{
+			{stored.Claimed(issuer), issuer, true}, {stored.Claimed(issuer), "https://other.example", false}, {stored.Claimed(issuer), issuer + "/", false}, {stored.Claimed(issuer), "", false},
+			{stored.Claimed("https://other.example", issuer), issuer, true}, {stored.Claimed("", issuer), "", true}, {stored.Claimed(""), issuer, false}, {stored.Stored, issuer, false},
+		} {
+			r := stored.New(w.Store, tt.memberships)
+			p := access.Principal{Issuer: tt.issuer, Subject: "mallory", Orgs: []access.Membership{{Name: "acme", Standing: access.Owner}}}
+			for range 2 { // of which the second is from the cache
+				if _, err := r.Catalog(t.Context(), p, catalog.Ask{Name: "kit"}); (err == nil) != tt.counts || err != nil && !errors.Is(err, catalog.ErrUnknown) {
+					t.Errorf("%v of %s: %v", tt.memberships, tt.issuer, err)
+				}
+				honest := p
+				honest.Issuer = issuer // who has just asked keeps nothing for the other
+				r.Catalog(t.Context(), honest, catalog.Ask{Name: "kit"})
+			}
+		}
+	})
+}
+
+// TestClaimedTeamCountsWhereItIsClearWhoseItIs has somebody of several organisations, of which not all are in the store.
+func TestClaimedTeamCountsWhereItIsClearWhoseItIs(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		slashed := must(w.CreateTeam(t.Context(), w.acme.ID, "acme/desk", ada))
+		deep := must(w.CreateOrg(t.Context(), "acme/lab", ada))
+		deepLab := must(w.CreateTeam(t.Context(), deep.ID, "lab", ada))
+		w.scopes["acme/acme/desk"], w.scopes["acme/lab/lab"], w.scopes["acme/lab"] = store.InTeam(slashed.ID), store.InTeam(deepLab.ID), store.InOrg(deep.ID)
+		list := func(names string) (all []access.Membership) {
+			for name := range strings.FieldsSeq(names) {
+				all = append(all, access.Membership{Name: name, Standing: access.Lead})
+			}
+			return all
+		}
+		for _, tt := range []struct{ orgs, teams, want string }{
+			{"acme", "lab", "acme lab"}, {"acme acme", "lab", "acme lab"}, {"acme", "acme/lab", "acme lab"}, {"acme", "rival/lab", "acme"},
+			{"acme rival", "lab desk", "acme rival"}, {"acme rival", "acme/lab", "acme lab rival"}, {"acme rival", "rival/lab desk", "acme rival rivalLab"},
+			// Of two that are claimed, one is not in the store: whose desk it is nobody knows all the same.
+			{"acme elsewhere", "desk lab", "acme"}, {"acme elsewhere", "elsewhere/desk", "acme"}, {"acme elsewhere", "acme/desk", "acme desk"},
+			{"elsewhere", "lab acme/lab", ""}, {"", "lab acme/lab", ""}, {"rival", "acme/lab desk", "rival"}, {"acme", "Acme/lab acme/ /lab acme//lab", "acme"},
+			// A name that can be read as both is.
+			{"acme", "acme/desk", "acme desk"}, {"acme", "acme/acme/desk", "acme acme/acme/desk"},
+			{"acme acme/lab", "acme/lab/lab", "acme acme/lab"}, {"acme/lab rival", "acme/lab/lab", "acme/lab acme/lab/lab rival"}, {"acme/lab", "acme/lab", "acme/lab"},
+		} {
+			p := access.Principal{Issuer: issuer, Subject: "bob", Orgs: list(tt.orgs), Teams: list(tt.teams)}
+			in, err := stored.Claimed(issuer).Of(t.Context(), w.Store, p)
+			var got []string
+			for name, scope := range w.scopes {
+				if len(in[scope]) > 0 {
+					got = append(got, name)
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != tt.want || len(in) != len(got) || err != nil {
+				t.Errorf("%s of %s: %v of %v, %v, want %s", tt.teams, tt.orgs, got, in, err, tt.want)
+			}
 		}
 	})
 }

@@ -1,0 +1,155 @@
+package front_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// result is what SQLite says, and state what PostgreSQL does.
+type (
+	result int
+	state  string
+	early  struct{ error }
+)
+
+func (r result) Error() string   { return fmt.Sprint("result ", int(r)) }
+func (r result) Code() int       { return int(r) }
+func (s state) Error() string    { return string(s) }
+func (s state) SQLState() string { return string(s) }
+func (early) SafeToRetry() bool  { return true }
+
+func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
+	const slow, down = "no answer in time: try again; ", "the database does not answer: try again; "
+	const none, perhaps = "nothing was changed", "a change may have been made or not: look before you send it again"
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx   context.Context
+		err   error
+		reads bool
+		want  string
+	}{
+		{nil, errors.New("a bug"), false, ""}, {nil, errors.New("a bug"), true, ""}, {nil, result(1), false, ""}, {nil, result(19), false, ""}, {nil, state("42501"), false, ""},
+		{ended, errors.New("whatever"), false, slow + perhaps}, {ended, errors.New("whatever"), true, slow + none},
+		{nil, context.DeadlineExceeded, false, slow + perhaps}, {nil, context.Canceled, true, slow + none},
+		{nil, result(5), false, down + none}, {nil, result(5 | 2<<8), false, down + none}, {nil, result(6), false, down + none},
+		{nil, state("08006"), false, down + perhaps}, {nil, state("57P01"), true, down + none}, {nil, state("53300"), false, down + perhaps},
+		{nil, driver.ErrBadConn, false, down + perhaps}, {nil, sql.ErrConnDone, true, down + none}, {nil, io.ErrUnexpectedEOF, false, down + perhaps},
+		{nil, &net.OpError{Op: "read", Err: errors.New("gone")}, false, down + perhaps}, {nil, &net.OpError{Op: "dial", Err: errors.New("refused")}, false, down + none},
+		{nil, early{errors.New("not sent")}, false, down + none}, {nil, errors.New("the store is closed"), false, down + none},
+	} {
+		if c.ctx == nil {
+			c.ctx = t.Context()
+		}
+		if got := front.Outage(c.ctx, fmt.Errorf("store: %w", c.err), c.reads); got != c.want {
+			t.Errorf("%v, %t: %q, want %q", c.err, c.reads, got, c.want)
+		}
+	}
+}
+
+// TestStoreThatIsBusyOrClosedIsAnOutage asks the store itself, whose words they are.
+func TestStoreThatIsBusyOrClosedIsAnOutage(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := must(store.Open(ctx, "sqlite:"+path))
+	other := must(sql.Open("sqlite", path))
+	defer other.Close()
+	conn := must(other.Conn(ctx))
+	defer conn.Close()
+	must(conn.ExecContext(ctx, "BEGIN IMMEDIATE"))
+	_, busy := s.CreateOrg(ctx, "acme", audit.Event{})
+	must(conn.ExecContext(ctx, "ROLLBACK"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, closed := s.CreateOrg(ctx, "acme", audit.Event{})
+	_, _, unread := s.Orgs(ctx, store.Page[int64]{})
+	recorded := s.Audit().Record(ctx, audit.Event{})
+	for _, err := range []error{busy, closed, unread, recorded} {
+		if got := front.Outage(ctx, err, false); err == nil || got != "the database does not answer: try again; nothing was changed" {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+}
+
+func TestNamesOfCodeAreTakenEverywhereButInOrganizationsAndTeams(t *testing.T) {
+	declared := []catalog.Found{{Name: "kit"}}
+	for _, c := range []struct {
+		in   store.Scope
+		name string
+		want bool
+	}{{store.Global, "kit", true}, {store.Global, "other", false}, {store.InOrg(1), "kit", false}, {store.InTeam(1), "kit", false}} {
+		if err := front.Shadowed(declared, c.in, c.name); (err != nil) != c.want || err != nil && !strings.Contains(err.Error(), `declares a catalog "kit"`) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestRefusalIsRecordedForWhoHasLeft(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var log strings.Builder
+	var got audit.Event
+	sink := audit.SinkFunc(func(ctx context.Context, e audit.Event) error {
+		if _, bounded := ctx.Deadline(); !bounded || ctx.Err() != nil {
+			t.Error("the record has no time, or too much")
+		}
+		got = e
+		return errors.New("the disk is full")
+	})
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	by := audit.Event{Principal: "mel", RequestID: "R1", Arguments: []audit.Argument{{Name: "secret"}}}
+	front.Refused(ctx, sink, logger, by, "do it", "organization 1", front.NeedsAdmin)
+	if got.Time.IsZero() {
+		t.Error("no time")
+	}
+	got.Time = by.Time
+	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Denied, Principal: "mel", RequestID: "R1", Action: "do it", Object: "organization 1", Missing: "needs the role of an admin"}); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if !strings.Contains(log.String(), "the disk is full") || !strings.Contains(log.String(), "R1") {
+		t.Errorf("the log: %s", &log)
+	}
+	front.Refused(ctx, nil, logger, by, "", "", "")
+}
+
+func TestBodyIsReadOnceAndPutBack(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("1234567"))
+	body, err := front.Body(httptest.NewRecorder(), r, 7)
+	if again := must(io.ReadAll(r.Body)); err != nil || string(body) != "1234567" || string(again) != "1234567" {
+		t.Errorf("%q, %q, %v", body, again, err)
+	}
+	var tooLarge *http.MaxBytesError
+	r = httptest.NewRequest(http.MethodPost, "/", strings.NewReader("12345678"))
+	if _, err := front.Body(httptest.NewRecorder(), r, 7); !errors.As(err, &tooLarge) {
+		t.Error(err)
+	}
+	if body, err := front.Body(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", http.NoBody), 7); body != nil || err != nil {
+		t.Errorf("%q, %v", body, err)
+	}
+}

@@ -1,0 +1,80 @@
+package front
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+)
+
+// Outage is what is said of an error that time mends, and no other request: there was no answer in time, or no
+// database. It is empty for other errors. reads says that the request only read.
+func Outage(ctx context.Context, err error, reads bool) string {
+	outcome := "a change may have been made or not: look before you send it again"
+	if reads || unsent(err) {
+		outcome = "nothing was changed"
+	}
+	switch {
+	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return "no answer in time: try again; " + outcome
+	case silent(err):
+		return "the database does not answer: try again; " + outcome
+	}
+	return ""
+}
+
+// silent reports whether an error says that the database could not be reached, or went away. The drivers' own types are
+// not looked for, so that this holds for whatever store there is.
+func silent(err error) bool {
+	var network *net.OpError
+	var state interface{ SQLState() string }
+	switch {
+	case errors.As(err, &state):
+		// 08 is of connections, 57P of a server that starts or ends, 53300 of one with no room (PostgreSQL, appendix A).
+		code := state.SQLState()
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "53300"
+	case errors.As(err, &network), unsent(err):
+		return true
+	}
+	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+// unsent reports whether nothing can have come of what was asked of the database.
+func unsent(err error) bool {
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" {
+		return true
+	}
+	var retryable interface{ SafeToRetry() bool } // as pgx says it
+	return errors.As(err, &retryable) && retryable.SafeToRetry() || busy(err) || closed(err)
+}
+
+// busy reports whether a writer of another process has kept an SQLite file for longer than the store waits: SQLITE_BUSY
+// and SQLITE_LOCKED, in their extended forms too. The transaction is then rolled back.
+func busy(err error) bool {
+	var result interface {
+		error
+		Code() int
+	}
+	return errors.As(err, &result) && (result.Code()&0xff == 5 || result.Code()&0xff == 6)
+}
+
+// closed reports whether the store has been closed, as it is while a server shuts down. database/sql has no name for
+// its error, nor has the store.
+func closed(err error) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if text := err.Error(); text == "sql: database is closed" || text == "the store is closed" {
+			return true
+		}
+	}
+	return false
+}

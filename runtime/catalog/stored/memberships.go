@@ -1,0 +1,94 @@
+package stored
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// Memberships says where it is kept who is in which organisation and team: in the store or in tokens.
+type Memberships struct {
+	issuers []string // whose claims count; none where the store says it
+}
+
+// Stored: in the store, by issuer and subject. It is the zero value.
+var Stored Memberships
+
+// Claimed: in the principal, as the identity source filled it in, by the names that organisations and teams have in
+// the store. The claims of the issuers that are named count, and whoever another one vouches for is in none:
+// name those alone that may say who owns which organisation. An empty one is that of principals without an issuer.
+//
+// A team's name says nothing by itself, since two organisations may each have a team of one name. It counts where the
+// principal claims one organisation and no other, within that one. Otherwise the claim has to say both names, as in
+// acme/lab, of which the first is a claimed organisation's; one that does not, or that can be read in two ways, counts
+// for nothing. One that begins with a claimed organisation's name and a slash is always read as both.
+func Claimed(issuer string, more ...string) Memberships {
+	return Memberships{append([]string{issuer}, more...)}
+}
+
+// claimed reports whether memberships stand in tokens.
+func (m Memberships) claimed() bool { return len(m.issuers) > 0 }
+
+// counts reports whether somebody can be in any organisation or team.
+func (m Memberships) counts(p access.Principal) bool {
+	return !p.Anonymous() && (!m.claimed() || slices.Contains(m.issuers, p.Issuer))
+}
+
+// Of returns the organisations and teams of a store that a principal is in, each with the standings that it has there, of which
+// there are several where claims repeat a name. The error is the store's.
+func (m Memberships) Of(ctx context.Context, s *store.Store, p access.Principal) (map[store.Scope][]access.Standing, error) {
+	in := map[store.Scope][]access.Standing{}
+	if !m.counts(p) {
+		return in, nil
+	}
+	if !m.claimed() {
+		own, err := s.Memberships(ctx, p.Issuer, p.Subject)
+		for _, m := range own {
+			in[m.Scope] = append(in[m.Scope], m.Standing)
+		}
+		return in, err
+	}
+	orgs := names(p.Orgs)
+	teams, standings := teamsOf(orgs, p.Teams)
+	foundOrgs, foundTeams, err := s.ScopesNamed(ctx, orgs, teams)
+	if err != nil {
+		return nil, err
+	}
+	for _, org := range p.Orgs {
+		if scope, ok := foundOrgs[org.Name]; ok {
+			in[scope] = append(in[scope], org.Standing)
+		}
+	}
+	for i, team := range teams {
+		if scope, ok := foundTeams[team]; ok {
+			in[scope] = append(in[scope], standings[i])
+		}
+	}
+	return in, nil
+}
+
+// teamsOf are the teams that count of those that are claimed beside some organisations. It does not ask which teams there
+// are: a team of one tenant that the store does not have must not be taken for another tenant's that it has.
+func teamsOf(orgs []string, claimed []access.Membership) (teams []store.TeamName, standings []access.Standing) {
+	own := map[string]bool{}
+	for _, org := range orgs {
+		own[org] = true
+	}
+	for _, m := range claimed {
+		var read []store.TeamName
+		for i := range len(m.Name) {
+			if m.Name[i] == '/' && own[m.Name[:i]] {
+				read = append(read, store.TeamName{Org: m.Name[:i], Team: m.Name[i+1:]})
+			}
+		}
+		if len(read) == 0 && len(own) == 1 {
+			read = append(read, store.TeamName{Org: orgs[0], Team: m.Name})
+		}
+		if len(read) == 1 {
+			teams, standings = append(teams, read[0]), append(standings, m.Standing)
+		}
+	}
+	return teams, standings
+}
