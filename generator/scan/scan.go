@@ -71,9 +71,12 @@ type scanner struct {
 	typeRules   map[string]rule
 	inherits    map[string]bool // types of which a tool has looked at the default
 	handlers    []*types.Func
-	hand        *byHand         // of the tool at hand
-	files       []string        // schemas by hand, relative to the package
-	partial     map[string]bool // prompts and resources whose arguments are not all known, by name and URI
+	hand        *byHand           // of the tool at hand
+	files       []string          // schemas by hand, relative to the package
+	partial     map[string]bool   // prompts and resources whose arguments are not all known, by name and URI
+	makers      map[string]*maker // of //mcp:worker, by the types that they make
+	unmade      bool              // a //mcp:worker could not be read: which type lacks one is not known
+	bodies      map[string][]body // the funcs of the package by name, once they are read
 	roleType    *types.TypeName
 	roleVals    []*types.Const
 }
@@ -204,6 +207,11 @@ func (s *scanner) watch() {
 	}
 	for _, h := range s.service.Handlers() {
 		add(s.pkg, h.String())
+	}
+	for _, t := range s.service.Tools {
+		if t.Worker != nil {
+			add(s.pkg, t.Worker.Name)
+		}
 	}
 	if s.roleType != nil {
 		named = append(slices.Clone(named), s.roleType)
