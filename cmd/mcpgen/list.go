@@ -19,7 +19,8 @@ func newList() *cobra.Command {
 		Short: "Print every tool, prompt and resource: name, access, handler, place",
 		Long: `list prints a row for each tool, prompt, resource and completion, and the handlers that
 are deliberately not served. It reads the source, not the generated files, and writes nothing.
-The end of a row names the catalogs that a tool is in, and says why generated code cannot decode
+The end of a row names the permissions that a call needs on what its arguments name, the catalogs
+that a tool is in, and whether it runs in a process of its own, and says why generated code cannot decode
 its arguments, so that the schema validator does it at every call.`,
 		Example: `  mcpgen list ./...
 
@@ -45,7 +46,10 @@ its arguments, so that the schema validator does it at every call.`,
 						name = "(" + t.Kind + ") " + name
 					}
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s:%d", name, rule(t.Tool), t.Handler, relative(t.Handler.Pos.File), t.Handler.Pos.Line)
-					var notes []string
+					notes := t.Permissions()
+					if t.Limits.Isolate != "" {
+						notes = append(notes, "isolate="+t.Limits.Isolate)
+					}
 					if len(t.Catalogs) > 0 {
 						notes = append(notes, "catalog="+directive.Listed(t.Catalogs))
 					}

@@ -146,11 +146,18 @@ func (s *scanner) single(name string) *directive.Directive {
 	return first
 }
 
-// receivers fills the parameters of Toolset: one per type whose methods answer for something.
+// receivers fills the parameters of Toolset: one per type whose methods answer for something. Methods whose
+// calls run in processes of their own do not count: their receivers are made there.
 func (s *scanner) receivers() {
 	byType := map[string]*model.Receiver{}
+	elsewhere := map[string]bool{}
+	for _, t := range s.service.Tools {
+		if t.Limits.Isolate != "" {
+			elsewhere[t.Handler.String()] = true
+		}
+	}
 	for _, h := range s.service.Handlers() {
-		if h.Recv == "" {
+		if h.Recv == "" || elsewhere[h.String()] {
 			continue
 		}
 		r := byType[h.Recv]
