@@ -168,7 +168,7 @@ func writeLimits(b *strings.Builder, l model.Limits) {
 		for _, c := range l.Capabilities {
 			reach = append(reach, words[c])
 		}
-		fmt.Fprintf(b, "- Capabilities: its code is declared to reach %s, of files, network and programs.\n", sentenceList(reach))
+		fmt.Fprintf(b, "- Capabilities: of files, network and programs its code is declared to reach %s, and no more.\n", sentenceList(reach))
 	}
 }
 
