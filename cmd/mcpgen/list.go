@@ -25,6 +25,7 @@ its arguments, so that the schema validator does it at every call.`,
 		Example: `  mcpgen list ./...
 
   ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON
+  read_log                   minrole=Member  ReadLog     shop.go:61  file.read={path}; isolate=process
   set_port                   minrole=Member  SetPort     shop.go:34  catalog=harbour,"night shift"
   (prompt) welcome           minrole=Member  Desk.Hello  desk.go:12
   (resource) shop://hours    public          Desk.Hours  desk.go:18
