@@ -41,6 +41,9 @@ type Tool struct {
 	Annotations              *mcp.ToolAnnotations
 	Timeout                  time.Duration
 	Catalogs                 []string // the global catalogs that code puts it into
+	Allow                    []Allow  // the permissions that a call needs on what its arguments name
+	Limits                   Limits
+	Isolate                  string // the handler of package sandbox that runs its calls, each in a process of its own; empty runs them here
 	Answer                   Answerer
 	Call                     func(context.Context, Call) (Result, error)
 }

@@ -65,6 +65,20 @@ func served(t model.Served, list *diag.List) {
 	if isTrue(t.Hints.ReadOnly) && isTrue(t.Hints.Destructive) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints", "tool %s is readonly and destructive", t.Name)
 	}
+	permissions(t, list)
+}
+
+// permissions judges what a tool may be granted by who may call it and by its hints.
+func permissions(t model.Served, list *diag.List) {
+	if t.Access.Public && len(t.Allows) > 0 {
+		list.Add(diag.Contradiction, t.Allows[0].Pos, "write authenticated in place of public, or remove //mcp:allow",
+			"tool %s is public, and a permission is granted to a client, which a caller without identity is not", t.Name)
+	}
+	for _, a := range t.Allows {
+		if isTrue(t.Hints.ReadOnly) && slices.Contains(a.Kinds, "file.write") {
+			list.Add(diag.Contradiction, a.Pos, "remove one of the two", "tool %s is readonly, and its argument %s is bound to file.write", t.Name, a.Argument)
+		}
+	}
 }
 
 // from says of an inherited object where it is from.

@@ -48,6 +48,9 @@ const (
 	Unbound            Code = "MCP037"
 	Overlap            Code = "MCP038"
 	UnknownReference   Code = "MCP039"
+	Unbindable         Code = "MCP040"
+	NotOpened          Code = "MCP041"
+	NoWorker           Code = "MCP042"
 )
 
 // Explanation is what there is to know about one code.

@@ -163,16 +163,16 @@ func Reboot(ctx context.Context, in RebootInput) error`,
 	{
 		Code:  NotBuilt,
 		Title: "not built yet",
-		Cause: "The directive, key or value belongs to mcpgen's design but is not in this version. It is refused: a limit or rule that is read and not enforced would be worse than none.",
-		Example: `//mcp:tool minrole=Viewer
-//mcp:limit memory=512MiB
-func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Leave it out, or use a version of mcpgen that has it.",
+		Cause: "The directive, key or value is not in this version for what it stands on: of the limits, prompts and resources have timeout= alone. It is refused: a limit or rule that is read and not enforced would be worse than none.",
+		Example: `//mcp:prompt minrole=Viewer
+//mcp:limit rate=10/s
+func Welcome(ctx context.Context) (string, error)`,
+		Cure: "Leave it out, or serve the handler as a tool.",
 	},
 	{
 		Code:  Contradiction,
 		Title: "contradicting rules",
-		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, denial=challenge without scopes to ask for, constrained without a permission, action=none beside object=, //mcp:tool beside //mcp:ignore.",
+		Cause: "Two things that are written, or one written and one inherited, cannot both hold: public beside any other rule, readonly beside destructive, denial=challenge without scopes to ask for, constrained without a permission, action=none beside object=, //mcp:tool beside //mcp:ignore, //mcp:allow on a public tool (grants are a client's, and a public tool has callers without one), file.write on a readonly tool, memory= without isolate=process, a permission that capabilities= leaves no use for.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove one of the two.",
@@ -279,12 +279,12 @@ package devices`,
 	},
 	{
 		Code:  OutOfRange,
-		Title: "timeout out of range",
-		Cause: "A timeout is at least a millisecond and at most a day. Less ends every call before it begins, and more is none.",
+		Title: "limit out of range",
+		Cause: "A timeout is at least a millisecond and at most a day, memory= is from 4MiB to 1024GiB, output= from 1KiB to 1GiB, and a rate has at most a million calls. Less ends every call before it begins, and more is no limit.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit timeout=0s
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write a duration within the range, or leave it out for 30s.",
+		Cure: "Write a value within the range, or leave it out for the default, which `mcpgen explain limit` tells.",
 	},
 	{
 		Code:    HookedType,
@@ -336,5 +336,35 @@ func Salaries(ctx context.Context) (string, error)`,
 		Example: `//mcp:complete ref=welcom argument=name
 func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 		Cure: "Correct the name; the fix suggests the nearest.",
+	},
+	{
+		Code:  Unbindable,
+		Title: "argument that cannot be bound",
+		Cause: "//mcp:allow KIND={argument} binds a property of the tool's input, by its name as clients see it: one that is there, of a string type, or for system.command of type []string or grant.Argv. It has one kind, or file.read and file.write. A plain parameter that is bound has a type that no other parameter of the handler has, so that swapping two does not compile.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:allow file.read={path}
+func Read(ctx context.Context, path, encoding string) (string, error)`,
+		Cure: "Correct the name, or give the parameter the type grant.Path, grant.Host or grant.Argv of runtime/grant, or one of your own.",
+	},
+	{
+		Code:  NotOpened,
+		Title: "file that is decided on and never taken",
+		Cause: "What a file permission is decided on is opened before the handler runs, and the handler takes that. One that opens the name again opens what stands there by then, which nobody has decided on. Looked for is a call of grant.File, grant.Dir or grant.TruePath with the argument's name, a literal or a constant of the package, in the handler's body, or in a func or method of the same package that is handed its context, or a context made of that. This is read from the source without types: it finds what was forgotten, not what was meant to get by. The bodies behind a method of an interface cannot be found.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:allow file.read={path}
+func Read(ctx context.Context, path grant.Path) (string, error) {
+	text, err := os.ReadFile(string(path))
+	return string(text), err
+}`,
+		Cure: "Take the file: f, err := grant.File(ctx, \"path\"), or grant.Dir for a directory, or grant.TruePath for what needs a path. On an interface, annotate the method of the type that answers.",
+	},
+	{
+		Code:  NoWorker,
+		Title: "receiver that nobody makes",
+		Cause: "A method with isolate=process runs in a process of its own, which has nothing of the server's memory: its receiver is made there, by the one func of the package with //mcp:worker that returns its type.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:limit isolate=process
+func (s *Service) Render(ctx context.Context, page string) (string, error)`,
+		Cure: "Write //mcp:worker on a func() *Service or func() (*Service, error), which may take a context, or serve a func.",
 	},
 }

@@ -24,7 +24,7 @@ type Directive struct {
 	Pos, End token.Pos
 	Subject  Value   // the word of a Named directive
 	Chain    []Value // the words of a Chain directive, as written; empty when it stands bare
-	Args     []Arg   // what was understood, in the order of the source, each key once
+	Args     []Arg   // what was understood, in the order of the source, each key once; of Bindings each pair once
 	// Broken says that a part was not understood and is missing here. What follows from
 	// its absence is no finding of its own.
 	Broken bool

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/model"
 )
 
 func comment(text string) *ast.Comment { return &ast.Comment{Slash: 1000, Text: text} }
@@ -161,8 +162,43 @@ func TestRefusals(t *testing.T) {
 		`//mcp:param x uniqueItems=true`:        diag.BadValue,
 		`//mcp:limit timeout=10`:                diag.BadValue,
 		`//mcp:limit timeout=999us`:             diag.OutOfRange,
-		`//mcp:limit rate=10/s`:                 diag.NotBuilt,
-		`//mcp:worker`:                          diag.NotBuilt,
+		`//mcp:worker of=Service`:               diag.UnknownKey,
+		`//mcp:limit rate=10`:                   diag.BadValue,
+		`//mcp:limit rate=0/s`:                  diag.BadValue,
+		`//mcp:limit rate=10/d`:                 diag.BadValue,
+		`//mcp:limit rate=1000001/h`:            diag.OutOfRange,
+		`//mcp:limit concurrency=0`:             diag.BadValue,
+		`//mcp:limit concurrency=1000001`:       diag.BadValue,
+		`//mcp:limit memory=512MB`:              diag.BadValue,
+		`//mcp:limit memory=1.5GiB`:             diag.BadValue,
+		`//mcp:limit memory=4095KiB`:            diag.OutOfRange,
+		`//mcp:limit memory=1025GiB`:            diag.OutOfRange,
+		`//mcp:limit memory=9999999999GiB`:      diag.BadValue,
+		`//mcp:limit memory=99999999999KiB`:     diag.BadValue,
+		`//mcp:limit output=2GiB`:               diag.OutOfRange,
+		`//mcp:limit isolate=container`:         diag.BadValue,
+		`//mcp:limit isolate`:                   diag.Malformed,
+		`//mcp:limit capabilities=disk`:         diag.BadValue,
+		`//mcp:limit capabilities=exec,exec`:    diag.Duplicate,
+		`//mcp:limit capabilities=none,exec`:    diag.Contradiction,
+		`//mcp:allow`:                           diag.MissingKey,
+		`//mcp:allow file.read`:                 diag.Malformed,
+		`//mcp:allow file.read=`:                diag.BadValue,
+		`//mcp:allow file.read={}`:              diag.BadValue,
+		`//mcp:allow file.read={path`:           diag.BadValue,
+		`//mcp:allow file.read=path`:            diag.BadValue,
+		`//mcp:allow file.read=public/**`:       diag.BadValue,
+		`//mcp:allow file.read={a},{b}`:         diag.Malformed,
+		`//mcp:allow file.read={{a}}`:           diag.BadValue,
+		`//mcp:allow file.read={a} // b`:        diag.Malformed,
+		`//mcp:allow file.open={a}`:             diag.BadValue,
+		`//mcp:allow files.read={a}`:            diag.BadValue,
+		`//mcp:allow net.listen={a}`:            diag.BadValue,
+		`//mcp:allow system.comand={a}`:         diag.BadValue,
+		`//mcp:allow file={a}`:                  diag.BadValue,
+		`//mcp:allow File.Read={a}`:             diag.BadValue,
+		`//mcp:allow ={a}`:                      diag.Malformed,
+		`//mcp:allow a.b={x} a.b={x}`:           diag.Duplicate,
 		`//mcp:Roles`:                           "",
 		`//mcp:roles highest`:                   diag.BadHierarchy,
 		`//mcp:roles A <`:                       diag.BadHierarchy,
@@ -190,6 +226,41 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%q: not a message and a fix of one line each: %+v", text, p)
 			}
 		}
+	}
+}
+
+func TestBindingsAndLimitsAreRead(t *testing.T) {
+	d, problems := parse(t, "//mcp:allow file.read={path} file.write={path}\tqueue.push={the-queue}")
+	var got []string
+	for _, a := range d.Args {
+		got = append(got, a.Key+" "+a.Values[0].Text)
+	}
+	if want := []string{"file.read path", "file.write path", "queue.push the-queue"}; len(problems) > 0 || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v", got, problems)
+	}
+	if d, problems = parse(t, "//mcp:allow file.read={from} file.read={to}"); len(problems) > 0 || len(d.Args) != 2 {
+		t.Errorf("one kind of two arguments: %v", problems)
+	}
+	d, problems = parse(t, `//mcp:limit timeout=5s memory=512MiB output=64KiB concurrency=2 rate=100/m isolate=process capabilities=network,files`)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if d.Size("memory") != 512*model.MiB || d.Size("output") != 64*model.KiB || d.Count("concurrency") != 2 ||
+		d.Rate("rate") != (model.Rate{Calls: 100, Per: time.Minute}) || d.Text("isolate") != "process" ||
+		!slices.Equal(d.List("capabilities"), []string{"network", "files"}) {
+		t.Errorf("got %+v", d.Args)
+	}
+	d, _ = parse(t, `//mcp:limit timeout=5s`)
+	if d.Size("memory") != 0 || d.Count("concurrency") != 0 || d.Rate("rate") != (model.Rate{}) {
+		t.Error("what is not written is not there")
+	}
+}
+
+// A pattern in a directive would say which files the tool may use; grants do.
+func TestAPatternInPlaceOfAnArgumentIsTaught(t *testing.T) {
+	_, problems := Parse(comment("//mcp:allow file.read=public/**"))
+	if len(problems) != 1 || !strings.Contains(problems[0].Fix, "granted") {
+		t.Errorf("got %+v", problems)
 	}
 }
 
@@ -237,7 +308,7 @@ func TestSuggestionsNameTheNearest(t *testing.T) {
 // The table is the grammar and the documentation: it must be complete, and its examples hold.
 func TestTheTableOfDirectivesIsSound(t *testing.T) {
 	for _, s := range Specs() {
-		if s.Says == "" || len(s.Places) == 0 || s.Later {
+		if s.Says == "" || len(s.Places) == 0 {
 			t.Errorf("%s is not documented", s.Name)
 		}
 		d, problems := parse(t, s.Example)
@@ -246,7 +317,7 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for _, k := range s.Keys {
-			if seen[k.Name] || !keyWord.MatchString(k.Name) || !k.Later && k.Says == "" || k.Kind == Choice && len(k.Choices) == 0 {
+			if seen[k.Name] || !keyWord.MatchString(k.Name) || k.Says == "" || (k.Kind == Choice || k.Kind == Choices) && len(k.Choices) == 0 || k.Kind == Size && k.Most == 0 {
 				t.Errorf("key %s of %s", k.Name, s.Name)
 			}
 			seen[k.Name] = true
@@ -264,32 +335,34 @@ func TestTheTableOfDirectivesIsSound(t *testing.T) {
 			t.Errorf("synopsis %s", s.Synopsis())
 		}
 	}
-	for _, name := range []string{"worker", "nothing", ""} {
+	for _, name := range []string{"workers", "nothing", ""} {
 		if _, ok := Explain(name); ok {
-			t.Errorf("%q is no directive of this version", name)
+			t.Errorf("%q is no directive", name)
 		}
 	}
 }
 
 func TestExplainText(t *testing.T) {
-	const want = `//mcp:limit bounds one call of the handler.
+	const want = `//mcp:complete completes an argument of a prompt or a variable of a resource, for whoever may use that; the values of enums are completed without it.
 
-Stands on a func or method or an interface method, beside //mcp:tool, //mcp:prompt or //mcp:resource.
+Stands on a func or method or an interface method.
 
-    timeout=DURATION  the time after which the call ends, from 1ms to 24h; 30s where nothing is written
-
-Not built yet: memory, output, concurrency, rate, isolate, capabilities.
+    ref=TEXT       the prompt's name, or the resource's uri= as it is written there
+    argument=TEXT  the argument or the variable
 
 Example
 
-    //mcp:limit timeout=10s
+    //mcp:complete ref=welcome argument=name
 `
-	if got, _ := Explain("limit"); got != want {
+	if got, _ := Explain("complete"); got != want {
 		t.Errorf("got:\n%s", got)
 	}
 	for name, want := range map[string]string{
-		"limit": "//mcp:limit [timeout=DURATION]",
-		"roles": "//mcp:roles [A < B < C]",
+		"limit": "//mcp:limit [timeout=DURATION] [memory=SIZE] [output=SIZE] [concurrency=COUNT] [rate=CALLS/s|m|h] " +
+			"[isolate=process] [capabilities=files,network,exec,none]",
+		"allow":  "//mcp:allow KIND={ARGUMENT} …",
+		"worker": "//mcp:worker",
+		"roles":  "//mcp:roles [A < B < C]",
 	} {
 		if s, _ := Lookup(name); s.Synopsis() != want {
 			t.Errorf("got %s", s.Synopsis())

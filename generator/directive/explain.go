@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Synopsis is the directive with all it can say, on one line: "//mcp:limit [timeout=DURATION]".
+// Synopsis is the directive with all it can say, on one line: "//mcp:server [name=TEXT] [title=TEXT] …".
 func (s Spec) Synopsis() string {
 	var b strings.Builder
 	b.WriteString("//mcp:" + s.Name)
@@ -14,13 +14,13 @@ func (s Spec) Synopsis() string {
 		b.WriteString(" [A < B < C]")
 	case Named:
 		b.WriteString(" NAME")
+	case Bindings:
+		b.WriteString(" KIND={ARGUMENT} …")
 	}
 	for _, k := range s.Keys {
-		switch {
-		case k.Later:
-		case k.Must:
+		if k.Must {
 			b.WriteString(" " + k.Usage())
-		default:
+		} else {
 			b.WriteString(" [" + k.Usage() + "]")
 		}
 	}
@@ -51,31 +51,29 @@ func (s Spec) Where() string {
 func Explain(name string) (text string, ok bool) {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "//"), "mcp:")
 	s, ok := Lookup(name)
-	if !ok || s.Later {
+	if !ok {
 		return "", false
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "//mcp:%s %s.\n\nStands on %s.\n", s.Name, s.Says, s.Where())
 	width := 0
 	for _, k := range s.Keys {
-		if !k.Later {
-			width = max(width, len(k.Usage()))
-		}
+		width = max(width, len(k.Usage()))
 	}
 	if width > 0 {
 		b.WriteString("\n")
 	}
-	var later []string
 	for _, k := range s.Keys {
-		if k.Later {
-			later = append(later, k.Name)
-			continue
-		}
-		fmt.Fprintf(&b, "    %-*s  %s\n", width, k.Usage(), k.Says)
-	}
-	if len(later) > 0 {
-		fmt.Fprintf(&b, "\nNot built yet: %s.\n", strings.Join(later, ", "))
+		fmt.Fprintf(&b, "    %-*s  %s\n", width, k.Usage(), says(k))
 	}
 	fmt.Fprintf(&b, "\nExample\n\n    %s\n", s.Example)
 	return b.String(), true
+}
+
+// says is what a key says, and that it is of tools alone where the directive is not.
+func says(k Key) string {
+	if k.OfTool {
+		return k.Says + " (tools alone)"
+	}
+	return k.Says
 }

@@ -47,19 +47,17 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 	case !known:
 		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()), "there is no directive //mcp:"+name)
 		return d, l.bad
-	case spec.Later:
-		d.Spec = spec
-		l.problem(diag.NotBuilt, 0, l.at, "leave it out, or use a version of mcpgen that has it",
-			"//mcp:"+name+" is not built yet in this version")
-		return d, l.bad
 	}
 	d.Spec = spec
-	if spec.Form == Chain {
+	switch spec.Form {
+	case Chain:
 		l.chain()
-		return d, l.bad
+	case Bindings:
+		l.bindings()
+	default:
+		l.args()
+		l.required()
 	}
-	l.args()
-	l.required()
 	return d, l.bad
 }
 
@@ -117,19 +115,16 @@ func (l *lexer) arg(w word) {
 	case !ok:
 		var keys []string
 		for _, k := range spec.Keys {
-			if !k.Later {
-				keys = append(keys, k.Name)
-			}
+			keys = append(keys, k.Name)
 		}
 		fix := Nearest("", w.key, keys)
-		if ofToolsAlone(w.key) {
+		switch {
+		case spec.Form == Bare:
+			fix = "write //mcp:" + spec.Name + " alone"
+		case ofToolsAlone(w.key):
 			fix = "write it on a //mcp:tool, the only directive that has it, or leave it out"
 		}
 		l.problem(diag.UnknownKey, w.start, w.end, fix, "//mcp:"+spec.Name+" has no key "+w.key)
-		return
-	case key.Later:
-		l.problem(diag.NotBuilt, w.start, w.end, "leave it out, or use a version of mcpgen that has it",
-			"the key "+w.key+" of //mcp:"+spec.Name+" is not built yet in this version")
 		return
 	case l.d.Has(w.key):
 		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", "//mcp:"+spec.Name+" says "+w.key+" twice")
@@ -166,6 +161,10 @@ func (l *lexer) arg(w word) {
 			return
 		}
 		arg.Values = append(arg.Values, v)
+	}
+	if i := slices.IndexFunc(arg.Values, func(v Value) bool { return v.Text == "none" }); key.Kind == Choices && i >= 0 && len(arg.Values) > 1 {
+		l.problem(diag.Contradiction, w.start, w.end, "write "+key.Name+"=none, or leave none out", key.Name+"= lists none beside others")
+		return
 	}
 	l.d.Args = append(l.d.Args, arg)
 }
@@ -242,7 +241,7 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 		if !label.MatchString(p.text) {
 			return code, "write letters, digits and underscores", k.Name + "= takes a label, not " + quoted
 		}
-	case Choice:
+	case Choice, Choices:
 		if !slices.Contains(k.Choices, p.text) {
 			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " + quoted
 		}
@@ -270,6 +269,26 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	case Count:
 		if _, err := strconv.ParseUint(p.text, 10, 32); err != nil {
 			return code, "write a whole number from 0", k.Name + "= takes a whole number from 0, not " + quoted
+		}
+	case Calls:
+		if n, err := strconv.ParseUint(p.text, 10, 32); err != nil || n < 1 || n > mostCalls {
+			return code, "write a whole number from 1 to 1000000", k.Name + "= takes a whole number from 1, not " + quoted
+		}
+	case Size:
+		size, ok := parseSize(p.text)
+		if !ok {
+			return code, "write a whole number of KiB, MiB or GiB, as in " + k.Name + "=64MiB", k.Name + "= takes a size, not " + quoted
+		}
+		if size < k.Least || size > k.Most {
+			return diag.OutOfRange, "write a size from " + k.Least.String() + " to " + k.Most.String(), k.Name + "=" + p.text + " is out of range"
+		}
+	case Rate:
+		rate, ok := parseRate(p.text)
+		if !ok {
+			return code, "write calls by second, minute or hour, as in 10/s, 100/m or 1000/h", k.Name + "= takes a rate, not " + quoted
+		}
+		if rate.Calls > mostCalls {
+			return diag.OutOfRange, "write at most 1000000 calls, or leave it out for no limit", k.Name + "=" + p.text + " is out of range"
 		}
 	}
 	return "", "", ""

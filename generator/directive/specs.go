@@ -3,6 +3,8 @@ package directive
 import (
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/model"
 )
 
 // Place is a kind of declaration that a directive can stand on.
@@ -41,12 +43,17 @@ const (
 	Duration             // a Go duration
 	Number               // a JSON number
 	Count                // a whole number from 0
+	Calls                // a whole number from 1
+	Size                 // a number of KiB, MiB or GiB, from Key.Least to Key.Most
+	Rate                 // calls in a second, a minute or an hour
+	Choices              // a list of Key.Choices; "none" stands alone
 )
 
 // String says in help texts what to write for a value of the kind.
 func (k Kind) String() string {
 	return [...]string{
 		"", "[=true|false]", "=TEXT", "=LABEL", "=CHOICE", "=A,B", "=A,B", "=A,B", "=DURATION", "=NUMBER", "=COUNT",
+		"=COUNT", "=SIZE", "=CALLS/s|m|h", "=CHOICE",
 	}[k]
 }
 
@@ -55,9 +62,11 @@ type Form int
 
 // The forms.
 const (
-	Keys  Form = iota // nothing: flags and key=value alone
-	Named             // one bare word, then keys
-	Chain             // words apart by <, or nothing at all; no keys
+	Keys     Form = iota // nothing: flags and key=value alone
+	Named                // one bare word, then keys
+	Chain                // words apart by <, or nothing at all; no keys
+	Bindings             // KIND={argument}, once or several times; no keys
+	Bare                 // nothing at all
 )
 
 // Spec is the grammar of one directive. It drives parsing, `mcpgen explain DIRECTIVE` and the
@@ -71,7 +80,6 @@ type Spec struct {
 	Repeat  bool // may stand several times on one declaration
 	Below   bool // stands beside //mcp:tool, //mcp:prompt or //mcp:resource only
 	OfTool  bool // stands beside //mcp:tool only
-	Later   bool // in the design, not in this version
 	Example string
 }
 
@@ -80,18 +88,23 @@ type Key struct {
 	Name    string
 	Kind    Kind
 	Says    string
-	Choices []string // of kind Choice
+	Choices []string // of kinds Choice and Choices
 	Must    bool     // the directive is nothing without it
-	Later   bool     // the whole key is
+	OfTool  bool     // beside //mcp:tool only
+	// Least and Most bound what is of kind Size.
+	Least, Most model.Size
 }
 
 // several reports whether the kind is a list.
-func (k Kind) several() bool { return k == List || k == Labels || k == Catalogs }
+func (k Kind) several() bool { return k == List || k == Labels || k == Catalogs || k == Choices }
 
 // Usage is the key as a synopsis shows it.
 func (k Key) Usage() string {
-	if k.Kind == Choice {
+	switch k.Kind {
+	case Choice:
 		return k.Name + "=" + strings.Join(k.Choices, "|")
+	case Choices:
+		return k.Name + "=" + strings.Join(k.Choices, ",")
 	}
 	return k.Name + k.Kind.String()
 }
@@ -206,14 +219,26 @@ var specs = []Spec{
 		Places: []Place{Func, InterfaceMethod}, Below: true,
 		Keys: []Key{
 			{Name: "timeout", Kind: Duration, Says: "the time after which the call ends, from 1ms to 24h; 30s where nothing is written"},
-			{Name: "memory", Later: true},
-			{Name: "output", Later: true},
-			{Name: "concurrency", Later: true},
-			{Name: "rate", Later: true},
-			{Name: "isolate", Later: true},
-			{Name: "capabilities", Later: true},
+			{Name: "memory", Kind: Size, OfTool: true, Least: 4 * model.MiB, Most: 1024 * model.GiB, Says: "the memory of a call with isolate=process, beyond what its process began with, from 4MiB to 1024GiB; 512MiB where nothing is written"},
+			{Name: "output", Kind: Size, OfTool: true, Least: model.KiB, Most: model.GiB, Says: "how long the result may be, from 1KiB to 1GiB"},
+			{Name: "concurrency", Kind: Calls, OfTool: true, Says: "how many calls of one client run at a time; one more is an error at once"},
+			{Name: "rate", Kind: Rate, OfTool: true, Says: "how many calls of one client begin in a second, a minute or an hour; one more is an error at once"},
+			{Name: "isolate", Kind: Choice, Choices: []string{"process"}, OfTool: true, Says: "runs each call in a process of its own, with what is granted and nothing else"},
+			{Name: "capabilities", Kind: Choices, Choices: []string{"files", "network", "exec", "none"}, OfTool: true, Says: "what the handler's code reaches at most, or none of the three; without it that is recorded and not judged"},
 		},
-		Example: `//mcp:limit timeout=10s`,
+		Example: `//mcp:limit timeout=10s rate=100/m`,
+	},
+	{
+		Name: "allow", Says: "binds an argument to a permission on a resource, which a client has by a grant: the call is decided on after decoding and before the handler. " +
+			"KIND is file.read or file.write, whose file the handler takes from grant.File, grant.Dir or grant.TruePath; system.command, of an argument that is a list of strings, from grant.Command; " +
+			"net.connect, from grant.Dial, grant.HTTP or grant.Connect; or a kind of one's own",
+		Places: []Place{Func, InterfaceMethod}, Form: Bindings, Repeat: true, OfTool: true,
+		Example: `//mcp:allow file.read={path}`,
+	},
+	{
+		Name: "worker", Says: "makes the receiver of methods with isolate=process, in the process of a call: a func without parameters, or with a context, that returns it, or it and an error",
+		Places: []Place{Func}, Form: Bare,
+		Example: `//mcp:worker`,
 	},
 	{
 		Name: "schema", Says: "gives the tool schemas by hand, for types that cannot be read statically: JSON Schema 2020-12, in files of the module",
@@ -232,17 +257,13 @@ var specs = []Spec{
 		},
 		Example: `//mcp:ignore reason="called by the scheduler only"`,
 	},
-	{Name: "allow", Later: true},
-	{Name: "worker", Later: true},
 }
 
-// Specs returns the directives that this version builds, in the order of the documentation.
+// Specs returns the directives, in the order of the documentation.
 // The result shares its parts with the table: read it only.
-func Specs() []Spec {
-	return slices.DeleteFunc(slices.Clone(specs), func(s Spec) bool { return s.Later })
-}
+func Specs() []Spec { return slices.Clone(specs) }
 
-// Lookup returns the spec of a directive's name, those of later versions included.
+// Lookup returns the spec of a directive's name.
 func Lookup(name string) (Spec, bool) {
 	i := slices.IndexFunc(specs, func(s Spec) bool { return s.Name == name })
 	if i < 0 {

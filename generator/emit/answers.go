@@ -41,9 +41,9 @@ func (p *plan) answererKey(tool model.Tool) string {
 }
 
 // shares reports whether a tool's handler takes a struct that a codec reads and returns an object: the
-// usual form. The other forms are spelled out as closures.
+// usual form. The other forms are spelled out as closures, and so is what else is done with a call.
 func (p *plan) shares(tool model.Tool) bool {
-	return tool.Input.Kind == model.StructInput && !tool.Input.Pointer && p.decoders.reads(tool) != "" &&
+	return len(tool.Allows) == 0 && tool.Limits.Isolate == "" && tool.Input.Kind == model.StructInput && !tool.Input.Pointer && p.decoders.reads(tool) != "" &&
 		result(tool) == "Structured" && p.bindable(tool.Handler)
 }
 

@@ -20,6 +20,7 @@ func (p *plan) code() ([]byte, error) {
 	p.writeTable(f)
 	p.writeToolset(f)
 	p.writeAnswers(f)
+	p.writeIsolated(f)
 	p.decoders.write(f)
 	p.schemas.write(f)
 	p.writeGuards(f, p.guards(false))
@@ -131,6 +132,7 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 		}
 		fields = append(fields, row("Catalogs", jen.Index().String().Add(inline(names...))))
 	}
+	fields = append(fields, p.guarded(tool)...)
 	fields = append(fields, p.answer(tool))
 	return rows(fields...)
 }
@@ -155,23 +157,45 @@ func annotations(h model.Hints) *jen.Statement {
 	return jen.Op("&").Qual(mcpPath, "ToolAnnotations").Add(inline(fields...))
 }
 
-// answering is a closure that decodes, calls and hands what the handler returns to a func of
-// the runtime, which makes an answer of it.
+// answering is a closure that decodes, has the runtime decide on what the arguments name, calls and hands what the
+// handler returns to a func of the runtime, which makes an answer of it. Where the call runs in a process of its own,
+// that is called in place of the handler.
 func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	fails := jen.If(jen.Id(p.err).Op("!=").Nil()).Block(
 		jen.Return(jen.Qual(runtimePath, answer).Values(), jen.Id(p.err)),
 	)
 	arguments := jen.Id(p.call).Dot("Arguments")
+	var decoded *jen.Statement // only for its error
+	switch {
+	case tool.Input.Kind == model.NoInput:
+		decoded = jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments)
+	case tool.Limits.Isolate != "" && len(tool.Allows) == 0:
+		decoded = jen.List(jen.Id("_"), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments))
+	}
 	var body []jen.Code
-	if tool.Input.Kind == model.NoInput {
-		body = append(body, jen.If(jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), jen.Id(p.err).Op("!=").Nil()).Block(
+	if decoded != nil {
+		body = append(body, jen.If(decoded, jen.Id(p.err).Op("!=").Nil()).Block(
 			jen.Return(jen.Qual(runtimePath, answer).Values(), jen.Id(p.err)),
 		))
 	} else {
-		decoded := p.decoders.call(tool, arguments)
-		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(decoded), fails)
+		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments)), fails)
 	}
-	body = append(body, jen.Return(jen.Qual(runtimePath, makes).Call(p.handler(tool.Handler).Call(p.arguments(tool)...))))
+	body = append(body, p.allowing(tool, fails)...)
+	var answers jen.Code
+	switch {
+	case tool.Limits.Isolate == "":
+		answers = p.handler(tool.Handler).Call(p.arguments(tool)...)
+	case tool.Output.Kind == model.NoOutput:
+		declare := ":="
+		if len(tool.Allows) > 0 {
+			declare = "="
+		}
+		body = append(body, jen.List(jen.Id("_"), jen.Id(p.err)).Op(declare).Id(p.call).Dot("Isolated").Call(jen.Id(p.ctx)))
+		answers = jen.Id(p.err)
+	default:
+		answers = jen.Id(p.call).Dot("Isolated").Call(jen.Id(p.ctx))
+	}
+	body = append(body, jen.Return(jen.Qual(runtimePath, makes).Call(answers)))
 	return jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(runtimePath, "Call"),
 	).Params(jen.Qual(runtimePath, answer), jen.Error()).Block(body...)

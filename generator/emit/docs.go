@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/invopop/jsonschema"
 
@@ -114,7 +115,11 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 	if words := hintWords(tool.Hints); words != "" {
 		fmt.Fprintf(b, "- Hints: %s.\n", words)
 	}
+	if words := permissionWords(tool); len(words) > 0 {
+		fmt.Fprintf(b, "- Grants: the client needs %s.\n", sentenceList(words))
+	}
 	fmt.Fprintf(b, "- Time: at most %s a call.\n", tool.Limits.Timeout)
+	writeLimits(b, tool.Limits)
 	if len(tool.Catalogs) > 0 {
 		fmt.Fprintf(b, "- Catalogs: %s.\n", sentenceList(codes(tool.Catalogs)))
 	}
@@ -125,6 +130,46 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 		writeArguments(b, tool.Input.Schema)
 	}
 	fmt.Fprintf(b, "\n%s\n", resultWords(tool.Output))
+}
+
+// writeLimits says what bounds the calls of a tool beside their time.
+func writeLimits(b *strings.Builder, l model.Limits) {
+	var most []string
+	if l.Memory > 0 {
+		most = append(most, l.Memory.String()+" of memory")
+	}
+	if l.Output > 0 {
+		most = append(most, l.Output.String()+" of result")
+	}
+	if len(most) > 0 {
+		fmt.Fprintf(b, "- Size: at most %s a call.\n", sentenceList(most))
+	}
+	var each []string
+	if l.Concurrency > 0 {
+		each = append(each, fmt.Sprintf("%d at a time", l.Concurrency))
+	}
+	if l.Rate.Calls > 0 {
+		each = append(each, fmt.Sprintf("%d %s", l.Rate.Calls, map[time.Duration]string{
+			time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour",
+		}[l.Rate.Per]))
+	}
+	if len(each) > 0 {
+		fmt.Fprintf(b, "- Calls: each client at most %s.\n", sentenceList(each))
+	}
+	if l.Isolate != "" {
+		b.WriteString("- Isolation: each call runs in a process of its own.\n")
+	}
+	switch {
+	case slices.Equal(l.Capabilities, []string{"none"}):
+		b.WriteString("- Capabilities: its code is declared to reach neither files nor network nor programs.\n")
+	case len(l.Capabilities) > 0:
+		words := map[string]string{"files": "files", "network": "the network", "exec": "other programs"}
+		var reach []string
+		for _, c := range l.Capabilities {
+			reach = append(reach, words[c])
+		}
+		fmt.Fprintf(b, "- Capabilities: of files, network and programs its code is declared to reach %s, and no more.\n", sentenceList(reach))
+	}
 }
 
 func writePrompt(b *strings.Builder, p model.Prompt) {

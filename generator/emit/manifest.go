@@ -89,7 +89,7 @@ type manifestAccess struct {
 	MinRole       string   `json:"minRole"`
 	Permission    string   `json:"permission"` // "none" for action=none, empty where nothing is said
 	Scopes        []string `json:"scopes"`
-	Allow         []string `json:"allow"`
+	Allow         []string `json:"allow"` // KIND={argument}, sorted
 	// Constrained is left out where it is false: only a handler that honours object
 	// constraints is open to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
@@ -102,8 +102,16 @@ type manifestHints struct {
 	OpenWorld   *bool `json:"openWorld,omitempty"`
 }
 
+// manifestLimits are in the words of the directive. What is not written is left out, but for the memory of a
+// call in a process of its own, which always has a bound.
 type manifestLimits struct {
-	Timeout string `json:"timeout"` // a Go duration
+	Timeout      string   `json:"timeout"` // a Go duration
+	Memory       string   `json:"memory,omitempty"`
+	Output       string   `json:"output,omitempty"`
+	Concurrency  int      `json:"concurrency,omitempty"`
+	Rate         string   `json:"rate,omitempty"`
+	Isolate      string   `json:"isolate,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"` // sorted; "none" alone for none
 }
 
 type manifestIgnored struct {
@@ -133,14 +141,14 @@ func (p *plan) manifest() ([]byte, error) {
 		m.Prompts = append(m.Prompts, manifestPrompt{
 			Name: prompt.Name, Title: prompt.Title, Handler: prompt.Handler.String(), Description: prompt.Description,
 			Access: accessOf(prompt.Access), Denial: prompt.Denial,
-			Limits: manifestLimits{Timeout: prompt.Limits.Timeout.String()}, Arguments: argumentsOf(prompt.Arguments),
+			Limits: limitsOf(prompt.Limits), Arguments: argumentsOf(prompt.Arguments),
 		})
 	}
 	for _, r := range p.Resources {
 		m.Resources = append(m.Resources, manifestResource{
 			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(), Description: r.Description, MIMEType: r.MIMEType,
 			Access: accessOf(r.Access), Denial: r.Denial,
-			Limits: manifestLimits{Timeout: r.Limits.Timeout.String()}, Variables: argumentsOf(r.Variables),
+			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
 		})
 	}
 	for _, i := range p.Ignored {
@@ -166,10 +174,11 @@ func manifestOf(tool model.Tool) manifestTool {
 		Access:      accessOf(tool.Access),
 		Denial:      tool.Denial,
 		Hints:       manifestHints(tool.Hints),
-		Limits:      manifestLimits{Timeout: tool.Limits.Timeout.String()},
+		Limits:      limitsOf(tool.Limits),
 		Catalogs:    listed(tool.Catalogs),
 		Input:       tool.Input.Schema,
 	}
+	m.Access.Allow = listed(tool.Permissions())
 	for _, param := range tool.Input.Params {
 		m.Params = append(m.Params, param.Name)
 	}
@@ -193,6 +202,19 @@ func accessOf(a model.Access) manifestAccess {
 		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole, Permission: a.Asks(),
 		Scopes: listed(a.Scopes), Allow: []string{}, Constrained: a.Constrained,
 	}
+}
+
+func limitsOf(l model.Limits) manifestLimits {
+	m := manifestLimits{
+		Timeout: l.Timeout.String(), Concurrency: l.Concurrency, Rate: l.Rate.String(), Isolate: l.Isolate, Capabilities: l.Capabilities,
+	}
+	if l.Memory > 0 {
+		m.Memory = l.Memory.String()
+	}
+	if l.Output > 0 {
+		m.Output = l.Output.String()
+	}
+	return m
 }
 
 func argumentsOf(arguments []model.Argument) []manifestArgument {

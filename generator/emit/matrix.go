@@ -63,9 +63,21 @@ func matrixOf(s model.Service) matrix {
 		case a.Action == model.NoAction:
 			row.also = append(row.also, "nothing of the host")
 		}
+		row.also = append(row.also, permissionWords(tool.Tool)...)
 		m.rows = append(m.rows, row)
 	}
 	return m
+}
+
+// permissionWords are the permissions of a tool on what its arguments name.
+func permissionWords(tool model.Tool) []string {
+	var words []string
+	for _, a := range tool.Allows {
+		for _, kind := range a.Kinds {
+			words = append(words, fmt.Sprintf("`%s` on `{%s}`", kind, a.Argument))
+		}
+	}
+	return words
 }
 
 // minRole is the position of a role among the columns of roles. An unknown one is beyond them all: it admits nobody.

@@ -13,6 +13,8 @@ type plan struct {
 
 	ctx, call, in, err string            // locals of the closures
 	do                 string            // the receiver of answerers
+	job                string            // what a process of its own has to run; empty where there is none
+	receivers          map[string]string // the receivers that are made there, by type
 	params             map[string]string // Toolset's parameter by receiver type
 	roles              map[string]string // role constants by role
 	table              string
@@ -33,12 +35,22 @@ func newPlan(s model.Service) (*plan, error) {
 	for _, served := range s.Served() {
 		n.reserve(served.Const)
 	}
-	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}, answererOf: map[string]string{}}
+	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}, receivers: map[string]string{}, answererOf: map[string]string{}}
 	p.file = newFile(s.Name, n, p.exprs()...)
 	p.ctx, p.call, p.in, p.err = n.pick("ctx"), n.pick("call"), n.pick("in"), n.pickReserved("err")
 	p.do = n.pick("do")
 	for _, r := range s.Receivers {
 		p.params[r.Type] = n.pick(r.Param)
+	}
+	if isolates(s) {
+		p.job = n.pick("job")
+	}
+	for _, tool := range s.Tools {
+		if of := tool.Handler.Recv; tool.Worker != nil && p.receivers[of] == "" {
+			if p.receivers[of] = p.params[of]; p.receivers[of] == "" {
+				p.receivers[of] = n.pick(lowerFirst(of))
+			}
+		}
 	}
 	n.reserve(s.Imports...)
 	p.declared = len(n.handed)
@@ -113,6 +125,9 @@ func (p *plan) exprs() []model.Expr {
 		for _, param := range tool.Input.Params {
 			exprs = append(exprs, param.Type)
 		}
+	}
+	if isolates(p.Service) {
+		exprs = append(exprs, model.Expr{{Text: "Register", Path: sandboxPath, Package: "sandbox"}})
 	}
 	for _, o := range p.Objects {
 		exprs = append(exprs, o.Type)

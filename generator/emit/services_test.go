@@ -45,7 +45,7 @@ type testCase struct {
 }
 
 func testCases() []testCase {
-	return []testCase{freight(), crowded(), lent(), several(), coded()}
+	return []testCase{freight(), crowded(), lent(), several(), coded(), guarded()}
 }
 
 func freight() testCase {

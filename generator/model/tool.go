@@ -1,10 +1,6 @@
 package model
 
-import (
-	"time"
-
-	"github.com/invopop/jsonschema"
-)
+import "github.com/invopop/jsonschema"
 
 // Tool is one annotated handler.
 type Tool struct {
@@ -17,6 +13,8 @@ type Tool struct {
 	Denial      string // "", "conceal", "forbid" or "challenge"; empty is the server's choice
 	Hints       Hints
 	Limits      Limits
+	Allows      []Allow  // by argument; of tools alone
+	Worker      *Worker  // makes the receiver of a method that runs in a process of its own
 	Catalogs    []string // names, sorted; of tools alone
 	Input       Input
 	Output      Output
@@ -80,11 +78,6 @@ func (a Access) Asks() string {
 // Hints are MCP tool annotations. nil was not written and is not sent.
 type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
-}
-
-// Limits bound one call.
-type Limits struct {
-	Timeout time.Duration // never zero: 30 s where nothing is written
 }
 
 // InputKind says how arguments become the handler's parameters.

@@ -197,8 +197,8 @@ func (c *collector) add(d *decl) {
 // place keeps the directive when it may stand there.
 func (c *collector) place(d *decl, found *directive.Directive) {
 	switch {
-	case found.Spec.Name == "" || found.Spec.Later:
-		d.lost = true // reported as unknown or not built
+	case found.Spec.Name == "":
+		d.lost = true // reported as unknown
 		return
 	case c.file.Constrained && found.Name != "ignore":
 		c.outside(found)
@@ -228,6 +228,20 @@ func (c *collector) together(d *decl) {
 		case d.lost || c.file.Constrained:
 		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool && (first == nil || first.Name != "tool"):
 			c.report(diag.Misplaced, found.Pos, found.End, "add //mcp:tool with an access rule, or remove it", "//mcp:%s stands on a func without //mcp:tool", found.Name)
+		case found.Name == "limit" && first.Name != "tool":
+			c.limitsOfTools(found, first)
+		case found.Name == "worker" && (first != nil || d.find("ignore") != nil):
+			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two", "%s makes a receiver by //mcp:worker, and has another directive", d.name.Name)
+		}
+	}
+}
+
+// limitsOfTools reports the limits that prompts and resources do not have.
+func (c *collector) limitsOfTools(limit, first *directive.Directive) {
+	for _, key := range limit.Spec.Keys {
+		if arg, ok := limit.Arg(key.Name); ok && key.OfTool {
+			c.report(diag.NotBuilt, arg.Pos, arg.End, "leave it out, or serve the handler as a tool",
+				"the limit %s is built for tools alone, and this is a //mcp:%s", key.Name, first.Name)
 		}
 	}
 }

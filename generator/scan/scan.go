@@ -71,9 +71,12 @@ type scanner struct {
 	typeRules   map[string]rule
 	inherits    map[string]bool // types of which a tool has looked at the default
 	handlers    []*types.Func
-	hand        *byHand         // of the tool at hand
-	files       []string        // schemas by hand, relative to the package
-	partial     map[string]bool // prompts and resources whose arguments are not all known, by name and URI
+	hand        *byHand           // of the tool at hand
+	files       []string          // schemas by hand, relative to the package
+	partial     map[string]bool   // prompts and resources whose arguments are not all known, by name and URI
+	makers      map[string]*maker // of //mcp:worker, by the types that they make
+	unmade      bool              // a //mcp:worker could not be read: which type lacks one is not known
+	bodies      map[string][]body // the funcs of the package by name, once they are read
 	roleType    *types.TypeName
 	roleVals    []*types.Const
 }
@@ -143,11 +146,18 @@ func (s *scanner) single(name string) *directive.Directive {
 	return first
 }
 
-// receivers fills the parameters of Toolset: one per type whose methods answer for something.
+// receivers fills the parameters of Toolset: one per type whose methods answer for something. Methods whose
+// calls run in processes of their own do not count: their receivers are made there.
 func (s *scanner) receivers() {
 	byType := map[string]*model.Receiver{}
+	elsewhere := map[string]bool{}
+	for _, t := range s.service.Tools {
+		if t.Limits.Isolate != "" {
+			elsewhere[t.Handler.String()] = true
+		}
+	}
 	for _, h := range s.service.Handlers() {
-		if h.Recv == "" {
+		if h.Recv == "" || elsewhere[h.String()] {
 			continue
 		}
 		r := byType[h.Recv]
@@ -204,6 +214,11 @@ func (s *scanner) watch() {
 	}
 	for _, h := range s.service.Handlers() {
 		add(s.pkg, h.String())
+	}
+	for _, t := range s.service.Tools {
+		if t.Worker != nil {
+			add(s.pkg, t.Worker.Name)
+		}
 	}
 	if s.roleType != nil {
 		named = append(slices.Clone(named), s.roleType)

@@ -25,6 +25,7 @@ func (s *scanner) tools() {
 			served[d.recv.Name()] = true
 		}
 	}
+	s.workers()
 	for _, d := range s.decls {
 		if d.place != directive.Func && d.place != directive.InterfaceMethod || d.fn == nil {
 			continue
@@ -48,6 +49,7 @@ func (s *scanner) tools() {
 				"handler %s has no //mcp:tool and no //mcp:ignore", handlerName(d))
 		}
 	}
+	s.idle()
 	slices.SortFunc(s.service.Tools, func(a, b model.Tool) int {
 		return strings.Compare(a.Name+"\x00"+a.Handler.String(), b.Name+"\x00"+b.Handler.String())
 	})
@@ -99,6 +101,9 @@ func (s *scanner) tool(d *decl, written *directive.Directive) {
 	s.checkName(d, written, t.Name)
 	s.hand = s.byHand(d)
 	s.signature(d, &t)
+	s.allows(d, &t)
+	s.capable(d, &t)
+	s.isolated(d, &t)
 	if written.Broken {
 		return
 	}
@@ -113,7 +118,7 @@ func (s *scanner) served(d *decl, written *directive.Directive) model.Tool {
 		Name: written.Text("name"), Title: written.Text("title"),
 		Description: load.PlainText(d.doc),
 		Denial:      written.Text("denial"),
-		Limits:      model.Limits{Timeout: defaultTimeout},
+		Limits:      s.limits(d),
 		Handler:     s.handler(d),
 		Pos:         s.at(written.Pos, written.End),
 	}
@@ -122,11 +127,6 @@ func (s *scanner) served(d *decl, written *directive.Directive) model.Tool {
 	}
 	if written.Name != "resource" {
 		t.Name = s.service.Server.Prefix + t.Name
-	}
-	if limit := d.find("limit"); limit != nil {
-		if timeout, ok := limit.Duration("timeout"); ok {
-			t.Limits.Timeout = timeout
-		}
 	}
 	t.Access = s.rule(written).over(s.inherited(d)).access(d.fn.Name(), s.service.Server.App)
 	t.Access.Constrained = written.Has("constrained")

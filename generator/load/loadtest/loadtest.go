@@ -2,6 +2,7 @@
 package loadtest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,8 +18,8 @@ const Module = "example.com/scratch"
 
 var moduleLine = regexp.MustCompile(`(?m)^module .*$`)
 
-// Write puts the files into a new module that may import what this repository's module may,
-// and returns its directory. File names are relative; a go.mod among them replaces the one made.
+// Write puts the files into a new module that may import what this repository's module may, and the
+// repository's own packages, and returns its directory. File names are relative; a go.mod among them replaces the one made.
 func Write(t testing.TB, files ...txtar.File) string {
 	t.Helper()
 	root := repository(t)
@@ -31,7 +32,12 @@ func Write(t testing.TB, files ...txtar.File) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append([]txtar.File{{Name: name, Data: moduleLine.ReplaceAll(text, []byte("module "+Module))}}, files...)
+		if name == "go.mod" {
+			own := string(moduleLine.Find(text))[len("module "):]
+			text = moduleLine.ReplaceAll(text, []byte("module "+Module))
+			text = fmt.Appendf(text, "\nrequire %s v0.0.0\n\nreplace %s => %s\n", own, own, root)
+		}
+		files = append([]txtar.File{{Name: name, Data: text}}, files...)
 	}
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))

@@ -1,0 +1,94 @@
+package directive
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+)
+
+// kindText is how a type of permission is called: the rule of runtime/grant.
+var kindText = regexp.MustCompile(`^[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)+$`)
+
+// longestKind is in bytes, as in runtime/grant.
+const longestKind = 128
+
+// kinds are the permissions that the runtime itself opens, starts and dials for.
+var kinds = []string{"file.read", "file.write", "net.connect", "system.command"}
+
+// bindings reads KIND={argument} …, each of which becomes an Arg of one value, the argument without braces.
+func (l *lexer) bindings() {
+	for {
+		w, done := l.next()
+		if done {
+			break
+		}
+		l.binding(w)
+	}
+	if len(l.d.Args) == 0 && !l.d.Broken {
+		l.problem(diag.MissingKey, 0, int(l.d.End-l.d.Pos), "write KIND={argument}, as in "+l.d.Spec.Example,
+			"//mcp:"+l.d.Name+" binds nothing")
+	}
+}
+
+func (l *lexer) binding(w word) {
+	const write = "write KIND={argument}, with the argument's name as clients see it"
+	if fix, message := checkKind(w.key); message != "" {
+		l.problem(diag.BadValue, w.start, w.start+max(len(w.key), 1), fix, message)
+		return
+	}
+	if !w.assigned || len(w.parts) != 1 {
+		l.problem(diag.Malformed, w.start, w.end, write, w.key+" is bound to no argument")
+		return
+	}
+	p := w.parts[0]
+	name, opened := strings.CutPrefix(p.text, "{")
+	name, closed := strings.CutSuffix(name, "}")
+	if !opened || !closed || name == "" || strings.ContainsAny(name, "{}") {
+		fix := write
+		if !opened && !closed && p.text != "" {
+			fix = "write the argument's name in braces, as in {path}: which resources a client may use is granted to it, and not written here"
+		}
+		l.problem(diag.BadValue, p.start, max(p.end, p.start+1), fix, fmt.Sprintf("%s= takes one argument in braces, not %q", w.key, p.text))
+		return
+	}
+	v := l.value(part{text: name, start: p.start, end: p.end})
+	if slices.ContainsFunc(l.d.Args, func(a Arg) bool { return a.Key == w.key && a.Values[0].Text == name }) {
+		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", fmt.Sprintf("//mcp:%s says %s={%s} twice", l.d.Name, w.key, name))
+		return
+	}
+	l.d.Args = append(l.d.Args, Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end), Values: []Value{v}})
+}
+
+// checkKind returns what is wrong with a type of permission, or an empty message. One that is nearly one of the
+// runtime's is taken for a slip: nothing would be opened, started or dialled for it.
+func checkKind(kind string) (fix, message string) {
+	if slices.Contains(kinds, kind) {
+		return "", ""
+	}
+	if !kindText.MatchString(kind) || len(kind) > longestKind {
+		return "write one of " + strings.Join(kinds, ", ") + ", or a kind of your own: two or more words of lower-case letters, apart by dots",
+			fmt.Sprintf("%q is no kind of permission", kind)
+	}
+	for _, family := range []string{"file.", "net."} {
+		if strings.HasPrefix(kind, family) {
+			var has []string
+			for _, k := range kinds {
+				if strings.HasPrefix(k, family) {
+					has = append(has, k)
+				}
+			}
+			return "write " + strings.Join(has, " or "), "there is no permission " + kind
+		}
+	}
+	for _, k := range kinds {
+		if levenshtein.ComputeDistance(kind, k) <= 2 {
+			return "did you mean " + k + "? A kind of your own is called less like it", "there is no permission " + kind
+		}
+	}
+	return "", ""
+}

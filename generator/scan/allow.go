@@ -1,0 +1,286 @@
+package scan
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+const systemCommand = "system.command"
+
+// bound is an argument that //mcp:allow binds, with its value in the handler's input.
+type bound struct {
+	model.Allow
+	param *types.Var // of a plain parameter; nil for a field
+}
+
+// allows reads //mcp:allow: which arguments are decided on before the handler runs.
+func (s *scanner) allows(d *decl, t *model.Tool) {
+	if t.Input.Schema == nil && t.Input.Written == "" {
+		return // the input could not be read, which is reported
+	}
+	byName := map[string]*bound{}
+	for _, found := range d.directives {
+		if found.Name != "allow" {
+			continue
+		}
+		for _, arg := range found.Args {
+			s.allow(d, t, byName, arg)
+		}
+	}
+	for _, b := range byName {
+		t.Allows = append(t.Allows, b.Allow)
+	}
+	slices.SortFunc(t.Allows, func(a, b model.Allow) int { return strings.Compare(a.Argument, b.Argument) })
+	s.distinct(d, byName)
+	s.opened(d, t)
+}
+
+// allow reads one KIND={argument}.
+func (s *scanner) allow(d *decl, t *model.Tool, byName map[string]*bound, arg directive.Arg) {
+	kind, value := arg.Key, arg.Values[0]
+	b := byName[value.Text]
+	if b == nil {
+		var typ types.Type
+		if b, typ = s.argument(d, t, arg); b == nil {
+			return
+		}
+		list := false
+		switch under := typ.Underlying().(type) {
+		case *types.Basic:
+			if under.Kind() != types.String {
+				typ = nil
+			}
+		case *types.Slice:
+			list = types.Identical(types.Unalias(under.Elem()), types.Typ[types.String])
+			if !list {
+				typ = nil
+			}
+		default:
+			typ = nil
+		}
+		if typ == nil || list != (kind == systemCommand) {
+			fix := "give it the type string, or " + typeFor(kind)
+			if kind == systemCommand {
+				fix = "give it the type []string or grant.Argv: a command is its program and arguments, and never one line for a shell"
+			}
+			s.report(diag.Unbindable, value.Pos, value.End, fix, "the argument %s of %s does not fit %s by its type", value.Text, handlerName(d), kind)
+			return
+		}
+		b.List, b.Plain = list, types.Identical(types.Unalias(typ), typ.Underlying())
+		byName[value.Text] = b
+	}
+	other := ""
+	if len(b.Kinds) > 0 {
+		other = b.Kinds[0]
+	}
+	switch {
+	case slices.Contains(b.Kinds, kind):
+		s.report(diag.Duplicate, arg.Pos, arg.End, "remove one of the two", "%s is bound to %s twice", value.Text, kind)
+		return
+	case other != "" && (!isFile(kind) || !isFile(other)):
+		s.report(diag.Unbindable, arg.Pos, arg.End, "bind each to an argument of its own; file.read and file.write alone go together",
+			"the argument %s of %s is bound to %s and to %s", value.Text, handlerName(d), other, kind)
+		return
+	}
+	b.Kinds = append(b.Kinds, kind)
+	slices.Sort(b.Kinds)
+}
+
+func isFile(kind string) bool { return strings.HasPrefix(kind, "file.") }
+
+// typeFor is the type that a parameter bound to a kind is best given.
+func typeFor(kind string) string {
+	switch {
+	case isFile(kind):
+		return "grant.Path"
+	case kind == systemCommand:
+		return "grant.Argv"
+	case strings.HasPrefix(kind, "net."):
+		return "grant.Host"
+	}
+	return "a string type of its own"
+}
+
+// argument finds what a binding names, or reports that there is no such thing.
+func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, types.Type) {
+	value := arg.Values[0]
+	b := &bound{Allow: model.Allow{Argument: value.Text, Pos: s.at(arg.Pos, arg.End)}}
+	bad := func(fix, format string, args ...any) (*bound, types.Type) {
+		s.report(diag.Unbindable, value.Pos, value.End, fix, format, args...)
+		return nil, nil
+	}
+	var known []string
+	switch {
+	case t.Input.Kind == model.NoInput:
+		return bad("give the handler a parameter "+value.Text, "%s takes no arguments that could be bound", handlerName(d))
+	case t.Input.Kind == model.PlainInput:
+		for _, p := range t.Input.Params {
+			if p.Name == value.Text {
+				b.Path = []model.Selector{{Name: p.Field}}
+				for v := range d.fn.Signature().Params().Variables() {
+					if v.Name() == p.Go {
+						b.param = v
+					}
+				}
+				return b, b.param.Type()
+			}
+			known = append(known, p.Name)
+		}
+	case t.Input.Codec == nil:
+		return bad("take plain parameters, or a struct whose fields mcpgen can read", "the arguments of %s cannot be bound: %s", handlerName(d), t.Input.Uncoded)
+	default:
+		in := d.fn.Signature().Params()
+		typ := pointee(in.At(in.Len() - 1).Type())
+		for _, object := range s.walker.Objects() {
+			if object.Name != t.Input.Codec.Name {
+				continue
+			}
+			for _, f := range object.Fields {
+				if f.Name == value.Text {
+					return s.field(d, b, value, typ, f.Path)
+				}
+				known = append(known, f.Name)
+			}
+		}
+	}
+	fix := "bind an argument of the handler"
+	if len(known) > 0 {
+		fix = directive.Nearest("", value.Text, known)
+	}
+	if name := snake(value.Text); slices.Contains(known, name) {
+		fix = "write {" + name + "}, the argument's name as clients see it"
+	}
+	return bad(fix, "%s has no argument %s", handlerName(d), value.Text)
+}
+
+// field follows the way to a field of an input struct.
+func (s *scanner) field(d *decl, b *bound, value directive.Value, typ types.Type, path []model.Selector) (*bound, types.Type) {
+	b.Path = path
+	for i, step := range path {
+		if step.Pointer && i < len(path)-1 {
+			s.report(diag.Unbindable, value.Pos, value.End, "declare the field in the input struct itself",
+				"the argument %s of %s is a field of an embedded pointer, which may be nil", value.Text, handlerName(d))
+			return nil, nil
+		}
+		of, ok := pointee(typ).Underlying().(*types.Struct)
+		if !ok {
+			return nil, nil // the codec is of another type than the signature's, which cannot be
+		}
+		for f := range of.Fields() {
+			if f.Name() == step.Name {
+				typ = f.Type()
+			}
+		}
+	}
+	return b, typ
+}
+
+// distinct reports bound plain parameters of a type that another parameter has too: two that are swapped, in
+// the signature or in a caller's mind, would compile, and the wrong one would be decided on.
+func (s *scanner) distinct(d *decl, byName map[string]*bound) {
+	told := map[*types.Var]bool{}
+	for v := range d.fn.Signature().Params().Variables() {
+		var b *bound
+		for _, candidate := range byName {
+			if candidate.param == v {
+				b = candidate
+			}
+		}
+		if b == nil || len(b.Kinds) == 0 {
+			continue
+		}
+		for other := range d.fn.Signature().Params().Variables() {
+			if other == v || told[other] || !types.Identical(other.Type(), v.Type()) {
+				continue
+			}
+			told[v] = true
+			fix := "give " + v.Name() + " the type " + typeFor(b.Kinds[0]) + ", which no other parameter has"
+			if !b.Plain {
+				fix = "give each a type of its own, as in type Target string, or take a struct"
+			}
+			pos, end := s.placeOf(d, v)
+			s.report(diag.Unbindable, pos, end, fix, "%s and %s of %s have one type, so that swapping them would compile, and %s is bound to %s",
+				v.Name(), other.Name(), handlerName(d), v.Name(), b.Kinds[0])
+			break
+		}
+	}
+}
+
+// opened reports arguments with a file permission whose file the handler never takes: whatever it opens by their
+// names instead would be another decision, or none.
+func (s *scanner) opened(d *decl, t *model.Tool) {
+	for _, a := range t.Allows {
+		if len(a.Kinds) == 0 || !isFile(a.Kinds[0]) {
+			continue
+		}
+		switch {
+		case d.place == directive.InterfaceMethod:
+			s.out.Add(diag.NotOpened, a.Pos, "annotate the method of the type that answers, whose body can be read",
+				"%s is a method of an interface, so that nobody can tell whether it takes the file of %s from package grant", handlerName(d), a.Argument)
+		case !s.takes(d, a.Argument):
+			s.out.Add(diag.NotOpened, a.Pos, `take the file in the handler, by grant.File(ctx, "`+a.Argument+`"), grant.Dir or grant.TruePath, with the name written out`,
+				"%s never takes the file that %s names, which is decided on and opened before it runs", handlerName(d), a.Argument)
+		}
+	}
+}
+
+// needs are the capabilities that the code of a handler with a kind of permission has.
+func needs(kind string) string {
+	switch {
+	case isFile(kind):
+		return "files"
+	case kind == systemCommand:
+		return "exec"
+	case strings.HasPrefix(kind, "net."):
+		return "network"
+	}
+	return ""
+}
+
+// limits reads //mcp:limit.
+func (s *scanner) limits(d *decl) model.Limits {
+	l := model.Limits{Timeout: defaultTimeout}
+	found := d.find("limit")
+	if found == nil {
+		return l
+	}
+	if timeout, ok := found.Duration("timeout"); ok {
+		l.Timeout = timeout
+	}
+	l.Memory, l.Output, l.Concurrency, l.Rate = found.Size("memory"), found.Size("output"), found.Count("concurrency"), found.Rate("rate")
+	l.Isolate, l.Capabilities = found.Text("isolate"), slices.Sorted(slices.Values(found.List("capabilities")))
+	if arg, ok := found.Arg("memory"); ok && l.Isolate == "" && !found.Broken {
+		s.report(diag.Contradiction, arg.Pos, arg.End, "add isolate=process, or remove memory=",
+			"%s has memory= and runs in the process of the server, where memory cannot be told apart by calls", handlerName(d))
+	}
+	if l.Isolate != "" && l.Memory == 0 {
+		l.Memory = defaultMemory
+	}
+	return l
+}
+
+// capable reports a permission that the declared capabilities leave no use for.
+func (s *scanner) capable(d *decl, t *model.Tool) {
+	declared := t.Limits.Capabilities
+	if declared == nil {
+		return
+	}
+	arg, _ := d.find("limit").Arg("capabilities")
+	told := map[string]bool{}
+	for _, a := range t.Allows {
+		for _, kind := range a.Kinds {
+			need := needs(kind)
+			if need == "" || slices.Contains(declared, need) || told[need] {
+				continue
+			}
+			told[need] = true
+			s.report(diag.Contradiction, arg.Pos, arg.End, "add "+need+", or remove the permission",
+				"%s is bound to %s, and capabilities= does not list %s", a.Argument, kind, need)
+		}
+	}
+}
