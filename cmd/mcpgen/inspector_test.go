@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,15 +64,9 @@ func TestInspectorListsACatalogByTheURLAlone(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for engine, kept := range map[string]func() string{
-		"sqlite": func() string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-		"postgresql": func() string {
-			db := testdb.PostgreSQL(t)
-			return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
-		},
-	} {
+	for engine, kept := range testdb.Stores {
 		t.Run(engine, func(t *testing.T) {
-			server := exec.Command(bin, "-addr", "127.0.0.1:0", "-db", filepath.Join(t.TempDir(), "team.db"), "-store", kept())
+			server := exec.Command(bin, "-addr", "127.0.0.1:0", "-db", filepath.Join(t.TempDir(), "team.db"), "-store", kept(t))
 			out, err := server.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

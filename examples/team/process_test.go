@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,15 +17,9 @@ import (
 )
 
 // engines make a database for the store, and return its URL.
-var engines = map[string]func(testing.TB) string{
-	"sqlite":     func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-	"postgresql": postgres,
-}
+var engines = testdb.Stores
 
-func postgres(t testing.TB) string {
-	db := testdb.PostgreSQL(t)
-	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
-}
+func postgres(t testing.TB) string { return testdb.PostgreSQL(t).URL() }
 
 // process is the example as a process of its own, on a free port.
 type process struct {

@@ -6,6 +6,7 @@ package testdb
 
 import (
 	"database/sql"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -74,6 +75,23 @@ func open(t testing.TB, d *Database) *Database {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// Stores makes an empty database for runtime/store, by the name of its engine, and returns the store's URL of it.
+var Stores = map[string]func(testing.TB) string{
+	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+	"postgresql": func(t testing.TB) string {
+		t.Helper()
+		return PostgreSQL(t).URL()
+	},
+}
+
+// URL is the URL of a PostgreSQL database, as its owner.
+func (d *Database) URL() string { return d.URLOf(d.User, d.Name) }
+
+// URLOf is the URL of a database of the same cluster, as another role.
+func (d *Database) URLOf(role, name string) string {
+	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, name, url.QueryEscape(d.Host), d.Port)
 }
 
 // Unavailable ends a test that needs what this machine does not have: it is skipped, and fails where the

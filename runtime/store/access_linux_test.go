@@ -73,7 +73,7 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 			}
 			t.Cleanup(func() { os.Chmod(in, 0o755) })
 			if os.Geteuid() != 0 && tt.name == "others" {
-				t.Skip("needs a file of another user")
+				file = os.DevNull // root's, and everybody may write to it: who is not root can make no such file
 			}
 			asNobody(t, func() {
 				s, err := store.Open(t.Context(), "sqlite:"+file)

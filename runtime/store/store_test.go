@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,18 +18,10 @@ import (
 )
 
 // engines give each test an empty database on each engine, by its URL.
-var engines = map[string]func(testing.TB) string{
-	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-	"postgresql": func(t testing.TB) string {
-		db := testdb.PostgreSQL(t)
-		return postgresURL(db, db.User)
-	},
-}
+var engines = testdb.Stores
 
 // postgresURL is a database by a role.
-func postgresURL(db *testdb.Database, role string) string {
-	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", role, db.Name, url.QueryEscape(db.Host), db.Port)
-}
+func postgresURL(db *testdb.Database, role string) string { return db.URLOf(role, db.Name) }
 
 // both runs a test on both engines, each with an empty database.
 func both(t *testing.T, test func(t *testing.T, url string)) {

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,13 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-var engines = map[string]func(testing.TB) string{
-	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-	"postgresql": func(t testing.TB) string {
-		db := testdb.PostgreSQL(t)
-		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
-	},
-}
+var engines = testdb.Stores
 
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -20,13 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-var engines = map[string]func(testing.TB) string{
-	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-	"postgresql": func(t testing.TB) string {
-		db := testdb.PostgreSQL(t)
-		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
-	},
-}
+var engines = testdb.Stores
 
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,13 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-var engines = map[string]func(testing.TB) string{
-	"sqlite": func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-	"postgresql": func(t testing.TB) string {
-		db := testdb.PostgreSQL(t)
-		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, db.Name, url.QueryEscape(db.Host), db.Port)
-	},
-}
+var engines = testdb.Stores
 
 func must[T any](v T, err error) T {
 	if err != nil {

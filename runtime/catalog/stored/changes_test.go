@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -143,9 +142,7 @@ func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
 
 func TestLossOfTheConnectionIsPassedOnAlone(t *testing.T) {
 	db := testdb.PostgreSQL(t)
-	address := func(name string) string {
-		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, name, url.QueryEscape(db.Host), db.Port)
-	}
+	address := func(name string) string { return db.URLOf(db.User, name) }
 	s := open(t, address(db.Name))
 	changes := follow(t, t.Context(), s)
 	admin := must(sql.Open("pgx", address("postgres")))
