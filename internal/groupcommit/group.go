@@ -123,3 +123,10 @@ func together[T any](batch []*waiting[T]) (context.Context, context.CancelFunc) 
 	}
 	return context.WithDeadline(context.WithoutCancel(batch[0].ctx), last)
 }
+
+// Waiting counts those whose values are not being written yet.
+func (g *Group[T]) Waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.queue)
+}
