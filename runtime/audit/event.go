@@ -163,7 +163,8 @@ func InOrder(ctx context.Context, sink Sink, events []Event) error {
 
 // Sealer gives events their place in a chain. It is for a store that writes events within transactions of its own.
 type Sealer interface {
-	// Seal calls write with the event in its place, while nothing else is written to the chain. Where write
-	// fails the chain ends, since nobody can tell whether the event stands, and another begins.
-	Seal(ctx context.Context, event Event, write func(Event) error) error
+	// Seal calls do while nothing else is written to the chain. Do calls seal once, and writes the event that
+	// this gives with its place; or it does neither. Where it fails after that the chain ends, since nobody can tell
+	// whether the event stands, and another begins.
+	Seal(ctx context.Context, do func(seal func(Event) (Event, error)) error) error
 }
