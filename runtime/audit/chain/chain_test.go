@@ -67,6 +67,12 @@ func (m *memory) RecordBatch(_ context.Context, events []audit.Event) error {
 	return m.fail
 }
 
+func (m *memory) fails(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail = err
+}
+
 func (m *memory) text() string { return string(bytes.Join(m.lines, []byte("\n"))) + "\n" }
 
 // kept collects checkpoints.
@@ -304,7 +310,7 @@ func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 
 func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log buffer
 		m, release := &memory{}, make(chan struct{})
 		var sent []int64
 		c := begin(t, m, chain.Options{
@@ -329,7 +335,7 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 		}); err != nil {
 			t.Error(err)
 		}
-		m.fail = errors.New("no space left")
+		m.fails(errors.New("no space left"))
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		for _, want := range []string{"could not be sent", "unreachable", "could not be written", "no space left"} {
@@ -337,7 +343,7 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 				t.Errorf("nothing says %q:\n%s", want, log.String())
 			}
 		}
-		m.fail = nil
+		m.fails(nil)
 		put(t, c, "f")
 		synctest.Wait()
 		tried := len(sent)
@@ -350,6 +356,18 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 			t.Error(err, sent)
 		}
 	})
+}
+
+// buffer is one that two may use.
+type buffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
 }
 
 func TestEventIsSealedWithinWhatWritesIt(t *testing.T) {
