@@ -22,6 +22,7 @@ const (
 	ChangedCatalog Kind = "catalog" // Catalog, of Org or Team or neither
 	ChangedEntry   Kind = "entry"   // Tool in Catalog, of Org or Team or neither
 	ChangedTool    Kind = "tool"    // Tool
+	ChangedAudit   Kind = "audit"   // the audit trail begins after Event
 )
 
 // Change says what was created, updated or deleted, and not how it is now: read it.
@@ -37,6 +38,7 @@ type Change struct {
 	Issuer  string `json:"issuer,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Tool    string `json:"tool,omitempty"`
+	Event   int64  `json:"event,omitempty"`
 }
 
 // object names what changed, for the audit.
@@ -54,6 +56,8 @@ func (c Change) object() string {
 		return fmt.Sprintf("entry %s of catalog %d", c.Tool, c.Catalog)
 	case ChangedTool:
 		return "tool " + c.Tool
+	case ChangedAudit:
+		return fmt.Sprintf("audit events up to %d", c.Event)
 	}
 	return string(c.Kind)
 }

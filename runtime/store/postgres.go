@@ -78,6 +78,7 @@ func postgresEngine(url string) (*engine, error) {
 		},
 		moment: func(t time.Time) any { return t },
 		fault:  postgresFault,
+		insert: postgresInsert,
 		announce: func(ctx context.Context, tx *sql.Tx, payload string) error {
 			_, err := tx.ExecContext(ctx, `SELECT pg_notify(`+channel+`, $1)`, payload)
 			return err

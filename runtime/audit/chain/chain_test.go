@@ -312,12 +312,21 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		var log buffer
 		m, release := &memory{}, make(chan struct{})
-		var sent []int64
+		var mu sync.Mutex
+		var all []int64
+		sent := func() []int64 {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(all)
+		}
 		c := begin(t, m, chain.Options{
 			Every: 1, Interval: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Checkpoints: func(_ context.Context, p chain.Checkpoint) error {
 				<-release
-				sent = append(sent, p.Seq)
+				mu.Lock()
+				all = append(all, p.Seq)
+				mu.Unlock()
 				return errors.New("unreachable")
 			},
 		})
@@ -326,8 +335,8 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 		put(t, c, "b", "c", "d") // the first one is still being sent
 		close(release)
 		synctest.Wait()
-		if !slices.Equal(sent, []int64{2, 8}) {
-			t.Errorf("%v: not the first and the newest", sent)
+		if !slices.Equal(sent(), []int64{2, 8}) {
+			t.Errorf("%v: not the first and the newest", sent())
 		}
 		if err := c.Seal(t.Context(), func(seal func(audit.Event) (audit.Event, error)) error {
 			e, err := seal(audit.Event{RequestID: "e"})
@@ -346,14 +355,14 @@ func TestCheckpointsThatCannotBeWrittenOrSentAreSaidAndDelayNothing(t *testing.T
 		m.fails(nil)
 		put(t, c, "f")
 		synctest.Wait()
-		tried := len(sent)
+		tried := len(sent())
 		time.Sleep(time.Minute) // it is sent again
 		synctest.Wait()
-		if len(sent) != tried+1 {
-			t.Error(sent)
+		if len(sent()) != tried+1 {
+			t.Error(sent())
 		}
-		if err := c.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "unreachable") || len(sent) != tried+2 {
-			t.Error(err, sent)
+		if err := c.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "unreachable") || len(sent()) != tried+2 {
+			t.Error(err, sent())
 		}
 	})
 }

@@ -71,7 +71,7 @@ func honest(rt *rapid.T) trail {
 				chains[i].Close(context.Background())
 			}
 			for _, line := range slices.Backward(sinks[i].lines) {
-				if bytes.Contains(line, fmt.Appendf(nil, `"id":"r%d.`, i)) {
+				if bytes.Contains(line, fmt.Appendf(nil, `"id":"r%d.`, i)) && !bytes.Contains(line, []byte(`"refused"`)) {
 					options.Last = line
 					break
 				}
@@ -176,7 +176,11 @@ func TestAnySingleChangeOfATrailIsFound(t *testing.T) {
 		"edit": func(rt *rapid.T, tr *trail) bool {
 			at := some(rt, *tr, "line")
 			line := []byte(tr.files[at.file][at.line])
-			i := rapid.IntRange(0, len(line)-1).Draw(rt, "byte")
+			last := len(line) - 1
+			if bytes.Contains(line, []byte(`"refused"`)) {
+				last-- // which nobody was told of: without its end it is torn
+			}
+			i := rapid.IntRange(0, last).Draw(rt, "byte")
 			before := line[i]
 			line[i] = rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\n {}\"0aA"))).Draw(rt, "by")
 			tr.files[at.file][at.line] = string(line)
