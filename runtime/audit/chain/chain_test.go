@@ -494,3 +494,22 @@ var errBroken = errors.New("broken")
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errBroken }
+
+func TestKeyIsReadFromAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, append(key, "\r\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := chain.ReadKey(path); err != nil || !bytes.Equal(got, key) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := os.WriteFile(path, append(key[1:], '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chain.ReadKey(path); err == nil || !strings.Contains(err.Error(), "openssl") {
+		t.Error(err)
+	}
+	if _, err := chain.ReadKey(path + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}

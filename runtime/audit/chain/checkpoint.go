@@ -88,3 +88,17 @@ func ReadCheckpoints(r io.Reader) ([]Checkpoint, error) {
 		}
 	}
 }
+
+// ReadKey reads a key from a file, for [Options] and [VerifyOptions]: its bytes without the white space at their end, as
+// openssl rand -hex 32 makes them.
+func ReadKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("chain: read the key: %w", err)
+	}
+	key := bytes.TrimRight(text, " \t\r\n")
+	if len(key) < MinKey {
+		return nil, fmt.Errorf("chain: the key in %s has %d bytes: make one with openssl rand -hex %d", path, len(key), MinKey)
+	}
+	return key, nil
+}
