@@ -63,8 +63,9 @@ func honest(rt *rapid.T) trail {
 	sinks := make([]*memory, replicas)
 	chains := make([]*chain.Chain, replicas)
 	own := rapid.Bool().Draw(rt, "own files")
-	points := make([]kept, replicas)
+	points := make([]*kept, replicas) // of the newest chain of each
 	start := func(i int) {
+		points[i] = &kept{}
 		options := chain.Options{Key: key, Replica: fmt.Sprint("r", i), Every: rapid.IntRange(1, 6).Draw(rt, "every"), Checkpoints: points[i].add}
 		if chains[i] != nil {
 			if rapid.Bool().Draw(rt, "in good order") {
