@@ -3,6 +3,7 @@ package runtime
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -30,6 +31,21 @@ const (
 type asked struct {
 	catalog.Ask
 	said bool
+	long bool // it was longer than anything is called, and is cut
+}
+
+// maxAsk is how many bytes a name or an id of a catalog may have. Longer ones are those of none, and are not kept: what a
+// session asked for last stays with it.
+const maxAsk = 256
+
+// kept is what is kept of it, in memory of its own.
+func (a asked) kept() asked {
+	a.long = len(a.ID) > maxAsk || len(a.Name) > maxAsk
+	if a.long {
+		a.ID, a.Name = shortened(a.ID, recordedAskBytes), shortened(a.Name, recordedAskBytes)
+	}
+	a.ID, a.Name = strings.Clone(a.ID), strings.Clone(a.Name)
+	return a
 }
 
 // filters are the methods whose answer depends on a catalog.
@@ -81,9 +97,9 @@ func askedIn(params []byte) (asked, []decode.Problem) {
 		return true
 	})
 	if own.said {
-		return own, found
+		return own.kept(), found
 	}
-	return meta, found
+	return meta.kept(), found
 }
 
 // asks reads the catalog that a message asks for, if its method has to do with one.
@@ -108,11 +124,14 @@ func (a asked) orElse(r *http.Request) asked {
 		if err != nil {
 			name = values[0]
 		}
-		return asked{catalog.Ask{Name: name}, true}
+		return asked{Ask: catalog.Ask{Name: name}, said: true}.kept()
 	}
 	if r.URL.RawQuery == "" {
 		return asked{}
 	}
 	query := r.URL.Query()
-	return asked{catalog.Ask{ID: query.Get(QueryCatalogID), Name: query.Get(QueryCatalog)}, query.Has(QueryCatalogID) || query.Has(QueryCatalog)}
+	return asked{
+		Ask:  catalog.Ask{ID: query.Get(QueryCatalogID), Name: query.Get(QueryCatalog)},
+		said: query.Has(QueryCatalogID) || query.Has(QueryCatalog),
+	}.kept()
 }

@@ -24,6 +24,9 @@ const (
 	// catalogPause is how long is waited before a question that failed is asked again, where nobody waits for
 	// its answer.
 	catalogPause = time.Second
+	// gathering is how long changes of catalogs come together before clients are looked at again: whoever may change one
+	// would otherwise have each client's list resolved with each change.
+	gathering = 200 * time.Millisecond
 )
 
 // declaredPrefix tells the ids of catalogs that code declares from those of a source.
@@ -119,7 +122,7 @@ func unfiltered(err error) error {
 // Options.CatalogStrict an error refuses the list; it wraps catalog.ErrUnknown where there is no such catalog. Without, it
 // never fails, and leaves the list whole: a catalog only ever shortens what the table shows.
 func (s *Server) narrow(ctx context.Context, rec *record) (narrowing, error) {
-	n, err := s.narrowed(ctx, rec.principal, rec.asked.Ask)
+	n, err := s.narrowed(ctx, rec.principal, rec.asked)
 	if err == nil {
 		return n, nil
 	}
@@ -127,16 +130,16 @@ func (s *Server) narrow(ctx context.Context, rec *record) (narrowing, error) {
 		return narrowing{}, ctx.Err() // nobody waits any more
 	}
 	unknown := errors.Is(err, catalog.ErrUnknown)
-	level, text := slog.LevelInfo, "there is no such catalog for the caller"
+	level, text, reason := slog.LevelInfo, "there is no such catalog for the caller", slog.Attr{}
 	if !unknown {
-		level, text = slog.LevelError, "the catalog could not be looked for"
+		level, text, reason = slog.LevelError, "the catalog could not be looked for", slog.Any("error", err)
 	}
 	outcome := "; the list is not filtered"
 	if s.opts.CatalogStrict {
 		outcome = "; the list is refused"
 	}
 	s.log.LogAttrs(ctx, level, text+outcome, slog.String("catalog", recordedAsk(rec.asked.Ask)),
-		slog.String("principal", rec.principal.Subject), slog.String("request_id", rec.requestID), slog.Any("error", err))
+		slog.String("principal", rec.principal.Subject), slog.String("request_id", rec.requestID), reason)
 	switch {
 	case s.opts.CatalogStrict:
 		return narrowing{}, err
@@ -147,17 +150,22 @@ func (s *Server) narrow(ctx context.Context, rec *record) (narrowing, error) {
 }
 
 // narrowed is narrow where nobody waits for an answer in words.
-func (s *Server) narrowed(ctx context.Context, p access.Principal, ask catalog.Ask) (narrowing, error) {
-	if ask.IsZero() {
+func (s *Server) narrowed(ctx context.Context, p access.Principal, a asked) (narrowing, error) {
+	switch {
+	case a.IsZero():
 		return narrowing{}, nil
+	case a.long:
+		return narrowing{}, catalog.ErrUnknown
 	}
-	found, err := s.catalogs.find(ctx, p, ask)
+	found, err := s.catalogs.find(ctx, p, a.Ask)
 	if err != nil {
 		return narrowing{}, err
 	}
 	set := s.catalogs.table.Named(found.Tools)
 	return narrowing{in: &set, note: found.Note}, nil
 }
+
+const recordedAskBytes = 64
 
 // recordedAsk is what is recorded of a catalog that was asked for: at most 64 bytes, and nothing that
 // looks like a secret.
@@ -166,7 +174,7 @@ func recordedAsk(ask catalog.Ask) string {
 	if ask.ID != "" {
 		text = "id " + ask.ID
 	}
-	return recordedName(text, 64, access.Decision{Axis: access.AxisUnknown})
+	return recordedName(text, recordedAskBytes, access.Decision{Axis: access.AxisUnknown})
 }
 
 // isOff reports whether a tool is switched off: it is unknown then, whatever its rule.
@@ -207,20 +215,35 @@ func (c *catalogs) load(ctx context.Context) (changed bool, err error) {
 }
 
 // follow keeps up with what the source says has changed, until the server is closed: what is switched off, and
-// who is listed something else now. While the source does not answer, what it said last counts.
+// who is listed something else now, several changes at once. While the source does not answer, what it said last counts.
 func (s *Server) follow() {
+	var (
+		last time.Time        // when clients were looked at
+		due  <-chan time.Time // they are to be again
+	)
 	for s.closing.Err() == nil {
 		changes, err := supervised(s.closing, func() (<-chan catalog.Change, error) { return s.opts.Catalogs.Changes(s.closing), nil })
 		for err == nil && changes != nil {
 			select {
 			case <-s.closing.Done():
 				return
+			case <-due:
+				last, due = time.Now(), nil
+				s.watch.recatalog()
 			case change, open := <-changes:
 				if !open {
 					changes = nil
 					continue
 				}
 				s.changed(change)
+				switch since := time.Since(last); {
+				case !change.Catalogs || due != nil:
+				case since < gathering:
+					due = time.After(gathering - since)
+				default:
+					last = time.Now()
+					s.watch.recatalog()
+				}
 			}
 		}
 		if s.closing.Err() != nil {
@@ -239,6 +262,15 @@ func (s *Server) rest() {
 }
 
 func (s *Server) changed(change catalog.Change) {
+	if change.Deaf {
+		s.log.Warn("changes of catalogs and switches are not heard: the source has lost its connection, and tries again; what it said last counts")
+		s.deaf = true
+		return
+	}
+	if s.deaf {
+		s.log.Info("changes of catalogs and switches are heard again")
+		s.deaf = false
+	}
 	for change.Tools && s.closing.Err() == nil {
 		err := s.ReloadSwitches(s.closing)
 		if err == nil {
@@ -246,9 +278,6 @@ func (s *Server) changed(change catalog.Change) {
 		}
 		s.log.Error("it could not be read which tools are switched off; those that were are so still", "error", err)
 		s.rest()
-	}
-	if change.Catalogs {
-		s.watch.recatalog()
 	}
 }
 

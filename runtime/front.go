@@ -186,9 +186,12 @@ func (f *front) recovers(w http.ResponseWriter, r *http.Request) {
 func (f *front) near(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case !f.hostAllowed(r):
+		f.log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts", "host", shortened(r.Host, 256))
 		plain(w, http.StatusForbidden, "host not allowed")
 		return false
 	case !f.originAllowed(r):
+		f.log.InfoContext(r.Context(), "a request of a page of another origin was refused: see Options.AllowedOrigins, or have the proxy pass Host on",
+			"origin", shortened(strings.Join(r.Header.Values("Origin"), ", "), 256), "host", shortened(r.Host, 256))
 		plain(w, http.StatusForbidden, "origin not allowed")
 		return false
 	}

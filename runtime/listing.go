@@ -37,7 +37,7 @@ func (s *Server) ListTools(ctx context.Context, ask catalog.Ask) (Listing, error
 	}
 	p, admin := rec.caller, s.IsAdmin(rec.caller)
 	asking := *rec
-	asking.asked = asked{ask, !ask.IsZero()}
+	asking.asked = asked{Ask: ask, said: !ask.IsZero()}.kept()
 	n, err := s.narrow(ctx, &asking)
 	if err != nil {
 		return Listing{}, err

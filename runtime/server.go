@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
@@ -32,6 +33,7 @@ type Server struct {
 	host        *host        // nil without Options.PermissionAware
 	watch       *watch       // nil where what callers see does not change
 	beside      http.Handler // what Options.Admin made
+	deaf        bool         // changes of Options.Catalogs are not heard; for follow alone
 	metadata    *metadata    // published of Options.Identity; nil where there is none
 	challenging bool         // some refusals are challenges
 	adopted     bool         // others had, and may have, their hands on mcp
@@ -206,6 +208,9 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	}
 	return s, nil
 }
+
+// Catalogs is Options.Catalogs: nil where there is none.
+func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs }
 
 // Info is what the server calls itself.
 func (s *Server) Info() ServerInfo { return s.info }

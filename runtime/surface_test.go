@@ -18,13 +18,16 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 		t.Error("one caller sees two things")
 	}
 	for name, change := range map[string]func(*access.Principal){
-		"another subject":     func(p *access.Principal) { p.Subject = "bob" },
-		"nobody":              func(p *access.Principal) { p.Subject = "" },
-		"another role":        func(p *access.Principal) { p.Role = "Admin" },
-		"another scope":       func(p *access.Principal) { p.Scopes = []string{"a", "c"} },
-		"a scope less":        func(p *access.Principal) { p.Scopes = p.Scopes[:1] },
-		"no scopes":           func(p *access.Principal) { p.Scopes = nil },
-		"another host answer": func(p *access.Principal) { p.Permits = new(access.Permits) },
+		"another subject":      func(p *access.Principal) { p.Subject = "bob" },
+		"nobody":               func(p *access.Principal) { p.Subject = "" },
+		"another role":         func(p *access.Principal) { p.Role = "Admin" },
+		"another issuer":       func(p *access.Principal) { p.Issuer = "other" },
+		"another organization": func(p *access.Principal) { p.Orgs = []access.Membership{{Name: "acme"}} },
+		"another team":         func(p *access.Principal) { p.Teams = []access.Membership{{Name: "lab"}} },
+		"another scope":        func(p *access.Principal) { p.Scopes = []string{"a", "c"} },
+		"a scope less":         func(p *access.Principal) { p.Scopes = p.Scopes[:1] },
+		"no scopes":            func(p *access.Principal) { p.Scopes = nil },
+		"another host answer":  func(p *access.Principal) { p.Permits = new(access.Permits) },
 	} {
 		other := one
 		change(&other)

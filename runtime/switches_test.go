@@ -3,8 +3,10 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
@@ -292,3 +295,76 @@ func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
 }
 
 var _ catalog.Source = (*shelf)(nil)
+
+// What changes while no credential of a session holds is told once there is one again.
+func TestChangeBetweenTwoTokensIsTold(t *testing.T) {
+	source := &shelf{}
+	var ends atomic.Int64 // of the first token, in Unix milliseconds
+	ends.Store(time.Now().Add(time.Hour).UnixMilli())
+	s := newServer(t, runtime.Options{Catalogs: source, Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		id := identity.Identity{Principal: principalOf("Admin"), Expires: time.Now().Add(time.Hour)}
+		if token == "first" {
+			id.Expires = time.UnixMilli(ends.Load())
+		}
+		return id, nil
+	})}, directory(&desk{}))
+	c := listening(t, s, serve(t, s), "second", "2025-11-25") // whose stream opens with a token that goes on holding
+	c.hears(t, source, "create")
+	c.drain()
+	soonEnds := time.Now().Add(300 * time.Millisecond)
+	ends.Store(soonEnds.UnixMilli())
+	c.token.Store("first")
+	mcptest.Tools(t, c.ClientSession)
+	time.Sleep(time.Until(soonEnds) + 50*time.Millisecond)
+	source.turnOff("get_all")
+	c.silent(t, "a session whose credential has ended")
+	c.token.Store("second")
+	mcptest.Tools(t, c.ClientSession)
+	if got := c.next(t); got != "tools" {
+		t.Error(got)
+	}
+}
+
+// counted counts the questions for catalogs.
+type counted struct {
+	*shelf
+	n atomic.Int64
+}
+
+func (a *counted) Catalog(ctx context.Context, p access.Principal, ask catalog.Ask) (catalog.Found, error) {
+	a.n.Add(1)
+	return a.shelf.Catalog(ctx, p, ask)
+}
+
+func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
+	source := &counted{shelf: kits()}
+	s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()}, directory(&desk{}))
+	endpoint := serve(t, s)
+	const sessions, changes = 10, 100
+	for range sessions {
+		newRaw(t, endpoint, "", "2025-11-25").ask(t, "tools/list", `"catalog":"reading"`, nil)
+	}
+	time.Sleep(300 * time.Millisecond) // what each list has asked for
+	before, began := source.n.Load(), time.Now()
+	for n := range changes {
+		source.put("9", shelved{name: fmt.Sprint("of somebody ", n), owner: "else"})
+	}
+	took := time.Since(began)
+	time.Sleep(600 * time.Millisecond)
+	if asked, most := source.n.Load()-before, int64(sessions*(3+took/(200*time.Millisecond))); asked == 0 || asked > most {
+		t.Errorf("%d changes in %v led to %d questions for %d sessions, more than %d", changes, took, asked, sessions, most)
+	}
+}
+
+func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
+	source, log := kits(), &journal{}
+	newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
+	soon(t, "the server listens", func() bool { source.mu.Lock(); defer source.mu.Unlock(); return len(source.heard) == 1 })
+	source.tell(catalog.Change{Deaf: true})
+	source.tell(catalog.Change{Tools: true, Catalogs: true})
+	source.tell(catalog.Change{Tools: true})
+	soon(t, "the return is logged", func() bool { return strings.Contains(log.String(), "are heard again") })
+	if text := log.String(); strings.Count(text, "are not heard") != 1 || strings.Count(text, "are heard again") != 1 {
+		t.Error(text)
+	}
+}

@@ -21,7 +21,7 @@ func (r *Refusal) Error() string { return r.Reason }
 
 // Identify tells who sends an HTTP request, as the MCP endpoint would: by Options.Identity, and with
 // Options.PermissionAware by the host as well. [Caller] finds the principal in the context that it returns, which
-// ends with the request's. A caller without credentials is refused, whether Options.Anonymous admits such to
+// ends with the request's, and with the credential. A caller without credentials is refused, whether Options.Anonymous admits such to
 // MCP or not. Its error is a *[Refusal].
 //
 // It is for handlers beside MCP; see Options.Admin. Those see the whole request, credentials included.
@@ -34,8 +34,18 @@ func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	if err := s.project(r.Context(), rec); err != nil || rec.principal.Anonymous() {
 		return nil, &Refusal{Status: http.StatusForbidden, Reason: "forbidden"}
 	}
+	if rec.unanswered {
+		// The host may not know the caller any more, and a role alone lets nobody in where the host has a say.
+		return nil, &Refusal{Status: http.StatusServiceUnavailable, Reason: "the host's permissions are not available"}
+	}
 	rec.caller = rec.principal
-	return context.WithValue(r.Context(), recordKey{}, rec), nil
+	ctx := context.WithValue(r.Context(), recordKey{}, rec)
+	if !rec.expires.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, rec.expires)
+		context.AfterFunc(r.Context(), cancel)
+	}
+	return ctx, nil
 }
 
 // RequestID is what the server calls the request that a context belongs to, in its log and in the audit: that of a
@@ -72,7 +82,7 @@ func (s *Server) refusalOf(ctx context.Context, err error) *Refusal {
 		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge(""), Reason: "authentication required"}
 	case errors.Is(err, identity.ErrInvalidToken):
 		s.log.InfoContext(ctx, "credential refused", "reason", err)
-		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge("invalid_token"), Reason: "authentication required"}
+		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge("invalid_token"), Reason: "the credential does not hold: it has ended, or it is not for this server"}
 	}
 	s.log.ErrorContext(ctx, "the identity source failed; the request is refused", "error", err)
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}

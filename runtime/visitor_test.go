@@ -236,3 +236,44 @@ func TestAdminHandlerThatCannotBeMadeKeepsTheServerFromStarting(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A role alone lets nobody in where the host has a say and does not say it: it may not know the caller any more.
+func TestNobodyIsLetInBesideMCPWhileTheHostDoesNotAnswer(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	for name, fail := range map[string]func(context.Context) error{
+		"errs": func(context.Context) error { return errors.New("hunter2") }, "hangs": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		h.failing(fail)
+		s := aware(t, h, runtime.Options{Admin: desktop, CapabilityTimeout: 100 * time.Millisecond})
+		base := strings.TrimSuffix(serve(t, s), "/mcp")
+		for _, token := range []string{"ada_Admin", "gone_Admin"} {
+			if status, _, body := get(t, base+"/api/v1/x", "Authorization", "Bearer "+token); status != 503 || strings.Contains(body, "hunter2") {
+				t.Errorf("%s, %s: %d %s", name, token, status, body)
+			}
+		}
+	}
+}
+
+func TestWhatALetInCallerDoesEndsWithTheCredential(t *testing.T) {
+	ends := time.Now().Add(time.Hour).Truncate(time.Second)
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+		return identity.Identity{Principal: principalOf("Admin"), Expires: ends}, nil
+	})}, directory(&desk{}))
+	base, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(base, "GET", "/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer x")
+	ctx, err := s.Identify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, ok := ctx.Deadline(); !ok || !at.Equal(ends) || ctx.Err() != nil {
+		t.Errorf("%v, %v, %v", at, ok, ctx.Err())
+	}
+	if cancel(); ctx.Err() == nil {
+		t.Error("the request has ended, and its context has not")
+	}
+}

@@ -43,7 +43,7 @@ type watched struct {
 	mu        sync.Mutex
 	principal access.Principal // the last caller
 	expires   time.Time        // of its credential
-	asked     catalog.Ask      // the catalog that it was last listed
+	asked     asked            // the catalog that it was last listed
 	seen      surface          // what the client knows
 	listens   *mcp.NotificationSubscriptions
 	id        any // of the listen request; nil for a session
@@ -90,7 +90,8 @@ func (w *watch) observe(req mcp.Request, rec *record) {
 	}
 	w.mu.Unlock()
 	o.mu.Lock()
-	same := sees(o.principal, rec.principal)
+	// What has changed after the last credential had ended was not told; see surfaceOf.
+	same := sees(o.principal, rec.principal) && (o.expires.IsZero() || time.Now().Before(o.expires))
 	o.principal, o.expires = rec.principal, rec.expires
 	o.mu.Unlock()
 	if !same {
@@ -100,7 +101,8 @@ func (w *watch) observe(req mcp.Request, rec *record) {
 
 // sees reports whether two principals surely see the same.
 func sees(a, b access.Principal) bool {
-	return a.Permits == b.Permits && a.Role == b.Role && a.Subject == b.Subject && slices.Equal(a.Scopes, b.Scopes)
+	return a.Permits == b.Permits && a.Role == b.Role && a.Subject == b.Subject && a.Issuer == b.Issuer && slices.Equal(a.Scopes, b.Scopes) &&
+		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) // where catalogs are, with memberships that are claimed
 }
 
 func newWatched(ctx context.Context, session *mcp.ServerSession) *watched {
@@ -179,14 +181,14 @@ func (w *watch) listed(req mcp.Request, rec *record) {
 		return
 	}
 	o.mu.Lock()
-	same := o.asked == rec.asked.Ask
+	same := o.asked == rec.asked
 	o.mu.Unlock()
 	if same {
 		return
 	}
 	tools := w.server.lists.tools.visible(rec.principal, rec.narrowing.in).digest
 	o.mu.Lock()
-	o.asked, o.seen[0] = rec.asked.Ask, tools
+	o.asked, o.seen[0] = rec.asked, tools
 	o.mu.Unlock()
 	o.look() // at what has changed since the catalog was looked for
 }
@@ -211,11 +213,19 @@ func (w *watch) work(o *watched) {
 
 // tell compares what a client knows with what its last caller sees now, and says what differs.
 func (w *watch) tell(o *watched) {
+	o.mu.Lock()
+	asked := o.asked
+	o.mu.Unlock()
 	now, known := w.surfaceOf(o)
 	if !known {
 		return
 	}
 	o.mu.Lock()
+	if o.asked != asked {
+		o.mu.Unlock()
+		o.look() // it was listed another catalog meanwhile, which now is not about
+		return
+	}
 	before, listens, id := o.seen, o.listens, o.id
 	o.seen = now
 	o.mu.Unlock()
@@ -288,7 +298,7 @@ func (w *watch) notify(o *watched, k access.Kind, id any) {
 // the request, whose id stands in what is told.
 func (w *watch) listen(ctx context.Context, session *mcp.ServerSession, rec *record) (leave func()) {
 	o := newWatched(ctx, session)
-	o.principal, o.expires, o.asked, o.seen = rec.principal, rec.expires, rec.asked.Ask, w.server.surface(rec.principal, rec.narrowing.in)
+	o.principal, o.expires, o.asked, o.seen = rec.principal, rec.expires, rec.asked, w.server.surface(rec.principal, rec.narrowing.in)
 	rec.listening = o
 	return func() { w.leave(o) }
 }

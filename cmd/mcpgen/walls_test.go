@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
 
-	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/audit", "runtime/catalog/stored", "runtime/store"},
+	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/audit", "runtime/catalog", "runtime/catalog/stored"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
 	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/redact", "runtime/store"},
 	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/audit", "runtime/catalog", "runtime/identity", "runtime/redact", "runtime/store"},

@@ -72,12 +72,13 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		defer s.Close()
-		console, err := admin.New(s, admin.Options{Audit: s.Audit(), Logger: logger})
+		source := stored.New(s, stored.Stored)
+		console, err := admin.New(source, admin.Options{Logger: logger})
 		if err != nil {
 			return err
 		}
 		options.Audit = audit.Multi(options.Audit, s.Audit())
-		options.Catalogs, options.Admin = stored.New(s, stored.Stored), console.Handler
+		options.Catalogs, options.Admin = source, console.Handler
 	}
 	switch *denial {
 	case "conceal":
@@ -108,6 +109,9 @@ func serve(ctx context.Context, server *runtime.Server, addr string) error {
 		return err
 	}
 	fmt.Printf("serving http://%s/mcp\n", listener.Addr())
+	if server.Catalogs() != nil {
+		fmt.Printf("console at http://%s/console\n", listener.Addr())
+	}
 	web := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- web.Serve(listener) }()

@@ -1,15 +1,16 @@
 // Package admin serves administrators: an HTTP API over what a store keeps, under [runtime.PathAPI], and a console
-// for browsers, under [runtime.PathConsole]. It is made once and given to a server:
+// for browsers, under [runtime.PathConsole]. It stands on the source that the server's catalogs come from, so that both
+// know the same organisations, teams and members:
 //
-//	a, err := admin.New(s, admin.Options{})
+//	source := stored.New(s, stored.Stored)
+//	a, err := admin.New(source, admin.Options{})
 //	...
-//	server, err := runtime.New(runtime.Options{Catalogs: stored.New(s, stored.Stored), Admin: a.Handler}, toolsets...)
+//	server, err := runtime.New(runtime.Options{Catalogs: source, Admin: a.Handler}, toolsets...)
 package admin
 
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -18,17 +19,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
-	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // Options configure the administration of a server. The zero value works.
 type Options struct {
-	// Memberships says where it is kept who is in which organisation and team. It is to be the same as the
-	// server's own catalogs have (stored.New).
-	Memberships stored.Memberships
-	// Audit receives an event for each request that was refused. Changes are recorded by the store, each in
-	// one transaction with itself. Nil records nothing.
+	// Audit receives an event for each request of the API that was refused to somebody. Changes are recorded by the
+	// store, each in one transaction with itself. Nil is the store's own trail.
 	Audit audit.Sink
 	// Logger is told what went wrong inside. Nil is slog.Default().
 	Logger *slog.Logger
@@ -36,30 +34,35 @@ type Options struct {
 
 // Admin makes handlers for servers. It may be used from many goroutines at once.
 type Admin struct {
-	store   *store.Store
+	source  *stored.Source
 	options Options
 }
 
-// New returns the administration of what a store keeps, which stays the caller's to close.
-func New(s *store.Store, o Options) (*Admin, error) {
-	switch {
-	case s == nil:
-		return nil, errors.New("admin: the store is nil: open one (store.Open)")
-	case o.Memberships != stored.Stored && o.Memberships != stored.Claimed:
-		return nil, fmt.Errorf("admin: Options.Memberships is %d: use stored.Stored or stored.Claimed", int(o.Memberships))
+// New returns the administration of what the store of a source keeps, which stays the caller's to close.
+func New(source *stored.Source, o Options) (*Admin, error) {
+	if source == nil {
+		return nil, errors.New("admin: there is no source: pass what stored.New returns, and the same to runtime.Options.Catalogs")
 	}
-	return &Admin{s, o}, nil
+	if o.Audit == nil {
+		o.Audit = source.Store().Audit()
+	}
+	return &Admin{source, o}, nil
 }
 
-// Handler is what a server mounts; see runtime.Options.Admin.
+// Handler is what a server mounts; see runtime.Options.Admin. A server whose catalogs come from elsewhere is refused: what
+// administrators did here would change nothing there.
 func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
-	who := authority.New(server, a.store, a.options.Memberships)
-	routes, err := api.New(server, a.store, who, api.Options{Audit: a.options.Audit, Logger: a.options.Logger})
+	if server.Catalogs() != catalog.Source(a.source) {
+		return nil, errors.New("the server's catalogs come from another source: set Options.Catalogs to the one that admin.New was given")
+	}
+	kept := a.source.Store()
+	who := authority.New(server, kept, a.source.Memberships())
+	routes, err := api.New(server, kept, who, api.Options{Audit: a.options.Audit, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, a.store, who, console.Options{Title: cmp.Or(info.Title, info.Name), Logger: a.options.Logger})
+	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}

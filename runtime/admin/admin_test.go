@@ -2,7 +2,6 @@ package admin_test
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -49,12 +49,14 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 		stored.Stored: {"claims": 404, "member": 200}, stored.Claimed: {"claims": 200, "member": 404},
 	} {
 		var refused atomic.Int64
-		a, err := admin.New(s, admin.Options{Memberships: memberships, Audit: audit.SinkFunc(func(context.Context, audit.Event) error { refused.Add(1); return nil })})
+		source := stored.New(s, memberships)
+		a, err := admin.New(source, admin.Options{Audit: audit.SinkFunc(func(context.Context, audit.Event) error { refused.Add(1); return nil })})
 		if err != nil {
 			t.Fatal(err)
 		}
 		server, err := runtime.New(runtime.Options{
 			Identity: identity.Static(map[string]access.Principal{identity.HashToken("claims"): claims, identity.HashToken("member"): {Subject: "member"}}),
+			Catalogs: source,
 			Admin:    a.Handler,
 		}, runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}}))
 		if err != nil {
@@ -75,13 +77,42 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 	}
 }
 
-func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
-	if _, err := admin.New(nil, admin.Options{}); err == nil || !strings.Contains(err.Error(), "store") {
+func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
+	if _, err := admin.New(nil, admin.Options{}); err == nil || !strings.Contains(err.Error(), "stored.New") {
 		t.Error(err)
 	}
-	if _, err := admin.New(open(t), admin.Options{Memberships: 7}); err == nil || !strings.Contains(err.Error(), "Memberships") {
-		t.Error(err)
+	s := open(t)
+	a, err := admin.New(stored.New(s, stored.Claimed), admin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}})
+	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed), stored.New(s, stored.Stored)} {
+		if _, err := runtime.New(runtime.Options{Catalogs: other, Admin: a.Handler}, set); err == nil || !strings.Contains(err.Error(), "Options.Admin: the server's catalogs come from another source") {
+			t.Errorf("%v: %v", other, err)
+		}
 	}
 }
 
-var _ func(*runtime.Server) (http.Handler, error) = (*admin.Admin)(nil).Handler
+func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
+	s := open(t)
+	source := stored.New(s, stored.Stored)
+	a, err := admin.New(source, admin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken("bob"): {Subject: "bob"}}), Catalogs: source, Admin: a.Handler,
+	}, runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", runtime.PathAPI+"admin/orgs", nil)
+	r.Header.Set("Authorization", "Bearer bob")
+	rec := httptest.NewRecorder()
+	server.Handler().ServeHTTP(rec, r)
+	events, _, err := s.Events(t.Context(), store.Page[int64]{})
+	if err != nil || rec.Code != 403 || len(events) != 1 || events[0].Event.Principal != "bob" || events[0].Event.Status != audit.Denied {
+		t.Errorf("%d, %+v, %v", rec.Code, events, err)
+	}
+}

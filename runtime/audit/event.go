@@ -70,7 +70,7 @@ type Event struct {
 	// variables, and such a URI, are values: Arguments has their size and digest.
 	Resource string `json:"resource,omitempty"`
 	// Action is what was done to what a store keeps, as in "update", and Object what it was done to,
-	// as in "catalog 17".
+	// as in: catalog 17 "kit", global.
 	Action    string     `json:"action,omitempty"`
 	Object    string     `json:"object,omitempty"`
 	Arguments []Argument `json:"arguments,omitempty"`

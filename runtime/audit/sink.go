@@ -46,7 +46,10 @@ func Slog(logger *slog.Logger) Sink {
 		text("axis", e.Axis)
 		text("missing", e.Missing)
 		switch e.Type {
-		case ToolList, PromptList, ResourceList, TemplateList, Checkpoint:
+		case ToolList:
+			text("catalog", e.Catalog)
+			fallthrough
+		case PromptList, ResourceList, TemplateList, Checkpoint:
 			attrs = append(attrs, slog.Int("visible", e.Visible), slog.Int("total", e.Total))
 		}
 		attrs = append(attrs, slog.Float64("execution_time_ms", e.Milliseconds))

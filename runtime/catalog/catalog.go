@@ -47,12 +47,16 @@ type Source interface {
 	ToolsOff(ctx context.Context) ([]string, error)
 
 	// Changes tells that something has changed until ctx ends, and closes the channel then. The first
-	// comes at once, when changes are being heard: what is read after it misses none.
+	// comes at once, when changes are being heard: what is read after it misses none. A source that can tell that
+	// it hears of none says so by Deaf.
 	Changes(ctx context.Context) <-chan Change
 }
 
-// Change says what may be different now. A source that does not know sets both.
+// Change says what may be different now. A source that does not know sets both Tools and Catalogs.
 type Change struct {
 	Tools    bool // which tools are switched off
 	Catalogs bool // catalogs, what is in them, or who is in which organisation and team
+	// Deaf says that nothing is being heard, as when a connection is lost, until the next change, which then sets both.
+	// It comes once for each loss, and alone.
+	Deaf bool
 }

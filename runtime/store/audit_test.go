@@ -54,22 +54,22 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 				t.Errorf("%+v, want %+v", r.Event, want)
 			}
 		}
-		want := fmt.Sprintf(`create organization: organization %[1]d
-update organization: organization %[1]d
-create team: team %[2]d
-update team: team %[2]d
-create member: member %[3]d
-update member: member %[3]d
-create catalog: catalog %[4]d
-update catalog: catalog %[4]d
+		want := fmt.Sprintf(`create organization: organization %[1]d "org"
+update organization: organization %[1]d "org" → "other"
+create team: team %[2]d "team" of organization %[1]d
+update team: team %[2]d "team" → "other" of organization %[1]d
+create member: member %[3]d of team %[2]d: "bob" of issuer "" as member
+update member: member %[3]d of team %[2]d: "bob" of issuer "" as member → lead
+create catalog: catalog %[4]d "kit", global
+update catalog: catalog %[4]d "kit", global
 create entry: entry tool of catalog %[4]d
 delete entry: entry tool of catalog %[4]d
 switch tool off: tool tool
 switch tool on: tool tool
-delete catalog: catalog %[4]d
-delete member: member %[3]d
-delete team: team %[2]d
-delete organization: organization %[1]d`, org.ID, team.ID, member.ID, catalog.ID)
+delete catalog: catalog %[4]d "kit", global, with 0 entries
+delete member: member %[3]d of team %[2]d: "bob" of issuer "" as lead
+delete team: team %[2]d "other" of organization %[1]d, with 0 members and 0 catalogs
+delete organization: organization %[1]d "other", with 0 teams, 0 members and 0 catalogs`, org.ID, team.ID, member.ID, catalog.ID)
 		if got := strings.Join(did, "\n"); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}

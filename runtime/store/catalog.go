@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -38,20 +39,43 @@ func (c Catalog) change() Change {
 	return Change{Kind: ChangedCatalog, Org: c.Scope.Org(), Team: c.Scope.Team(), Catalog: c.ID}
 }
 
+// object names it for the audit, with the name that it had before, if there was another.
+func (c Catalog) object(before string) string {
+	place := " of " + c.Scope.String()
+	if c.Scope == Global {
+		place = ", global"
+	}
+	return fmt.Sprintf("catalog %d %s%s", c.ID, became(before, c.Name), place)
+}
+
+// differences says for the audit what else an update has changed.
+func (c Catalog) differences(before Catalog) (text string) {
+	switch {
+	case c.Active && !before.Active:
+		text = ", made active"
+	case !c.Active && before.Active:
+		text = ", made not active"
+	}
+	if c.Description != before.Description {
+		text += ", described anew"
+	}
+	return text
+}
+
 // CreateCatalog makes a catalog without entries: [Global], in an organisation or in a team.
 func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description string, active bool, by audit.Event) (c Catalog, err error) {
 	if err := first(in.one("catalog", global, inOrg, inTeam), checkName("catalog", name), checkText("description", description, MaxDescription)); err != nil {
 		return Catalog{}, invalid("create catalog", err)
 	}
-	err = s.change(ctx, by, "create catalog", func(t *tx) (_ Change, err error) {
+	err = s.change(ctx, by, "create catalog", func(t *tx) (_ done, err error) {
 		org, team := in.columns()
 		at := t.engine.moment(t.now)
 		c, err = readCatalog(say(`INSERT INTO tool_catalogs (name, description, org_id, team_id, is_active, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+catalogColumns,
 			name, description, org, team, active, at, at).row(ctx, t))
 		if err != nil {
-			return Change{}, t.refused("catalog", err)
+			return done{}, t.refused("catalog", err)
 		}
-		return c.change(), nil
+		return done{c.change(), c.object(c.Name)}, nil
 	})
 	return only(c, err)
 }
@@ -80,7 +104,11 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 	if problem != nil {
 		return Catalog{}, invalid("update catalog", problem)
 	}
-	err = s.change(ctx, by, "update catalog", func(t *tx) (_ Change, err error) {
+	err = s.change(ctx, by, "update catalog", func(t *tx) (_ done, err error) {
+		before, err := was(t, in.within(say(`SELECT `+catalogColumns+` FROM tool_catalogs WHERE id = ?`, id)), version, readCatalog)
+		if err != nil {
+			return done{}, err
+		}
 		q := say(`UPDATE tool_catalogs SET version = version + 1, updated_at = ?`, t.engine.moment(t.now))
 		if patch.Name != nil {
 			q.and(`, name = ?`, *patch.Name)
@@ -93,9 +121,9 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 		}
 		c, err = readCatalog(versioned(in.within(q.and(`WHERE id = ?`, id)), version).and(`RETURNING `+catalogColumns).row(ctx, t))
 		if err != nil {
-			return Change{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
+			return done{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
 		}
-		return c.change(), nil
+		return done{c.change(), c.object(before.Name) + c.differences(before)}, nil
 	})
 	return only(c, err)
 }
@@ -106,12 +134,19 @@ func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64, 
 	if err := checkVersion(version, 0); err != nil {
 		return invalid("delete catalog", err)
 	}
-	return s.change(ctx, by, "delete catalog", func(t *tx) (Change, error) {
+	return s.change(ctx, by, "delete catalog", func(t *tx) (done, error) {
+		if err := t.hold(in.within(say(`SELECT id FROM tool_catalogs WHERE id = ?`, id))); err != nil {
+			return done{}, err
+		}
+		with, err := t.count(countable{"entry", say(`SELECT count(*) FROM tool_catalog_entries WHERE catalog_id = ?`, id)})
+		if err != nil {
+			return done{}, err
+		}
 		c, err := readCatalog(versioned(in.within(say(`DELETE FROM tool_catalogs WHERE id = ?`, id)), version).and(`RETURNING `+catalogColumns).row(ctx, t))
 		if err != nil {
-			return Change{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
+			return done{}, t.unmet(err, "catalog", id, in.within(say(`SELECT version FROM tool_catalogs WHERE id = ?`, id)))
 		}
-		return c.change(), nil
+		return done{c.change(), c.object(c.Name) + with}, nil
 	})
 }
 
@@ -149,7 +184,7 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 		}
 		union = `UNION ALL `
 	}
-	found, err := all(ctx, s.reads, q, readCatalog)
+	found, err := all(ctx, s.asks, q, readCatalog)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "resolve catalog", err)
 	}

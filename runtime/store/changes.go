@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,7 +15,10 @@ const (
 	// Everything may have changed: read anew what you keep. It comes first, when a connection was
 	// lost and is back, and in the place of changes that nobody was told of or that were
 	// not taken in time.
-	Everything     Kind = "everything"
+	Everything Kind = "everything"
+	// Deaf: nothing is being heard, until the next Everything. It comes once for each connection that is lost or
+	// cannot be made, on PostgreSQL.
+	Deaf           Kind = "deaf"
 	ChangedOrg     Kind = "org"     // Org; with all that is in it when it is deleted
 	ChangedTeam    Kind = "team"    // Org and Team; with all that is in it when it is deleted
 	ChangedMember  Kind = "member"  // Issuer and Subject, in Org or Team
@@ -41,27 +44,6 @@ type Change struct {
 	Event   int64  `json:"event,omitempty"`
 }
 
-// object names what changed, for the audit.
-func (c Change) object() string {
-	switch c.Kind {
-	case ChangedOrg:
-		return fmt.Sprintf("organization %d", c.Org)
-	case ChangedTeam:
-		return fmt.Sprintf("team %d", c.Team)
-	case ChangedMember:
-		return fmt.Sprintf("member %d", c.Member)
-	case ChangedCatalog:
-		return fmt.Sprintf("catalog %d", c.Catalog)
-	case ChangedEntry:
-		return fmt.Sprintf("entry %s of catalog %d", c.Tool, c.Catalog)
-	case ChangedTool:
-		return "tool " + c.Tool
-	case ChangedAudit:
-		return fmt.Sprintf("audit events up to %d", c.Event)
-	}
-	return string(c.Kind)
-}
-
 const (
 	// quiet is how long nothing may be heard before a follower looks whether that is true.
 	quiet = 30 * time.Second
@@ -72,8 +54,8 @@ const (
 )
 
 // Changes tells of the changes to the database until ctx ends or the store is closed, and closes the
-// channel then. The first is [Everything], once changes are being heard: what is read after it misses
-// none. A follower that is slow holds nobody up; it gets Everything in the place of what it missed.
+// channel then. It starts with [Everything], once changes are being heard: what is read after it misses
+// none. Where none are, [Deaf] says so. A follower that is slow holds nobody up; it gets Everything in the place of what it missed.
 //
 // On PostgreSQL each follower has a connection of its own and hears of the changes of all
 // processes as they are committed. On SQLite those of this process are told at once, and those of another
@@ -114,6 +96,7 @@ func (s *Store) attend(ctx context.Context, box *mailbox) {
 	if s.engine.listen != nil {
 		for ctx.Err() == nil {
 			if err := s.engine.listen(ctx, box, s.quiet); err != nil {
+				box.lost()
 				wait(ctx, s.pause)
 			}
 		}
@@ -123,7 +106,7 @@ func (s *Store) attend(ctx context.Context, box *mailbox) {
 	defer s.feed.remove(box)
 	for first := true; ctx.Err() == nil; {
 		var at int64
-		if err := s.reads.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+		if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
 			wait(ctx, s.pause)
 			continue
 		}
@@ -174,6 +157,7 @@ func (f *feed) publish(c Change) {
 type mailbox struct {
 	mu      sync.Mutex
 	pending []Change
+	deaf    bool          // nothing is being heard
 	last    int64         // the revision up to which all is in pending, or was
 	signal  chan struct{} // of size one: something is pending
 }
@@ -181,8 +165,8 @@ type mailbox struct {
 // heard takes what another process has announced.
 func (b *mailbox) heard(payload string) {
 	var c Change
-	if err := json.Unmarshal([]byte(payload), &c); err != nil || c.Revision == 0 {
-		c.Revision = 0 // somebody else's word on our channel may be about anything
+	if err := json.Unmarshal([]byte(payload), &c); err != nil || c.Revision == 0 || c.Kind == Deaf {
+		// Somebody else's word on our channel may be about anything.
 		b.everything(0)
 		return
 	}
@@ -195,22 +179,41 @@ func (b *mailbox) put(c Change) {
 	switch {
 	case c.Revision <= b.last:
 		return // covered by an Everything
-	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 && b.pending[0].Kind == Everything:
-		b.pending = append(b.pending[:0], Change{Kind: Everything, Revision: c.Revision})
+	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 && b.pending[len(b.pending)-1].Kind == Everything:
+		b.all(c.Revision)
 	default:
-		b.pending = append(b.pending, c)
+		b.pending, b.last = append(b.pending, c), c.Revision
+		b.ring()
 	}
-	b.last = c.Revision
-	b.ring()
 }
 
 // everything takes that all up to a revision may have changed.
 func (b *mailbox) everything(at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.last = max(b.last, at)
-	b.pending = append(b.pending[:0], Change{Kind: Everything, Revision: b.last})
+	b.deaf = false
+	b.all(at)
+}
+
+// all puts Everything in the place of what is pending, but for the word that nothing was heard for a while.
+func (b *mailbox) all(at int64) {
+	untold := slices.ContainsFunc(b.pending, func(c Change) bool { return c.Kind == Deaf })
+	b.last, b.pending = max(b.last, at), b.pending[:0]
+	if untold {
+		b.pending = append(b.pending, Change{Kind: Deaf})
+	}
+	b.pending = append(b.pending, Change{Kind: Everything, Revision: b.last})
 	b.ring()
+}
+
+// lost takes that nothing is being heard any more.
+func (b *mailbox) lost() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.deaf {
+		b.deaf, b.pending = true, append(b.pending, Change{Kind: Deaf})
+		b.ring()
+	}
 }
 
 // saw takes that the database is at a revision, which must have been heard of.

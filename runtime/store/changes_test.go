@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -137,6 +138,33 @@ func TestConnectionThatIsLostIsMadeAnewAndNothingIsMissed(t *testing.T) {
 	}
 }
 
+// TestConnectionThatIsLostWhileNothingIsAskedIsTold ends a follower's connection and lets nobody connect: the follower
+// says once that it hears nothing, however often it tries, and that everything may have changed once it hears again.
+func TestConnectionThatIsLostWhileNothingIsAskedIsTold(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	s := open(t, postgresURL(db, db.User))
+	s.Hasten(time.Millisecond)
+	changes := follow(t, s)
+	admin := raw(t, strings.Replace(postgresURL(db, db.User), "/"+db.Name+"?", "/postgres?", 1))
+	for range 2 {
+		must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS false"))
+		must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, db.Name))
+		if c := next(t, changes); c != (store.Change{Kind: store.Deaf}) {
+			t.Errorf("%+v", c)
+		}
+		late := s.Changes(t.Context()) // of which nothing is ever heard
+		if c := next(t, late); c.Kind != store.Deaf {
+			t.Errorf("%+v", c)
+		}
+		must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS true"))
+		for _, changes := range []<-chan store.Change{changes, late} {
+			if c := next(t, changes); c.Kind != store.Everything {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+}
+
 // TestChangeThatNobodyAnnouncedIsNoticed changes the database past the store, as another process does beside SQLite,
 // or behind a pooler that drops notifications.
 func TestChangeThatNobodyAnnouncedIsNoticed(t *testing.T) {
@@ -180,7 +208,7 @@ func TestWordOfSomebodyElseOnTheChannelMeansEverything(t *testing.T) {
 	url := engines["postgresql"](t)
 	s, db := open(t, url), raw(t, url)
 	changes := follow(t, s)
-	for _, payload := range []string{"", "{", "null", `{"revision":"x"}`, `{"kind":"org"}`} {
+	for _, payload := range []string{"", "{", "null", `{"revision":"x"}`, `{"kind":"org"}`, `{"kind":"deaf","revision":1}`} {
 		if _, err := db.Exec(`SELECT pg_notify('mcpgen_' || md5(current_schema()), $1)`, payload); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"io/fs"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ type engine struct {
 	dialect    goose.Dialect
 	migrations fs.FS
 	oneWriter  bool
+	forUpdate  string // ends a SELECT that keeps its rows as they are until the transaction ends
 
 	// open opens the pools of a database that has been migrated.
 	open func() (writes, reads *sql.DB, err error)
@@ -35,6 +35,11 @@ type engine struct {
 	moment func(time.Time) any
 	// fault reads the engine's errors.
 	fault func(error) fault
+	// cured says an error of the engine with what to do about it, where that is known.
+	cured func(error) error
+	// serves says what the account lacks that serves from a database that has been migrated. Nil where files have
+	// no accounts.
+	serves func(ctx context.Context, db *sql.DB) error
 	// announce tells other processes of a change, with the transaction that makes it. Nil where
 	// there is no way.
 	announce func(ctx context.Context, tx *sql.Tx, payload string) error
@@ -53,5 +58,5 @@ func parse(url string) (*engine, error) {
 	case ok && (scheme == "postgres" || scheme == "postgresql"):
 		return postgresEngine(url)
 	}
-	return nil, fmt.Errorf("store: the URL starts with neither sqlite: nor postgres: — write sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE: %w", ErrInvalid)
+	return nil, wrong("store: the URL starts with neither sqlite: nor postgres: — write sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE")
 }

@@ -46,25 +46,25 @@ func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, mod
 	if err := first(checkTool(tool), checkText("module", module, MaxModule)); err != nil {
 		return Entry{}, invalid("create entry", err)
 	}
-	err = s.change(ctx, by, "create entry", func(t *tx) (Change, error) {
+	err = s.change(ctx, by, "create entry", func(t *tx) (done, error) {
 		c, err := t.catalogFor(in, catalog)
 		if err != nil {
-			return Change{}, err
+			return done{}, err
 		}
 		e, err = readEntry(say(`INSERT INTO tool_catalog_entries (catalog_id, tool_name, module_id, created_at) VALUES (?, ?, ?, ?) RETURNING `+entryColumns,
 			catalog, tool, module, t.engine.moment(t.now)).row(ctx, t))
 		if err != nil {
-			return Change{}, t.refused("entry", err)
+			return done{}, t.refused("entry", err)
 		}
-		return c.entryChange(tool), nil
+		return c.entryDone(tool), nil
 	})
 	return only(e, err)
 }
 
-func (c Catalog) entryChange(tool string) Change {
+func (c Catalog) entryDone(tool string) done {
 	change := c.change()
 	change.Kind, change.Tool = ChangedEntry, tool
-	return change
+	return done{change, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
 }
 
 // RemoveEntry takes a tool out of a catalog of a scope.
@@ -72,16 +72,16 @@ func (s *Store) RemoveEntry(ctx context.Context, in Scope, catalog int64, tool s
 	if err := checkTool(tool); err != nil {
 		return invalid("delete entry", err)
 	}
-	return s.change(ctx, by, "delete entry", func(t *tx) (Change, error) {
+	return s.change(ctx, by, "delete entry", func(t *tx) (done, error) {
 		c, err := t.catalogFor(in, catalog)
 		if err != nil {
-			return Change{}, err
+			return done{}, err
 		}
 		met, err := say(`DELETE FROM tool_catalog_entries WHERE catalog_id = ? AND tool_name = ?`, catalog, tool).exec(ctx, t)
 		if err == nil && met == 0 {
 			err = fmt.Errorf("entry %s of catalog %d: %w", tool, catalog, ErrNotFound)
 		}
-		return c.entryChange(tool), err
+		return c.entryDone(tool), err
 	})
 }
 
@@ -101,7 +101,7 @@ func (s *Store) Tools(ctx context.Context, catalog int64) ([]string, error) {
 	// bytes as Go does, but for what an aggregate takes.
 	var names sql.Null[string]
 	q := say(`SELECT string_agg(tool_name, ',') FROM tool_catalog_entries WHERE catalog_id = ?`, catalog)
-	switch err := q.row(ctx, s.reads).Scan(&names); {
+	switch err := q.row(ctx, s.asks).Scan(&names); {
 	case err != nil:
 		return nil, s.engine.explain(ctx, "list tools of a catalog", err)
 	case !names.Valid:
@@ -121,7 +121,7 @@ func (s *Store) EntryCounts(ctx context.Context, catalogs []int64) (map[int64]in
 			catalog int64
 			entries int
 		}
-		found, err := all(ctx, s.reads, anyOf(say(`SELECT catalog_id, count(*) FROM tool_catalog_entries WHERE catalog_id`), some).and(`GROUP BY catalog_id`), func(row scanner) (c count, err error) {
+		found, err := all(ctx, s.asks, anyOf(say(`SELECT catalog_id, count(*) FROM tool_catalog_entries WHERE catalog_id`), some).and(`GROUP BY catalog_id`), func(row scanner) (c count, err error) {
 			return c, row.Scan(&c.catalog, &c.entries)
 		})
 		if err != nil {

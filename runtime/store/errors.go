@@ -14,7 +14,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrConflict: it has been changed since the version that the caller has read. Read it again.
 	ErrConflict = errors.New("changed meanwhile: read it again")
-	// ErrInvalid: a name, a standing, a scope or a version is none.
+	// ErrInvalid: a name, a standing, a scope, a version or a URL is none. Errors of this kind say in its place what
+	// is wrong: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
 	// ErrNewer: a newer program has migrated the database.
 	ErrNewer = errors.New("the database is newer than this program")
@@ -34,14 +35,23 @@ const (
 	forbidden       // to make tables, or to use them
 )
 
-// explain wraps an error of the database with what was being done. The end of the context comes
+// explain wraps an error of the database with what was being done and, where it is known, the cure. The end of the context comes
 // first: drivers say it in words of their own.
 func (e *engine) explain(ctx context.Context, doing string, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
 	}
-	return fmt.Errorf("store: %s: %w", doing, err)
+	return fmt.Errorf("store: %s: %w", doing, e.cured(err))
 }
+
+// notValid is an [ErrInvalid] that says what is wrong and what to do, and ends with that.
+type notValid string
+
+func (e notValid) Error() string { return string(e) }
+
+func (e notValid) Is(target error) bool { return target == ErrInvalid }
+
+func wrong(format string, args ...any) error { return notValid(fmt.Sprintf(format, args...)) }
 
 // known reports whether an error is one of this package's, which needs no further words.
 func known(err error) bool {

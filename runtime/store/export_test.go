@@ -17,7 +17,7 @@ func (s *Store) Writes() *sql.DB { return s.writes }
 func (s *Store) Reads() *sql.DB { return s.reads }
 
 // ReadBy makes a store read by another pool, which stays the caller's to close.
-func (s *Store) ReadBy(db *sql.DB) { s.reads = db }
+func (s *Store) ReadBy(db *sql.DB) { s.reads, s.asks = db, db }
 
 // MigrateBy is Migrate by other migrations than the package's own.
 func MigrateBy(ctx context.Context, url string, migrations fs.FS, version int64) error {
@@ -36,4 +36,15 @@ func Migrations(url string) (fs.FS, error) {
 		return nil, err
 	}
 	return e.migrations, nil
+}
+
+// Kept is how many statements are kept.
+func (s *Store) Kept() int {
+	p, ok := s.asks.(*prepared)
+	if !ok {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.kept)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -29,8 +30,17 @@ func readMember(row scanner) (m Membership, err error) {
 	return m, err
 }
 
-func (m Membership) change() Change {
-	return Change{Kind: ChangedMember, Org: m.Scope.Org(), Team: m.Scope.Team(), Member: m.ID, Issuer: m.Issuer, Subject: m.Subject}
+// object names it for the audit, with the standing that it had before, if there was another.
+func (m Membership) object(before ...access.Standing) string {
+	standing := string(m.Standing)
+	if len(before) > 0 && before[0] != m.Standing {
+		standing = string(before[0]) + " → " + standing
+	}
+	return fmt.Sprintf("member %d of %s: %s of issuer %s as %s", m.ID, m.Scope, quoted(m.Subject), quoted(m.Issuer), standing)
+}
+
+func (m Membership) done(object string) done {
+	return done{Change{Kind: ChangedMember, Org: m.Scope.Org(), Team: m.Scope.Team(), Member: m.ID, Issuer: m.Issuer, Subject: m.Subject}, object}
 }
 
 // AddMember makes somebody a member of an organisation or a team.
@@ -38,15 +48,15 @@ func (s *Store) AddMember(ctx context.Context, in Scope, issuer, subject string,
 	if err := first(in.one("member", inOrg, inTeam), checkIdentity(issuer, subject), checkStanding(standing)); err != nil {
 		return Membership{}, invalid("create member", err)
 	}
-	err = s.change(ctx, by, "create member", func(t *tx) (_ Change, err error) {
+	err = s.change(ctx, by, "create member", func(t *tx) (_ done, err error) {
 		org, team := in.columns()
 		at := t.engine.moment(t.now)
 		m, err = readMember(say(`INSERT INTO memberships (org_id, team_id, issuer, subject, standing, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING `+memberColumns,
 			org, team, issuer, subject, string(standing), at, at).row(ctx, t))
 		if err != nil {
-			return Change{}, t.refused("member", err)
+			return done{}, t.refused("member", err)
 		}
-		return m.change(), nil
+		return m.done(m.object()), nil
 	})
 	return only(m, err)
 }
@@ -74,13 +84,17 @@ func (s *Store) UpdateMember(ctx context.Context, in Scope, id, version int64, s
 	if err := first(in.one("member", anywhere, inOrg, inTeam), checkVersion(version, 1), checkStanding(standing)); err != nil {
 		return Membership{}, invalid("update member", err)
 	}
-	err = s.change(ctx, by, "update member", func(t *tx) (_ Change, err error) {
+	err = s.change(ctx, by, "update member", func(t *tx) (_ done, err error) {
+		before, err := was(t, in.within(say(`SELECT `+memberColumns+` FROM memberships WHERE id = ?`, id)), version, readMember)
+		if err != nil {
+			return done{}, err
+		}
 		q := say(`UPDATE memberships SET standing = ?, version = version + 1, updated_at = ? WHERE id = ?`, string(standing), t.engine.moment(t.now), id)
 		m, err = readMember(versioned(in.within(q), version).and(`RETURNING `+memberColumns).row(ctx, t))
 		if err != nil {
-			return Change{}, t.unmet(err, "member", id, in.within(say(`SELECT version FROM memberships WHERE id = ?`, id)))
+			return done{}, t.unmet(err, "member", id, in.within(say(`SELECT version FROM memberships WHERE id = ?`, id)))
 		}
-		return m.change(), nil
+		return m.done(m.object(before.Standing)), nil
 	})
 	return only(m, err)
 }
@@ -91,18 +105,18 @@ func (s *Store) RemoveMember(ctx context.Context, in Scope, id, version int64, b
 	if err := first(in.one("member", anywhere, inOrg, inTeam), checkVersion(version, 0)); err != nil {
 		return invalid("delete member", err)
 	}
-	return s.change(ctx, by, "delete member", func(t *tx) (Change, error) {
+	return s.change(ctx, by, "delete member", func(t *tx) (done, error) {
 		m, err := readMember(versioned(in.within(say(`DELETE FROM memberships WHERE id = ?`, id)), version).and(`RETURNING `+memberColumns).row(ctx, t))
 		if err != nil {
-			return Change{}, t.unmet(err, "member", id, in.within(say(`SELECT version FROM memberships WHERE id = ?`, id)))
+			return done{}, t.unmet(err, "member", id, in.within(say(`SELECT version FROM memberships WHERE id = ?`, id)))
 		}
-		return m.change(), nil
+		return m.done(m.object()), nil
 	})
 }
 
 // Memberships returns all that somebody is a member of, in the order of the memberships' ids.
 func (s *Store) Memberships(ctx context.Context, issuer, subject string) ([]Membership, error) {
-	found, err := all(ctx, s.reads, say(`SELECT `+memberColumns+` FROM memberships WHERE issuer = ? AND subject = ? ORDER BY id`, keepable(issuer), keepable(subject)), readMember)
+	found, err := all(ctx, s.asks, say(`SELECT `+memberColumns+` FROM memberships WHERE issuer = ? AND subject = ? ORDER BY id`, keepable(issuer), keepable(subject)), readMember)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "list memberships", err)
 	}

@@ -27,7 +27,7 @@ func (m *migrator) newest() int64 {
 func (m *migrator) to(ctx context.Context, version int64) error {
 	newest := m.newest()
 	if version < 0 || version > newest {
-		return fmt.Errorf("there is no version %d: choose one of 0 to %d: %w", version, newest, ErrInvalid)
+		return wrong("there is no version %d: choose one of 0 to %d", version, newest)
 	}
 	at, err := m.provider.GetDBVersion(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (e *engine) migrate(ctx context.Context, do func(context.Context, *migrator
 		// What ended the context must not keep the database from being as it was. Where this fails the engine has done
 		// so by itself, or does when the connection is closed.
 		execute(context.WithoutCancel(ctx), c, "ROLLBACK")
-		return e.explain(ctx, "migrate", e.cure(err))
+		return e.explain(ctx, "migrate", e.ofMigration(err))
 	}
 	if err := execute(ctx, c, "COMMIT"); err != nil {
 		return e.explain(ctx, "commit the migration", err)
@@ -93,13 +93,13 @@ func (e *engine) within(ctx context.Context, c driver.Conn, do func(context.Cont
 	return nil
 }
 
-// cure adds what to do about an error of a migration.
-func (e *engine) cure(err error) error {
+// ofMigration adds what to do about an error of a migration alone.
+func (e *engine) ofMigration(err error) error {
 	switch e.fault(err) {
 	case occupied:
 		return fmt.Errorf("%w; the database has tables of these names: give the store a schema of its own with CREATE SCHEMA mcpgen and ?search_path=mcpgen in the URL", err)
 	case forbidden:
-		return fmt.Errorf("%w; give the role a schema of its own with CREATE SCHEMA mcpgen AUTHORIZATION role, and ?search_path=mcpgen in the URL; a role that only serves needs SELECT, INSERT, UPDATE and DELETE on the tables that another has migrated", err)
+		return fmt.Errorf("%w; give the role a schema of its own with CREATE SCHEMA mcpgen AUTHORIZATION role, and ?search_path=mcpgen in the URL; or have another role migrate the database, and this one serve", err)
 	}
 	return err
 }

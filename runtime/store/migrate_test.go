@@ -340,7 +340,7 @@ func TestTablesOfOthersAreLeftAloneAndASchemaIsTheCure(t *testing.T) {
 		t.Fatalf("%v, %v", s, err)
 	}
 	own := url + "&search_path=mcpgen"
-	if s, err := store.Open(t.Context(), own); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA") {
+	if s, err := store.Open(t.Context(), own); err == nil || !strings.Contains(err.Error(), "CREATE SCHEMA mcpgen AUTHORIZATION postgres") {
 		t.Fatalf("%v, %v", s, err)
 	}
 	if _, err := db.Exec("CREATE SCHEMA mcpgen"); err != nil {
@@ -381,7 +381,7 @@ func TestRoleThatMayMakeNoTablesServesADatabaseThatAnotherHasMigrated(t *testing
 	if err := store.Migrate(t.Context(), postgresURL(db, db.User), newest); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := store.Open(t.Context(), postgresURL(db, role)); err == nil || !strings.Contains(err.Error(), "SELECT, INSERT, UPDATE and DELETE") {
+	if s, err := store.Open(t.Context(), postgresURL(db, role)); err == nil || !strings.Contains(err.Error(), "GRANT SELECT, INSERT, UPDATE, DELETE ON") {
 		t.Fatalf("%v, %v", s, err)
 	}
 	if _, err := db.Exec("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role); err != nil {

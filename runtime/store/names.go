@@ -22,13 +22,13 @@ const (
 func checkName(noun, name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("%s has no name: %w", noun, ErrInvalid)
+		return wrong("%s has no name", noun)
 	case len(name) > MaxName:
-		return fmt.Errorf("the name of the %s has %d bytes, more than %d: %w", noun, len(name), MaxName, ErrInvalid)
+		return wrong("the name of the %s has %d bytes, more than %d", noun, len(name), MaxName)
 	case !printable(name):
-		return fmt.Errorf("the name of the %s is not all printable characters: %w", noun, ErrInvalid)
+		return wrong("the name of the %s is not all printable characters", noun)
 	case strings.HasPrefix(name, " "), strings.HasSuffix(name, " "):
-		return fmt.Errorf("the name of the %s has a space at its start or end: %w", noun, ErrInvalid)
+		return wrong("the name of the %s has a space at its start or end", noun)
 	}
 	return nil
 }
@@ -36,9 +36,9 @@ func checkName(noun, name string) error {
 func checkText(noun, text string, most int) error {
 	switch {
 	case len(text) > most:
-		return fmt.Errorf("the %s has %d bytes, more than %d: %w", noun, len(text), most, ErrInvalid)
+		return wrong("the %s has %d bytes, more than %d", noun, len(text), most)
 	case !printable(strings.NewReplacer("\n", "", "\t", "", "\r\n", "").Replace(text)):
-		return fmt.Errorf("the %s is not all printable characters and line ends: %w", noun, ErrInvalid)
+		return wrong("the %s is not all printable characters and line ends", noun)
 	}
 	return nil
 }
@@ -47,13 +47,13 @@ func checkIdentity(issuer, subject string) error {
 	for _, part := range []struct{ noun, text string }{{"issuer", issuer}, {"subject", subject}} {
 		switch {
 		case len(part.text) > MaxIdentity:
-			return fmt.Errorf("the %s has %d bytes, more than %d: %w", part.noun, len(part.text), MaxIdentity, ErrInvalid)
+			return wrong("the %s has %d bytes, more than %d", part.noun, len(part.text), MaxIdentity)
 		case !printable(part.text):
-			return fmt.Errorf("the %s is not all printable characters: %w", part.noun, ErrInvalid)
+			return wrong("the %s is not all printable characters", part.noun)
 		}
 	}
 	if subject == "" {
-		return fmt.Errorf("a member has no subject: %w", ErrInvalid)
+		return wrong("a member has no subject")
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func checkStanding(s access.Standing) error {
 	case access.Owner, access.Admin, access.Lead, access.Member:
 		return nil
 	}
-	return fmt.Errorf("%q is no standing: use owner, admin, lead or member: %w", string(s), ErrInvalid)
+	return wrong("%q is no standing: use owner, admin, lead or member", string(s))
 }
 
 // checkTool accepts the names that a tool can have, whether there is such a tool or not (MCP
@@ -71,13 +71,13 @@ func checkStanding(s access.Standing) error {
 func checkTool(name string) error {
 	const cure = "use 1 to 128 of the letters A to Z, digits, dot, underscore and hyphen"
 	if name == "" || len(name) > 128 {
-		return fmt.Errorf("not a tool name: %s: %w", cure, ErrInvalid)
+		return wrong("not a tool name: %s", cure)
 	}
 	for _, c := range []byte(name) {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '.', c == '-':
 		default:
-			return fmt.Errorf("not a tool name: %s: %w", cure, ErrInvalid)
+			return wrong("not a tool name: %s", cure)
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func checkTool(name string) error {
 // checkVersion accepts the version of something that was read, and 0 where any will do.
 func checkVersion(version, least int64) error {
 	if version < least {
-		return fmt.Errorf("%d is no version of anything: read it first: %w", version, ErrInvalid)
+		return wrong("%d is no version of anything: read it first", version)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (p Page[K]) limit() int {
 // is more after it.
 func list[K cmp.Ordered, T any](ctx context.Context, s *Store, noun string, q *statement, page Page[K], read func(scanner) (T, error)) ([]T, bool, error) {
 	limit := page.limit()
-	found, err := all(ctx, s.reads, q.and(`LIMIT ?`, limit+1), read)
+	found, err := all(ctx, s.asks, q.and(`LIMIT ?`, limit+1), read)
 	if err != nil {
 		return nil, false, s.engine.explain(ctx, "list "+noun, err)
 	}
@@ -38,7 +38,7 @@ func list[K cmp.Ordered, T any](ctx context.Context, s *Store, noun string, q *s
 
 // get reads one thing.
 func get[T any](ctx context.Context, s *Store, noun string, id int64, q *statement, read func(scanner) (T, error)) (T, error) {
-	found, err := read(q.row(ctx, s.reads))
+	found, err := read(q.row(ctx, s.asks))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return found, fmt.Errorf("store: %w", notFound(noun, id))
@@ -54,9 +54,9 @@ func notFound(noun string, id int64) error { return fmt.Errorf("%s %d: %w", noun
 func (t *tx) refused(noun string, err error) error {
 	switch t.engine.fault(err) {
 	case taken:
-		return fmt.Errorf("%s: %w", noun, ErrExists)
+		return fmt.Errorf("the %s %w", noun, ErrExists)
 	case orphan:
-		return fmt.Errorf("where the %s is to be: %w", noun, ErrNotFound)
+		return fmt.Errorf("what the %s is to be in: %w", noun, ErrNotFound)
 	}
 	return err
 }
@@ -83,5 +83,5 @@ func (t *tx) unmet(err error, noun string, id int64, query *statement) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%s %d is at version %d: %w", noun, id, version, ErrConflict)
+	return fmt.Errorf("%s %d is at version %d and was %w", noun, id, version, ErrConflict)
 }

@@ -34,17 +34,18 @@ func postgresEngine(url string) (*engine, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		// What the parser says repeats the URL, and its password with it where that is what it cannot read.
-		return nil, fmt.Errorf("store: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE with special characters percent-encoded: %w", ErrInvalid)
+		return nil, wrong("store: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE with special characters percent-encoded")
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connecting
 	}
+	place := "public" // the schema, once it is known
 	migrations, err := fs.Sub(postgresMigrations, "migrations/postgres")
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	return &engine{
-		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations,
+		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations, forUpdate: "FOR UPDATE",
 		open: func() (*sql.DB, *sql.DB, error) {
 			db := stdlib.OpenDB(*config)
 			db.SetMaxOpenConns(connections)
@@ -55,7 +56,7 @@ func postgresEngine(url string) (*engine, error) {
 		connect: func(ctx context.Context) (driver.Conn, error) {
 			c, err := stdlib.GetConnector(*config).Connect(ctx)
 			if err != nil {
-				return nil, fmt.Errorf("store: %w", err)
+				return nil, fmt.Errorf("store: %w", postgresUnreached(err))
 			}
 			return c, nil
 		},
@@ -68,8 +69,9 @@ func postgresEngine(url string) (*engine, error) {
 				return err
 			}
 			if schema == "" {
-				return errors.New("search_path names no schema that there is: make it with CREATE SCHEMA")
+				return postgresNoSchema(ctx, c)
 			}
+			place = schema
 			// Held until the transaction ends, or the connection does.
 			if err := execute(ctx, c, `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || current_schema(), 0))`); err != nil {
 				return fmt.Errorf("wait for the turn to migrate: %w", err)
@@ -79,6 +81,13 @@ func postgresEngine(url string) (*engine, error) {
 		moment: func(t time.Time) any { return t },
 		fault:  postgresFault,
 		insert: postgresInsert,
+		cured: func(err error) error {
+			if postgresFault(err) == forbidden {
+				return fmt.Errorf("%w; to serve, the role needs: %s", err, postgresGrants(place, config.User))
+			}
+			return postgresUnreached(err)
+		},
+		serves: postgresServes,
 		announce: func(ctx context.Context, tx *sql.Tx, payload string) error {
 			_, err := tx.ExecContext(ctx, `SELECT pg_notify(`+channel+`, $1)`, payload)
 			return err

@@ -41,9 +41,9 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Even
 		if by.Cut, err = s.lastOf(ctx, upto); err != nil {
 			return 0, s.engine.explain(ctx, doing, err)
 		}
-		err := s.change(ctx, by, doing, func(t *tx) (Change, error) {
+		err := s.change(ctx, by, doing, func(t *tx) (done, error) {
 			_, err := say(`INSERT INTO audit_cuts (upto, at) VALUES (?, ?)`, upto, t.engine.moment(t.now)).exec(ctx, t)
-			return Change{Kind: ChangedAudit, Event: upto}, err
+			return done{Change{Kind: ChangedAudit, Event: upto}, fmt.Sprintf("audit events up to %d", upto)}, err
 		})
 		if err != nil {
 			return 0, err

@@ -70,7 +70,7 @@ func (s Scope) one(noun string, kinds ...scopeKind) error {
 	if slices.Contains(kinds, s.kind) {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is not where one can be: %w", noun, s, ErrInvalid)
+	return wrong("%s: %s is not where one can be", noun, s)
 }
 
 // within narrows a statement to the rows of the scope, in a table that has both ids.
@@ -112,7 +112,7 @@ func (s *Store) ScopesNamed(ctx context.Context, orgs, teams []string) ([]Scope,
 	if len(orgs) == 0 {
 		return nil, nil // teams are in organisations
 	}
-	ids, err := all(ctx, s.reads, anyOf(say(`SELECT id FROM organizations WHERE name`), keepables(orgs)).and(`ORDER BY id`), readID)
+	ids, err := all(ctx, s.asks, anyOf(say(`SELECT id FROM organizations WHERE name`), keepables(orgs)).and(`ORDER BY id`), readID)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "find organizations", err)
 	}
@@ -123,7 +123,7 @@ func (s *Store) ScopesNamed(ctx context.Context, orgs, teams []string) ([]Scope,
 	if len(ids) == 0 || len(teams) == 0 {
 		return found, nil
 	}
-	within, err := all(ctx, s.reads, anyOf(anyOf(say(`SELECT id FROM teams WHERE org_id`), ids).and(`AND name`), keepables(teams)).and(`ORDER BY id`), readID)
+	within, err := all(ctx, s.asks, anyOf(anyOf(say(`SELECT id FROM teams WHERE org_id`), ids).and(`AND name`), keepables(teams)).and(`ORDER BY id`), readID)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "find teams", err)
 	}

@@ -35,15 +35,15 @@ const (
 func sqliteEngine(path string) (*engine, error) {
 	if rest, ok := strings.CutPrefix(path, "//"); ok {
 		if !strings.HasPrefix(rest, "/") {
-			return nil, fmt.Errorf("store: sqlite://%s has a host in the place of the path: write sqlite:%s or sqlite:///absolute/path: %w", rest, rest, ErrInvalid)
+			return nil, wrong("store: sqlite://%s has a host in the place of the path: write sqlite:%s or sqlite:///absolute/path", rest, rest)
 		}
 		path = rest
 	}
 	switch {
 	case path == "":
-		return nil, fmt.Errorf("store: sqlite: names no file: write sqlite:PATH: %w", ErrInvalid)
+		return nil, wrong("store: sqlite: names no file: write sqlite:PATH")
 	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"), strings.ContainsAny(path, "?#\x00"):
-		return nil, fmt.Errorf("store: sqlite:%q takes the path of a file and no options: %w", path, ErrInvalid)
+		return nil, wrong("store: sqlite:%q takes the path of a file and no options", path)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -80,6 +80,7 @@ func sqliteEngine(path string) (*engine, error) {
 		verify: sqliteVerify,
 		moment: func(t time.Time) any { return t.UnixMicro() },
 		fault:  sqliteFault,
+		cured:  func(err error) error { return sqliteCured(path, err) },
 	}
 	e.insert = sqliteInsert(e)
 	return e, nil
@@ -113,7 +114,7 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 	// SQLite would make a file that all users of the machine can read.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("store: the database's file: %w; its directory must exist and be writable", err)
+		return nil, fmt.Errorf("store: the database's file: %w; %s", err, sqliteFileCure(path))
 	}
 	if err := file.Close(); err != nil {
 		return nil, fmt.Errorf("store: the database's file: %w", err)
@@ -128,9 +129,44 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("store: open %s: %w", path, err)
+		return nil, fmt.Errorf("store: open %s: %w", path, sqliteCured(path, err))
 	}
 	return c, nil
+}
+
+// sqliteFileCure says what to do where the file of a path cannot be opened or made.
+func sqliteFileCure(path string) string {
+	dir := filepath.Dir(path)
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		return "name a file in that directory, as in sqlite:" + filepath.Join(path, "mcpgen.db")
+	case err == nil:
+		return "the file must be readable and writable for the user that the server runs as"
+	}
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return "its directory must exist: make " + dir
+	case !info.IsDir():
+		return "its directory must be a directory: " + dir
+	}
+	return "its directory must be writable for the user that the server runs as: " + dir
+}
+
+// sqliteCured adds what to do about an error of SQLite (its documentation, "Result and Error Codes").
+func sqliteCured(path string, err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch code := e.Code(); {
+	case code == sqlite3.SQLITE_READONLY_DIRECTORY, code&0xff == sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("%w; SQLite makes files beside the database's: %s must be writable for the user that the server runs as", err, filepath.Dir(path))
+	case code&0xff == sqlite3.SQLITE_READONLY:
+		return fmt.Errorf("%w; %s and the files beside it, of its name with -wal and -shm, must be writable for the user that the server runs as", err, path)
+	case code&0xff == sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w; %s is something else: name another file in the URL, or move this one away", err, path)
+	}
+	return err
 }
 
 // sqliteWAL sets the journal mode, which stays with the file.

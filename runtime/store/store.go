@@ -27,6 +27,7 @@ type Store struct {
 	// writes and reads are the same pool on PostgreSQL. SQLite has one writer at a time, and readers
 	// that do not wait for it.
 	writes, reads *sql.DB
+	asks          asker // reads, or statements that are prepared on it
 	// turn is held from the start of a change until it is announced, on SQLite: changes are announced in the
 	// order in which they were made. Nil elsewhere.
 	turn chan struct{}
@@ -49,8 +50,8 @@ type Store struct {
 //	postgres://USER@HOST:PORT/DATABASE  PostgreSQL, with the options of libpq's URLs
 //
 // A PostgreSQL database that has other tables as well needs a schema for the store's, which a URL names with
-// ?search_path=NAME. The role has to own that schema, or be given SELECT, INSERT, UPDATE and DELETE on the
-// tables that another role has migrated to the newest version. A URL with a password never stands in an error.
+// ?search_path=NAME. The role has to own that schema, or be given what it needs on the
+// tables that another role has migrated to the newest version: the error says what it lacks and the GRANT for it. A URL with a password never stands in an error.
 //
 // A database that a newer program has migrated is refused with [ErrNewer].
 func Open(ctx context.Context, url string) (*Store, error) {
@@ -67,12 +68,21 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, err
 	}
 	s.together = newTogether(s)
+	s.asks = s.reads
+	if e.oneWriter {
+		s.asks = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}
+	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if e.oneWriter {
 		s.turn = make(chan struct{}, 1)
 	}
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	if e.serves != nil {
+		if err := e.serves(ctx, s.writes); err != nil {
+			return nil, errors.Join(e.explain(ctx, "what the role may do", err), s.Close())
+		}
 	}
 	return s, nil
 }
@@ -89,7 +99,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
 // key, cheap enough to be asked for before each use of something that is kept.
 func (s *Store) Revision(ctx context.Context) (at int64, err error) {
-	if err := s.reads.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
+	if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
 		return 0, s.engine.explain(ctx, "read the revision", err)
 	}
 	return at, nil

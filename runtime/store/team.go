@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -22,6 +23,15 @@ func readTeam(row scanner) (t Team, err error) {
 	return t, row.Scan(&t.ID, &t.Org, &t.Name, &t.Version, moment{&t.Created}, moment{&t.Updated})
 }
 
+// object names it for the audit.
+func (t Team) object() string {
+	return fmt.Sprintf("team %d %s of organization %d", t.ID, quoted(t.Name), t.Org)
+}
+
+func (t Team) done(object string) done {
+	return done{Change{Kind: ChangedTeam, Org: t.Org, Team: t.ID}, object}
+}
+
 // teamIn narrows a statement to the teams of a scope.
 func teamIn(in Scope, q *statement) *statement {
 	if in.kind == inOrg {
@@ -35,13 +45,13 @@ func (s *Store) CreateTeam(ctx context.Context, org int64, name string, by audit
 	if err := checkName("team", name); err != nil {
 		return Team{}, invalid("create team", err)
 	}
-	err = s.change(ctx, by, "create team", func(t *tx) (_ Change, err error) {
+	err = s.change(ctx, by, "create team", func(t *tx) (_ done, err error) {
 		at := t.engine.moment(t.now)
 		made, err = readTeam(say(`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (?, ?, ?, ?) RETURNING `+teamColumns, org, name, at, at).row(ctx, t))
 		if err != nil {
-			return Change{}, t.refused("team", err)
+			return done{}, t.refused("team", err)
 		}
-		return Change{Kind: ChangedTeam, Org: org, Team: made.ID}, nil
+		return made.done(made.object()), nil
 	})
 	return only(made, err)
 }
@@ -69,13 +79,17 @@ func (s *Store) RenameTeam(ctx context.Context, in Scope, id, version int64, nam
 	if err := first(in.one("team", anywhere, inOrg), checkVersion(version, 1), checkName("team", name)); err != nil {
 		return Team{}, invalid("update team", err)
 	}
-	err = s.change(ctx, by, "update team", func(t *tx) (_ Change, err error) {
+	err = s.change(ctx, by, "update team", func(t *tx) (_ done, err error) {
+		before, err := was(t, teamIn(in, say(`SELECT `+teamColumns+` FROM teams WHERE id = ?`, id)), version, readTeam)
+		if err != nil {
+			return done{}, err
+		}
 		q := say(`UPDATE teams SET name = ?, version = version + 1, updated_at = ? WHERE id = ?`, name, t.engine.moment(t.now), id)
 		made, err = readTeam(versioned(teamIn(in, q), version).and(`RETURNING `+teamColumns).row(ctx, t))
 		if err != nil {
-			return Change{}, t.unmet(err, "team", id, teamIn(in, say(`SELECT version FROM teams WHERE id = ?`, id)))
+			return done{}, t.unmet(err, "team", id, teamIn(in, say(`SELECT version FROM teams WHERE id = ?`, id)))
 		}
-		return Change{Kind: ChangedTeam, Org: made.Org, Team: id}, nil
+		return made.done(fmt.Sprintf("team %d %s of organization %d", id, became(before.Name, made.Name), made.Org)), nil
 	})
 	return only(made, err)
 }
@@ -86,12 +100,20 @@ func (s *Store) DeleteTeam(ctx context.Context, in Scope, id, version int64, by 
 	if err := first(in.one("team", anywhere, inOrg), checkVersion(version, 0)); err != nil {
 		return invalid("delete team", err)
 	}
-	return s.change(ctx, by, "delete team", func(t *tx) (Change, error) {
-		c := Change{Kind: ChangedTeam, Team: id}
-		q := versioned(teamIn(in, say(`DELETE FROM teams WHERE id = ?`, id)), version).and(`RETURNING org_id`)
-		if err := q.row(ctx, t).Scan(&c.Org); err != nil {
-			return Change{}, t.unmet(err, "team", id, teamIn(in, say(`SELECT version FROM teams WHERE id = ?`, id)))
+	return s.change(ctx, by, "delete team", func(t *tx) (done, error) {
+		if err := t.hold(teamIn(in, say(`SELECT id FROM teams WHERE id = ?`, id))); err != nil {
+			return done{}, err
 		}
-		return c, nil
+		with, err := t.count(
+			countable{"member", say(`SELECT count(*) FROM memberships WHERE team_id = ?`, id)},
+			countable{"catalog", say(`SELECT count(*) FROM tool_catalogs WHERE team_id = ?`, id)})
+		if err != nil {
+			return done{}, err
+		}
+		gone, err := readTeam(versioned(teamIn(in, say(`DELETE FROM teams WHERE id = ?`, id)), version).and(`RETURNING `+teamColumns).row(ctx, t))
+		if err != nil {
+			return done{}, t.unmet(err, "team", id, teamIn(in, say(`SELECT version FROM teams WHERE id = ?`, id)))
+		}
+		return gone.done(gone.object() + with), nil
 	})
 }

@@ -24,17 +24,17 @@ func (s *Store) SwitchTool(ctx context.Context, name string, off bool, by audit.
 	if off {
 		action = "switch tool off"
 	}
-	return s.change(ctx, by, action, func(t *tx) (Change, error) {
+	return s.change(ctx, by, action, func(t *tx) (done, error) {
 		_, err := say(`INSERT INTO tool_switches (name, is_off, updated_at) VALUES (?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET is_off = excluded.is_off, updated_at = excluded.updated_at`,
 			name, off, t.engine.moment(t.now)).exec(ctx, t)
-		return Change{Kind: ChangedTool, Tool: name}, err
+		return done{Change{Kind: ChangedTool, Tool: name}, "tool " + name}, err
 	})
 }
 
 // ToolsOff returns the names of the tools that are switched off, in order.
 func (s *Store) ToolsOff(ctx context.Context) ([]string, error) {
-	names, err := all(ctx, s.reads, say(`SELECT name FROM tool_switches WHERE is_off = ? ORDER BY name`, true), readName)
+	names, err := all(ctx, s.asks, say(`SELECT name FROM tool_switches WHERE is_off = ? ORDER BY name`, true), readName)
 	if err != nil {
 		return nil, s.engine.explain(ctx, "list tools that are off", err)
 	}

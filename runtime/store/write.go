@@ -22,7 +22,7 @@ const revisionQuery = `SELECT revision FROM store_revision WHERE id = 1`
 //
 // When ctx ends while the transaction is being committed, or the connection does, the change may stand
 // nonetheless: the error says neither.
-func (s *Store) change(ctx context.Context, by audit.Event, action string, do func(tx *tx) (Change, error)) error {
+func (s *Store) change(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) error {
 	if s.turn != nil {
 		select {
 		case s.turn <- struct{}{}:
@@ -55,7 +55,7 @@ type tx struct {
 	now    time.Time
 }
 
-func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (Change, error)) (c Change, err error) {
+func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) (c Change, err error) {
 	if s.sealer == nil {
 		return s.sealed(ctx, by, action, do, func(e audit.Event) (audit.Event, error) { return e, nil })
 	}
@@ -67,18 +67,19 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do f
 	return c, err
 }
 
-func (s *Store) sealed(ctx context.Context, by audit.Event, action string, do func(tx *tx) (Change, error), seal func(audit.Event) (audit.Event, error)) (Change, error) {
+func (s *Store) sealed(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error), seal func(audit.Event) (audit.Event, error)) (Change, error) {
 	begun, err := s.writes.BeginTx(ctx, nil)
 	if err != nil {
 		return Change{}, err
 	}
 	defer begun.Rollback() // nothing once it is committed
 	t := &tx{begun, ctx, s.engine, now()}
-	c, err := do(t)
+	did, err := do(t)
 	if err != nil {
 		return Change{}, err
 	}
-	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, c.object()
+	c := did.Change
+	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, did.object
 	if by.Time.IsZero() {
 		by.Time = t.now
 	}

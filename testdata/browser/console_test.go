@@ -83,6 +83,13 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 		t.Errorf("off: %v, %v", off, err)
 	}
 
+	// With a slash at its end the address is the same page's.
+	b.visit("/console/")
+	if at := b.at(); at != "/console" {
+		t.Errorf("/console/ leads to %s", at)
+	}
+	b.reads("Overview")
+
 	cookies := command(b, network.GetCookies, network.GetCookiesParams{}).Cookies
 	if len(cookies) != 1 || !cookies[0].HTTPOnly || cookies[0].SameSite != network.CookieSameSiteStrict || cookies[0].Path != "/console" || !cookies[0].Session {
 		t.Errorf("cookies: %+v", cookies)

@@ -34,12 +34,15 @@ func TestPagesFitTheirWindow(t *testing.T) {
 	look := func(shots []shot) {
 		for _, scheme := range []string{"light", "dark"} {
 			command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			for _, width := range []int64{1280, 320} {
+			for _, width := range []int64{1280, 500, 320} {
 				b.run(chromedp.EmulateViewport(width, 800))
 				for _, s := range shots {
 					b.visit(s.path)
 					if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
 						t.Errorf("%s is %d wide in a window of %d", s.path, wide, width)
+					}
+					for _, name := range eval[[]string](b, brokenNames) {
+						t.Errorf("%s, %d wide: %s breaks within a word", s.path, width, name)
 					}
 					file := fmt.Sprintf("screenshots/%s-%d-%s.png", s.name, width, scheme)
 					if err := os.WriteFile(file, b.shoot(), 0o666); err != nil {
@@ -71,6 +74,28 @@ func TestPagesFitTheirWindow(t *testing.T) {
 		if err := os.WriteFile(filepath.FromSlash("../../examples/team/console.png"), reduced, 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// brokenNames are the names of a page's tables that a line ends in, and not between two of their words: each word is a text
+// of its own, and is drawn in one box.
+const brokenNames = `[...document.querySelectorAll("tbody th .name, tbody th.name")].filter(name => [...name.childNodes].some(word => {
+	const range = document.createRange();
+	range.selectNodeContents(word);
+	return word.nodeType === Node.TEXT_NODE && new Set([...range.getClientRects()].map(r => r.top)).size > 1;
+})).map(name => name.textContent)`
+
+// A name of one long word leaves room for what the matrix says beside it, on a small telephone too.
+func TestMatrixHasRoomBesideALongName(t *testing.T) {
+	w := serve(t)
+	b := open(t, w.url)
+	b.visit("/console/matrix")
+	b.signIn(tokenAda)
+	b.run(chromedp.EmulateViewport(320, 800))
+	b.visit("/console/matrix")
+	wide := eval[float64](b, `(name => { name.textContent = "x".repeat(60); return name.closest("th").getBoundingClientRect().width; })(document.querySelector(".matrix tbody th .name"))`)
+	if wide > 200 {
+		t.Errorf("the name takes %g of 320", wide)
 	}
 }
 

@@ -65,7 +65,8 @@ func serve(t *testing.T) *world {
 	t.Cleanup(func() { s.Close() })
 	w := &world{store: s, log: new(logged)}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	beside, err := admin.New(s, admin.Options{Logger: logger})
+	source := stored.New(s, stored.Stored)
+	beside, err := admin.New(source, admin.Options{Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func serve(t *testing.T) *world {
 			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Role: "Member"},
 		}),
 		Logger:   logger,
-		Catalogs: stored.New(s, stored.Stored),
+		Catalogs: source,
 		Admin:    beside.Handler,
 	}, directory.Toolset(people))
 	if err != nil {

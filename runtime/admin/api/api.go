@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -40,6 +41,8 @@ type Server interface {
 	// ListTools lists for whom Identify has let in.
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
+	// Table has a rule for each tool that there is.
+	Table() access.Table
 	// ReloadSwitches has what was just switched count at once.
 	ReloadSwitches(ctx context.Context) error
 }
@@ -82,7 +85,9 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 
 // routes registers every operation there is.
 func (a *API) routes() {
+	a.whoami()
 	a.tools()
+	a.askable()
 	for _, in := range []home{everywhere, organization, team} {
 		a.catalogs(in)
 		a.entries(in)
@@ -116,15 +121,18 @@ func config() huma.Config {
 		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true, // a misspelt filter would be none
-		Transformers:                 []huma.Transformer{withoutValues},
+		Transformers:                 []huma.Transformer{tell},
 	}
 }
 
 // document writes down what the routes have registered.
 func (a *API) document() error {
 	doc := a.huma.OpenAPI()
-	// What a request held is not repeated to whoever sent it; see withoutValues.
+	// What a request held is not repeated to whoever sent it; see tell.
 	delete(doc.Components.Schemas.Map()["ErrorDetail"].Properties, "value")
+	doc.Components.Schemas.Map()["ErrorModel"].Properties["request_id"] = &huma.Schema{
+		Type: huma.TypeString, Description: "What the server's log and its audit call the request. Absent where it was not found out who sent it.",
+	}
 	share(doc)
 	var err error
 	if a.json, err = json.MarshalIndent(doc, "", "  "); err != nil {

@@ -79,10 +79,12 @@ type Place struct {
 }
 
 // scope is the place, or all that there is where none is said.
-func (p Place) scope(otherwise store.Scope) (store.Scope, error) {
+//
+// in is where of the request it was read: "query" or "body".
+func (p Place) scope(in string, otherwise store.Scope) (store.Scope, error) {
 	switch {
 	case p.OrgID != "" && p.TeamID != "":
-		return store.Scope{}, problem(http.StatusUnprocessableEntity, "send org_id or team_id, not both")
+		return store.Scope{}, misfit(http.StatusUnprocessableEntity, in+".team_id", "send org_id or team_id, not both")
 	case p.OrgID != "":
 		return store.InOrg(idOf(p.OrgID)), nil
 	case p.TeamID != "":
@@ -103,13 +105,25 @@ func placeOf(org, team *string) Place {
 	return p
 }
 
-// missing turns what the store says of a place that there is not into what to do about the body that named it.
-func missing(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return problem(http.StatusUnprocessableEntity, "there is no organization, or no team, of this id")
+// missing turns what the store says of a place that there is not into what is wrong with the body that named it.
+//
+// p is the place that the body says.
+func missing(err error, p Place) error {
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	return err
+	if p.TeamID != "" {
+		return misfit(http.StatusUnprocessableEntity, "body.team_id", "there is no team of this id: GET %s lists them", everywhere.path+"/teams")
+	}
+	return misfit(http.StatusUnprocessableEntity, "body.org_id", "there is no organization of this id: GET %s lists them", everywhere.path+"/orgs")
 }
+
+// What is there already, by its name.
+const (
+	catalogTaken = "there is a catalog %q there already: take another name, or change that one"
+	teamTaken    = "the organization has a team %q already: take another name"
+	orgTaken     = "there is an organization %q already: take another name"
+)
 
 const toolCatalogs = "/mcp/tool_catalogs"
 
@@ -123,19 +137,20 @@ func (a *API) catalogs(in home) {
 			Place
 		}
 		register(a, list, in.gate, func(ctx context.Context, r *request, i *listed) (*pageOutput[Catalog], error) {
-			scope, err := i.scope(r.scope)
+			scope, err := i.scope("query", r.scope)
 			if err != nil {
 				return nil, err
 			}
 			return a.listCatalogs(ctx, r, scope, i.Paging)
 		})
 		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalogAnywhere }) (*made[Catalog], error) {
-			scope, err := placeOf(i.Body.OrgID, i.Body.TeamID).scope(store.Global)
+			p := placeOf(i.Body.OrgID, i.Body.TeamID)
+			scope, err := p.scope("body", store.Global)
 			if err != nil {
 				return nil, err
 			}
 			out, err := a.createCatalog(ctx, r, scope, i.Body.NewCatalog)
-			return out, missing(err)
+			return out, missing(err, p)
 		})
 	} else {
 		register(a, list, in.gate, func(ctx context.Context, r *request, i *Paging) (*pageOutput[Catalog], error) {
@@ -210,7 +225,7 @@ func (a *API) checkDeclared(in store.Scope, name string) error {
 		return nil
 	}
 	if _, ok := a.declared(store.Anywhere, runtime.DeclaredID(name)); ok {
-		return problem(http.StatusConflict, "the source of the server declares a catalog of this name (//mcp:tool catalog=): take another, or remove it there")
+		return misfit(http.StatusConflict, "body.name", "the source of the server declares a catalog %q (//mcp:tool catalog=): take another name, or remove it there", name)
 	}
 	return nil
 }
@@ -260,7 +275,7 @@ func (a *API) createCatalog(ctx context.Context, r *request, in store.Scope, n N
 		return nil, err
 	}
 	c, err := a.store.CreateCatalog(ctx, in, n.Name, n.Description, n.active(), r.by())
-	return created(r, textOf(c.ID), catalogOf(c), c.Version), err
+	return created(r, textOf(c.ID), catalogOf(c), c.Version), taken(err, "body.name", catalogTaken, n.Name)
 }
 
 func (a *API) updateCatalog(ctx context.Context, r *request, text string, patch store.CatalogPatch) (c store.Catalog, err error) {
@@ -277,10 +292,14 @@ func (a *API) updateCatalog(ctx context.Context, r *request, text string, patch 
 			return c, err
 		}
 	}
-	return c, r.change(true, a.catalogVersion(ctx, r, id), func(version int64) (err error) {
+	err = r.change(true, a.catalogVersion(ctx, r, id), func(version int64) (err error) {
 		c, err = a.store.UpdateCatalog(ctx, r.scope, id, version, patch, r.by())
 		return err
 	})
+	if patch.Name != nil {
+		err = taken(err, "body.name", catalogTaken, *patch.Name)
+	}
+	return c, err
 }
 
 func (a *API) catalogVersion(ctx context.Context, r *request, id int64) func() (int64, error) {

@@ -74,7 +74,7 @@ func (a *API) entries(in home) {
 				return nil, errDeclared
 			}
 			e, err := a.store.AddEntry(ctx, r.scope, idOf(i.ID.ID), i.Body.Tool, i.Body.Module, r.by())
-			return created(r, e.Tool, entryOf(e), 0), err
+			return created(r, e.Tool, entryOf(e), 0), taken(err, "body.tool_name", "%q is in the catalog already", i.Body.Tool)
 		})
 
 	register(a, in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}", "Take a tool out of a catalog", http.StatusNotFound, http.StatusConflict), in.gate,

@@ -44,13 +44,14 @@ func (r *request) by() audit.Event {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	id := ""
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			a.log.ErrorContext(r.Context(), "the admin API panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			write(w, problem(http.StatusInternalServerError, internal))
+			a.log.ErrorContext(r.Context(), "the admin API panicked", "request_id", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			write(w, problem(http.StatusInternalServerError, internal), id)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
@@ -63,7 +64,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	req := &request{id: runtime.RequestID(ctx), caller: caller}
+	id = runtime.RequestID(ctx)
+	req := &request{id: id, caller: caller}
 	req.Request = r.WithContext(context.WithValue(ctx, requestKey{}, req))
 	a.route(w, req)
 }
@@ -77,7 +79,7 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal
 		if refusal.Challenge != "" {
 			w.Header().Set("WWW-Authenticate", refusal.Challenge)
 		}
-		write(w, problem(refusal.Status, "%s", refusal.Reason))
+		write(w, problem(refusal.Status, "%s", refusal.Reason), "")
 		return access.Principal{}, nil, false
 	case err == nil:
 		if caller, ok := runtime.Caller(ctx); ok && !caller.Anonymous() {
@@ -86,7 +88,7 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal
 		err = errors.New("nobody is in its context")
 	}
 	a.log.ErrorContext(r.Context(), "the caller of the admin API is not known; the request is refused", "error", err)
-	write(w, problem(http.StatusServiceUnavailable, "identity is not available"))
+	write(w, problem(http.StatusServiceUnavailable, "identity is not available"), "")
 	return access.Principal{}, nil, false
 }
 
@@ -102,29 +104,29 @@ func (a *API) route(w http.ResponseWriter, r *request) {
 			return
 		}
 		if !strings.HasPrefix(r.URL.Path, admins) || a.authority.Admin(r.caller) {
-			said := &silent{header: http.Header{}}
+			said := &unwritten{header: http.Header{}}
 			handler.ServeHTTP(said, r.Request)
 			if said.status == http.StatusMethodNotAllowed {
 				w.Header().Set("Allow", said.header.Get("Allow"))
-				write(w, problem(http.StatusMethodNotAllowed, "this is for %s", said.header.Get("Allow")))
+				write(w, problem(http.StatusMethodNotAllowed, "this is for %s", said.header.Get("Allow")), r.id)
 				return
 			}
 		}
 	}
 	if strings.HasPrefix(r.URL.Path, admins) && !a.authority.Admin(r.caller) {
 		a.refused(r, "unknown", store.Anywhere, errNoAdmin)
-		write(w, errNoAdmin)
+		write(w, errNoAdmin, r.id)
 		return
 	}
-	write(w, errNotFound)
+	write(w, errNotFound, r.id)
 }
 
-// silent keeps what a mux would answer where it knows no route.
-type silent struct {
+// unwritten keeps what a mux would answer where it knows no route.
+type unwritten struct {
 	header http.Header
 	status int
 }
 
-func (s *silent) Header() http.Header         { return s.header }
-func (s *silent) WriteHeader(status int)      { s.status = status }
-func (s *silent) Write(b []byte) (int, error) { return len(b), nil }
+func (s *unwritten) Header() http.Header         { return s.header }
+func (s *unwritten) WriteHeader(status int)      { s.status = status }
+func (s *unwritten) Write(b []byte) (int, error) { return len(b), nil }

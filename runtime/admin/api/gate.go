@@ -81,7 +81,7 @@ func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.C
 			err = r.read(w)
 		}
 		if err != nil {
-			write(w, a.problemOf(ctx.Context(), r, err))
+			write(w, a.problemOf(ctx.Context(), r, err), r.id)
 			return
 		}
 		next(ctx)
@@ -114,6 +114,6 @@ func (a *API) refused(r *request, action string, scope store.Scope, why error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), runtime.DefaultAuditTimeout)
 	defer cancel()
 	if err := a.audit.Record(ctx, e); err != nil {
-		a.log.ErrorContext(ctx, "a refused request of the admin API could not be recorded", "request", r.id, "error", err)
+		a.log.ErrorContext(ctx, "a refused request of the admin API could not be recorded", "request_id", r.id, "error", err)
 	}
 }

@@ -63,7 +63,7 @@ func (a *API) members() {
 			if err != nil {
 				return nil, err
 			}
-			scope, err := i.scope(r.scope)
+			scope, err := i.scope("query", r.scope)
 			if err != nil {
 				return nil, err
 			}
@@ -72,15 +72,17 @@ func (a *API) members() {
 		})
 	register(a, in.operation(http.MethodPost, "create-member", path, "Make somebody a member of an organization or a team", http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body NewMember }) (*made[Member], error) {
-			scope, err := placeOf(i.Body.OrgID, i.Body.TeamID).scope(store.Scope{})
+			p := placeOf(i.Body.OrgID, i.Body.TeamID)
+			scope, err := p.scope("body", store.Scope{})
 			if err != nil {
 				return nil, err
 			}
 			if scope == (store.Scope{}) {
-				return nil, problem(http.StatusUnprocessableEntity, "send org_id or team_id")
+				return nil, misfit(http.StatusUnprocessableEntity, "body.org_id", "send org_id or team_id")
 			}
 			m, err := a.store.AddMember(ctx, scope, i.Body.Issuer, i.Body.Subject, access.Standing(i.Body.Standing), r.by())
-			return created(r, textOf(m.ID), memberOf(m), m.Version), missing(err)
+			err = taken(err, "body.subject", "%q of issuer %q is a member of %s already: PATCH its membership to give it another standing", i.Body.Subject, i.Body.Issuer, scope)
+			return created(r, textOf(m.ID), memberOf(m), m.Version), missing(err, p)
 		})
 	register(a, in.operation(http.MethodGet, "get-member", path+"/{id}", "Read a membership", http.StatusNotFound), in.gate,
 		func(ctx context.Context, r *request, i *ID) (*one[Member], error) {

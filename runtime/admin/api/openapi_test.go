@@ -227,7 +227,7 @@ func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := schema.Validate(must(jsonschema.UnmarshalJSON(strings.NewReader(got.body)))); err != nil {
+				if err := schema.Validate(must(jsonschema.UnmarshalJSON(strings.NewReader(got.raw)))); err != nil {
 					t.Errorf("%s: %s: %v", op.id, got, err)
 				}
 			}

@@ -54,7 +54,7 @@ func (a *API) orgs() {
 	register(a, in.operation(http.MethodPost, "create-org", path, "Make an organization", http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body Naming }) (*made[Org], error) {
 			o, err := a.store.CreateOrg(ctx, i.Body.Name, r.by())
-			return created(r, textOf(o.ID), orgOf(o), o.Version), err
+			return created(r, textOf(o.ID), orgOf(o), o.Version), taken(err, "body.name", orgTaken, i.Body.Name)
 		})
 	register(a, in.operation(http.MethodGet, "get-org", path+"/{id}", "Read an organization", http.StatusNotFound), in.gate,
 		func(ctx context.Context, r *request, i *ID) (*one[Org], error) {
@@ -74,7 +74,7 @@ func (a *API) orgs() {
 				o, err = a.store.RenameOrg(ctx, idOf(i.ID.ID), version, i.Body.Name, r.by())
 				return err
 			})
-			return found(orgOf(o), o.Version), err
+			return found(orgOf(o), o.Version), taken(err, "body.name", orgTaken, i.Body.Name)
 		})
 	register(a, in.operation(http.MethodDelete, "delete-org", path+"/{id}", "Delete an organization with its teams, members and catalogs", deleting...), in.gate,
 		func(ctx context.Context, r *request, i *One) (*nothing, error) {

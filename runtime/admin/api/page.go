@@ -53,8 +53,11 @@ func (r *request) next(cursor string) string {
 const (
 	byID       = 'i'
 	byName     = 'n'
+	byShelf    = 's' // a catalog that the caller may ask for
 	byDeclared = 'd' // a catalog of code's, which come before those of the store
 )
+
+var errCursor = misfit(http.StatusUnprocessableEntity, "query.after", "after is not what a page of this list gave as next")
 
 func cursorOf(kind byte, key string) string {
 	return base64.RawURLEncoding.EncodeToString(append([]byte{kind}, key...))
@@ -67,7 +70,7 @@ func keyOf(after string, kinds ...byte) (kind byte, key string, err error) {
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(after)
 	if err != nil || len(raw) < 2 || !slices.Contains(kinds, raw[0]) || raw[0] == byID && idOf(string(raw[1:])) == 0 {
-		return 0, "", problem(http.StatusUnprocessableEntity, "after is not what a page of this list gave as next")
+		return 0, "", errCursor
 	}
 	return raw[0], string(raw[1:]), nil
 }

@@ -125,7 +125,7 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 			must(0, w.SwitchTool(ctx, "off_"+tool, true, setup))
 		}
 		for path, want := range map[string]int{
-			"/api/v1/admin/orgs": 9, "/api/v1/admin/teams": 9, "/api/v1/admin/members": 19, "/api/v1/admin/mcp/tools": 7, "/api/v1/mcp/tools": 4,
+			"/api/v1/admin/orgs": 9, "/api/v1/admin/teams": 9, "/api/v1/admin/members": 19, "/api/v1/admin/mcp/tools": 11, "/api/v1/mcp/tools": 4, "/api/v1/mcp/tool_catalogs": 2,
 			"/api/v1/admin/mcp/tool_catalogs": 9, fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.acme.ID): 7,
 			fmt.Sprintf("/api/v1/admin/mcp/tool_catalogs/%d/entries", kit.ID):              7,
 			fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs/%d/entries", w.acme.ID, kit.ID): 7,

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -39,6 +41,43 @@ func problem(status int, format string, args ...any) *huma.ErrorModel {
 	return &huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: fmt.Sprintf(format, args...)}
 }
 
+// misfit is a problem with one part of a request, which is named as huma names those that it finds itself: "body.name",
+// "query.org_id".
+func misfit(status int, location, format string, args ...any) *huma.ErrorModel {
+	p := problem(status, "%s", "validation failed")
+	if status != http.StatusUnprocessableEntity {
+		p.Detail = fmt.Sprintf(format, args...)
+	}
+	p.Errors = []*huma.ErrorDetail{{Location: location, Message: fmt.Sprintf(format, args...)}}
+	return p
+}
+
+// taken says what the store found there already, where that is why it did not take something.
+func taken(err error, location, format string, args ...any) error {
+	if errors.Is(err, store.ErrExists) {
+		return misfit(http.StatusConflict, location, format, args...)
+	}
+	return err
+}
+
+// unfit are the members of bodies by the words with which the store says that one of them is not valid. The first that fits
+// counts.
+var unfit = []struct{ says, location string }{
+	{"the name of the", "body.name"}, {"has no name", "body.name"}, {"the description", "body.description"}, {"the module", "body.module_id"},
+	{"the issuer", "body.issuer"}, {"subject", "body.subject"}, {"no standing", "body.standing"},
+}
+
+// invalid is what the store does not take, and where it stands in the request if that is known.
+func invalid(err error) *huma.ErrorModel {
+	text := strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+store.ErrInvalid.Error()), "store: ")
+	for _, part := range unfit {
+		if strings.Contains(text, part.says) {
+			return misfit(http.StatusUnprocessableEntity, part.location, "%s", text)
+		}
+	}
+	return problem(http.StatusUnprocessableEntity, "%s", text)
+}
+
 // problemOf is how an error is told to the caller. What nobody foresaw is told to the log alone.
 func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorModel {
 	var known *huma.ErrorModel
@@ -50,32 +89,40 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	case errors.Is(err, store.ErrNotFound):
 		return errNotFound
 	case errors.Is(err, store.ErrExists):
-		return problem(http.StatusConflict, "there is one already: the name is taken, or it is in there")
+		return problem(http.StatusConflict, "there is one already")
 	case errors.Is(err, store.ErrConflict):
 		return problem(http.StatusPreconditionFailed, "it has changed since you read it: read it again, and send its ETag as If-Match")
 	case errors.Is(err, store.ErrInvalid):
-		text := strings.TrimSuffix(err.Error(), ": "+store.ErrInvalid.Error())
-		return problem(http.StatusUnprocessableEntity, "%s", strings.TrimPrefix(text, "store: "))
+		return invalid(err)
 	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		a.log.WarnContext(ctx, "the admin API had no answer in time", "request", r.id, "error", err)
-		return problem(http.StatusServiceUnavailable, "no answer in time: a change may have been made or not")
+		a.log.WarnContext(ctx, "the admin API had no answer in time", "request_id", r.id, "error", err)
+		return problem(http.StatusServiceUnavailable, "no answer in time: try again; %s", r.outcome(err))
+	case silent(err):
+		a.log.ErrorContext(ctx, "the admin API has no database", "request_id", r.id, "error", err)
+		return problem(http.StatusServiceUnavailable, "the database does not answer: try again; %s", r.outcome(err))
 	}
-	a.log.ErrorContext(ctx, "the admin API failed", "request", r.id, "error", err)
+	a.log.ErrorContext(ctx, "the admin API failed", "request_id", r.id, "error", err)
 	return problem(http.StatusInternalServerError, internal)
 }
 
-// write answers with a problem.
-func write(w http.ResponseWriter, p *huma.ErrorModel) {
+// told is a problem as it leaves, with what the log calls the request.
+type told struct {
+	*huma.ErrorModel
+	RequestID string `json:"request_id,omitempty"`
+}
+
+// write answers with a problem. id is the request's, or empty where nobody is known to have sent it.
+func write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(p) // the client may be gone
+	_ = encoder.Encode(told{p, id}) // the client may be gone
 }
 
-// withoutValues leaves out of a problem what the request held: it may be large, and may be a secret that
-// ends in somebody's log.
-func withoutValues(_ huma.Context, _ string, v any) (any, error) {
+// tell makes a problem fit to leave. What the request held is left out: it may be large, and may be a secret that
+// ends in somebody's log. What is to be said of it is said first.
+func tell(ctx huma.Context, _ string, v any) (any, error) {
 	p, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
@@ -83,7 +130,16 @@ func withoutValues(_ huma.Context, _ string, v any) (any, error) {
 	clean := *p
 	clean.Errors = nil
 	for _, detail := range p.Errors {
-		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: detail.Location, Message: detail.Message})
+		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: detail.Location, Message: detail.Message + hint(detail)})
 	}
-	return &clean, nil
+	return told{&clean, requestOf(ctx.Context()).id}, nil
+}
+
+// hint is how an id is written that was sent as a number, which is what it looks like.
+func hint(d *huma.ErrorDetail) string {
+	n, ok := d.Value.(float64)
+	if !ok || !strings.HasSuffix(d.Location, "_id") || n != math.Trunc(n) || math.Abs(n) >= 1<<53 {
+		return ""
+	}
+	return fmt.Sprintf(": ids are strings: %q", strconv.FormatFloat(n, 'f', -1, 64))
 }

@@ -143,6 +143,9 @@ func TestWhatGoesWrongInsideIsRefusedAndToldToTheLogAlone(t *testing.T) {
 		"no identity":        {ailing{identify: func(context.Context, error) (context.Context, error) { return nil, secret }}, tools, 503, "hunter2"},
 		"nobody":             {ailing{identify: func(context.Context, error) (context.Context, error) { return context.Background(), nil }}, tools, 503, "nobody"},
 		"an unknown catalog": {ailing{list: func() (runtime.Listing, error) { return runtime.Listing{}, fmt.Errorf("x: %w", catalog.ErrUnknown) }}, tools, 404, ""},
+		"a token that does not hold": {ailing{identify: func(context.Context, error) (context.Context, error) {
+			return nil, &runtime.Refusal{Status: 401, Challenge: `Bearer error="invalid_token"`, Reason: "the token does not hold: it has expired"}
+		}}, tools, 401, ""},
 		"forbidden": {ailing{identify: func(context.Context, error) (context.Context, error) {
 			return nil, &runtime.Refusal{Status: 403, Reason: "forbidden"}
 		}}, tools, 403, ""},
@@ -153,8 +156,12 @@ func TestWhatGoesWrongInsideIsRefusedAndToldToTheLogAlone(t *testing.T) {
 		}}, "/api/v1/admin/orgs", 503, "no answer in time"},
 	} {
 		w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server { c.ailing.Server = s; return c.ailing })
+		w.nameless = strings.Contains(name, "nobody") || name == "no identity" || name == "forbidden"
 		got := w.send("root", "GET", c.path, "")
-		if got.status != c.status || strings.Contains(got.body, "hunter2") || !strings.Contains(w.log.String(), c.log) || (c.log == "") != (w.log.Len() == 0) {
+		if got.id != "" && c.log != "" && !strings.Contains(w.log.String(), "request_id="+got.id) {
+			t.Errorf("%s: the log does not name request %s: %s", name, got.id, w.log)
+		}
+		if got.status != c.status || got.status == 401 && got.field("detail") != "the token does not hold: it has expired" || strings.Contains(got.body, "hunter2") || !strings.Contains(w.log.String(), c.log) || (c.log == "") != (w.log.Len() == 0) {
 			t.Errorf("%s: %s\n%s", name, got, w.log)
 		}
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"net/http"
 	"slices"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
 // Switch says whether a tool is on.
 type Switch struct {
 	Name    string `json:"name"`
 	Enabled bool   `json:"enabled" doc:"A tool that is off is unknown to everybody"`
+	Served  bool   `json:"served" doc:"This server has a tool of this name. One that it has not can be switched all the same: another server of the store may have it, or a later version of this one. Where neither is meant, look at the spelling"`
 }
 
 type switchOutput struct{ Body Switch }
@@ -19,12 +22,17 @@ type ToolName struct {
 	Name string `path:"name" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name"`
 }
 
+// served reports whether the server has a tool of a name.
+func (a *API) served(name string) bool {
+	return slices.Contains(a.server.Table().Of(access.Tools).Tools(), name)
+}
+
 // switches registers the operations on the switches of tools. Each valid name has one, which is on, whether there is
 // such a tool or not.
 func (a *API) switches() {
 	const path = "/mcp/tools"
 	in := everywhere
-	register(a, in.operation(http.MethodGet, "list-tools-off", path, "List the tools that are switched off, by name"), in.gate,
+	register(a, in.operation(http.MethodGet, "list-tool-switches", path, "List all tools, and whether they are on, by name: those of this server, and others that are switched off"), in.gate,
 		func(ctx context.Context, r *request, i *Paging) (*pageOutput[Switch], error) {
 			page, err := i.names()
 			if err != nil {
@@ -34,13 +42,17 @@ func (a *API) switches() {
 			if err != nil {
 				return nil, err
 			}
-			off, more := cut(off, func(name string) string { return name }, page)
-			return paged(r, off, more, func(name string) Switch { return Switch{Name: name} }, func(name string) string { return cursorOf(byName, name) }), nil
+			served := a.server.Table().Of(access.Tools).Tools()
+			all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(served, off))))
+			some, more := cut(all, func(name string) string { return name }, page)
+			isOff, isServed := setOf(off), setOf(served)
+			show := func(name string) Switch { return Switch{name, !isOff[name], isServed[name]} }
+			return paged(r, some, more, show, func(name string) string { return cursorOf(byName, name) }), nil
 		})
 	register(a, in.operation(http.MethodGet, "get-tool-switch", path+"/{name}", "Read whether a tool is on"), in.gate,
 		func(ctx context.Context, r *request, i *ToolName) (*switchOutput, error) {
 			off, err := a.store.ToolsOff(ctx)
-			return &switchOutput{Switch{Name: i.Name, Enabled: !slices.Contains(off, i.Name)}}, err
+			return &switchOutput{Switch{i.Name, !slices.Contains(off, i.Name), a.served(i.Name)}}, err
 		})
 	type switched struct {
 		ToolName
@@ -56,9 +68,17 @@ func (a *API) switches() {
 				}
 				// It stands, and the server will hear of it in any case.
 				if err := a.server.ReloadSwitches(ctx); err != nil {
-					a.log.WarnContext(ctx, "a switch counts here as soon as the server hears of it", "request", r.id, "error", err)
+					a.log.WarnContext(ctx, "a switch counts here as soon as the server hears of it", "request_id", r.id, "error", err)
 				}
-				return &switchOutput{Switch{Name: i.Name, Enabled: i.Body.Enabled}}, nil
+				return &switchOutput{Switch{i.Name, i.Body.Enabled, a.served(i.Name)}}, nil
 			})
 	}
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }

@@ -17,9 +17,11 @@ var callers = append([]string{"", "forged"}, people...)
 // another number each time.
 var rows = map[string]struct{ body, want string }{
 	//                                                                      nobody forged stranger member lead admin owner orglead lablead rival root
-	"list-tools":       {"", "401 401 200 200 200 200 200 200 200 200 200"},
-	"get-openapi-json": {"", "401 401 200 200 200 200 200 200 200 200 200"},
-	"get-openapi-yaml": {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"whoami":             {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"list-tool-catalogs": {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"list-tools":         {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"get-openapi-json":   {"", "401 401 200 200 200 200 200 200 200 200 200"},
+	"get-openapi-yaml":   {"", "401 401 200 200 200 200 200 200 200 200 200"},
 
 	"list-org-tool-catalogs":         {"", "401 401 404 403 200 200 200 200 404 404 200"},
 	"create-org-tool-catalog":        {`{"name":"new %d"}`, "401 401 404 403 201 201 201 201 404 404 201"},
@@ -61,7 +63,7 @@ var rows = map[string]struct{ body, want string }{
 	"get-member":                      {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"update-member":                   {`{"standing":"owner"}`, "401 401 403 403 403 403 403 403 403 403 200"},
 	"delete-member":                   {"", "401 401 403 403 403 403 403 403 403 403 204"},
-	"list-tools-off":                  {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"list-tool-switches":              {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"get-tool-switch":                 {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"set-tool-switch":                 {`{"enabled":false}`, "401 401 403 403 403 403 403 403 403 403 200"},
 	"update-tool-switch":              {`{"enabled":true}`, "401 401 403 403 403 403 403 403 403 403 200"},
@@ -125,7 +127,7 @@ func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer)
 		t.Fatalf("%s as %q: %d, and refusals %+v", op.id, who, got.status, refused)
 	}
 	for _, e := range refused {
-		if e.Type != audit.AdminRequest || e.Status != audit.Denied || e.Action != op.id || e.Principal != who || e.RequestID == "" || e.Object == "" || e.Missing == "" || e.Time.IsZero() || e.Arguments != nil {
+		if e.Type != audit.AdminRequest || e.Status != audit.Denied || e.Action != op.id || e.Principal != who || e.RequestID != got.id || e.Object == "" || e.Missing == "" || e.Time.IsZero() || e.Arguments != nil {
 			t.Errorf("%s as %q: recorded as %+v", op.id, who, e)
 		}
 	}

@@ -52,7 +52,7 @@ func (a *API) teams() {
 	register(a, in.operation(http.MethodPost, "create-team", path, "Make a team in an organization", http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body newTeam }) (*made[Team], error) {
 			t, err := a.store.CreateTeam(ctx, idOf(i.Body.OrgID), i.Body.Name, r.by())
-			return created(r, textOf(t.ID), teamOf(t), t.Version), missing(err)
+			return created(r, textOf(t.ID), teamOf(t), t.Version), missing(taken(err, "body.name", teamTaken, i.Body.Name), Place{OrgID: i.Body.OrgID})
 		})
 	register(a, in.operation(http.MethodGet, "get-team", path+"/{id}", "Read a team", http.StatusNotFound), in.gate,
 		func(ctx context.Context, r *request, i *ID) (*one[Team], error) {
@@ -72,7 +72,7 @@ func (a *API) teams() {
 				t, err = a.store.RenameTeam(ctx, r.scope, idOf(i.ID.ID), version, i.Body.Name, r.by())
 				return err
 			})
-			return found(teamOf(t), t.Version), err
+			return found(teamOf(t), t.Version), taken(err, "body.name", teamTaken, i.Body.Name)
 		})
 	register(a, in.operation(http.MethodDelete, "delete-team", path+"/{id}", "Delete a team with its members and catalogs", deleting...), in.gate,
 		func(ctx context.Context, r *request, i *One) (*nothing, error) {

@@ -76,16 +76,34 @@ func TestToolThatIsSwitchedOffIsShownToAdminsAlone(t *testing.T) {
 		const at = "/api/v1/admin/mcp/tools/"
 		set := func(tool string, enabled bool) {
 			t.Helper()
+			served := fmt.Sprint(slices.Contains([]string{"admin_only", "ask", "forbidden", "read"}, tool))
 			got := w.send("root", "PUT", at+tool, fmt.Sprintf(`{"enabled":%t}`, enabled))
 			read := w.send("root", "GET", at+tool, "")
-			if got.status != 200 || got.field("enabled") != fmt.Sprint(enabled) || got.field("name") != tool || read.body != got.body {
+			if got.status != 200 || got.field("enabled") != fmt.Sprint(enabled) || got.field("name") != tool || got.field("served") != served || read.body != got.body {
 				t.Errorf("%s, then %s", got, read)
 			}
 		}
 		set("ask", false)
 		set("no_such_tool", false)
-		if p, _ := w.page("/api/v1/admin/mcp/tools"); fmt.Sprint(p.Items) != "[map[enabled:false name:ask] map[enabled:false name:no_such_tool]]" {
-			t.Error(p.Items)
+		// All that the server has, and what is off besides, page by page.
+		switches := func() (all []string) {
+			for _, name := range w.walk("/api/v1/admin/mcp/tools", 2, func() {}) {
+				got := w.send("root", "GET", at+name, "")
+				all = append(all, fmt.Sprintf("%s:%s:%s", name, got.field("enabled"), got.field("served")))
+			}
+			p, _ := w.page("/api/v1/admin/mcp/tools")
+			for i, item := range p.Items {
+				if got := fmt.Sprintf("%s:%v:%v", item["name"], item["enabled"], item["served"]); got != all[i] {
+					t.Errorf("the list says %s, and the tool itself %s", got, all[i])
+				}
+			}
+			return all
+		}
+		if got := fmt.Sprint(switches()); got != "[admin_only:true:true ask:false:true forbidden:true:true no_such_tool:false:false read:true:true]" {
+			t.Error(got)
+		}
+		if got := w.send("root", "PATCH", at+"nope_tool", `{"enabled":true}`); got.status != 200 || got.field("served") != "false" || got.field("enabled") != "true" {
+			t.Error(got)
 		}
 		eventually(t, func() bool {
 			return w.shown("member", "") == "[forbidden:false:needs role Admin read:true]" && w.shown("root", "") == "[admin_only:true ask:false:off forbidden:true read:true]"
@@ -93,8 +111,8 @@ func TestToolThatIsSwitchedOffIsShownToAdminsAlone(t *testing.T) {
 		set("ask", true)
 		set("no_such_tool", true)
 		set("never", true)
-		if p, _ := w.page("/api/v1/admin/mcp/tools"); len(p.Items) != 0 {
-			t.Error(p.Items)
+		if got := fmt.Sprint(switches()); got != "[admin_only:true:true ask:true:true forbidden:true:true read:true:true]" {
+			t.Error(got)
 		}
 		eventually(t, func() bool { return w.shown("member", "") == "[ask:true forbidden:false:needs role Admin read:true]" })
 		if got := w.send("root", "GET", at+"never", ""); got.status != 200 || got.field("enabled") != "true" {

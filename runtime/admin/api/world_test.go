@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,6 +83,7 @@ type world struct {
 	refusals      *events
 	log           *strings.Builder
 	n             int
+	nameless      bool  // nobody gets as far as to be known
 	seen          int64 // the last record
 }
 
@@ -184,11 +186,24 @@ func toolset() runtime.Toolset {
 	})
 }
 
-// answer is what came back.
+// answer is what came back. What the request was called is apart, since it is another each time.
 type answer struct {
 	status int
 	header http.Header
 	body   string
+	id     string
+	raw    string // the body with it
+}
+
+// calledIt finds what a problem says the request is called.
+var calledIt = regexp.MustCompile(`,?"request_id":"([A-Z2-7]{26})"`)
+
+func answerOf(rec *httptest.ResponseRecorder) answer {
+	got := answer{status: rec.Code, header: rec.Header(), body: rec.Body.String(), raw: rec.Body.String()}
+	if m := calledIt.FindStringSubmatch(got.body); m != nil && got.status >= 300 {
+		got.id, got.body = m[1], strings.Replace(got.body, m[0], "", 1)
+	}
+	return got
 }
 
 func (a answer) String() string { return fmt.Sprintf("%d %v %s", a.status, a.header, a.body) }
@@ -218,7 +233,7 @@ func (w *world) send(who, method, path, body string, headers ...string) answer {
 	}
 	rec := httptest.NewRecorder()
 	w.handler.ServeHTTP(rec, r)
-	got := answer{rec.Code, rec.Header(), rec.Body.String()}
+	got := answerOf(rec)
 	w.sound(got)
 	return got
 }
@@ -234,6 +249,8 @@ func (w *world) sound(a answer) {
 		w.Errorf("an error that is no problem, or the reverse: %s", a)
 	case problem && (a.field("status") != strconv.Itoa(a.status) || a.field("title") != http.StatusText(a.status) || a.field("detail") == ""):
 		w.Errorf("a problem that does not say what it is: %s", a)
+	case problem && (a.id == "") != (a.status == 401 || w.nameless):
+		w.Errorf("a problem that does not say what the request is called, or of nobody's request: %s", a)
 	case a.status == 401 && !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer "):
 		w.Errorf("no challenge: %s", a)
 	}

@@ -129,6 +129,12 @@ func (a *Authority) Managed(ctx context.Context, p access.Principal) ([]store.Sc
 	return own, nil
 }
 
+// Places returns the organisations and teams that a principal is in, and what it is to each. Being an admin of the server
+// adds none. The map is the caller's. What a token may not claim is not in it, nor what is gone.
+func (a *Authority) Places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
+	return a.places(ctx, p)
+}
+
 // places are the organisations and teams that a principal is in.
 func (a *Authority) places(ctx context.Context, p access.Principal) (map[store.Scope]Standing, error) {
 	places := map[store.Scope]Standing{}

@@ -96,11 +96,31 @@ func (w *world) check(t *testing.T, a *authority.Authority, p access.Principal, 
 			managed = append(managed, place)
 		}
 	}
+	// The places that it is in are those that it is something to, but for what an admin is to all.
+	if in, err := a.Places(t.Context(), p); err != nil || !a.Admin(p) && len(in) != len(named(want, w)) {
+		t.Errorf("%s is in %v, %v instead of %v", p.Subject, in, err, want)
+	} else {
+		for place, standing := range in {
+			if got, err := a.Of(t.Context(), p, place); !a.Admin(p) && got != standing || err != nil {
+				t.Errorf("%s is %s in %s, and %s to it, %v", p.Subject, standing, place, got, err)
+			}
+		}
+	}
 	got, err := a.Managed(t.Context(), p)
 	same := len(got) == len(managed) && !slices.ContainsFunc(got, func(s store.Scope) bool { return !slices.Contains(managed, s) })
 	if err != nil || !same {
 		t.Errorf("%s manages %v, %v instead of %v", p.Subject, got, err, managed)
 	}
+}
+
+// named are the organisations and teams that somebody is no stranger to.
+func named(want standings, w *world) (all []store.Scope) {
+	for name, standing := range want {
+		if place := w.places[name]; standing != authority.Stranger && (place.Org() != 0 || place.Team() != 0) {
+			all = append(all, place)
+		}
+	}
+	return all
 }
 
 type standings = map[string]authority.Standing
@@ -230,6 +250,9 @@ func TestErrorsOfTheStoreMakeStrangers(t *testing.T) {
 					if got, err := a.Of(ctx, p, w.places[place]); got != authority.Stranger || !errors.Is(err, context.Canceled) {
 						t.Errorf("%s to %s: %s, %v", p.Subject, place, got, err)
 					}
+				}
+				if got, err := a.Places(ctx, p); got != nil || !errors.Is(err, context.Canceled) {
+					t.Errorf("%s is in %v, %v", p.Subject, got, err)
 				}
 				if got, err := a.Managed(ctx, p); got != nil || !errors.Is(err, context.Canceled) {
 					t.Errorf("%s manages %v, %v", p.Subject, got, err)

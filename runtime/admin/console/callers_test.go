@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
 )
 
@@ -182,7 +183,10 @@ func TestWhatIsAnotherTenantsIsWhatNeverWas(t *testing.T) {
 
 func TestWhoManagesNothingIsToldSo(t *testing.T) {
 	w := onSQLite(t)
-	page(t, w.get("token-member", "/console"), http.StatusForbidden, "Sign out", "Nothing to manage", "nothing here for you to manage")
+	page(t, w.get("token-member", "/console"), http.StatusForbidden, "Sign out", "Nothing to manage", "nothing here for you to manage", "Ask an admin of this server", "mel", "Issuer", issuer)
+	w.machine.callers = map[string]access.Principal{"token-bare": {Subject: "<b>bo</b>"}}
+	page(t, w.get("token-bare", "/console"), http.StatusForbidden, "&lt;b&gt;bo&lt;/b&gt;", "none: the field is to be empty")
+	w.machine.callers = callers
 	page(t, w.get("token-lead", "/console/matrix"), http.StatusForbidden, "This page is for admins")
 }
 

@@ -54,6 +54,7 @@ type machine interface {
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
+	Catalogs() catalog.Source // nil where there are none but those
 	ReloadSwitches(ctx context.Context) error
 }
 

@@ -30,6 +30,8 @@ func Asset(name string) string { return assetPaths[name] }
 var (
 	Within = within
 	Policy = policy
+
+	Breakable = breakable
 )
 
 const (

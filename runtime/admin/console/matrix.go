@@ -142,11 +142,13 @@ func (v *visit) showMatrix() error {
 // view is what a chosen principal sees.
 type view struct {
 	Issuer, Subject, Client, Role, Scopes, Groups, User string
+	Catalog                                             string // a name or an id
 	Roles                                               []string
 	Shown                                               bool // a principal is chosen
 	Name                                                string
 	Allowed, Of                                         int // tools
 	Host                                                []string
+	Asked                                               *askedCatalog // nil where none is asked for
 	Parts                                               []viewPart
 }
 
@@ -171,7 +173,7 @@ func (v *visit) showPrincipal() error {
 	q := v.r.URL.Query()
 	table := v.server.Table()
 	d := view{
-		Issuer: q.Get("issuer"), Subject: q.Get("subject"), Client: q.Get("client"), Role: q.Get("role"), Scopes: q.Get("scopes"), Groups: q.Get("groups"), User: q.Get("user"),
+		Issuer: q.Get("issuer"), Subject: q.Get("subject"), Client: q.Get("client"), Role: q.Get("role"), Scopes: q.Get("scopes"), Groups: q.Get("groups"), User: q.Get("user"), Catalog: q.Get("catalog"),
 		Roles: table.Hierarchy(), Shown: q.Has("show"),
 	}
 	if !d.Shown {
@@ -186,6 +188,9 @@ func (v *visit) showPrincipal() error {
 	if err != nil {
 		return err
 	}
+	if d.Asked, err = v.askedBy(p, d.Catalog); err != nil {
+		return err
+	}
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 		part := viewPart{Kind: k.String()}
 		for _, name := range table.Of(k).Tools() {
@@ -194,6 +199,7 @@ func (v *visit) showPrincipal() error {
 				d.Host = append(d.Host, row.Host)
 			}
 			if k == access.Tools {
+				d.Asked.weigh(row)
 				d.Of++
 				if row.May() {
 					d.Allowed++

@@ -28,6 +28,7 @@ type memberList struct {
 	NextMembers     string
 	Issuer, Subject string
 	Standing        access.Standing
+	YourIssuer      string
 }
 
 // Standings are what there is to choose from.
@@ -47,7 +48,7 @@ func (v *visit) membersOf(in store.Scope, path string) (l memberList, err error)
 		l.NextMembers = withQuery(path, url.Values{"members": {fmt.Sprint(found[len(found)-1].ID)}})
 	}
 	// A token of the issuer that the admin's own has is the likely one.
-	l.Issuer, l.Standing = v.caller.Issuer, access.Member
+	l.Issuer, l.YourIssuer, l.Standing = v.caller.Issuer, v.caller.Issuer, access.Member
 	return l, err
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"html/template"
@@ -24,9 +25,10 @@ var templates = parsed()
 
 func parsed() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"asset":  func(name string) string { return assetPaths[name] },
-		"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
-		"join":   func(list []string) string { return strings.Join(list, " ") },
+		"asset":     func(name string) string { return assetPaths[name] },
+		"moment":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"breakable": breakable,
+		"join":      func(list []string) string { return strings.Join(list, " ") },
 	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range []string{"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog", "declared", "tools", "orgs", "org", "team", "member", "delete"} {
@@ -42,6 +44,7 @@ type page struct {
 	Leave bool   // offers to sign out where the caller is not known
 	Done  string // a code of done
 
+	Warning  string    // what may not have been meant
 	Problem  string    // what is wrong with a form
 	Conflict *conflict // what was changed meanwhile
 	Data     any
@@ -80,8 +83,15 @@ var done = map[string]string{
 	"member-removed":  "The member is removed.",
 }
 
-// message is a page that says one thing.
-type message struct{ Text string }
+// message is a page that says one thing, and what is to be known for it.
+type message struct {
+	Text  string
+	Facts []fact
+	After string
+}
+
+// fact is something under its name.
+type fact struct{ Name, Value string }
 
 var (
 	missing = page{Title: "Not found", Data: message{Text: "There is no such page, or what it was about is gone or not yours."}}
@@ -134,8 +144,7 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, store.ErrNotFound):
 		v.showAs(http.StatusNotFound, "message", missing)
 	case errors.Is(err, errNothing):
-		v.showAs(http.StatusForbidden, "message", page{Title: "Nothing to manage", Leave: true,
-			Data: message{Text: "You are signed in, and there is nothing here for you to manage. Admins of the server, and owners, admins and leads of an organisation or a team, find what is theirs here."}})
+		v.showAs(http.StatusForbidden, "message", v.nothing())
 	case errors.Is(err, errNotAdmin):
 		v.showAs(http.StatusForbidden, "message", page{Title: "For admins", Data: message{Text: "This page is for admins of the server. The catalogs of your organisations and teams are under Catalogs."}})
 	case errors.As(err, &tooLarge):
@@ -143,9 +152,19 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, errBadForm):
 		v.showAs(http.StatusBadRequest, "message", page{Title: "Not readable", Data: message{Text: "The form was not written as browsers write forms. Nothing was changed."}})
 	default:
-		v.log.ErrorContext(v.r.Context(), "the console could not answer", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
+		v.log.ErrorContext(v.ctx, "the console could not answer", "request_id", runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 		v.showAs(http.StatusInternalServerError, "message", broken)
 	}
+}
+
+// nothing tells a caller who manages nothing who may change that, and what they have to type for it.
+func (v *visit) nothing() page {
+	return page{Title: "Nothing to manage", Leave: true, Data: message{
+		Text: "You are signed in, and there is nothing here for you to manage. Admins of the server, and owners, admins and leads of an organisation or a team, find what is theirs here. " +
+			"Ask an admin of this server to make you a lead, on the page of your organisation or team, under \"Add a member\". These are to be written there as they stand here:",
+		Facts: []fact{{"Subject", v.caller.Subject}, {"Issuer", cmp.Or(v.caller.Issuer, "none: the field is to be empty")}},
+		After: "Where organisations and teams come with your token, ask whoever issues it instead. To become an admin of the server, ask whoever runs it.",
+	}}
 }
 
 // At reports whether the page is in a part of the console, for the navigation.
@@ -153,3 +172,25 @@ func (p page) At(here string) bool { return p.Here == here }
 
 // Home is where the console starts.
 func (page) Home() string { return runtime.PathConsole }
+
+// joints are what the words of a name are joined by.
+const joints = "_/.-:"
+
+// breakable writes a name so that a line may end after a joint, and not within a word.
+func breakable(name string) template.HTML {
+	var b strings.Builder
+	for name != "" {
+		end := strings.IndexAny(name, joints)
+		if end < 0 {
+			end = len(name)
+		}
+		for end < len(name) && strings.IndexByte(joints, name[end]) >= 0 {
+			end++
+		}
+		b.WriteString(template.HTMLEscapeString(name[:end]))
+		if name = name[end:]; name != "" {
+			b.WriteString("<wbr>")
+		}
+	}
+	return template.HTML(b.String()) // every part of it is escaped
+}

@@ -98,7 +98,7 @@ func TestChosenPrincipalIsToldWhy(t *testing.T) {
 		"tool|May use|Is listed|Lacks|Why",
 		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, has read, write",
 		"view|yes|listed||(holds:)authentication: needs an authenticated caller, has vera(holds:)role: needs Viewer, has Viewer",
-		"open switched off|no|hidden||(holds:)public: needs nothing, has vera",
+		"open switched off|no|hidden||(fails:)switched off: unknown to everybody(holds:)public: needs nothing, has vera",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not in\n%s", want, strings.Join(got, "\n"))
@@ -197,6 +197,7 @@ func TestTenantsAreMadeRenamedAndDeleted(t *testing.T) {
 	page(t, w.post(token, team, form("name", "Dev", "version", 1)), http.StatusConflict, "There is a team of this name")
 
 	for _, at := range []string{org, team} {
+		page(t, w.get(token, at), http.StatusOK, `name="issuer" value="`+issuer+`"`, `letter for letter. Yours is <span class="name">`+issuer)
 		led(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "lead")), at+"?done=member-added")
 		page(t, w.post(token, at+"/members", form("subject", "zoe", "issuer", issuer, "standing", "member")), http.StatusConflict, "This is a member already", `value="zoe"`, "<option selected>member</option>")
 		body := page(t, w.get(token, at), http.StatusOK, "zoe")
@@ -248,7 +249,16 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 	w := onSQLite(t)
 	const token = "token-admin"
 	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "yes")), "/console/tools?done=tool-off")
-	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")), "/console/tools?done=tool-off")
+	led(t, w.post(token, "/console/tools", form("tool", "of.another", "off", "yes")), "/console/tools?done=tool-off&unserved=of.another")
+	// What was done is told with what may not have been meant; a name of an address alone is not repeated.
+	const warns = "No tool of this server has this name: of.another"
+	page(t, w.get(token, "/console/tools?done=tool-off&unserved=of.another"), http.StatusOK, "The tool is switched off", `class="note warning" role="status"`, warns)
+	for at, says := range map[string]bool{"?done=tool-off": false, "?done=tool-off&unserved=view": false, "?done=tool-off&unserved=Call+me": true} {
+		body := page(t, w.get(token, "/console/tools"+at), http.StatusOK, "The tool is switched off")
+		if strings.Contains(body, "No tool of this server has") != says || strings.Contains(body, "Call") {
+			t.Errorf("%s: %s", at, body)
+		}
+	}
 	body := page(t, w.get(token, "/console/tools"), http.StatusOK)
 	got := rows(t, body)
 	for _, want := range []string{"view|switched off|Switch on(view)", "of.another not served here|switched off|Switch on(of.another)", "open|on|Switch off(open)"} {
@@ -258,6 +268,8 @@ func TestToolsAreSwitchedOffAndOn(t *testing.T) {
 	}
 	page(t, w.get(token, "/console"), http.StatusOK, `<span class="n">2</span>switched off`, "of.another", "view")
 	led(t, w.post(token, "/console/tools", form("tool", "view", "off", "no")), "/console/tools?done=tool-on")
+	at := led(t, w.post(token, "/console/tools", form("tool", "nope_tool", "off", "no")), "/console/tools?done=tool-on&unserved=nope_tool")
+	page(t, w.get(token, at), http.StatusOK, "The tool is switched on", "No tool of this server has the name that was switched")
 	if off := must(w.store.ToolsOff(t.Context())); !slices.Equal(off, []string{"of.another"}) {
 		t.Errorf("%v", off)
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/url"
 	"slices"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -34,7 +35,24 @@ func (v *visit) listSwitches() error {
 	if err != nil {
 		return err
 	}
-	return v.show("tools", page{Title: "Tools on and off", Here: "tools", Data: all})
+	p := page{Title: "Tools on and off", Here: "tools", Data: all}
+	if q := v.r.URL.Query(); q.Has("unserved") {
+		p.Warning = unserved(all, q.Get("unserved"))
+	}
+	return v.show("tools", p)
+}
+
+// unserved is what is to be known of a switch whose tool the server has not. A name that only an address says, and neither
+// the server nor the store knows, is not repeated: anybody can write an address.
+func unserved(all []toolSwitch, name string) string {
+	i := slices.IndexFunc(all, func(t toolSwitch) bool { return t.Name == name })
+	switch {
+	case i < 0:
+		return "No tool of this server has the name that was switched."
+	case all[i].Served:
+		return ""
+	}
+	return "No tool of this server has this name: " + name + ". Where no other server of this store has it, look at the spelling."
 }
 
 // switchTool switches a tool off, or on again.
@@ -44,14 +62,19 @@ func (v *visit) switchTool() error {
 	if err == nil {
 		// It stands, and the server will hear of it in any case.
 		if err := v.server.ReloadSwitches(v.ctx); err != nil {
-			v.log.WarnContext(v.ctx, "a switch counts here as soon as the server hears of it", "error", err)
+			v.log.WarnContext(v.ctx, "a switch counts here as soon as the server hears of it", "request_id", runtime.RequestID(v.ctx), "error", err)
 		}
 	}
-	switch {
-	case err == nil && off:
-		return v.back(pathTools, "tool-off")
-	case err == nil:
-		return v.back(pathTools, "tool-on")
+	if err == nil {
+		q := url.Values{"done": {"tool-on"}}
+		if off {
+			q.Set("done", "tool-off")
+		}
+		if tool := v.field("tool"); !slices.Contains(v.server.Table().Of(access.Tools).Tools(), tool) {
+			q.Set("unserved", tool)
+		}
+		v.seeOther(withQuery(pathTools, q))
+		return nil
 	}
 	all, listErr := v.switches()
 	if listErr != nil {

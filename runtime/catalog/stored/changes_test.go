@@ -2,11 +2,14 @@ package stored_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
@@ -136,4 +139,24 @@ func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
 		}
 		t.Error("told each of thousands")
 	})
+}
+
+func TestLossOfTheConnectionIsPassedOnAlone(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	address := func(name string) string {
+		return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%s&sslmode=disable", db.User, name, url.QueryEscape(db.Host), db.Port)
+	}
+	s := open(t, address(db.Name))
+	changes := follow(t, t.Context(), s)
+	admin := must(sql.Open("pgx", address("postgres")))
+	defer admin.Close()
+	must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS false"))
+	must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, db.Name))
+	if c := next(t, changes); c != (catalog.Change{Deaf: true}) {
+		t.Errorf("%+v", c)
+	}
+	must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS true"))
+	if c := next(t, changes); c != everything {
+		t.Errorf("%+v", c)
+	}
 }

@@ -46,6 +46,12 @@ func New(s *store.Store, memberships Memberships) *Source {
 	return &Source{s, memberships, newCache(answers, tools)}
 }
 
+// Store is what the source reads.
+func (r *Source) Store() *store.Store { return r.store }
+
+// Memberships says where it is kept who is in which organisation and team.
+func (r *Source) Memberships() Memberships { return r.memberships }
+
 // Catalog returns the active catalog that a caller asks for. A name is looked for in the caller's teams
 // first, then in its organisations, then globally; where two teams or two organisations have it, the one
 // with the lower id counts and a note says so. Errors are [catalog.ErrUnknown], or the store's.
@@ -75,13 +81,23 @@ func (r *Source) Catalog(ctx context.Context, caller access.Principal, ask catal
 // ToolsOff returns the names of the tools that are switched off, in order.
 func (r *Source) ToolsOff(ctx context.Context) ([]string, error) { return r.store.ToolsOff(ctx) }
 
-// Changes tells what has changed in the store.
+// Changes tells what has changed in the store, and when that is not being heard.
 func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 	out := make(chan catalog.Change)
 	go func() {
 		defer close(out)
 		for c := range r.store.Changes(ctx) {
-			change := catalog.Change{Tools: c.Kind == store.ChangedTool || c.Kind == store.Everything, Catalogs: c.Kind != store.ChangedTool}
+			var change catalog.Change
+			switch c.Kind {
+			case store.Deaf:
+				change.Deaf = true
+			case store.ChangedTool:
+				change.Tools = true
+			case store.Everything:
+				change.Tools, change.Catalogs = true, true
+			default:
+				change.Catalogs = true
+			}
 			select {
 			case out <- change:
 			case <-ctx.Done():

@@ -1,0 +1,177 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+// grants are the statements that an error ends with.
+func grants(t *testing.T, err error) string {
+	t.Helper()
+	_, statements, found := strings.Cut(err.Error(), "GRANT USAGE")
+	if !found || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("%v", err)
+	}
+	return "GRANT USAGE" + statements
+}
+
+// TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight follows the error to the letter.
+func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	role, _ := db.Account(t)
+	must(db.Exec("CREATE SCHEMA s1"))
+	owner, reader := postgresURL(db, db.User)+"&search_path=s1", postgresURL(db, role)+"&search_path=s1"
+	if err := store.Migrate(t.Context(), owner, newest); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), reader)
+	if err == nil || !strings.Contains(err.Error(), "search_path (s1)") || !strings.Contains(err.Error(), "or GRANT USAGE ON SCHEMA s1 TO "+role) {
+		t.Fatalf("%v, %v", s, err)
+	}
+	must(db.Exec("GRANT USAGE ON SCHEMA s1 TO " + role + "; GRANT SELECT ON ALL TABLES IN SCHEMA s1 TO " + role))
+	s, err = store.Open(t.Context(), reader)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on organizations and 17 more: have the owner", role)) {
+		t.Fatalf("%v, %v", s, err)
+	}
+	cure := grants(t, err)
+	must(db.Exec(cure))
+	s = open(t, reader)
+	org := must(s.CreateOrg(t.Context(), "acme", ada))
+	if err := s.DeleteOrg(t.Context(), org.ID, 0, ada); err != nil {
+		t.Fatal(err)
+	}
+	// One that is taken away while it serves.
+	must(db.Exec("REVOKE INSERT ON s1.audit_events FROM " + role))
+	_, err = s.CreateOrg(t.Context(), "acme", ada)
+	if err == nil || !strings.Contains(err.Error(), "permission denied for table audit_events") || grants(t, err) != cure {
+		t.Fatal(err)
+	}
+	if other, err := store.Open(t.Context(), reader); err == nil || !strings.Contains(err.Error(), "has no INSERT on audit_events: have") {
+		t.Fatalf("%v, %v", other, err)
+	}
+	must(db.Exec(cure))
+	must(s.CreateOrg(t.Context(), "acme", ada))
+}
+
+// TestEveryTableIsGranted has the tables of the newest version.
+func TestEveryTableIsGranted(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	open(t, postgresURL(db, db.User))
+	role, _ := db.Account(t)
+	_, err := store.Open(t.Context(), postgresURL(db, role))
+	if err == nil {
+		t.Fatal("opened")
+	}
+	cure := grants(t, err)
+	words := strings.FieldsFunc(cure, func(r rune) bool { return r == ' ' || r == ',' })
+	tables := column(t, db.DB, `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`)
+	for _, table := range tables {
+		if !slices.Contains(words, `"public".`+table) {
+			t.Errorf("%s is not in %s", table, cure)
+		}
+	}
+	if len(tables) < 9 {
+		t.Error(tables)
+	}
+}
+
+// refusing is a server that speaks PostgreSQL without TLS and lets nobody in.
+func refusing(t *testing.T, code, message string) (host string) {
+	t.Helper()
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server := pgproto3.NewBackend(conn, conn)
+			first, err := server.ReceiveStartupMessage()
+			if _, tls := first.(*pgproto3.SSLRequest); tls && err == nil {
+				conn.Write([]byte("N"))
+				_, err = server.ReceiveStartupMessage() // nothing comes where the client wants TLS
+			}
+			if err == nil {
+				server.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: code, Message: message})
+				server.Flush()
+			}
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestServerThatLetsNobodyInIsToldInOneLineWithACureAndWithoutThePassword(t *testing.T) {
+	down := must(net.Listen("tcp", "127.0.0.1:0"))
+	nobody := down.Addr().String()
+	down.Close()
+	wrong := refusing(t, "28P01", `password authentication failed for user "ada"`)
+	for _, tt := range []struct {
+		host, options string
+		want          []string
+	}{
+		{nobody, "", []string{"connection refused", "is it running"}},
+		{nobody, "?sslmode=disable", []string{"connection refused", "is it running"}},
+		{wrong, "", []string{"password authentication failed", "PGPASSWORD or ~/.pgpass", "sslmode"}},
+		{wrong, "?sslmode=require", []string{"server refused TLS connection", "sslmode=disable"}},
+		{refusing(t, "3D000", `database "d" does not exist`), "", []string{"does not exist", "CREATE DATABASE"}},
+		{refusing(t, "53300", "too many clients"), "", []string{"too many clients", "says so"}},
+	} {
+		s, err := store.Open(t.Context(), "postgres://ada:hunter2@"+tt.host+"/d"+tt.options)
+		if err == nil {
+			t.Fatalf("%v", s)
+		}
+		text := err.Error()
+		if strings.Contains(text, "hunter2") || strings.Contains(text, "\n") || !strings.HasPrefix(text, "store: cannot connect to PostgreSQL at "+tt.host+` as "ada", database "d": `) {
+			t.Error(text)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in %s", want, text)
+			}
+		}
+		if misleads := strings.Contains(text, "TLS"); misleads != (tt.options == "?sslmode=require") || strings.Count(text, tt.want[0]) != 1 {
+			t.Error(text)
+		}
+	}
+}
+
+func TestErrorsSayTheirKindOrEndWithTheirCure(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		org := must(s.CreateOrg(ctx, "acme", ada))
+		_, noName := s.CreateOrg(ctx, "", ada)
+		_, twice := s.CreateOrg(ctx, "acme", ada)
+		_, nowhere := s.CreateTeam(ctx, org.ID+7, "lab", ada)
+		_, late := s.RenameOrg(ctx, org.ID, 3, "rival", ada)
+		_, none := s.Org(ctx, org.ID+7)
+		_, url := store.Open(ctx, "mysql:x")
+		for _, tt := range []struct {
+			got, kind error
+			want      string
+		}{
+			{noName, store.ErrInvalid, "store: create organization: organization has no name"},
+			{twice, store.ErrExists, "store: create organization: the organization exists already"},
+			{nowhere, store.ErrNotFound, "store: create team: what the team is to be in: not found"},
+			{late, store.ErrConflict, fmt.Sprintf("store: update organization: organization %d is at version 1 and was changed meanwhile: read it again", org.ID)},
+			{none, store.ErrNotFound, fmt.Sprintf("store: organization %d: not found", org.ID+7)},
+			{url, store.ErrInvalid, "store: the URL starts with neither sqlite: nor postgres: — write sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE"},
+		} {
+			kinds := []error{store.ErrInvalid, store.ErrExists, store.ErrNotFound, store.ErrConflict}
+			is := slices.DeleteFunc(kinds, func(kind error) bool { return !errors.Is(tt.got, kind) })
+			if tt.got == nil || tt.got.Error() != tt.want || len(is) != 1 || is[0] != tt.kind {
+				t.Errorf("%v, want %s", tt.got, tt.want)
+			}
+		}
+	})
+}
