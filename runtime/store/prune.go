@@ -25,6 +25,9 @@ const pruned = 5_000
 // deleted that is younger than such a cut. It does not stop its owner, who can make a cut, or drop the
 // triggers: that is what the chain is for, in which a cut that no sealed event names is a gap.
 //
+// On PostgreSQL a role that only serves cannot: pruning needs DELETE on audit_events and SELECT and INSERT on audit_cuts
+// besides, and is best left to a role of its own.
+//
 // Where it ends early, the next call deletes the rest.
 func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Event) (int64, error) {
 	const doing = "prune audit events"
