@@ -188,7 +188,7 @@ func TestSecretsInParamsThatDoNotFitStayOutOfAnswersAndLogs(t *testing.T) {
 
 // dropNames takes out the names that answers and records repeat by design: of what was asked for.
 func dropNames(text string) string {
-	for _, name := range []string{`unknown tool \"hunter2\"`, `unknown prompt \"hunter2\"`, `tool=hunter2`, `"tool":"hunter2"`, `"prompt":"hunter2"`, `"resource":"hunter2"`,
+	for _, name := range []string{`unknown tool \"hunter2\"`, `unknown prompt \"hunter2\"`, `tool=hunter2`, `"tool_name":"hunter2"`, `"prompt":"hunter2"`, `"resource":"hunter2"`,
 		`{"uri":"hunter2"}`, `prompt=hunter2`, `resource=hunter2`, `name=hunter2`} {
 		text = strings.ReplaceAll(text, name, "")
 	}

@@ -26,7 +26,7 @@ const (
 func (s *Server) event(rec *record, kind audit.Type) audit.Event {
 	p := rec.principal
 	return audit.Event{
-		Type: kind, RequestID: rec.requestID,
+		Type: kind, RequestID: rec.requestID, TraceID: traceID(rec.header.Get("Traceparent")),
 		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Role: p.Role,
 	}
 }

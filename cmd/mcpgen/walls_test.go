@@ -15,7 +15,7 @@ const modulePath = "github.com/mcpgen/mcpgen"
 // mayImport are the imports within this module, by package, tests left aside. "…/..." allows a
 // package and all below it. A package that is not here fails: a new room needs its walls.
 var mayImport = map[string][]string{
-	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/emit", "generator/model"},
+	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/emit", "generator/model", "runtime/audit/chain"},
 
 	"generator":               {"generator/..."},
 	"generator/model":         {},
@@ -36,12 +36,15 @@ var mayImport = map[string][]string{
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
+	// Writes that share what makes them durable: files, chains and the store alike.
+	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
-	"runtime/audit":            {"runtime/access"},
+	"runtime/audit":            {"internal/groupcommit", "runtime/access"},
+	"runtime/audit/chain":      {"internal/groupcommit", "runtime/audit"},
 	"runtime/capability":       {"runtime/access"},
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
@@ -51,7 +54,7 @@ var mayImport = map[string][]string{
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
 	"runtime/sandbox":          {},
-	"runtime/store":            {"runtime/access", "runtime/audit"},
+	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit"},
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
 
@@ -76,6 +79,8 @@ var outside = map[string]struct {
 	modules []string
 }{
 	"internal/uritemplate":     {},
+	"internal/groupcommit":     {},
+	"runtime/audit/chain":      {},
 	"runtime":                  {sdk: true},
 	"runtime/audit":            {},
 	"runtime/access":           {},

@@ -54,3 +54,16 @@ func TestDigestReadsItsOwnTextAlone(t *testing.T) {
 		t.Errorf("%s, %v", d, err)
 	}
 }
+
+func TestMACReadsItsOwnTextAlone(t *testing.T) {
+	mac := audit.MAC(audit.DigestOf([]byte("abc")))
+	if got := mac.String(); got != abc[7:] {
+		t.Error(got)
+	}
+	for _, text := range []string{"", "00", abc, abc[7:] + "00", abc[7:len(abc)-1] + "g"} {
+		got := mac
+		if err := got.UnmarshalText([]byte(text)); err == nil || got != mac {
+			t.Errorf("%q is read as %s", text, got)
+		}
+	}
+}

@@ -11,7 +11,9 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -30,6 +32,8 @@ const (
 	Changed      Type = "changed"    // Action was done to Object, by an administrator
 	// AdminRequest is a request to administer that was refused: Action is the operation, Object the scope.
 	AdminRequest Type = "admin_request"
+	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this one included.
+	Checkpoint Type = "audit_checkpoint"
 )
 
 // Status says how a request ended.
@@ -49,14 +53,16 @@ type Event struct {
 	Time      time.Time `json:"timestamp"`
 	Type      Type      `json:"event_type"`
 	RequestID string    `json:"request_id"` // made by the server, one for each request; not the client's JSON-RPC id
+	// TraceID is the trace that the request belongs to (W3C Trace Context, trace-id), empty where there is none.
+	TraceID string `json:"trace_id,omitempty"`
 
 	Issuer    string `json:"issuer,omitempty"`
 	Principal string `json:"principal,omitempty"` // the subject; empty for an anonymous caller
-	Client    string `json:"client,omitempty"`
+	Client    string `json:"client_id,omitempty"`
 	Role      string `json:"role,omitempty"`
 
 	// Tool is the name that was asked for, cut to 128 bytes. It exists only if Axis is not "unknown".
-	Tool string `json:"tool,omitempty"`
+	Tool string `json:"tool_name,omitempty"`
 	// Prompt is Tool for a prompt.
 	Prompt string `json:"prompt,omitempty"`
 	// Resource is the URI or the URI template of the resource that was asked for, as its author
@@ -84,6 +90,29 @@ type Event struct {
 
 	// Milliseconds is how long it took, with a fraction.
 	Milliseconds float64 `json:"execution_time_ms"`
+
+	// Cut names the last records that a retention cut took away, one of each chain.
+	Cut []Link `json:"cut,omitempty"`
+	// Chain is the event's place in a chain; see package chain. It is the last field: what a chain vouches
+	// for is the text before its MAC.
+	Chain *Link `json:"chain,omitempty"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. It reads what an Event is written as, and what it was written as
+// when client_id was client and tool_name was tool.
+func (e *Event) UnmarshalJSON(text []byte) error {
+	type fields Event
+	var read struct {
+		fields
+		Client string `json:"client"`
+		Tool   string `json:"tool"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*e = Event(read.fields)
+	e.Client, e.Tool = cmp.Or(e.Client, read.Client), cmp.Or(e.Tool, read.Tool)
+	return nil
 }
 
 // Argument is one top-level argument of a call, an argument of a prompt, a variable of a
@@ -109,3 +138,33 @@ type SinkFunc func(ctx context.Context, event Event) error
 
 // Record calls f.
 func (f SinkFunc) Record(ctx context.Context, event Event) error { return f(ctx, event) }
+
+// BatchSink is a Sink that takes many events at once, which then share what makes them durable.
+type BatchSink interface {
+	Sink
+	// RecordBatch records events in their order. It returns once all are as safe as the sink makes them. After
+	// an error some of them may be recorded, and none of them counts as such.
+	RecordBatch(ctx context.Context, events []Event) error
+}
+
+// InOrder records events in their order, as a batch where the sink takes batches and one by one where
+// not, up to the first error.
+func InOrder(ctx context.Context, sink Sink, events []Event) error {
+	if batches, ok := sink.(BatchSink); ok {
+		return batches.RecordBatch(ctx, events)
+	}
+	for _, e := range events {
+		if err := sink.Record(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sealer gives events their place in a chain. It is for a store that writes events within transactions of its own.
+type Sealer interface {
+	// Seal calls do while nothing else is written to the chain. Do calls seal once, and writes the event that
+	// this gives with its place; or it does neither. Where it fails after that the chain ends, since nobody can tell
+	// whether the event stands, and another begins.
+	Seal(ctx context.Context, do func(seal func(Event) (Event, error)) error) error
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 )
 
 // Slog writes events to a logger at level info, as the message "audit" with the event's fields.
@@ -28,11 +29,12 @@ func Slog(logger *slog.Logger) Sink {
 				attrs = append(attrs, slog.String(key, value))
 			}
 		}
+		text("trace_id", e.TraceID)
 		text("issuer", e.Issuer)
 		text("principal", e.Principal)
-		text("client", e.Client)
+		text("client_id", e.Client)
 		text("role", e.Role)
-		text("tool", e.Tool)
+		text("tool_name", e.Tool)
 		text("prompt", e.Prompt)
 		text("resource", e.Resource)
 		text("action", e.Action)
@@ -47,10 +49,16 @@ func Slog(logger *slog.Logger) Sink {
 		case ToolList:
 			text("catalog", e.Catalog)
 			fallthrough
-		case PromptList, ResourceList, TemplateList:
+		case PromptList, ResourceList, TemplateList, Checkpoint:
 			attrs = append(attrs, slog.Int("visible", e.Visible), slog.Int("total", e.Total))
 		}
 		attrs = append(attrs, slog.Float64("execution_time_ms", e.Milliseconds))
+		if len(e.Cut) > 0 {
+			attrs = append(attrs, slog.Any("cut", e.Cut))
+		}
+		if e.Chain != nil {
+			attrs = append(attrs, slog.Any("chain", e.Chain))
+		}
 		logger.LogAttrs(ctx, slog.LevelInfo, "audit", attrs...)
 		return nil
 	})
@@ -94,17 +102,54 @@ func (s *jsonLines) Record(ctx context.Context, e Event) error {
 	return nil
 }
 
-// Multi writes each event to all sinks, in order, and reports the errors of all of them.
-func Multi(sinks ...Sink) Sink {
-	return SinkFunc(func(ctx context.Context, e Event) error {
-		var errs []error
-		for _, sink := range sinks {
-			if sink == nil {
-				errs = append(errs, errors.New("audit.Multi has a nil sink"))
-				continue
-			}
-			errs = append(errs, sink.Record(ctx, e))
+// Multi writes each event to all sinks, in order, and reports the errors of all of them. It takes batches.
+func Multi(sinks ...Sink) Sink { return multi(sinks) }
+
+type multi []Sink
+
+func (m multi) Record(ctx context.Context, e Event) error {
+	return m.each(func(sink Sink) error { return sink.Record(ctx, e) })
+}
+
+func (m multi) RecordBatch(ctx context.Context, events []Event) error {
+	return m.each(func(sink Sink) error { return InOrder(ctx, sink, events) })
+}
+
+func (m multi) each(record func(Sink) error) error {
+	var errs []error
+	for _, sink := range m {
+		if sink == nil {
+			errs = append(errs, errors.New("audit.Multi has a nil sink"))
+			continue
 		}
-		return errors.Join(errs...)
-	})
+		errs = append(errs, record(sink))
+	}
+	return errors.Join(errs...)
+}
+
+// Degrade hands events to a sink whose errors deny nothing: they are logged at level error and counted. It is for
+// those to whom an answer is worth more than its record; without it, a record that cannot be written denies. It belongs
+// outermost, around a chain and not within one, where what is lost would be missing.
+func Degrade(sink Sink, logger *slog.Logger) *Degraded { return &Degraded{sink: sink, logger: logger} }
+
+// Degraded is what [Degrade] makes. It may be used from many goroutines at once.
+type Degraded struct {
+	sink   Sink
+	logger *slog.Logger
+	lost   atomic.Int64
+}
+
+// Lost counts the events that the sink has failed to record so far.
+func (d *Degraded) Lost() int64 { return d.lost.Load() }
+
+// Record records an event, or logs that it could not. Its error is nil unless there is no sink or no logger.
+func (d *Degraded) Record(ctx context.Context, e Event) error {
+	if d.sink == nil || d.logger == nil {
+		return errors.New("audit.Degrade has no sink or no logger: give it both, or the loss of a record would be silent")
+	}
+	if err := d.sink.Record(ctx, e); err != nil {
+		d.logger.ErrorContext(ctx, "an audit record is lost; the request goes on, since audit.Degrade is configured",
+			"request_id", e.RequestID, "event_type", string(e.Type), "lost", d.lost.Add(1), "error", err)
+	}
+	return nil
 }

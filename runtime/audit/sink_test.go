@@ -21,7 +21,7 @@ import (
 
 func event() audit.Event {
 	return audit.Event{
-		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1",
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
 		Issuer: "https://id.example", Principal: "ada", Client: "cli", Role: "Member", Tool: "update", Prompt: "p", Resource: "a:b", Action: "update", Object: "catalog 17",
 		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: audit.DigestOf([]byte("abc"))}},
 		Status:    audit.Denied, Axis: "role", Missing: "needs role Manager", Milliseconds: 1.5,
@@ -33,13 +33,30 @@ func TestJSONLinesWritesOneEventALine(t *testing.T) {
 	if err := audit.JSONLines(&out).Record(context.Background(), event()); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","issuer":"https://id.example","principal":"ada","client":"cli","role":"Member","tool":"update","prompt":"p","resource":"a:b","action":"update","object":"catalog 17","arguments":[{"name":"id","bytes":5,"digest":"` + abc + `"}],"status":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
+	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","issuer":"https://id.example","principal":"ada","client_id":"cli","role":"Member","tool_name":"update","prompt":"p","resource":"a:b","action":"update","object":"catalog 17","arguments":[{"name":"id","bytes":5,"digest":"` + abc + `"}],"status":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
 	if out.String() != want {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}
 	var back audit.Event
 	if err := json.Unmarshal(out.Bytes(), &back); err != nil || !reflect.DeepEqual(back, event()) {
 		t.Errorf("%+v, %v", back, err)
+	}
+}
+
+func TestRecordOfAnEarlierVersionIsRead(t *testing.T) {
+	var got audit.Event
+	line := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","principal":"ada","client":"cli","tool":"update","status":"ok","execution_time_ms":1.5}`
+	want := audit.Event{
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1", Principal: "ada",
+		Client: "cli", Tool: "update", Status: audit.OK, Milliseconds: 1.5,
+	}
+	if err := json.Unmarshal([]byte(line), &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{`{"client":1}`, `{"timestamp":"yesterday"}`, `[]`} {
+		if err := json.Unmarshal([]byte(bad), &got); err == nil {
+			t.Errorf("%s is read", bad)
+		}
 	}
 }
 
@@ -139,7 +156,10 @@ func TestEventThatHasNoJSONIsAnError(t *testing.T) {
 func TestSlogHasTheEventsFields(t *testing.T) {
 	var out bytes.Buffer
 	sink := audit.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
-	if err := sink.Record(context.Background(), event()); err != nil {
+	full := event()
+	full.Cut = []audit.Link{{ID: "a.1", Seq: 7, MAC: audit.MAC{1}}}
+	full.Chain = &audit.Link{ID: "a.2", Seq: 1, Previous: &audit.Link{ID: "a.1", Seq: 9}, MAC: audit.MAC{2}}
+	if err := sink.Record(context.Background(), full); err != nil {
 		t.Fatal(err)
 	}
 	list := audit.Event{Type: audit.ToolList, RequestID: "r2", Status: audit.OK, Total: 6}
@@ -151,7 +171,7 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[0]), &logged); err != nil {
 		t.Fatal(err)
 	}
-	line, err := json.Marshal(event())
+	line, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +209,65 @@ func TestMultiWritesToAllAndReportsAllErrors(t *testing.T) {
 	}
 	if err := audit.Multi().Record(context.Background(), event()); err != nil {
 		t.Error(err)
+	}
+}
+
+// batches is a sink that takes batches.
+type batches struct {
+	audit.SinkFunc
+	sizes []int
+}
+
+func (b *batches) RecordBatch(_ context.Context, events []audit.Event) error {
+	b.sizes = append(b.sizes, len(events))
+	return nil
+}
+
+func TestMultiHandsBatchesOnInOrder(t *testing.T) {
+	var got []string
+	full := errors.New("full")
+	single := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+		if e.RequestID == "c" {
+			return full
+		}
+		got = append(got, e.RequestID)
+		return nil
+	})
+	whole := &batches{}
+	events := []audit.Event{{RequestID: "a"}, {RequestID: "b"}, {RequestID: "c"}, {RequestID: "d"}}
+	if err := audit.InOrder(context.Background(), audit.Multi(single, whole), events); !errors.Is(err, full) {
+		t.Error(err)
+	}
+	if strings.Join(got, "") != "ab" || !reflect.DeepEqual(whole.sizes, []int{4}) {
+		t.Errorf("%v, %v", got, whole.sizes)
+	}
+}
+
+func TestDegradedSinkSaysWhatIsLostAndDeniesNothing(t *testing.T) {
+	var out bytes.Buffer
+	var err error
+	d := audit.Degrade(audit.SinkFunc(func(context.Context, audit.Event) error { return err }), slog.New(slog.NewJSONHandler(&out, nil)))
+	if got := d.Record(context.Background(), event()); got != nil || out.Len() > 0 || d.Lost() != 0 {
+		t.Errorf("%v, %q, %d", got, &out, d.Lost())
+	}
+	err = errors.New("no space left")
+	for range 2 {
+		if got := d.Record(context.Background(), event()); got != nil {
+			t.Error(got)
+		}
+	}
+	for _, want := range []string{`"level":"ERROR"`, `"request_id":"r1"`, "no space left", `"lost":1`, `"lost":2`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s\nlacks %s", &out, want)
+		}
+	}
+	if d.Lost() != 2 {
+		t.Errorf("%d lost", d.Lost())
+	}
+	for _, without := range []*audit.Degraded{audit.Degrade(nil, slog.Default()), audit.Degrade(d, nil)} {
+		if without.Record(context.Background(), event()) == nil {
+			t.Error("recorded")
+		}
 	}
 }
 

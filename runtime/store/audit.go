@@ -2,142 +2,139 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"time"
 
+	"github.com/mcpgen/mcpgen/internal/groupcommit"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Audit returns a sink that keeps events in the store. Record returns once the event is on the disk,
-// as far as the engine is configured to say so. Events are never changed or deleted: the database
-// itself refuses that. When ctx ends first, the event may be kept nonetheless.
-func (s *Store) Audit() audit.Sink {
-	return audit.SinkFunc(func(ctx context.Context, e audit.Event) error {
-		err := s.keep(ctx, e)
-		if err != nil {
-			return s.engine.explain(ctx, "record an audit event", err)
-		}
-		return nil
-	})
+// Audit returns a sink that keeps events in the store; it is an [audit.BatchSink]. Record returns once the event is on the
+// disk, as far as the engine is configured to say so; those that come while others are being written share a
+// transaction. Events are never changed: the database itself refuses that, and to delete them but by
+// [Store.PruneEvents]. When ctx ends first, the event may be kept nonetheless.
+func (s *Store) Audit() audit.Sink { return sink{s} }
+
+// SealBy lets the events of changes be given their place in a chain, so that they are in the one that stands
+// before the sink. It is to be called before anything is changed.
+func (s *Store) SealBy(sealer audit.Sealer) { s.sealer = sealer }
+
+type sink struct{ *Store }
+
+func (s sink) Record(ctx context.Context, e audit.Event) error {
+	row, err := rowOf(e)
+	if err == nil {
+		err = s.together.Do(ctx, row)
+	}
+	if err != nil {
+		return s.engine.explain(ctx, "record an audit event", err)
+	}
+	return nil
 }
 
-func (s *Store) keep(ctx context.Context, e audit.Event) error {
-	q, err := recording(s.engine, e)
-	if err != nil {
-		return err
+func (s sink) RecordBatch(ctx context.Context, events []audit.Event) error {
+	rows := make([]row, len(events))
+	for i, e := range events {
+		var err error
+		if rows[i], err = rowOf(e); err != nil {
+			return s.engine.explain(ctx, "record audit events", err)
+		}
 	}
-	if s.together == nil {
-		_, err := q.exec(ctx, s.writes)
-		return err
+	if err := s.together.Alone(ctx, func() error { return s.keep(ctx, rows) }); err != nil {
+		return s.engine.explain(ctx, "record audit events", err)
 	}
-	w := waiting{ctx, q, make(chan error, 1)}
-	select {
-	case s.together <- w:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.closing.Done():
-		return errClosed
-	}
-	select {
-	case err := <-w.done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }
 
 // batch is how many events go to the disk at once, at most.
 const batch = 256
 
-// waiting is an event that waits for its turn.
-type waiting struct {
-	ctx  context.Context
-	q    *statement
-	done chan error // of size one: nobody may be left to take it
+func newTogether(s *Store) *groupcommit.Group[row] {
+	return groupcommit.New(batch, s.keep)
 }
 
-// left reports whether the caller has left, who is not told that its event is kept then.
-func (w waiting) left() bool {
-	err := w.ctx.Err()
+// row is an event as it is kept: the record's text, and what it is looked up by.
+type row struct {
+	at                                                          time.Time
+	typ, status, request, issuer, principal, client, tool, text string
+}
+
+func rowOf(e audit.Event) (row, error) {
+	text, err := json.Marshal(e)
 	if err != nil {
-		w.done <- err
+		return row{}, fmt.Errorf("encode the event: %w", err)
 	}
-	return err != nil
+	return row{
+		e.Time.UTC(), keepable(string(e.Type)), keepable(string(e.Status)), keepable(e.RequestID), keepable(e.Issuer), keepable(e.Principal),
+		keepable(e.Client), keepable(e.Tool), string(text),
+	}, nil
 }
 
-// keepTogether writes the events that come while others are being written in one transaction, since it is the
-// disk that takes the time. PostgreSQL does so by itself. It ends with the store.
-func (s *Store) keepTogether() {
-	for {
-		select {
-		case w := <-s.together:
-			some := slices.DeleteFunc(s.come([]waiting{w}), waiting.left)
-			err := s.keepAll(some)
-			for _, w := range some {
-				w.done <- err
-			}
-		case <-s.closing.Done():
-			return
-		}
-	}
+const (
+	rowColumns = `at, type, status, request_id, issuer, principal, client, tool, event`
+	insertRow  = `INSERT INTO audit_events (` + rowColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+)
+
+func (r row) values(e *engine) []any {
+	return []any{e.moment(r.at), r.typ, r.status, r.request, r.issuer, r.principal, r.client, r.tool, r.text}
 }
 
-// come adds those who wait by now.
-func (s *Store) come(some []waiting) []waiting {
-	for len(some) < batch {
-		select {
-		case w := <-s.together:
-			some = append(some, w)
-		default:
-			return some
-		}
+// keep writes events in one transaction, since it is the disk that takes the time.
+func (s *Store) keep(ctx context.Context, rows []row) error {
+	select {
+	case <-s.closing.Done():
+		return errClosed
+	default:
 	}
-	return some
+	if _, ends := ctx.Deadline(); !ends {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 2*busy)
+		defer cancel()
+	}
+	return s.engine.insert(ctx, s.writes, rows)
 }
 
-func (s *Store) keepAll(some []waiting) error {
-	// No caller's context ends it: it is the others' as well. What it waits for is bounded.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*busy)
-	defer cancel()
-	tx, err := s.writes.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // nothing once it is committed
-	for _, w := range some {
-		if _, err := w.q.exec(ctx, tx); err != nil {
+// sqliteInsert writes events by one statement that is read once.
+func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []row) error {
+	return func(ctx context.Context, db *sql.DB, rows []row) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
 			return err
 		}
+		defer tx.Rollback() // nothing once it is committed
+		insert, err := tx.PrepareContext(ctx, insertRow)
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		for _, r := range rows {
+			if _, err := insert.ExecContext(ctx, r.values(e)...); err != nil {
+				return err
+			}
+		}
+		return tx.Commit()
 	}
-	return tx.Commit()
 }
 
-// recording is the statement that keeps an event.
-func recording(engine *engine, e audit.Event) (*statement, error) {
-	event, err := json.Marshal(e)
-	if err != nil {
-		return nil, fmt.Errorf("encode the event: %w", err)
+// postgresInsert writes events by one statement, whose text is the same for any number of them. Ids are in the
+// events' order.
+func postgresInsert(ctx context.Context, db *sql.DB, rows []row) error {
+	columns := make([][]string, 8)
+	times := make([]time.Time, len(rows))
+	for i, r := range rows {
+		times[i] = r.at
+		for k, text := range []string{r.typ, r.status, r.request, r.issuer, r.principal, r.client, r.tool, r.text} {
+			columns[k] = append(columns[k], text)
+		}
 	}
-	return say(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		engine.moment(e.Time.UTC()), keepable(string(e.Type)), keepable(string(e.Status)), keepable(e.RequestID), keepable(e.Issuer), keepable(e.Principal), string(event)), nil
-}
-
-// Recorded is an event that the store keeps.
-type Recorded struct {
-	ID int64 // later records have higher ones, but for ones that were written at the same time
-	audit.Event
-}
-
-// Events returns a page of the audit trail, in the order of the records' ids, and whether there are more.
-func (s *Store) Events(ctx context.Context, page Page[int64]) ([]Recorded, bool, error) {
-	return list(ctx, s, "audit events", say(`SELECT id, event FROM audit_events WHERE id > ? ORDER BY id`, page.After), page, readEvent)
-}
-
-func readEvent(row scanner) (r Recorded, err error) {
-	var event string
-	if err := row.Scan(&r.ID, &event); err != nil {
-		return r, err
+	args := []any{times}
+	for _, c := range columns {
+		args = append(args, c)
 	}
-	return r, json.Unmarshal([]byte(event), &r.Event)
+	_, err := db.ExecContext(ctx, `INSERT INTO audit_events (`+rowColumns+`)
+		SELECT `+rowColumns+` FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+			WITH ORDINALITY AS r (`+rowColumns+`, place) ORDER BY place`, args...)
+	return err
 }

@@ -24,7 +24,8 @@ const (
 	ChangedMember  Kind = "member"
 	ChangedCatalog Kind = "catalog"
 	ChangedEntry   Kind = "entry"
-	ChangedTool    Kind = "tool" // switched off or on
+	ChangedTool    Kind = "tool"  // switched off or on
+	ChangedAudit   Kind = "audit" // the oldest events were pruned
 )
 
 // Change says what kind of thing was created, updated or deleted, and neither which nor how it is now: read it.

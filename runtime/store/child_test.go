@@ -15,8 +15,9 @@ import (
 // children are what this binary does when it is run again as another process: with a database by
 // its URL, and once its standard input has a first line.
 var children = map[string]func(ctx context.Context, url string) error{
-	"open":  openOnce,
-	"write": writeUntilKilled,
+	"open":   openOnce,
+	"write":  writeUntilKilled,
+	"record": recordUntilKilled,
 }
 
 func TestMain(m *testing.M) {

@@ -29,6 +29,8 @@ type engine struct {
 	// sees to that all by itself.
 	verify func(ctx context.Context, c driver.Conn) error
 
+	// insert keeps audit events in their order, all or none.
+	insert func(ctx context.Context, db *sql.DB, rows []row) error
 	// moment is a time as the engine keeps it.
 	moment func(time.Time) any
 	// fault reads the engine's errors.

@@ -80,6 +80,7 @@ func postgresEngine(url string) (*engine, error) {
 		},
 		moment: func(t time.Time) any { return t },
 		fault:  postgresFault,
+		insert: postgresInsert,
 		cured: func(err error) error {
 			if postgresFault(err) == forbidden {
 				return fmt.Errorf("%w; to serve, the role needs: %s", err, postgresGrants(place, config.User))

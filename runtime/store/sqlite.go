@@ -54,7 +54,7 @@ func sqliteEngine(path string) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	return &engine{
+	e := &engine{
 		name: "SQLite", dialect: goose.DialectSQLite3, migrations: migrations, oneWriter: true,
 		open: func() (*sql.DB, *sql.DB, error) {
 			// FULL: what was acknowledged is on the disk, and survives the machine as well.
@@ -82,7 +82,9 @@ func sqliteEngine(path string) (*engine, error) {
 		moment: func(t time.Time) any { return t.UnixMicro() },
 		fault:  sqliteFault,
 		cured:  func(err error) error { return sqliteCured(path, err) },
-	}, nil
+	}
+	e.insert = sqliteInsert(e)
+	return e, nil
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }

@@ -15,8 +15,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
+
+	"github.com/mcpgen/mcpgen/internal/groupcommit"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
 // Store is an open database. All of its methods may be called from many goroutines at once.
@@ -30,15 +32,15 @@ type Store struct {
 	// order in which they were made. Nil elsewhere.
 	turn chan struct{}
 	feed feed
-	// together takes the events that are kept in one go, on SQLite. Nil elsewhere.
-	together chan waiting
+	// together keeps events in one go.
+	together *groupcommit.Group[row]
+	sealer   audit.Sealer // nil where events are in no chain
 	// quiet and pause are the constants of these names, or a test's.
 	quiet, pause time.Duration
 	limits       limits
 
 	closing context.Context // ends with Close
 	close   context.CancelFunc
-	working sync.WaitGroup // what Close waits for
 }
 
 // Open opens the database that a URL names, makes it if it is an SQLite file that does not exist, and
@@ -67,14 +69,14 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.together = newTogether(s)
 	s.asks = s.reads
 	if e.oneWriter {
 		s.asks = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if e.oneWriter {
-		s.turn, s.together = make(chan struct{}, 1), make(chan waiting)
-		s.working.Go(s.keepTogether)
+		s.turn = make(chan struct{}, 1)
 	}
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -108,8 +110,9 @@ func (s *Store) Revision(ctx context.Context) (at int64, err error) {
 // Close ends all that follow [Store.Changes] and closes the database.
 func (s *Store) Close() error {
 	s.close()
-	s.working.Wait()
-	err := s.writes.Close()
+	// What is being kept is, and nothing after it.
+	err := s.together.Alone(context.Background(), func() error { return nil })
+	err = errors.Join(err, s.writes.Close())
 	if s.reads != s.writes {
 		err = errors.Join(err, s.reads.Close())
 	}

@@ -56,7 +56,19 @@ type tx struct {
 	limits limits
 }
 
-func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) (Change, error) {
+func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) (c Change, err error) {
+	if s.sealer == nil {
+		return s.sealed(ctx, by, action, do, func(e audit.Event) (audit.Event, error) { return e, nil })
+	}
+	// Before the transaction: what is being written to the chain may wait for its connection.
+	err = s.sealer.Seal(ctx, func(seal func(audit.Event) (audit.Event, error)) error {
+		c, err = s.sealed(ctx, by, action, do, seal)
+		return err
+	})
+	return c, err
+}
+
+func (s *Store) sealed(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error), seal func(audit.Event) (audit.Event, error)) (Change, error) {
 	begun, err := s.writes.BeginTx(ctx, nil)
 	if err != nil {
 		return Change{}, err
@@ -72,11 +84,14 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do f
 	if by.Time.IsZero() {
 		by.Time = t.now
 	}
-	event, err := recording(s.engine, by)
+	if by, err = seal(by); err != nil {
+		return Change{}, err
+	}
+	event, err := rowOf(by)
 	if err != nil {
 		return Change{}, err
 	}
-	if _, err := event.exec(ctx, t); err != nil {
+	if _, err := t.ExecContext(ctx, insertRow, event.values(s.engine)...); err != nil {
 		return Change{}, err
 	}
 	// Last, since its row is locked until the transaction ends: revisions are in the order of commits,

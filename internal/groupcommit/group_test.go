@@ -1,0 +1,194 @@
+package groupcommit_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/groupcommit"
+)
+
+func TestThoseWhoWaitAreWrittenTogetherAndInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var batches [][]int
+		open := make(chan struct{})
+		g := groupcommit.New(3, func(_ context.Context, batch []int) error {
+			batches = append(batches, slices.Clone(batch))
+			<-open
+			return nil
+		})
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				if err := g.Do(t.Context(), i); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(open)
+		all.Wait()
+		if want := [][]int{{0}, {1, 2, 3}, {4, 5, 6}, {7}}; !slices.EqualFunc(batches, want, slices.Equal[[]int]) {
+			t.Errorf("%v, want %v", batches, want)
+		}
+	})
+}
+
+func TestErrorOfAWriteIsThatOfAllWhoseValuesItHad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("full")
+		open, writes := make(chan struct{}), 0
+		g := groupcommit.New(10, func(context.Context, []int) error {
+			writes++
+			if writes == 2 {
+				return full
+			}
+			<-open
+			return nil
+		})
+		errs := make(chan error, 4)
+		for i := range 4 {
+			go func() { errs <- g.Do(t.Context(), i) }()
+			synctest.Wait()
+		}
+		close(open)
+		failed := 0
+		for range 4 {
+			if err := <-errs; errors.Is(err, full) {
+				failed++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		if failed != 3 || writes != 2 {
+			t.Errorf("%d of three failed, in %d writes", failed, writes)
+		}
+	})
+}
+
+func TestWhoLeavesIsNotWrittenAndHoldsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written []int
+		open := make(chan struct{})
+		g := groupcommit.New(10, func(_ context.Context, batch []int) error {
+			<-open
+			written = append(written, batch...)
+			return nil
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range 3 {
+			all.Go(func() {
+				mine := t.Context()
+				if i == 1 {
+					mine = ctx
+				}
+				if err := g.Do(mine, i); (i == 1) != errors.Is(err, context.Canceled) {
+					t.Errorf("%d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		if err := g.Alone(ctx, func() error { t.Error("done"); return nil }); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		waits, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.Alone(waits, func() error { t.Error("done beside a write"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		close(open)
+		all.Wait()
+		if err := g.Do(ctx, 4); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		own := errors.New("own")
+		if err := g.Alone(t.Context(), func() error { return own }); !errors.Is(err, own) {
+			t.Error(err)
+		}
+		if !slices.Equal(written, []int{0, 2}) {
+			t.Error(written)
+		}
+	})
+}
+
+func TestWriteEndsAtTheLastDeadlineAndWithNoCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var deadlines []time.Duration
+		start := time.Now()
+		open := make(chan struct{})
+		g := groupcommit.New(2, func(ctx context.Context, _ []int) error {
+			<-open
+			if ctx.Err() != nil {
+				t.Error("the write ended with one of its callers")
+			}
+			deadline, _ := ctx.Deadline()
+			deadlines = append(deadlines, max(deadline.Sub(start), 0))
+			return nil
+		})
+		var all sync.WaitGroup
+		for _, limit := range []time.Duration{time.Hour, time.Hour, 3 * time.Hour, time.Hour, 0} {
+			ctx := context.Background()
+			if limit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, limit)
+				defer cancel()
+			}
+			all.Go(func() {
+				if err := g.Do(ctx, 0); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(open)
+		all.Wait()
+		if want := []time.Duration{time.Hour, 3 * time.Hour, 0}; !slices.Equal(deadlines, want) {
+			t.Errorf("%v, want %v", deadlines, want)
+		}
+	})
+}
+
+func TestWriteThatPanicsGivesTheTurnUpAndTellsTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		writes, open := 0, make(chan struct{})
+		g := groupcommit.New(2, func(context.Context, []int) error {
+			if writes++; writes == 2 {
+				panic("a bug")
+			}
+			<-open
+			return nil
+		})
+		ended := make(chan string, 4)
+		for range 4 { // the second and the third are of one batch
+			go func() {
+				defer func() {
+					if recover() != nil {
+						ended <- "panicked"
+					}
+				}()
+				if err := g.Do(t.Context(), 0); err != nil {
+					ended <- "failed"
+				} else {
+					ended <- "written"
+				}
+			}()
+			synctest.Wait()
+		}
+		close(open)
+		how := map[string]int{}
+		for range 4 {
+			how[<-ended]++
+		}
+		// Whoever leads need not be of the batch: where it is the last one, nobody is left for it.
+		if how["written"]+how["failed"]+how["panicked"] != 4 || how["panicked"] != 1 || how["failed"] == 0 {
+			t.Errorf("%v", how)
+		}
+	})
+}

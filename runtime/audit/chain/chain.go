@@ -1,0 +1,306 @@
+// Package chain makes an audit trail show what was done to it afterwards.
+//
+// Each record has its place in a chain and a MAC by a key, over itself and the record before it, so that
+// [Verify] finds a record that is missing, altered, out of its order, there twice or by another key. A chain is of one
+// replica and one start of it; the first record of the next one names the last that is known of the one before.
+//
+// What no chain can show is that its end was cut off: that takes something that is kept elsewhere. A [Checkpoint] says how
+// far a chain had come; sent to where nobody who can change the trail can change it, it proves that all
+// before it has to be there. Whoever has the key can write any trail: keep it from those who administer the
+// trail.
+package chain
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/groupcommit"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// MinKey is how long a key has to be, in bytes: as long as the MAC that it makes (RFC 2104, section 3).
+const MinKey = 32
+
+// Options say how a chain is made. Key and Replica have no default.
+type Options struct {
+	// Key makes the MACs: at least [MinKey] random bytes, the same for all replicas.
+	Key []byte
+	// Replica names this process among those that share a trail: 1 to 64 letters, digits, hyphens and
+	// underscores.
+	Replica string
+	// Last is the text of the newest record of this replica that the sink has, as [audit.RotatingFile.Last] has it, and
+	// empty where there is none. The first record of the new chain names it.
+	Last []byte
+
+	// Every is after how many records a checkpoint is written at the latest. 0 is 1,000.
+	Every int
+	// Interval is how long after a record a checkpoint is written at the latest. 0 is a minute.
+	Interval time.Duration
+	// Checkpoints sends a checkpoint to another place, once it is in the trail; see [CheckpointFile]. It is called by
+	// one goroutine, never delays a record, and is given the newest where it is slower than they come.
+	Checkpoints func(context.Context, Checkpoint) error
+	// Logger is told of checkpoints that could not be written or sent, and of chains that ended because
+	// the sink failed. Nil is [slog.Default].
+	Logger *slog.Logger
+}
+
+// together is how many records are handed on at once, at most.
+const together = 256
+
+// sending is how long one checkpoint may take to be sent.
+const sending = 30 * time.Second
+
+// Chain is a sink that gives each event its place and hands it on, in order, to another one. It may be used from many
+// goroutines at once: those that wait while the sink is at work share its next write, if it is an
+// [audit.BatchSink].
+//
+// Where the sink fails, nobody can tell which of the records are there. The chain ends and another one begins, which names the
+// last record that is there for certain.
+type Chain struct {
+	sink    audit.Sink
+	options Options
+	group   *groupcommit.Group[entry]
+
+	at     place // of the last record that is durable; for whoever has the group's turn
+	marked int64 // the last checkpoint's seq
+	ended  bool
+
+	newest  chan Checkpoint // of size one
+	unsent  *Checkpoint     // that could not be sent; for the goroutine, and for Close after it
+	closing context.Context
+	close   context.CancelFunc
+	working sync.WaitGroup
+}
+
+// entry is an event with its text, but for its place.
+type entry struct {
+	event audit.Event
+	text  []byte
+}
+
+var replicaName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+var errClosed = errors.New("chain: it is closed")
+
+// New begins a chain in front of a sink. It has a goroutine until it is closed.
+func New(sink audit.Sink, options Options) (*Chain, error) {
+	switch {
+	case sink == nil:
+		return nil, errors.New("chain.New has no sink")
+	case len(options.Key) < MinKey:
+		return nil, fmt.Errorf("chain.New: the key has %d bytes: make one of at least %d, as by openssl rand -hex %d", len(options.Key), MinKey, MinKey)
+	case !replicaName.MatchString(options.Replica):
+		return nil, fmt.Errorf("chain.New: %.100q does not name a replica: use 1 to 64 letters, digits, hyphens and underscores", options.Replica)
+	case options.Every < 0 || options.Interval < 0:
+		return nil, errors.New("chain.New: Every and Interval are not negative: 0 is the default")
+	}
+	options.Key = slices.Clone(options.Key)
+	options.Every = cmp.Or(options.Every, 1000)
+	options.Interval = cmp.Or(options.Interval, time.Minute)
+	options.Logger = cmp.Or(options.Logger, slog.Default())
+	c := &Chain{sink: sink, options: options, newest: make(chan Checkpoint, 1)}
+	if len(options.Last) > 0 {
+		last, _, err := read(options.Last)
+		if err != nil {
+			return nil, fmt.Errorf("chain.New: Options.Last: %w", err)
+		}
+		if last != nil { // a trail may be older than its chain
+			c.at = place{id: last.ID, seq: last.Seq, mac: last.MAC}
+		}
+	}
+	c.begin()
+	c.group = groupcommit.New(together, c.write)
+	c.closing, c.close = context.WithCancel(context.Background())
+	c.working.Go(c.keep)
+	return c, nil
+}
+
+// begin begins another chain after the last record that is durable.
+func (c *Chain) begin() {
+	var unique [16]byte
+	rand.Read(unique[:]) // never fails
+	next := place{id: c.options.Replica + "." + hex.EncodeToString(unique[:])}
+	switch {
+	case c.at.seq > 0:
+		next.previous = &audit.Link{ID: c.at.id, Seq: c.at.seq, MAC: c.at.mac}
+	default: // nothing of it is there: what it would have named is
+		next.previous = c.at.previous
+	}
+	c.at, c.marked = next, 0
+}
+
+// Record gives an event its place and hands it on. It returns once the sink has it.
+func (c *Chain) Record(ctx context.Context, event audit.Event) error {
+	e, err := entryOf(event)
+	if err != nil {
+		return err
+	}
+	return c.group.Do(ctx, e)
+}
+
+func entryOf(event audit.Event) (entry, error) {
+	event.Chain = nil
+	text, err := json.Marshal(event)
+	if err != nil {
+		return entry{}, fmt.Errorf("chain: encode the event: %w", err)
+	}
+	return entry{event, text}, nil
+}
+
+// write seals events and hands them on, with a checkpoint where it is time for one.
+func (c *Chain) write(ctx context.Context, batch []entry) error {
+	at := c.at
+	var events []audit.Event
+	for _, e := range batch {
+		events = append(events, at.seal(c.options.Key, e))
+	}
+	return c.hand(ctx, events, at, at.seq-c.marked >= int64(c.options.Every))
+}
+
+// hand hands sealed events on, after which the chain is at another place.
+func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark bool) error {
+	if c.ended {
+		return errClosed
+	}
+	if mark {
+		e, err := entryOf(audit.Event{Time: time.Now().UTC(), Type: audit.Checkpoint, Status: audit.OK, Total: int(at.seq + 1)})
+		if err != nil {
+			return err
+		}
+		events = append(events, at.seal(c.options.Key, e))
+	}
+	if err := audit.InOrder(ctx, c.sink, events); err != nil {
+		c.broken(err)
+		return err
+	}
+	c.at = at
+	if mark {
+		c.marked = at.seq
+		c.announce(sealCheckpoint(c.options.Key, Checkpoint{Chain: at.id, Seq: at.seq, MAC: at.mac, Time: events[len(events)-1].Time}))
+	}
+	return nil
+}
+
+func (c *Chain) broken(err error) {
+	before := c.at
+	c.begin()
+	c.options.Logger.Error("the audit chain ends, since its sink failed, and another one begins", "chain", before.id, "seq", before.seq, "next", c.at.id, "error", err)
+}
+
+// announce leaves a checkpoint for the goroutine that sends them, in the place of an older one.
+func (c *Chain) announce(p Checkpoint) {
+	select {
+	case <-c.newest:
+	default:
+	}
+	c.newest <- p // one at a time comes here, and it is empty
+}
+
+// Seal implements [audit.Sealer]: do calls seal once and writes the event that this gives, or does neither.
+func (c *Chain) Seal(ctx context.Context, do func(seal func(audit.Event) (audit.Event, error)) error) error {
+	return c.group.Alone(ctx, func() error {
+		if c.ended {
+			return errClosed
+		}
+		at, sealed := c.at, false
+		err := do(func(event audit.Event) (audit.Event, error) {
+			if sealed {
+				return audit.Event{}, errors.New("chain: one event is sealed at a time")
+			}
+			e, err := entryOf(event)
+			if err != nil {
+				return audit.Event{}, err
+			}
+			sealed = true
+			return at.seal(c.options.Key, e), nil
+		})
+		switch {
+		case err == nil:
+			c.at = at
+		case sealed:
+			c.broken(err)
+		}
+		return err
+	})
+}
+
+// keep writes a checkpoint when it is time, and sends them; again, where one could not be sent and no newer one came.
+func (c *Chain) keep() {
+	tick := time.NewTicker(c.options.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			ctx, cancel := context.WithTimeout(c.closing, sending)
+			if err := c.mark(ctx); err != nil {
+				c.options.Logger.Error("a checkpoint of the audit trail could not be written", "error", err)
+			}
+			cancel()
+			if c.unsent != nil && len(c.newest) == 0 {
+				c.send(c.closing, *c.unsent)
+			}
+		case p := <-c.newest:
+			c.send(c.closing, p)
+		case <-c.closing.Done():
+			return
+		}
+	}
+}
+
+func (c *Chain) send(ctx context.Context, p Checkpoint) (err error) {
+	if c.options.Checkpoints == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sending)
+	defer cancel()
+	c.unsent = nil
+	if err = c.options.Checkpoints(ctx, p); err != nil {
+		c.unsent = &p
+		c.options.Logger.Error("a checkpoint of the audit trail could not be sent", "chain", p.Chain, "seq", p.Seq, "error", err)
+	}
+	return err
+}
+
+// mark writes a checkpoint, if there are records after the last one.
+func (c *Chain) mark(ctx context.Context) error {
+	return c.group.Alone(ctx, func() error { return c.markNow(ctx) })
+}
+
+func (c *Chain) markNow(ctx context.Context) error {
+	if c.at.seq == c.marked {
+		return nil
+	}
+	return c.hand(ctx, nil, c.at, true)
+}
+
+// Close writes a checkpoint after the last record and sends it. Records that come later are errors.
+func (c *Chain) Close(ctx context.Context) error {
+	err := c.group.Alone(ctx, func() error {
+		if c.ended {
+			return nil
+		}
+		defer func() { c.ended = true }()
+		return c.markNow(ctx)
+	})
+	c.close()
+	c.working.Wait()
+	select {
+	case p := <-c.newest:
+		c.unsent = &p
+	default:
+	}
+	if c.unsent != nil {
+		err = errors.Join(err, c.send(ctx, *c.unsent))
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package chain
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// Checkpoint says how far a chain had come at a time. Its JSON form is a line of a file of them.
+type Checkpoint struct {
+	Chain string    `json:"chain"`
+	Seq   int64     `json:"seq"` // of the record that is the checkpoint in the trail, and so the count of records
+	MAC   audit.MAC `json:"mac"`
+	Time  time.Time `json:"time"`
+	// Seal vouches for the rest, by the chain's key.
+	Seal audit.MAC `json:"seal"`
+}
+
+// sealCheckpoint fills in the seal. Its text is none of a record's: what a record's MAC is of has a fixed length.
+func sealCheckpoint(key []byte, p Checkpoint) Checkpoint {
+	h := hmac.New(sha256.New, key)
+	fmt.Fprintf(h, "checkpoint of an audit trail\n%q %d %s %s", p.Chain, p.Seq, p.MAC, p.Time.UTC().Format(time.RFC3339Nano))
+	h.Sum(p.Seal[:0])
+	return p
+}
+
+// Sealed reports whether a checkpoint is as a chain with this key made it.
+func (p Checkpoint) Sealed(key []byte) bool {
+	want := sealCheckpoint(key, p).Seal
+	return hmac.Equal(want[:], p.Seal[:])
+}
+
+// CheckpointFile returns a function for [Options.Checkpoints] that appends to a file, and syncs it. The file belongs
+// where those who can change the trail cannot change it, as on a mount that only appends.
+func CheckpointFile(path string) func(context.Context, Checkpoint) error {
+	var mu sync.Mutex
+	return func(_ context.Context, p Checkpoint) error {
+		mu.Lock()
+		defer mu.Unlock()
+		line, err := json.Marshal(p)
+		if err != nil {
+			return fmt.Errorf("chain: encode a checkpoint: %w", err)
+		}
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			return fmt.Errorf("chain: keep a checkpoint: %w", err)
+		}
+		_, err = file.Write(append(line, '\n'))
+		if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+			return fmt.Errorf("chain: keep a checkpoint: %w", err)
+		}
+		return nil
+	}
+}
+
+// ReadCheckpoints reads a file of checkpoints, one a line. A last line that a crash has torn is none.
+func ReadCheckpoints(r io.Reader) ([]Checkpoint, error) {
+	var all []Checkpoint
+	lines := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		var p Checkpoint
+		bad := json.Unmarshal(line, &p)
+		switch {
+		case err == io.EOF && bad != nil:
+			return all, nil
+		case bad != nil && len(bytes.TrimSpace(line)) > 0:
+			return nil, fmt.Errorf("line %d is no checkpoint: %w", n, bad)
+		case bad == nil:
+			all = append(all, p)
+		}
+		if err == io.EOF {
+			return all, nil
+		}
+	}
+}
+
+// ReadKey reads a key from a file, for [Options] and [VerifyOptions]: its bytes without the white space at their end, as
+// openssl rand -hex 32 makes them.
+func ReadKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("chain: read the key: %w", err)
+	}
+	key := bytes.TrimRight(text, " \t\r\n")
+	if len(key) < MinKey {
+		return nil, fmt.Errorf("chain: the key in %s has %d bytes: make one with openssl rand -hex %d", path, len(key), MinKey)
+	}
+	return key, nil
+}

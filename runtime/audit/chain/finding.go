@@ -1,0 +1,75 @@
+package chain
+
+import "fmt"
+
+// Kind says what was found.
+type Kind string
+
+const (
+	// Missing: records between others, or a whole chain that another one names, are not there.
+	Missing Kind = "missing"
+	// CutOff: a chain ends before where a checkpoint, or the chain after it, says that it was.
+	CutOff Kind = "cut off"
+	// Altered: a line is not what a chain wrote.
+	Altered Kind = "altered"
+	// Reordered: a record is not where it was written.
+	Reordered Kind = "reordered"
+	// Duplicated: a record is there twice, or another one has its number.
+	Duplicated Kind = "duplicated"
+	// Foreign: no record of a chain, or no checkpoint, is by this key.
+	Foreign Kind = "foreign"
+	// Unchained: records have no place in any chain, so that nothing vouches for them.
+	Unchained Kind = "unchained"
+	// Disordered: so much is wrong that the rest was not looked at.
+	Disordered Kind = "disordered"
+
+	// Torn: a crash has left a part of a line that nobody was told of. It is no sign of tampering.
+	Torn Kind = "torn"
+	// Unproven: a record is older than what was to be looked at, and the one before it is gone. It is no
+	// sign of tampering.
+	Unproven Kind = "unproven"
+)
+
+// Finding is something that [Verify] found.
+type Finding struct {
+	Kind   Kind
+	Source string // the file, and empty where there is none to name
+	Line   int
+	Chain  string
+	Seq    int64 // the record's, or that of the first one that is missing; 0 where there is none
+	What   string
+	Cure   string
+}
+
+// Tampering reports whether an honest trail has no such thing.
+func (f Finding) Tampering() bool { return f.Kind != Torn && f.Kind != Unproven }
+
+// String is a line: where, what, and what to do.
+func (f Finding) String() string {
+	text := string(f.Kind) + ": " + f.What
+	if f.Chain != "" {
+		place := "chain " + f.Chain
+		if f.Seq > 0 {
+			place += fmt.Sprint(" seq ", f.Seq)
+		}
+		text = place + ": " + text
+	}
+	if f.Source != "" {
+		text = fmt.Sprint(f.Source, ":", f.Line, ": ", text)
+	}
+	if f.Cure != "" {
+		text += "; " + f.Cure
+	}
+	return text
+}
+
+const (
+	cureMissing   = "find the files or rows that have them; if older files were deleted as configured, name a checkpoint from before which nothing is asked for"
+	cureAltered   = "compare it with another copy of the trail; it does not prove what it says"
+	cureReordered = "compare the order with another copy of the trail"
+	cureTwice     = "give each file once, and a trail in one form; if it is so within a file, compare it with another copy"
+	cureForeign   = "use the key of the server that wrote it; if this is it, somebody without it wrote this"
+	cureUnchained = "trust it as far as the place it was kept in; if the trail is older than its chain, say that such records are expected"
+	cureTorn      = "nothing: it was never acknowledged"
+	cureUnproven  = "nothing, or name an earlier checkpoint and give the files before"
+)

@@ -1,0 +1,393 @@
+package chain
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// VerifyOptions say what a trail is held against.
+type VerifyOptions struct {
+	// Key is that of the chains: see [Options].
+	Key []byte
+	// Checkpoints are from elsewhere. All records up to each of them have to be there.
+	Checkpoints []Checkpoint
+	// Since are checkpoints up to which records may be gone, as where old files are deleted. What is still there of
+	// them is looked at nonetheless.
+	Since []Checkpoint
+	// Unchained accepts records that are in no chain: those of a trail from before it had one.
+	Unchained bool
+}
+
+// Report is what [Verify] found.
+type Report struct {
+	Records  int64 // in a chain and proven
+	Chains   int
+	Findings []Finding
+	More     int64 // findings that are not among these, since there are too many
+}
+
+// Sound reports whether there is no sign of tampering.
+func (r Report) Sound() bool {
+	return r.More == 0 && !slices.ContainsFunc(r.Findings, Finding.Tampering)
+}
+
+const (
+	maxFindings = 1000
+	// maxRuns and maxChains bound what is remembered: a chain has a run for each file at most, unless it is in no
+	// order at all.
+	maxRuns, maxChains = 1 << 13, 1 << 18
+	// maxHeld is how many altered records are remembered of a chain of which none is proven yet.
+	maxHeld = 16
+)
+
+// Verify reads a trail once and says what is wrong with it. Records may be of several chains, and sources of the same
+// one come in any order; what it remembers grows with their number and not with that of records. The error is of
+// reading, or says that the key is too short; what was found until then is reported with it.
+func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, error) {
+	if len(options.Key) < MinKey {
+		return Report{}, fmt.Errorf("chain.Verify: the key has %d bytes, and none shorter than %d was used", len(options.Key), MinKey)
+	}
+	v := &verifier{
+		key: options.Key, unchained: options.Unchained, chains: map[string]*history{},
+		known: map[spot]audit.MAC{}, covered: map[string]int64{}, wanted: map[string]want{},
+	}
+	for _, p := range options.Since {
+		if v.genuine(p) {
+			v.gone(audit.Link{ID: p.Chain, Seq: p.Seq, MAC: p.MAC})
+		}
+	}
+	for _, p := range options.Checkpoints {
+		if v.genuine(p) {
+			v.known[spot{p.Chain, p.Seq}] = p.MAC
+			v.want(p.Chain, p.Seq, "the checkpoint of "+p.Time.UTC().Format(time.RFC3339))
+		}
+	}
+	for r, err := range records {
+		if err != nil {
+			return v.Report, err
+		}
+		if v.runs > maxRuns || len(v.chains) > maxChains {
+			v.find(Finding{Kind: Disordered, Source: r.Source, Line: r.Line, What: "there is no order in it any more, and the rest was not looked at", Cure: cureReordered})
+			break
+		}
+		v.record(r)
+	}
+	v.conclude()
+	return v.Report, nil
+}
+
+type verifier struct {
+	Report
+	key       []byte
+	unchained bool
+	chains    map[string]*history
+	runs      int    // most of a chain
+	loose     string // the source of the record before, if it was in no chain
+
+	known   map[spot]audit.MAC // of records that were vouched for elsewhere
+	covered map[string]int64   // up to where a chain may be gone
+	wanted  map[string]want    // up to where a chain has to be there
+}
+
+type spot struct {
+	chain string
+	seq   int64
+}
+
+type want struct {
+	seq int64
+	by  string
+}
+
+// history is what is known of a chain.
+type history struct {
+	id      string
+	runs    []*run
+	current *run   // the one of the record before
+	limit   int64  // where the run after that one begins, 0 where there is none
+	source  string // of the record before
+	proven  int64
+	altered int64
+	held    []Finding
+}
+
+// run is a row of records without a gap.
+type run struct {
+	first, last int64
+	mac         audit.MAC // of the last one
+	pending     bool      // the first one is not proven yet
+	digest      [sha256.Size]byte
+	firstMAC    audit.MAC
+	previous    *audit.Link
+	cut         []audit.Link
+	source      string
+	line        int
+	jump        bool // it began with a gap after another record of the same source
+	endSource   string
+	endLine     int
+}
+
+func (v *verifier) find(f Finding) {
+	if len(v.Findings) == maxFindings {
+		v.More++
+		return
+	}
+	v.Findings = append(v.Findings, f)
+}
+
+func (v *verifier) genuine(p Checkpoint) bool {
+	if p.Sealed(v.key) {
+		return true
+	}
+	v.find(Finding{Kind: Foreign, Chain: p.Chain, Seq: p.Seq, What: "this checkpoint is not by this key, or was altered", Cure: cureForeign})
+	return false
+}
+
+// gone notes that a chain may be gone up to a record.
+func (v *verifier) gone(l audit.Link) {
+	v.known[spot{l.ID, l.Seq}] = l.MAC
+	v.covered[l.ID] = max(v.covered[l.ID], l.Seq)
+}
+
+func (v *verifier) want(chain string, seq int64, by string) {
+	if seq > v.wanted[chain].seq {
+		v.wanted[chain] = want{seq, by}
+	}
+}
+
+func (v *verifier) record(r Record) {
+	link, cut, err := read(r.Text)
+	switch {
+	case err != nil && r.Unfinished:
+		v.find(Finding{Kind: Torn, Source: r.Source, Line: r.Line, What: "the last line is unfinished", Cure: cureTorn})
+		return
+	case err != nil:
+		v.find(Finding{Kind: Altered, Source: r.Source, Line: r.Line, What: err.Error(), Cure: cureAltered})
+		return
+	case link == nil:
+		if !v.unchained && v.loose != r.Source {
+			v.find(Finding{Kind: Unchained, Source: r.Source, Line: r.Line, What: "from here on, records are in no chain", Cure: cureUnchained})
+		}
+		v.loose = r.Source
+		return
+	}
+	v.loose = ""
+	h := v.chains[link.ID]
+	if h == nil {
+		h = &history{id: link.ID}
+		v.chains[link.ID] = h
+	}
+	v.place(h, r, link, cut)
+}
+
+// place puts a record where it belongs in its chain.
+func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Link) {
+	same := h.current != nil && h.source == r.Source
+	into := h.current
+	if into == nil || into.last+1 != link.Seq || link.Seq == h.limit {
+		into = nil
+		for _, one := range h.runs {
+			if one.first <= link.Seq && link.Seq <= one.last {
+				v.find(Finding{Kind: Duplicated, Source: r.Source, Line: r.Line, Chain: h.id, Seq: link.Seq, What: "there is another record of this number", Cure: cureTwice})
+				return
+			}
+			if one.last+1 == link.Seq {
+				into = one
+			}
+		}
+	}
+	at := func(kind Kind, what, cure string) Finding {
+		return Finding{Kind: kind, Source: r.Source, Line: r.Line, Chain: h.id, Seq: link.Seq, What: what, Cure: cure}
+	}
+	digest := digestOf(r.Text)
+	if into != nil {
+		if same && into != h.current {
+			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last), cureReordered))
+			if h.current.first == link.Seq+1 {
+				h.current.jump = false // it is this one that is out of place
+			}
+		}
+		v.prove(h, into.mac, digest, link.MAC, at(Altered, "the record, or the one before it, is not what the chain wrote", cureAltered), cut, nil)
+		into.last, into.mac, into.endSource, into.endLine = link.Seq, link.MAC, r.Source, r.Line
+		h.follow(into, r.Source)
+		return
+	}
+	jump := false
+	if same {
+		if jump = link.Seq > h.current.last; !jump {
+			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last), cureReordered))
+		}
+	}
+	begun := &run{
+		first: link.Seq, last: link.Seq, mac: link.MAC, pending: link.Seq > 1, digest: digest, firstMAC: link.MAC, previous: link.Previous, cut: cut,
+		source: r.Source, line: r.Line, jump: jump, endSource: r.Source, endLine: r.Line,
+	}
+	h.runs = append(h.runs, begun)
+	v.runs = max(v.runs, len(h.runs))
+	if !begun.pending {
+		v.prove(h, audit.MAC{}, digest, link.MAC, at(Altered, "the record is not what the chain wrote", cureAltered), cut, link.Previous)
+	}
+	h.follow(begun, r.Source)
+}
+
+// follow makes a run the one that the next record is expected in.
+func (h *history) follow(r *run, source string) {
+	if h.current != r {
+		h.limit = 0
+		for _, other := range h.runs {
+			if other.first > r.last && (h.limit == 0 || other.first < h.limit) {
+				h.limit = other.first
+			}
+		}
+	}
+	h.current, h.source = r, source
+}
+
+// prove holds a record against the one before it, and believes what it says of others where it is proven.
+func (v *verifier) prove(h *history, before audit.MAC, digest [sha256.Size]byte, mac audit.MAC, otherwise Finding, cut []audit.Link, previous *audit.Link) bool {
+	want := macOf(v.key, before, digest)
+	if !hmac.Equal(want[:], mac[:]) {
+		h.altered++
+		switch {
+		case h.proven > 0:
+			v.find(otherwise)
+		case len(h.held) < maxHeld:
+			h.held = append(h.held, otherwise)
+		}
+		return false
+	}
+	h.proven++
+	v.Records++
+	if h.proven == 1 {
+		v.release(h)
+	}
+	for _, l := range cut {
+		v.gone(l)
+	}
+	if previous != nil && v.covered[h.id] < 1 {
+		v.want(previous.ID, previous.Seq, "the first record of chain "+h.id)
+	}
+	return true
+}
+
+// release reports what was held back until it was clear that the key is right.
+func (v *verifier) release(h *history) {
+	for _, f := range h.held {
+		v.find(f)
+	}
+	v.More += max(h.altered-int64(len(h.held)), 0)
+	h.held = nil
+}
+
+// conclude puts the runs of each chain together and looks for what is not there.
+func (v *verifier) conclude() {
+	chains := slices.SortedFunc(maps.Values(v.chains), func(a, b *history) int { return cmp.Compare(a.id, b.id) })
+	v.Chains = len(chains)
+	for _, h := range chains {
+		slices.SortFunc(h.runs, func(a, b *run) int { return cmp.Compare(a.first, b.first) })
+		for i, r := range h.runs[1:] {
+			if before := h.runs[i]; r.pending && before.last+1 == r.first {
+				v.settle(h, r, before.mac)
+			}
+		}
+	}
+	// A cut says where another chain begins, and may be by a record that itself comes first after one.
+	for again := true; again; {
+		again = false
+		for _, h := range chains {
+			for _, r := range h.runs {
+				if r.pending && v.begins(h, r) {
+					again = true
+				}
+			}
+		}
+	}
+	for _, h := range chains {
+		v.gaps(h)
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.wanted)) {
+		v.tail(id)
+	}
+}
+
+func (v *verifier) settle(h *history, r *run, before audit.MAC) {
+	r.pending = false
+	v.prove(h, before, r.digest, r.firstMAC, Finding{
+		Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "the record, or the one before it, is not what the chain wrote", Cure: cureAltered,
+	}, r.cut, r.previous)
+}
+
+// begins settles a run whose record before is gone, where that one's MAC is known.
+func (v *verifier) begins(h *history, r *run) bool {
+	before, ok := v.known[spot{h.id, r.first - 1}]
+	if !ok {
+		// The record of a cut may be the first that is left of its own chain.
+		i := slices.IndexFunc(r.cut, func(l audit.Link) bool { return l.ID == h.id && l.Seq == r.first-1 })
+		if i < 0 {
+			return false
+		}
+		if want := macOf(v.key, r.cut[i].MAC, r.digest); !hmac.Equal(want[:], r.firstMAC[:]) {
+			return false
+		}
+		before = r.cut[i].MAC
+	}
+	v.settle(h, r, before)
+	return true
+}
+
+// gaps reports what is missing within a chain, or before it.
+func (v *verifier) gaps(h *history) {
+	if h.proven == 0 && h.altered > 0 {
+		r := h.runs[0]
+		v.find(Finding{
+			Kind: Foreign, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
+			What: fmt.Sprintf("none of the %d records of this chain is by this key, or all were altered", h.altered), Cure: cureForeign,
+		})
+	}
+	next := int64(1)
+	for _, r := range h.runs {
+		from := max(next, v.covered[h.id]+1)
+		switch {
+		case r.first > from:
+			v.find(Finding{Kind: Missing, Source: r.source, Line: r.line, Chain: h.id, Seq: from, What: before(from, r.first-1), Cure: cureMissing})
+		case r.jump && r.first == next:
+			v.find(Finding{Kind: Reordered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "what comes before it is elsewhere", Cure: cureReordered})
+		case r.pending:
+			v.find(Finding{Kind: Unproven, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "the record before it is gone, and with it the proof of this one", Cure: cureUnproven})
+		}
+		next = r.last + 1
+	}
+}
+
+func before(from, to int64) string {
+	if from == to {
+		return fmt.Sprintf("record %d is not there before this one", from)
+	}
+	return fmt.Sprintf("records %d to %d are not there before this one", from, to)
+}
+
+// tail reports that a chain ends too early, or is not there at all.
+func (v *verifier) tail(id string) {
+	want, h := v.wanted[id], v.chains[id]
+	if want.seq <= v.covered[id] {
+		return
+	}
+	if h == nil {
+		v.find(Finding{Kind: Missing, Chain: id, Seq: 1, What: fmt.Sprintf("nothing is there of its records up to %d, which %s proves", want.seq, want.by), Cure: cureMissing})
+		return
+	}
+	if last := h.runs[len(h.runs)-1]; last.last < want.seq {
+		v.find(Finding{
+			Kind: CutOff, Source: last.endSource, Line: last.endLine, Chain: id, Seq: last.last + 1,
+			What: fmt.Sprintf("it ends with record %d, and %s proves records up to %d", last.last, want.by, want.seq), Cure: cureMissing,
+		})
+	}
+}

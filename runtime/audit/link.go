@@ -1,0 +1,39 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Link is a record's place in a chain: package chain makes and reads it.
+type Link struct {
+	// ID is the chain's: the name of the replica, and what tells this chain of it from all others.
+	ID string `json:"id"`
+	// Seq numbers the records of a chain from 1 on, without a gap.
+	Seq int64 `json:"seq"`
+	// Previous is the last record that is known of the chain before this one, in the first record of a chain.
+	Previous *Link `json:"previous,omitempty"`
+	// MAC vouches for the record, and for all of the chain before it.
+	MAC MAC `json:"mac"`
+}
+
+// MAC is an HMAC-SHA-256. As text, and so in JSON, it is hexadecimal digits.
+type MAC [sha256.Size]byte
+
+// String is the MAC's text.
+func (m MAC) String() string { return hex.EncodeToString(m[:]) }
+
+// MarshalText implements [encoding.TextMarshaler]. Its error is nil.
+func (m MAC) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, m[:]), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]: it reads what String writes, and leaves the MAC as it
+// was where the text is something else.
+func (m *MAC) UnmarshalText(text []byte) error {
+	sum, err := hex.DecodeString(string(text))
+	if err != nil || len(sum) != len(m) {
+		return fmt.Errorf("%.100q is no MAC: it is %d hexadecimal digits", text, hex.EncodedLen(len(m)))
+	}
+	copy(m[:], sum)
+	return nil
+}

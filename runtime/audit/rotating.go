@@ -1,0 +1,326 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/groupcommit"
+)
+
+// RotateOptions say when [Rotating] begins a new file. The zero value is 100 MiB, any age, and all files kept.
+type RotateOptions struct {
+	// MaxBytes is the size that a file does not outgrow, unless by the records of one write. 0 is 100 MiB.
+	MaxBytes int64
+	// MaxAge is how old the first record of a file may become before the next record goes to another. 0 is any age.
+	MaxAge time.Duration
+	// Keep is how many files that are full stay, besides the one that is written; older ones are
+	// deleted. 0 is all of them. What is deleted is missing to who verifies a chain, unless a checkpoint says from where on
+	// to look.
+	Keep int
+}
+
+const (
+	defaultMaxBytes = 100 << 20
+	// mostTogether is how many records share a write, at most.
+	mostTogether = 256
+	// mostBytes is how long a record or what is written at once may be; the end of a file is looked at that far.
+	mostBytes = 4 << 20
+)
+
+// Rotating opens a file that takes each event as one line of JSON, and that is set aside when it is full or
+// old: audit.jsonl becomes audit-20261121T200102.000000000Z.jsonl beside it, by the time in UTC. Record returns
+// once the line is on the disk, synced; records of many callers share a write and a sync. An error means that the record does
+// not count, as where the disk is full; what was written of it is taken away again.
+//
+// Files have the permissions 0600, and one that exists must be writable by its owner alone and not readable by all. What a
+// crash left of a line that was never acknowledged is moved to audit.jsonl.torn-TIME when the
+// file is opened again, and said by [RotatingFile.Torn]. One process at a time has the file, by a lock on audit.jsonl.lock
+// where the system has such locks.
+func Rotating(path string, options RotateOptions) (*RotatingFile, error) {
+	if options.MaxBytes < 0 || options.MaxAge < 0 || options.Keep < 0 {
+		return nil, errors.New("audit.Rotating: MaxBytes, MaxAge and Keep are not negative: 0 is the default")
+	}
+	if options.MaxBytes == 0 {
+		options.MaxBytes = defaultMaxBytes
+	}
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("audit.Rotating: %w", err)
+	}
+	r := &RotatingFile{path: path, options: options, lock: lock, now: time.Now, sync: (*os.File).Sync}
+	if err := r.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("audit.Rotating: %w", err), lock.Close())
+	}
+	r.together = groupcommit.New(mostTogether, func(_ context.Context, lines [][]byte) error { return r.write(lines) })
+	return r, nil
+}
+
+// RotatingFile is what [Rotating] opens. It may be used from many goroutines at once.
+type RotatingFile struct {
+	path     string
+	options  RotateOptions
+	lock     *os.File
+	together *groupcommit.Group[[]byte]
+	now      func() time.Time     // or a test's
+	sync     func(*os.File) error // or a test's
+
+	mu    sync.Mutex // of what is below, held for a write
+	file  *os.File   // nil where none could be opened, and after Close
+	size  int64      // of what is on the disk for certain
+	begun time.Time  // the time of the first record
+	dirty bool       // there may be more in the file than size
+	spent bool       // the file takes no more: what a failed sync leaves of it is unknown
+	last  []byte     // the last line
+	torn  string
+	ended bool
+}
+
+var errEnded = errors.New("audit: the file is closed")
+
+// Record writes one event; see [Rotating].
+func (r *RotatingFile) Record(ctx context.Context, e Event) error {
+	line, err := lineOf(e)
+	if err != nil {
+		return err
+	}
+	if err := r.together.Do(ctx, line); err != nil {
+		return fmt.Errorf("audit: write the event: %w", err)
+	}
+	return nil
+}
+
+// RecordBatch writes events in their order with one sync; see [BatchSink].
+func (r *RotatingFile) RecordBatch(ctx context.Context, events []Event) error {
+	lines := make([][]byte, len(events))
+	for i, e := range events {
+		var err error
+		if lines[i], err = lineOf(e); err != nil {
+			return err
+		}
+	}
+	if err := r.together.Alone(ctx, func() error { return r.write(lines) }); err != nil {
+		return fmt.Errorf("audit: write the events: %w", err)
+	}
+	return nil
+}
+
+func lineOf(e Event) ([]byte, error) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("audit: encode the event: %w", err)
+	}
+	if len(line) >= mostBytes {
+		return nil, fmt.Errorf("audit: the event has %d bytes, more than %d", len(line), mostBytes)
+	}
+	return append(line, '\n'), nil
+}
+
+// Last is the last record of the file, and nil where there is none yet or it is empty after a rotation that was
+// cut short. A chain goes on from it.
+func (r *RotatingFile) Last() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.last)
+}
+
+// Torn is the file that has what a crash left of a line, and empty where there was nothing of the kind.
+func (r *RotatingFile) Torn() string { return r.torn }
+
+// Close ends the writing. Records that come later are errors.
+func (r *RotatingFile) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return nil
+	}
+	r.ended = true
+	var err error
+	if r.file != nil {
+		err = r.file.Close()
+		r.file = nil
+	}
+	return errors.Join(err, r.lock.Close())
+}
+
+// write appends lines and syncs, a part at a time where they are long.
+func (r *RotatingFile) write(lines [][]byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(lines) > 0 {
+		n, bytes := 1, len(lines[0])
+		for n < len(lines) && bytes+len(lines[n]) <= mostBytes {
+			bytes += len(lines[n])
+			n++
+		}
+		if err := r.append(slices.Concat(lines[:n]...), lines[n-1]); err != nil {
+			return err
+		}
+		lines = lines[n:]
+	}
+	return nil
+}
+
+func (r *RotatingFile) append(text, last []byte) error {
+	if err := r.ready(int64(len(text))); err != nil {
+		return err
+	}
+	if _, err := r.file.Write(text); err != nil {
+		r.dirty = true
+		r.retract() // what is left to do is done before the next write
+		return err
+	}
+	if err := r.sync(r.file); err != nil {
+		// The system forgets what it could not write and says so once: another sync would seem to succeed.
+		r.dirty, r.spent = true, true
+		r.retract()
+		return err
+	}
+	if r.size == 0 {
+		r.begun = r.now()
+	}
+	r.size += int64(len(text))
+	r.last = slices.Clone(bytes.TrimSuffix(last, []byte("\n")))
+	return nil
+}
+
+// retract takes away what is not certain to be on the disk.
+func (r *RotatingFile) retract() error {
+	if !r.dirty {
+		return nil
+	}
+	if err := r.file.Truncate(r.size); err != nil {
+		return fmt.Errorf("take away what was written in part: %w", err)
+	}
+	r.dirty = false
+	return nil
+}
+
+// ready has a file that takes so many bytes more.
+func (r *RotatingFile) ready(more int64) error {
+	if r.ended {
+		return errEnded
+	}
+	if r.file == nil {
+		if err := r.resumeRotation(); err != nil {
+			return err
+		}
+	}
+	if err := r.retract(); err != nil {
+		return err
+	}
+	full := r.size > 0 && r.size+more > r.options.MaxBytes
+	old := r.size > 0 && r.options.MaxAge > 0 && r.now().Sub(r.begun) >= r.options.MaxAge
+	if full || old || r.spent {
+		return r.rotate()
+	}
+	return nil
+}
+
+// rotate sets the file aside, and opens an empty one.
+func (r *RotatingFile) rotate() error {
+	aside, err := r.aside()
+	if err != nil {
+		return err
+	}
+	r.file.Close() // which was synced; some systems rename no open file
+	r.file = nil
+	if err := os.Rename(r.path, aside); err != nil {
+		return fmt.Errorf("set the full file aside: %w", err)
+	}
+	r.size, r.dirty, r.spent = 0, false, false
+	if err := r.create(); err != nil {
+		return err
+	}
+	return r.prune()
+}
+
+// resumeRotation goes on with a rotation that failed halfway.
+func (r *RotatingFile) resumeRotation() error {
+	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.create()
+	}
+	if err != nil {
+		return fmt.Errorf("open the file again: %w", err)
+	}
+	r.file = file
+	return nil
+}
+
+const stamp = "20060102T150405.000000000Z"
+
+// parts are what is before and after the time in the name of a file that was set aside.
+func (r *RotatingFile) parts() (before, after string) {
+	after = filepath.Ext(r.path)
+	return strings.TrimSuffix(r.path, after) + "-", after
+}
+
+// aside is a name that nothing has, later than those before it.
+func (r *RotatingFile) aside() (string, error) {
+	before, after := r.parts()
+	moment := r.now().UTC()
+	if files := r.Aside(); len(files) > 0 { // the clock may have been set back
+		newest, err := time.Parse(stamp, strings.TrimSuffix(strings.TrimPrefix(files[len(files)-1], before), after))
+		if err == nil && !moment.After(newest) {
+			moment = newest.Add(1)
+		}
+	}
+	name := before + moment.Format(stamp) + after
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is there already", name)
+	}
+	return name, nil
+}
+
+// Aside are the files that were set aside, oldest first.
+func (r *RotatingFile) Aside() []string {
+	before, after := r.parts()
+	entries, _ := os.ReadDir(filepath.Dir(r.path)) // what cannot be read has none
+	var files []string
+	for _, e := range entries {
+		file := filepath.Join(filepath.Dir(r.path), e.Name())
+		rest, ok := strings.CutPrefix(file, filepath.Clean(before))
+		moment, ok2 := strings.CutSuffix(rest, after)
+		if _, err := time.Parse(stamp, moment); ok && ok2 && err == nil {
+			files = append(files, file)
+		}
+	}
+	return files // in the order of their names, and so of their times
+}
+
+// create opens an empty file that is there after a crash as well.
+func (r *RotatingFile) create() error {
+	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("begin a new file: %w", err)
+	}
+	if err := syncDirectory(filepath.Dir(r.path)); err != nil {
+		return errors.Join(fmt.Errorf("begin a new file: %w", err), file.Close(), os.Remove(r.path))
+	}
+	r.file, r.size = file, 0
+	return nil
+}
+
+// prune deletes what is more than is kept.
+func (r *RotatingFile) prune() error {
+	if r.options.Keep == 0 {
+		return nil
+	}
+	files := r.Aside()
+	for _, file := range files[:max(len(files)-r.options.Keep, 0)] {
+		if err := os.Remove(file); err != nil {
+			return fmt.Errorf("delete a file that is not kept: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// Recorded is an event that the store keeps.
+type Recorded struct {
+	ID int64 // later records have higher ones, but for ones that were written at the same time
+	audit.Event
+}
+
+// EventFilter chooses events. What is empty or zero chooses all.
+type EventFilter struct {
+	Principal, Client, Tool string
+	Type                    audit.Type
+	Status                  audit.Status
+	RequestID               string
+	From, Until             time.Time // the first moment, and the first one that is too late
+}
+
+// where adds the filter to a statement that has a condition already.
+func (f EventFilter) where(e *engine, q *statement) *statement {
+	for _, column := range []struct{ name, value string }{
+		{"principal", f.Principal}, {"client", f.Client}, {"tool", f.Tool}, {"type", string(f.Type)}, {"status", string(f.Status)}, {"request_id", f.RequestID},
+	} {
+		if column.value != "" {
+			q = q.and(` AND `+column.name+` = ?`, keepable(column.value))
+		}
+	}
+	if !f.From.IsZero() {
+		q = q.and(` AND at >= ?`, e.moment(f.From.UTC()))
+	}
+	if !f.Until.IsZero() {
+		q = q.and(` AND at < ?`, e.moment(f.Until.UTC()))
+	}
+	return q
+}
+
+// Events returns a page of the audit trail, in the order of the records' ids, and whether there are more.
+func (s *Store) Events(ctx context.Context, page Page[int64]) ([]Recorded, bool, error) {
+	return list(ctx, s, "audit events", say(`SELECT id, event FROM audit_events WHERE id > ? ORDER BY id`, page.After), page, readEvent)
+}
+
+// SearchEvents returns a page of the events that a filter chooses, newest first, and whether there are more. Page.After
+// is the id of the last one of the page before.
+func (s *Store) SearchEvents(ctx context.Context, f EventFilter, page Page[int64]) ([]Recorded, bool, error) {
+	q := say(`SELECT id, event FROM audit_events WHERE id > 0`)
+	if page.After != 0 {
+		q = say(`SELECT id, event FROM audit_events WHERE id < ?`, page.After)
+	}
+	return list(ctx, s, "audit events", f.where(s.engine, q).and(` ORDER BY id DESC`), page, readEvent)
+}
+
+func readEvent(row scanner) (r Recorded, err error) {
+	var event string
+	if err := row.Scan(&r.ID, &event); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal([]byte(event), &r.Event)
+}
+
+// ExportEvents writes the events that a filter chooses as lines of JSON, in the order of their ids, as they were at one
+// moment, and says how many. All of them can be verified, as what the sink of a chain keeps; a part of them has gaps.
+func (s *Store) ExportEvents(ctx context.Context, w io.Writer, f EventFilter) (n int64, err error) {
+	out := bufio.NewWriterSize(w, 64<<10)
+	// One statement sees one state of the database, however long its rows are read.
+	err = s.texts(ctx, f.where(s.engine, say(`SELECT event FROM audit_events WHERE id > 0`)).and(` ORDER BY id`), func(text string) (bool, error) {
+		n++
+		_, err := out.WriteString(text + "\n")
+		return true, err
+	})
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return n, s.engine.explain(ctx, "export audit events", err)
+	}
+	return n, nil
+}
+
+// texts calls yield with the records that a statement gives, one after the other.
+func (s *Store) texts(ctx context.Context, q *statement, yield func(string) (more bool, err error)) error {
+	rows, err := s.reads.QueryContext(ctx, q.text.String(), q.args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		if more, err := yield(text); err != nil || !more {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// recent is how many records LastEvent looks at.
+const recent = 10_000
+
+// LastEvent returns the text of the newest record that a chain of a replica made, for a chain to go on from, and nothing
+// where there is none among the newest ten thousand.
+func (s *Store) LastEvent(ctx context.Context, replica string) (last []byte, err error) {
+	err = s.texts(ctx, say(`SELECT event FROM audit_events ORDER BY id DESC LIMIT ?`, recent), func(text string) (bool, error) {
+		link, _, err := placeOf(text)
+		if err == nil && link != nil && strings.HasPrefix(link.ID, replica+".") {
+			last = []byte(text)
+		}
+		return last == nil, err
+	})
+	if err != nil {
+		return nil, s.engine.explain(ctx, "read the last audit event", err)
+	}
+	return last, nil
+}
+
+// placeOf reads a record's place in its chain, and what it says was cut.
+func placeOf(text string) (*audit.Link, []audit.Link, error) {
+	var r struct {
+		Chain *audit.Link  `json:"chain"`
+		Cut   []audit.Link `json:"cut"`
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, nil, fmt.Errorf("a record is no JSON: %w", err)
+	}
+	return r.Chain, r.Cut, nil
+}
