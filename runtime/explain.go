@@ -100,7 +100,7 @@ func (s *Server) asHost(ctx context.Context, p access.Principal) viewed {
 	e, err := s.host.cache.get(ctx, p)
 	switch {
 	case err == nil:
-		p.Permits = e.grant.permits
+		p.Permits = e.said.permits
 		return viewed{principal: p}
 	case errors.Is(err, capability.ErrNoUser):
 		return viewed{p, s.host.noUser(p, itself, err) + "; " + s.stranger(), !s.opts.Anonymous}

@@ -40,12 +40,12 @@ type client struct{ name, issuer string }
 var errStranger = errors.New("the identity has no user of the host")
 
 // ask asks the host for all that it lets a principal do, and compiles the answer.
-func (h *host) ask(ctx context.Context, p access.Principal) (*grant, error) {
+func (h *host) ask(ctx context.Context, p access.Principal) (*said, error) {
 	set, err := h.source.Capabilities(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return &grant{set, h.table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
+	return &said{set, h.table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
 		return permitOf(set, rule.Permission, h.spelt[rule.Permission])
 	})}, nil
 }
@@ -91,7 +91,7 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 	rec.principal, rec.answer, rec.unanswered = p, nil, false
 	switch {
 	case err == nil:
-		rec.principal.Permits, rec.answer = e.grant.permits, e
+		rec.principal.Permits, rec.answer = e.said.permits, e
 	case errors.Is(err, capability.ErrNoUser):
 		s.log.WarnContext(ctx, "an identity has no user of the host; "+s.stranger(),
 			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "client_itself", rec.itself, "user", p.User, "request_id", rec.requestID, "reason", s.host.noUser(p, rec.itself, err))
@@ -137,7 +137,7 @@ func (s *Server) constrained(ctx context.Context, rec *record, k access.Kind, na
 	if !ok || !rule.Constrained || !rule.Permission.Asked() {
 		return ctx
 	}
-	set := rec.answer.grant.set
+	set := rec.answer.said.set
 	if set.Unrestricted(rule.Permission.Type(), rule.Permission.Action) {
 		return ctx
 	}

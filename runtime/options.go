@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
@@ -32,6 +33,8 @@ const (
 	DefaultCapabilityTimeout = 5 * time.Second
 	DefaultCapabilityTTL     = time.Minute
 	DefaultMaxCapabilities   = 4096
+
+	DefaultGrantTimeout = 5 * time.Second
 )
 
 // minStateKey is what HMAC-SHA-256 makes full use of.
@@ -92,6 +95,23 @@ type Options struct {
 	// CatalogStrict refuses a list of tools that asks for a catalog which there is not for the caller. Without
 	// it the whole list is answered, with a note in _meta: a catalog is a convenience and no boundary.
 	CatalogStrict bool
+
+	// Grants is where it is kept which resources clients may use; tools with //mcp:allow need it. Package grant/stored has
+	// one over a database, and grant.NewMemory one that forgets.
+	Grants grant.Source
+	// GrantDefaults are permissions that everybody has, besides those of Grants; see grant.Minimal.
+	GrantDefaults []grant.Permission
+	// GrantTimeout is how long Grants may take; longer denies. Zero is DefaultGrantTimeout.
+	GrantTimeout time.Duration
+	// Roots are the folders below which tools open files, by the name that paths begin with. Tools with a file
+	// permission need them.
+	Roots *grant.Roots
+	// Sandbox bounds how often clients call, keeps their workspaces, and runs calls in processes of their own; tools
+	// with concurrency=, rate= or isolate= need it. sandbox.New makes one.
+	Sandbox Sandbox
+	// SandboxBestEffort starts where the system lacks a part of what isolates processes, and says in the log which. Without it
+	// such a server does not start.
+	SandboxBestEffort bool
 
 	// Admin makes the handler of what is under [PathAPI] and [PathConsole]; see package admin. It is called once, when
 	// the server has been made. The handler is asked behind the checks of Host and Origin, and asks

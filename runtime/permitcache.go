@@ -26,8 +26,8 @@ const (
 	maxAsking = 256
 )
 
-// grant is what the host said of one principal. It is not changed.
-type grant struct {
+// said is what the host said of one principal. It is not changed.
+type said struct {
 	set     capability.Set
 	permits *access.Permits
 }
@@ -36,7 +36,7 @@ type grant struct {
 // asks while the question is under way waits for its answer. Nothing waits longer than
 // timeout, whether the host heeds its context or not.
 type permitCache struct {
-	ask      func(context.Context, access.Principal) (*grant, error)
+	ask      func(context.Context, access.Principal) (*said, error)
 	answered func(access.Principal) // called after each answer to a request that is kept; may be nil
 	timeout  time.Duration
 	ttl      time.Duration
@@ -60,7 +60,7 @@ type hostAnswer struct {
 	ready     chan struct{} // closed once answered
 
 	// Guarded by the cache's mu, as requested is, and after ready is closed not changed but for void.
-	grant   *grant
+	said    *said
 	err     error
 	expires time.Time // zero while the host is asked
 	void    bool      // invalidated
@@ -68,7 +68,7 @@ type hostAnswer struct {
 
 var errHostBusy = errors.New("too many questions wait for the host")
 
-func newPermitCache(timeout, ttl time.Duration, max int, ask func(context.Context, access.Principal) (*grant, error)) *permitCache {
+func newPermitCache(timeout, ttl time.Duration, max int, ask func(context.Context, access.Principal) (*said, error)) *permitCache {
 	return &permitCache{ask: ask, timeout: timeout, ttl: ttl, max: max, asking: make(chan struct{}, maxAsking), entries: map[string]*hostAnswer{}, pending: map[*hostAnswer]struct{}{}}
 }
 
@@ -179,7 +179,7 @@ func (c *permitCache) fill(e *hostAnswer) {
 	granted, err := c.supervised(ctx, e.principal)
 	c.mu.Lock()
 	delete(c.pending, e)
-	e.grant, e.err = granted, err
+	e.said, e.err = granted, err
 	switch {
 	case err == nil:
 		e.expires = asked.Add(c.ttl)
@@ -198,13 +198,13 @@ func (c *permitCache) fill(e *hostAnswer) {
 }
 
 // supervised asks the host, and does not wait for one that does not come back.
-func (c *permitCache) supervised(ctx context.Context, p access.Principal) (*grant, error) {
+func (c *permitCache) supervised(ctx context.Context, p access.Principal) (*said, error) {
 	select {
 	case c.asking <- struct{}{}:
 	default:
 		return nil, errHostBusy
 	}
-	return supervised(ctx, func() (*grant, error) {
+	return supervised(ctx, func() (*said, error) {
 		defer func() { <-c.asking }()
 		return c.ask(ctx, p)
 	})

@@ -21,15 +21,15 @@ func ada(role string) access.Principal {
 }
 
 // answering is a cache over a host that counts what it is asked.
-func answering(ttl time.Duration, max int, answer func(context.Context, access.Principal) (*grant, error)) (*permitCache, *atomic.Int64) {
+func answering(ttl time.Duration, max int, answer func(context.Context, access.Principal) (*said, error)) (*permitCache, *atomic.Int64) {
 	var asked atomic.Int64
-	return newPermitCache(time.Second, ttl, max, func(ctx context.Context, p access.Principal) (*grant, error) {
+	return newPermitCache(time.Second, ttl, max, func(ctx context.Context, p access.Principal) (*said, error) {
 		asked.Add(1)
 		return answer(ctx, p)
 	}), &asked
 }
 
-func fine(context.Context, access.Principal) (*grant, error) { return &grant{}, nil }
+func fine(context.Context, access.Principal) (*said, error) { return &said{}, nil }
 
 func TestHostIsAskedOnceForEachIdentityAndPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -79,11 +79,11 @@ func TestPrincipalsThatDifferInAnyFieldAreAskedForApart(t *testing.T) {
 // Whoever looks again has the last answer in its hands. The host is asked without it, and the cache does
 // not keep it.
 func TestHostIsAskedWithoutWhatItSaidBefore(t *testing.T) {
-	c, _ := answering(time.Minute, 10, func(_ context.Context, p access.Principal) (*grant, error) {
+	c, _ := answering(time.Minute, 10, func(_ context.Context, p access.Principal) (*said, error) {
 		if p.Permits != nil {
 			t.Error("the question holds an answer")
 		}
-		return &grant{}, nil
+		return &said{}, nil
 	})
 	p := ada("")
 	p.Permits = &access.Permits{}
@@ -125,21 +125,21 @@ func TestHostThatMisbehavesIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		for name, test := range map[string]struct {
-			answer func(context.Context, access.Principal) (*grant, error)
+			answer func(context.Context, access.Principal) (*said, error)
 			want   string
 		}{
-			"an error":                {func(context.Context, access.Principal) (*grant, error) { return nil, errors.New("down") }, "down"},
-			"a panic":                 {func(context.Context, access.Principal) (*grant, error) { panic("boom") }, "it panicked: boom"},
-			"the end of a goroutine":  {func(context.Context, access.Principal) (*grant, error) { runtime.Goexit(); return nil, nil }, "its goroutine ended"},
-			"an error that panics":    {func(context.Context, access.Principal) (*grant, error) { return nil, (*brokenError)(nil) }, "it panicked"},
-			"no answer, ctx heeded":   {func(ctx context.Context, _ access.Principal) (*grant, error) { <-ctx.Done(); return nil, ctx.Err() }, ""},
-			"no answer, ctx unheeded": {func(context.Context, access.Principal) (*grant, error) { <-release; return &grant{}, nil }, "no answer in time"},
+			"an error":                {func(context.Context, access.Principal) (*said, error) { return nil, errors.New("down") }, "down"},
+			"a panic":                 {func(context.Context, access.Principal) (*said, error) { panic("boom") }, "it panicked: boom"},
+			"the end of a goroutine":  {func(context.Context, access.Principal) (*said, error) { runtime.Goexit(); return nil, nil }, "its goroutine ended"},
+			"an error that panics":    {func(context.Context, access.Principal) (*said, error) { return nil, (*brokenError)(nil) }, "it panicked"},
+			"no answer, ctx heeded":   {func(ctx context.Context, _ access.Principal) (*said, error) { <-ctx.Done(); return nil, ctx.Err() }, ""},
+			"no answer, ctx unheeded": {func(context.Context, access.Principal) (*said, error) { <-release; return &said{}, nil }, "no answer in time"},
 		} {
 			c, asked := answering(time.Minute, 10, test.answer)
 			start := time.Now()
 			for n := range int64(2) {
 				e, err := c.get(context.Background(), ada(""))
-				if err == nil || e != nil && e.grant != nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, capability.ErrNoUser) {
+				if err == nil || e != nil && e.said != nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, capability.ErrNoUser) {
 					t.Errorf("%s: %v, want %s", name, err, test.want)
 				}
 				synctest.Wait()
@@ -163,9 +163,9 @@ func (e *brokenError) Error() string { return e.text }
 func TestHostThatDoesNotAnswerHoldsBoundedGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		c, asked := answering(time.Minute, 10, func(context.Context, access.Principal) (*grant, error) {
+		c, asked := answering(time.Minute, 10, func(context.Context, access.Principal) (*said, error) {
 			<-release
-			return &grant{}, nil
+			return &said{}, nil
 		})
 		var wg sync.WaitGroup
 		for i := range maxAsking + 50 {
@@ -194,12 +194,12 @@ func TestRequestThatJoinsAQuestionThatFailsAsksAnew(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var down atomic.Bool
 			down.Store(true)
-			c, asked := answering(time.Minute, 10, func(ctx context.Context, _ access.Principal) (*grant, error) {
+			c, asked := answering(time.Minute, 10, func(ctx context.Context, _ access.Principal) (*said, error) {
 				if down.Load() {
 					<-ctx.Done()
 					return nil, errors.New("down")
 				}
-				return &grant{}, nil
+				return &said{}, nil
 			})
 			first := make(chan error)
 			go func() {
@@ -232,9 +232,9 @@ func TestRequestThatJoinsAQuestionThatFailsAsksAnew(t *testing.T) {
 // An answer may be of the moment in which it was asked for, so its period begins there.
 func TestPeriodOfAnAnswerBeginsWithItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, asked := answering(time.Second, 10, func(context.Context, access.Principal) (*grant, error) {
+		c, asked := answering(time.Second, 10, func(context.Context, access.Principal) (*said, error) {
 			time.Sleep(900 * time.Millisecond)
-			return &grant{}, nil
+			return &said{}, nil
 		})
 		for _, step := range []struct {
 			wait  time.Duration
@@ -250,7 +250,7 @@ func TestPeriodOfAnAnswerBeginsWithItsQuestion(t *testing.T) {
 
 func TestStrangersAreRememberedBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, asked := answering(time.Minute, 10, func(context.Context, access.Principal) (*grant, error) {
+		c, asked := answering(time.Minute, 10, func(context.Context, access.Principal) (*said, error) {
 			return nil, fmt.Errorf("user ada: %w", capability.ErrNoUser)
 		})
 		for range 3 {
@@ -300,10 +300,10 @@ func TestInvalidationForgetsWhatMatches(t *testing.T) {
 func TestInvalidationDuringAQueryDoesNotLetTheOldAnswerIn(t *testing.T) {
 	for _, max := range []int{10, 1} {
 		synctest.Test(t, func(t *testing.T) {
-			old, answer := make(chan struct{}), atomic.Pointer[grant]{}
-			before, after := &grant{}, &grant{}
+			old, answer := make(chan struct{}), atomic.Pointer[said]{}
+			before, after := &said{}, &said{}
 			answer.Store(before)
-			c, asked := answering(time.Minute, max, func(_ context.Context, p access.Principal) (*grant, error) {
+			c, asked := answering(time.Minute, max, func(_ context.Context, p access.Principal) (*said, error) {
 				said := answer.Load()
 				if said == before && p.Role == "" {
 					<-old
@@ -328,17 +328,17 @@ func TestInvalidationDuringAQueryDoesNotLetTheOldAnswerIn(t *testing.T) {
 			answer.Store(after)
 			c.invalidate(func(p access.Principal) bool { return p.Subject == "ada" })
 			e, err := c.get(context.Background(), ada(""))
-			if err != nil || e.grant != after {
+			if err != nil || e.said != after {
 				t.Errorf("max %d: a request after the invalidation got the old answer: %v", max, err)
 			}
 			close(old)
 			wg.Wait()
 			for _, e := range got {
-				if e == nil || e.grant != after {
+				if e == nil || e.said != after {
 					t.Fatalf("max %d: a request that waited got the old answer", max)
 				}
 			}
-			if e, err := c.get(context.Background(), ada("")); err != nil || e.grant != after {
+			if e, err := c.get(context.Background(), ada("")); err != nil || e.said != after {
 				t.Errorf("max %d: the old answer came in: %v", max, err)
 			}
 			if n := asked.Load(); n > 4 {
@@ -351,11 +351,11 @@ func TestInvalidationDuringAQueryDoesNotLetTheOldAnswerIn(t *testing.T) {
 func TestEndlessInvalidationsEndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *permitCache
-		c, _ = answering(time.Minute, 10, func(context.Context, access.Principal) (*grant, error) {
+		c, _ = answering(time.Minute, 10, func(context.Context, access.Principal) (*said, error) {
 			time.Sleep(100 * time.Millisecond)
 			go c.invalidate(nil)
 			time.Sleep(time.Millisecond)
-			return &grant{}, nil
+			return &said{}, nil
 		})
 		start := time.Now()
 		if _, err := c.get(context.Background(), ada("")); err == nil || time.Since(start) > 2*time.Second {
@@ -367,7 +367,7 @@ func TestEndlessInvalidationsEndInTime(t *testing.T) {
 
 func TestWaitForTheHostEndsWithTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := answering(time.Minute, 10, func(ctx context.Context, _ access.Principal) (*grant, error) {
+		c, _ := answering(time.Minute, 10, func(ctx context.Context, _ access.Principal) (*said, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})

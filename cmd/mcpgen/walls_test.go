@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
 
-	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/identity", "runtime/redact"},
+	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
 	"runtime/audit":            {"internal/groupcommit", "runtime/access"},
 	"runtime/audit/chain":      {"internal/groupcommit", "runtime/audit"},
@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
-	"runtime/sandbox":          {},
+	"runtime/sandbox":          {"runtime"},
 	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit"},
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
@@ -91,7 +91,7 @@ var outside = map[string]struct {
 	"runtime/identity":         {},
 	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
 	"runtime/redact":           {},
-	"runtime/sandbox":          {modules: []string{"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
+	"runtime/sandbox":          {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
 	"runtime/mcptest":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 

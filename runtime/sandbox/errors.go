@@ -48,6 +48,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the tool reached its limit on %s (%s)", e.Limit, e.Bound)
 }
 
+// Reached names the limit.
+func (e *LimitError) Reached() string { return string(e.Limit) }
+
 // HandlerError is an error that a handler returned.
 type HandlerError struct {
 	// Message is the error's text, cut at 64 KiB.
@@ -55,6 +58,9 @@ type HandlerError struct {
 }
 
 func (e *HandlerError) Error() string { return e.Message }
+
+// HandlerError returns the words of the handler's error.
+func (e *HandlerError) HandlerError() string { return e.Message }
 
 // CrashError says that the helper ended without an answer: the handler panicked or ended the
 // process. What it was, and a stack, are for the log ([Options].Log), not for the client.
