@@ -255,7 +255,7 @@ func (w *watch) surfaceOf(o *watched) (surface, bool) {
 		e, err := w.server.host.cache.look(o.ended, p)
 		switch {
 		case err == nil:
-			p.Permits = e.grant.permits
+			p.Permits = e.said.permits
 		case errors.Is(err, capability.ErrNoUser):
 			p = access.Principal{}
 		default:
