@@ -78,10 +78,8 @@ func (s *ClientWorkspace) journal(b *borrowed) *journal {
 func (s *ClientWorkspace) apply(j journal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := maps.Clone(s.variables)
-	if next == nil {
-		next = map[string]string{}
-	}
+	next := make(map[string]string, len(s.variables)+len(j.Set))
+	maps.Copy(next, s.variables)
 	for _, name := range j.Unset {
 		delete(next, string(name))
 	}

@@ -242,9 +242,11 @@ func (s *ClientWorkspace) Unset(name string) {
 	}
 }
 
-// Variables returns a copy of all variables.
+// Variables returns a copy of all variables, never nil.
 func (s *ClientWorkspace) Variables() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.variables)
+	all := make(map[string]string, len(s.variables))
+	maps.Copy(all, s.variables)
+	return all
 }
