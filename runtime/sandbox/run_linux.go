@@ -44,6 +44,9 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	r.Limits = r.Limits.over(p.options.Limits)
+	if err := context.Cause(ctx); err != nil {
+		return Answer{}, err // not by chance, as below
+	}
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
