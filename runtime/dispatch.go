@@ -204,7 +204,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		ctx = inside
 	}
 	defer r.close(ctx)
-	result, err := r.tool.Call(ctx, Call{Arguments: arguments, request: &r.req, run: r})
+	result, err := r.tool.Call(ctx, Call{Arguments: arguments, run: r})
 	if err != nil {
 		return r.failed(ctx, err)
 	}

@@ -70,8 +70,8 @@ type inheritedBound struct {
 // Isolated runs the call in a process of its own, with what [Call.Allow] has opened, and returns the result as
 // JSON, nil where the handler returns an error alone. It is called by generated code.
 func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
-	r := c.run
-	if r == nil || r.server.opts.Sandbox == nil {
+	r, ok := c.run.(*toolRun)
+	if !ok || r.server.opts.Sandbox == nil {
 		return nil, errUndecided
 	}
 	if len(r.tool.Allow) > 0 && r.decided == nil {
