@@ -16,7 +16,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
-	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
@@ -227,12 +226,6 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 
 // Catalogs is Options.Catalogs: nil where there is none.
 func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs }
-
-// Grants is Options.Grants: nil where there is none.
-func (s *Server) Grants() grant.Source { return s.opts.Grants }
-
-// GrantDefaults are Options.GrantDefaults, as the grants that everybody has. They are the caller's.
-func (s *Server) GrantDefaults() []grant.Grant { return grant.Default(s.opts.GrantDefaults...) }
 
 // Info is what the server calls itself.
 func (s *Server) Info() ServerInfo { return s.info }

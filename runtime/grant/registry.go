@@ -9,7 +9,7 @@ type Registry interface {
 }
 
 // Recorder is a registry that can record what it changes itself, each change in one transaction with its event. The event
-// begins with what audit.FromContext finds: who asked, and by which request.
+// begins with what audit.WhoActs finds: who asked, and by which request.
 type Recorder interface {
 	// RecordsChanges reports whether it does. It does not change.
 	RecordsChanges() bool

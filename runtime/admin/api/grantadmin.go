@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -37,7 +36,7 @@ type ClientName struct {
 }
 
 func (c ClientName) check() error {
-	return first(legible("body.issuer", c.Issuer), legible("body.client", c.Client))
+	return first(plain("body.issuer", c.Issuer), plain("body.client", c.Client))
 }
 
 // NewGrant is what a grant is made of. Who grants it is the caller.
@@ -45,7 +44,7 @@ type NewGrant struct {
 	ClientName
 	Permission
 	Expires *time.Time `json:"expires_at,omitempty" nullable:"false" doc:"From when on it does not count; without it, never"`
-	Reason  string     `json:"reason" minLength:"1" maxLength:"1024"`
+	Reason  string     `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
 // Revocation is what is taken away.
@@ -53,7 +52,7 @@ type Revocation struct {
 	ClientName
 	Type     string `json:"type" minLength:"1" maxLength:"128"`
 	Resource string `json:"resource,omitempty" minLength:"1" maxLength:"4096" doc:"The pattern, as it was granted: what it covers besides stays. Without it, all of the type"`
-	Reason   string `json:"reason" minLength:"1" maxLength:"1024"`
+	Reason   string `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
 // Revoked is what was taken away.
@@ -69,32 +68,44 @@ type ofClients struct {
 	Type   string `query:"type" maxLength:"128"`
 }
 
+// filter is the part of the list that comes after an id.
+func (o ofClients) filter(status, after string, limit int) grant.Filter {
+	return grant.Filter{Issuer: o.Issuer, Client: o.Client, Type: o.Type, Status: grant.Status(status), After: after, Limit: limit}
+}
+
+func (o ofClients) check() error {
+	return first(plain("query.issuer", o.Issuer), plain("query.client", o.Client), plain("query.type", o.Type))
+}
+
 // grantsOfAll registers the operations on the grants of clients.
 func (a *API) grantsOfAll() {
 	const path = "/" + grantsPath
 	in := everywhere
 	register(a, in.operation(http.MethodGet, "list-grants", path, "List what clients may use of resources"), granters,
 		func(ctx context.Context, r *request, i *ofClients) (*pageOutput[Grant], error) {
+			if err := i.check(); err != nil {
+				return nil, err
+			}
 			id := func(g grant.Grant) string { return g.ID }
 			some, more, err := part(r, i.Paging, id, func(grant.Grant) bool { return true }, func(after string, limit int) ([]grant.Grant, error) {
-				return a.grants.List(ctx, grant.Filter{Issuer: i.Issuer, Client: i.Client, Type: i.Type, After: after, Limit: limit})
+				return a.grants.List(ctx, i.filter("", after, limit))
 			})
 			return paged(r, some, more, grantOf, func(g grant.Grant) string { return cursorOf(byGrant, g.ID) }), err
 		})
 
-	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources")
+	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources", http.StatusConflict)
 	op.DefaultStatus = http.StatusOK // there is one of each permission of a client: the same again is renewed
 	op.Description = "What the client has already is renewed: it gets the new expiry and reason, under its old id."
 	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body NewGrant }) (*struct{ Body Grant }, error) {
 		given, err := i.Body.Permission.read("body")
 		expires, late := until("body.expires_at", i.Body.Expires)
-		if err := first(err, late, i.Body.check(), legible("body.reason", i.Body.Reason)); err != nil {
+		if err := first(err, late, i.Body.check(), prose("body.reason", i.Body.Reason)); err != nil {
 			return nil, err
 		}
 		var g grant.Grant
 		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			g, err = a.grants.Grant(ctx, grant.Grant{
-				Permission: given, Issuer: i.Body.Issuer, Client: i.Body.Client, By: front.By(r.caller), Reason: i.Body.Reason, Expires: expires,
+				Permission: given, Issuer: i.Body.Issuer, Client: i.Body.Client, By: r.caller.Subject, Reason: i.Body.Reason, Expires: expires,
 			})
 			return "grant", aboutGrant(g), err
 		})
@@ -105,13 +116,13 @@ func (a *API) grantsOfAll() {
 	op.DefaultStatus = http.StatusOK
 	op.Description = "It counts from the client's next request on. Where the client has none, nothing is revoked, which is no error."
 	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body Revocation }) (*struct{ Body Revoked }, error) {
-		if err := first(i.Body.check(), legible("body.reason", i.Body.Reason)); err != nil {
+		if err := first(i.Body.check(), plain("body.type", i.Body.Type), plain("body.resource", i.Body.Resource), prose("body.reason", i.Body.Reason)); err != nil {
 			return nil, err
 		}
 		out := &struct{ Body Revoked }{Revoked{[]Grant{}}}
 		err := a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			revoked, err := a.grants.Revoke(ctx, grant.Revocation{
-				Issuer: i.Body.Issuer, Client: i.Body.Client, Type: i.Body.Type, Resource: i.Body.Resource, By: front.By(r.caller), Reason: i.Body.Reason,
+				Issuer: i.Body.Issuer, Client: i.Body.Client, Type: i.Body.Type, Resource: i.Body.Resource, By: r.caller.Subject, Reason: i.Body.Reason,
 			})
 			if err != nil || len(revoked) == 0 {
 				return "", "", err
@@ -143,7 +154,7 @@ func permissionRequestOf(q grant.Request) PermissionRequest {
 
 // Approval is how a request is approved.
 type Approval struct {
-	Note       string      `json:"note,omitempty" maxLength:"1024" doc:"The client reads it"`
+	Note       string      `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
 	Expires    *time.Time  `json:"expires_at,omitempty" nullable:"false" doc:"From when on it does not count; without it, never"`
 	Permission *Permission `json:"permission,omitempty" nullable:"false" doc:"What is granted in place of what was asked for: less than that, and not more"`
 }
@@ -156,7 +167,7 @@ type Approved struct {
 
 // Denial is how a request is denied.
 type Denial struct {
-	Note string `json:"note,omitempty" maxLength:"1024" doc:"The client reads it"`
+	Note string `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
 }
 
 // requestsOfAll registers the operations on what clients ask for.
@@ -169,8 +180,11 @@ func (a *API) requestsOfAll() {
 	}
 	register(a, in.operation(http.MethodGet, "list-grant-requests", path, "List what clients have asked for, the newest first"), granters,
 		func(ctx context.Context, r *request, i *listed) (*pageOutput[PermissionRequest], error) {
+			if err := i.check(); err != nil {
+				return nil, err
+			}
 			some, more, err := part(r, i.Paging, requestID, func(grant.Request) bool { return true }, func(after string, limit int) ([]grant.Request, error) {
-				return a.grants.Requests(ctx, grant.Filter{Issuer: i.Issuer, Client: i.Client, Type: i.Type, Status: grant.Status(i.Status), After: after, Limit: limit})
+				return a.grants.Requests(ctx, i.filter(i.Status, after, limit))
 			})
 			return paged(r, some, more, permissionRequestOf, requestCursor), err
 		})
@@ -187,8 +201,8 @@ func (a *API) requestsOfAll() {
 	op := in.operation(http.MethodPost, "approve-grant-request", path+"/{id}/approve", "Grant what a client has asked for, or less", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
 	register(a, op, granters, func(ctx context.Context, r *request, i *approved) (*struct{ Body Approved }, error) {
-		verdict := grant.Verdict{By: front.By(r.caller), Note: i.Body.Note}
-		err := legible("body.note", i.Body.Note)
+		verdict := grant.Verdict{By: r.caller.Subject, Note: i.Body.Note}
+		err := prose("body.note", i.Body.Note)
 		if i.Body.Permission != nil && err == nil {
 			verdict.Permission, err = i.Body.Permission.read("body.permission")
 		}
@@ -221,7 +235,7 @@ func (a *API) requestsOfAll() {
 	op = in.operation(http.MethodPost, "deny-grant-request", path+"/{id}/deny", "Deny what a client has asked for", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
 	register(a, op, granters, func(ctx context.Context, r *request, i *denied) (*one[PermissionRequest], error) {
-		if err := legible("body.note", i.Body.Note); err != nil {
+		if err := prose("body.note", i.Body.Note); err != nil {
 			return nil, err
 		}
 		if !named(i.ID.ID) {
@@ -229,7 +243,7 @@ func (a *API) requestsOfAll() {
 		}
 		var q grant.Request
 		err := a.changeGrants(r, func(ctx context.Context) (_, _ string, err error) {
-			q, err = a.grants.Deny(ctx, i.ID.ID, grant.Verdict{By: front.By(r.caller), Note: i.Body.Note})
+			q, err = a.grants.Deny(ctx, i.ID.ID, grant.Verdict{By: r.caller.Subject, Note: i.Body.Note})
 			return "deny", aboutRequest(q), err
 		})
 		return found(permissionRequestOf(q), 0), err

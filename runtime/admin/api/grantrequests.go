@@ -36,7 +36,7 @@ func ownRequestOf(q grant.Request) OwnRequest {
 // NewRequest is what a client asks for. Whose it is, is the caller's and not the body's to say.
 type NewRequest struct {
 	Permission
-	Reason string `json:"reason" minLength:"1" maxLength:"1024" doc:"Why it is needed, for whoever decides"`
+	Reason string `json:"reason" minLength:"1" maxLength:"1000" doc:"Why it is needed, for whoever decides"`
 	Tool   string `json:"tool,omitempty" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The tool whose call was refused"`
 }
 
@@ -67,7 +67,7 @@ func (a *API) ownRequests() {
 	register(a, op, anybody, func(ctx context.Context, r *request, i *struct{ Body NewRequest }) (*made[OwnRequest], error) {
 		wanted, err := i.Body.Permission.read("body")
 		if err == nil {
-			err = legible("body.reason", i.Body.Reason)
+			err = prose("body.reason", i.Body.Reason)
 		}
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -57,8 +58,9 @@ func (a *API) ownGrants() {
 			return nil, err
 		}
 		now := time.Now()
-		some, more := cut(all, func(g grant.Grant) string { return g.ID }, store.Page[string]{After: after, Limit: i.Limit})
-		return paged(r, some, more, func(g grant.Grant) OwnGrant { return ownGrantOf(g, now) }, func(g grant.Grant) string { return cursorOf(byGrant, g.ID) }), nil
+		key := func(g grant.Grant) string { return fmt.Sprintf("%03d%s", len(g.ID), g.ID) } // ids are numbers, or longer
+		some, more := cut(all, key, store.Page[string]{After: after, Limit: i.Limit})
+		return paged(r, some, more, func(g grant.Grant) OwnGrant { return ownGrantOf(g, now) }, func(g grant.Grant) string { return cursorOf(byGrant, key(g)) }), nil
 	})
 
 	op = huma.Operation{

@@ -20,7 +20,7 @@ type Permission struct {
 	Type       string            `json:"type" minLength:"1" maxLength:"128" doc:"A dotted kind: file.read, file.write, system.command, net.connect, or one of the server's own"`
 	Resource   string            `json:"resource" minLength:"1" maxLength:"4096" doc:"A pattern of resources: public/docs/**, git log *, api.example.com:443"`
 	Restricted bool              `json:"restricted,omitempty" doc:"It counts inside isolation only"`
-	Params     map[string]string `json:"parameters,omitempty" maxProperties:"32" doc:"What narrows it in ways that the type's tools know"`
+	Params     map[string]string `json:"parameters,omitempty" maxProperties:"16" doc:"What narrows it in ways that the type's tools know"`
 }
 
 func permissionOf(p grant.Permission) Permission {
@@ -54,13 +54,28 @@ func (p Permission) read(in string) (grant.Permission, error) {
 	return grant.Permission{}, p422
 }
 
-// legible refuses a text that could show as something else than it says to who decides by it: one with signs
-// that do not print.
-func legible(location, text string) error {
-	if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) || r == unicode.ReplacementChar }) {
+// prose refuses a reason or a note that a keeper would not take.
+func prose(location, text string) error {
+	switch {
+	case len(text) > grant.MaxReason:
+		return misfit(http.StatusUnprocessableEntity, location, "it has %d bytes, more than %d: say it shorter", len(text), grant.MaxReason)
+	case !prints(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text)):
 		return misfit(http.StatusUnprocessableEntity, location, "it is not all printable characters and line ends")
 	}
 	return nil
+}
+
+// plain refuses the name of somebody or something that none has.
+func plain(location, text string) error {
+	if !prints(text) {
+		return misfit(http.StatusUnprocessableEntity, location, "it is not all printable characters")
+	}
+	return nil
+}
+
+// prints reports whether all of a text can be seen: what cannot may show as something else to who decides by it.
+func prints(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar })
 }
 
 // until is the time until which something is granted; zero is for ever.
@@ -99,8 +114,12 @@ func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool, rea
 			return nil, false, err
 		}
 		// One more than fits says that there is a next page.
-		some, err := read(after, p.Limit+1-len(found))
-		if err != nil {
+		limit := min(p.Limit+1-len(found), grant.MaxPage)
+		some, err := read(after, limit)
+		switch {
+		case errors.Is(err, grant.ErrInvalid) && p.After != "":
+			return nil, false, errCursor
+		case err != nil:
 			return nil, false, err
 		}
 		for _, one := range some {
@@ -113,7 +132,7 @@ func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool, rea
 			}
 			found = append(found, one)
 		}
-		if len(some) == 0 {
+		if len(some) < limit {
 			return found, false, nil
 		}
 	}

@@ -93,6 +93,10 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 		return problem(http.StatusConflict, "it has been decided on before: read it")
 	case errors.Is(err, grant.ErrTooMany):
 		return problem(http.StatusTooManyRequests, "there are too many open requests of this client: wait until some are decided on")
+	case errors.Is(err, grant.ErrFull):
+		return problem(http.StatusConflict, "%s", grant.ErrFull)
+	case errors.Is(err, grant.ErrInvalid):
+		return problem(http.StatusUnprocessableEntity, "%s", strings.TrimPrefix(err.Error(), "grant: "))
 	case errors.Is(err, catalog.ErrUnknown):
 		return problem(http.StatusNotFound, "%s", catalog.ErrUnknown)
 	case errors.Is(err, store.ErrNotFound):

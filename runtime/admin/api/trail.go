@@ -15,13 +15,13 @@ import (
 
 const auditPath = "/audit"
 
-// Event is a record of the audit trail.
-type Event struct {
+// Record is one of the audit trail.
+type Record struct {
 	ID    string      `json:"id"`
 	Event audit.Event `json:"event" doc:"As it was recorded"`
 }
 
-func eventOf(e store.Recorded) Event { return Event{textOf(e.ID), e.Event} }
+func recordOf(e store.Recorded) Record { return Record{textOf(e.ID), e.Event} }
 
 // EventFilter chooses records of the audit trail.
 type EventFilter struct {
@@ -66,7 +66,7 @@ func (a *API) trail() {
 	}
 	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events", "List what was recorded, the newest first")
 	op.Description = "That the trail is read is recorded in it."
-	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Event], error) {
+	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record], error) {
 		page, err := i.ids()
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (a *API) trail() {
 			return nil, err
 		}
 		all, more, err := a.store.SearchEvents(ctx, chosen, page)
-		return paged(r, all, more, eventOf, func(e store.Recorded) string { return cursorOf(byID, textOf(e.ID)) }), err
+		return paged(r, all, more, recordOf, func(e store.Recorded) string { return cursorOf(byID, textOf(e.ID)) }), err
 	})
 
 	a.export()

@@ -7,25 +7,16 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
-
-// By is what a grant or a verdict says of who gave it: the subject, and who vouches for it if somebody does.
-func By(p access.Principal) string {
-	if p.Issuer == "" {
-		return p.Subject
-	}
-	return p.Subject + " of " + p.Issuer
-}
 
 // Change has something done to grants, and sees to its being recorded: by the registry, which finds in the context that it
 // is given who asks, or else here and at once. Do says what was done to what, or nothing where nothing was.
 //
 // An error after do is of a change that stands and is not recorded. The log is told of it.
 func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *slog.Logger, by audit.Event, do func(context.Context) (action, object string, err error)) error {
-	action, object, err := do(audit.NewContext(ctx, by))
+	action, object, err := do(audit.Acting(ctx, by))
 	if err != nil || action == "" || sink == nil {
 		return err
 	}
