@@ -284,6 +284,32 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 	}
 }
 
+func TestForgedVariablesAreRefused(t *testing.T) {
+	for name, payload := range map[string]string{"no JSON": "{", "none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Warm: 1}
+			if name == "no JSON" {
+				o.Workspaces = t.TempDir()
+			}
+			s, _ := started(t, o)
+			if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "forge variables", Arguments: json.RawMessage(payload)}); err == nil {
+				t.Errorf("it answered %s", got)
+			}
+			if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+				t.Errorf("the next call: %s, %v", got, err)
+			}
+		})
+	}
+}
+
+func init() {
+	Register("forge variables", func(_ context.Context, job Job) ([]byte, error) {
+		_ = writeFrame(os.NewFile(answerFD, "answer"), frameJournal, job.Arguments)
+		time.Sleep(time.Hour)
+		return nil, nil
+	})
+}
+
 func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 1}})
 	ctx, _ := enter(t, s, ann)
