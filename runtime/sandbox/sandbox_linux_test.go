@@ -527,8 +527,11 @@ func BenchmarkIsolatedCall(b *testing.B) {
 			s, _ := started(b, o)
 			run, _ := handlerOf("echo")
 			for name, call := range map[string]func(ctx context.Context) error{
-				"plain":    func(ctx context.Context) error { _, err := run(ctx, Job{}); return err },
-				"isolated": func(ctx context.Context) error { _, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo"}); return err },
+				"plain": func(ctx context.Context) error { _, err := run(ctx, Job{}); return err },
+				"isolated": func(ctx context.Context) error {
+					_, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo"})
+					return err
+				},
 			} {
 				b.Run(name, func(b *testing.B) { benchmarkCall(b, s, call) })
 			}
