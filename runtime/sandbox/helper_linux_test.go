@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -203,6 +204,8 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 }
 
 func TestWhatAHandlerComesTo(t *testing.T) {
+	before := maps.Clone(registry.handlers)
+	defer func() { registry.handlers = before }()
 	for want, test := range map[string]struct {
 		run Handler
 		o   order
