@@ -40,6 +40,8 @@ var mayImport = map[string][]string{
 	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
+	// Servers of tests, likewise.
+	"internal/testserver": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
