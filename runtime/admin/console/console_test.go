@@ -107,8 +107,9 @@ func (m *machine) ReloadSwitches(context.Context) error { m.reloads++; return m.
 type world struct {
 	http.Handler
 	*machine
-	store *store.Store
-	log   *bytes.Buffer
+	store  *store.Store
+	keeper *keeper
+	log    *bytes.Buffer
 
 	acme, rival                           store.Org
 	lab, den                              store.Team // of acme, of rival
@@ -151,7 +152,7 @@ func newWorld(t testing.TB, url string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: s, log: new(bytes.Buffer), machine: &machine{
+	w := &world{store: s, keeper: new(keeper), log: new(bytes.Buffer), machine: &machine{
 		table: table(t, rules()...), callers: callers, declared: []catalog.Found{{ID: "code:kit", Name: "kit", Tools: []string{"view"}}},
 	}}
 	// Ids of organisations and of teams differ, so that none is taken for the other.
@@ -172,7 +173,7 @@ func newWorld(t testing.TB, url string) *world {
 	must(s.AddMember(ctx, store.InOrg(w.acme.ID), issuer, "mel", access.Member, by))
 	must(s.AddMember(ctx, store.InOrg(w.rival.ID), issuer, "rita", access.Owner, by))
 	w.machine.catalogs = stored.New(s, stored.Stored)
-	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored), console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory"})
+	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored), console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory", Grants: w.keeper})
 	return w
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -19,7 +20,7 @@ type (
 
 // Patterns are the routes that there are.
 func Patterns() (all []string) {
-	for _, r := range routes {
+	for _, r := range slices.Concat(routes, grantRoutes) {
 		all = append(all, r.pattern)
 	}
 	return all

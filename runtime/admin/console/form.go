@@ -74,7 +74,9 @@ func (v *visit) by() audit.Event {
 }
 
 // formFields are what forms have that the audit tells of. Others are not looked at.
-var formFields = []string{"active", "description", "issuer", "module", "name", "off", "scope", "standing", "subject", "tool", "version"}
+var formFields = []string{
+	"active", "client", "description", "issuer", "lasts", "module", "name", "note", "off", "reason", "resource", "restricted", "scope", "standing", "subject", "tool", "type", "until", "version",
+}
 
 // conflict is what somebody else has saved since the form was made, beside what was typed into it.
 type conflict struct {
@@ -139,6 +141,7 @@ const (
 	ruleCatalog = ruleName + " A description has at most 4,096 bytes."
 	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, underscore and hyphen. A module has at most 256 bytes."
 	ruleMember  = "Write a subject, and an issuer where tokens have one, each of at most 512 bytes of characters that can be seen, and choose a standing."
+	ruleGrant   = "The place where grants are kept does not take this one. Write names and a reason of characters that can be seen."
 	ruleLimit   = "There are as many here as there may be. Remove one that is not needed any more, and try again."
 	ruleVersion = "This form does not say what it was made of. Open the page again."
 )

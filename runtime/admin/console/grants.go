@@ -1,0 +1,194 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+const pathGrants = runtime.PathConsole + "/grants"
+
+// Grants is where clients' permissions are kept, and asked for.
+type Grants interface {
+	grant.Keeper
+	grant.Requests
+}
+
+// grantsOf is the list of what a client has.
+func grantsOf(issuer, client string) string {
+	return withQuery(pathGrants, filled("issuer", issuer, "client", client))
+}
+
+// grantRow is a grant, with what depends on the time.
+type grantRow struct {
+	grant.Grant
+	Over bool // it has expired
+}
+
+func newGrantRow(g grant.Grant) grantRow { return grantRow{g, g.Expired(time.Now())} }
+
+// Everybodys reports whether it is a default, which comes from the configuration and changes with that alone.
+func (g grantRow) Everybodys() bool { return g.Client == "" }
+
+// OfClient is the list of what the client has.
+func (g grantRow) OfClient() string { return grantsOf(g.Issuer, g.Client) }
+
+// Revoke is the page that asks whether it is to be revoked.
+func (g grantRow) Revoke() string {
+	return withQuery(pathGrants+"/revoke", filled("issuer", g.Issuer, "client", g.Client, "type", g.Type, "resource", g.Resource))
+}
+
+type grantList struct {
+	Issuer, Client, Type string
+	Grants               []grantRow
+	Next                 string
+}
+
+// New is the form that grants the client of the list more.
+func (l grantList) New() string {
+	return withQuery(pathGrants+"/new", filled("issuer", l.Issuer, "client", l.Client, "type", l.Type))
+}
+
+// Filtered reports whether the list is of some alone.
+func (l grantList) Filtered() bool { return l.Issuer+l.Client+l.Type != "" }
+
+func (v *visit) listGrants() error {
+	q := v.r.URL.Query()
+	l := grantList{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type")}
+	found, err := v.grants.List(v.ctx, grant.Filter{Issuer: l.Issuer, Client: l.Client, Type: l.Type, After: q.Get("after"), Limit: pageSize + 1})
+	if err != nil {
+		return err
+	}
+	for i, g := range found {
+		if i == pageSize {
+			l.Next = withQuery(pathGrants, filled("issuer", l.Issuer, "client", l.Client, "type", l.Type, "after", found[i-1].ID))
+			break
+		}
+		l.Grants = append(l.Grants, newGrantRow(g))
+	}
+	return v.show("grants", page{Title: "Grants", Here: "grants", Data: l})
+}
+
+// grantForm is a grant that is being typed.
+type grantForm struct {
+	Issuer, Client, Type, Resource, Reason string
+	Isolated                               bool
+	lasting
+	Wrong faults
+}
+
+// Types are the kinds that the runtime itself knows. Others can be typed.
+func (grantForm) Types() []string {
+	return []string{grant.FileRead, grant.FileWrite, grant.SystemCommand, grant.NetConnect}
+}
+
+func (v *visit) newGrant() error {
+	q := v.r.URL.Query()
+	d := grantForm{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"), lasting: lasting{Lasts: usual}}
+	if d.Client == "" {
+		d.Issuer = v.caller.Issuer // the likely one
+	}
+	return v.show("grant-new", page{Title: "New grant", Here: "grants", Data: d})
+}
+
+func (v *visit) createGrant() error {
+	d := grantForm{Issuer: v.field("issuer"), Client: v.field("client"), Type: v.field("type"), Resource: v.field("resource"), Reason: v.field("reason"), Isolated: v.field("restricted") != "", Wrong: faults{}}
+	g := grant.Grant{Permission: grant.Permission{Type: d.Type, Resource: d.Resource, Restricted: d.Isolated}, Issuer: d.Issuer, Client: d.Client, By: v.caller.Subject, Reason: d.Reason}
+	d.lasting, g.Expires = v.lasting(d.Wrong)
+	d.Wrong.words("reason", d.Reason, true)
+	d.Wrong.name("client", d.Client, true)
+	d.Wrong.name("issuer", d.Issuer, false)
+	// The type alone first: an error that says both is about both fields.
+	if err := (grant.Permission{Type: d.Type, Resource: "x"}).Validate(); err != nil {
+		d.Wrong.pattern("type", err)
+	} else if err := g.Validate(); err != nil {
+		d.Wrong.pattern("type", err)
+	}
+	p := page{Title: "New grant", Here: "grants", Problem: problemBelow}
+	if len(d.Wrong) > 0 {
+		p.Data = d
+		return v.showAs(http.StatusUnprocessableEntity, "grant-new", p)
+	}
+	_, err := v.grants.Grant(v.ctx, g)
+	if err == nil {
+		q := filled("issuer", d.Issuer, "client", d.Client)
+		q.Set("done", "granted")
+		v.seeOther(withQuery(pathGrants, q))
+		return nil
+	}
+	p.Data = d
+	return v.refused(err, "grant-new", p, ruleGrant, "")
+}
+
+// revocation asks whether grants are to be revoked.
+type revocation struct {
+	Issuer, Client, Type, Resource, Reason string
+	Grants                                 []grantRow // which are
+	Others                                 int        // of the type
+	Wrong                                  faults
+}
+
+// Whole is the page that asks for the whole type.
+func (r revocation) Whole() string {
+	return withQuery(pathGrants+"/revoke", filled("issuer", r.Issuer, "client", r.Client, "type", r.Type))
+}
+
+// Back is the list of what the client has.
+func (r revocation) Back() string { return grantsOf(r.Issuer, r.Client) }
+
+// revocation finds what there is to revoke. Defaults are nobody's to revoke.
+func (v *visit) revocation(q url.Values) (r revocation, err error) {
+	r = revocation{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"), Resource: q.Get("resource"), Wrong: faults{}}
+	if r.Client == "" || r.Type == "" {
+		return r, store.ErrNotFound
+	}
+	all, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
+	if err != nil {
+		return r, err
+	}
+	_, whole := grant.Revoke(all, r.Type, "")
+	_, some := grant.Revoke(all, r.Type, r.Resource)
+	for _, g := range some {
+		if g.Client == r.Client {
+			r.Grants = append(r.Grants, newGrantRow(g))
+		}
+	}
+	r.Others = len(whole) - len(some)
+	return r, nil
+}
+
+func (v *visit) askRevoke() error {
+	r, err := v.revocation(v.r.URL.Query())
+	switch {
+	case err != nil:
+		return err
+	case len(r.Grants) == 0:
+		return store.ErrNotFound
+	}
+	return v.show("revoke", page{Title: "Revoke", Here: "grants", Data: r})
+}
+
+func (v *visit) revoke() error {
+	r, err := v.revocation(v.r.PostForm)
+	if err != nil {
+		return err
+	}
+	r.Reason = v.field("reason")
+	if r.Wrong.words("reason", r.Reason, true); len(r.Wrong) > 0 {
+		return v.showAs(http.StatusUnprocessableEntity, "revoke", page{Title: "Revoke", Here: "grants", Problem: problemBelow, Data: r})
+	}
+	gone, err := v.grants.Revoke(v.ctx, grant.Revocation{Issuer: r.Issuer, Client: r.Client, Type: r.Type, Resource: r.Resource, By: v.caller.Subject, Reason: r.Reason})
+	if err != nil {
+		return err
+	}
+	q := filled("issuer", r.Issuer, "client", r.Client)
+	if q.Set("done", "revoked"); len(gone) == 0 {
+		q.Set("done", "revoked-before")
+	}
+	v.seeOther(withQuery(pathGrants, q))
+	return nil
+}
