@@ -52,6 +52,7 @@ type Tool struct {
 type Call struct {
 	Arguments json.RawMessage // the arguments object; {} where the client sent none
 	request   any             // what Request returns; any, for the reason told there
+	run       *toolRun        // nil outside of a server
 }
 
 // Request is the request of a call, for tools of go-sdk's own shape. It carries no token.

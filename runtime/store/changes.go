@@ -180,7 +180,7 @@ func (b *mailbox) heard(payload string, at int64) {
 }
 
 // changed are the kinds that are announced.
-var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry, ChangedTool}
+var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry, ChangedTool, ChangedAudit}
 
 // put takes that the change which led to a revision was of a kind, of a database that is at another revision by now.
 // Each revision is announced once: where there are two words about one, either may be the true one.
