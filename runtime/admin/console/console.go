@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -40,7 +41,7 @@ type Options struct {
 	// with itself. Nil records nothing.
 	Audit audit.Sink
 	// Grants is what the pages of requests and grants manage. Where it is nil there are no such pages.
-	Grants Grants
+	Grants grant.Registry
 
 	patience time.Duration // front.Patience, or a test's
 }
@@ -69,6 +70,7 @@ type machine interface {
 	DeclaredCatalogs() []catalog.Found
 	Catalogs() catalog.Source // nil where there are none but those
 	ReloadSwitches(ctx context.Context) error
+	GrantDefaults() []grant.Grant
 }
 
 // standing says who may manage what.
@@ -99,13 +101,14 @@ type console struct {
 	title  string
 	log    *slog.Logger
 	audit  audit.Sink
-	grants Grants // nil where there are none
+	grants grant.Registry // nil where there are none
 
-	patience time.Duration // for a form
+	patience  time.Duration // for a form
+	exporting chan struct{} // a place for each export that is under way
 }
 
 func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
-	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, grants: o.Grants, patience: cmp.Or(o.patience, front.Patience)}
+	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, grants: o.Grants, patience: cmp.Or(o.patience, front.Patience), exporting: make(chan struct{}, maxExports)}
 	if c.title == "" {
 		c.title = "MCP server"
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -14,6 +15,8 @@ const (
 	// stops reading holds the database no longer.
 	exportTimeout = 10 * time.Minute
 	stallTimeout  = 30 * time.Second
+	// maxExports is how many are under way at a time: each keeps a connection to the database.
+	maxExports = 2
 )
 
 // exportTrail sends the events that a search finds as lines of JSON, oldest first. Where it fails half way the connection
@@ -23,23 +26,34 @@ func (v *visit) exportTrail() error {
 	if len(s.Wrong) > 0 {
 		return v.showTrail()
 	}
-	out := &download{w: v.w}
-	if _, err := v.store.ExportEvents(v.ctx, out, f); err != nil {
-		if !out.begun {
-			return err
-		}
-		v.log.ErrorContext(v.ctx, "an export of the audit trail was cut off", "request_id", runtime.RequestID(v.ctx), "error", err)
-		panic(http.ErrAbortHandler)
+	if err := v.reads(s); err != nil {
+		return err
 	}
-	out.begin() // where there is nothing
-	_ = http.NewResponseController(v.w).SetWriteDeadline(time.Time{})
+	select {
+	case v.exporting <- struct{}{}:
+		defer func() { <-v.exporting }()
+	default:
+		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now", Data: message{Text: "As many downloads are under way as there may be. Try again when one of them has ended."}})
+	}
+	out := &download{w: v.w, control: http.NewResponseController(v.w)}
+	if v.r.Method != http.MethodHead {
+		if _, err := v.store.ExportEvents(v.ctx, out, f); err != nil {
+			if !out.begun {
+				return err
+			}
+			v.log.ErrorContext(v.ctx, "an export of the audit trail was cut off", "request_id", runtime.RequestID(v.ctx), "error", err)
+			panic(http.ErrAbortHandler)
+		}
+	}
+	out.end()
 	return nil
 }
 
 // download is an answer that begins with its first byte: until then there can be another one.
 type download struct {
-	w     http.ResponseWriter
-	begun bool
+	w       http.ResponseWriter
+	control *http.ResponseController
+	begun   bool
 }
 
 func (d *download) begin() {
@@ -48,13 +62,21 @@ func (d *download) begin() {
 	}
 	d.begun = true
 	d.w.Header().Set("Content-Type", "application/x-ndjson")
-	d.w.Header().Set("Content-Disposition", `attachment; filename="audit.ndjson"`)
+	d.w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
 	d.w.WriteHeader(http.StatusOK)
 }
 
 func (d *download) Write(b []byte) (int, error) {
 	d.begin()
 	// Not all writers have a deadline; the bound is then the http.Server's.
-	_ = http.NewResponseController(d.w).SetWriteDeadline(time.Now().Add(stallTimeout))
+	_ = d.control.SetWriteDeadline(time.Now().Add(stallTimeout))
 	return d.w.Write(b)
+}
+
+// end sends what is left, and has the connection as it was for the next request.
+func (d *download) end() {
+	d.begin() // where there is nothing
+	if err := d.control.Flush(); err == nil || errors.Is(err, http.ErrNotSupported) {
+		_ = d.control.SetWriteDeadline(time.Time{})
+	}
 }

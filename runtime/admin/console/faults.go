@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
@@ -33,7 +32,7 @@ func (f faults) add(field, text string) { f[field] = &fault{Field: field, Text: 
 func (f faults) pattern(field string, err error) {
 	var wrong *grant.PatternError
 	if !errors.As(err, &wrong) {
-		f.add(field, sentence(strings.TrimPrefix(err.Error(), "grant: ")))
+		f.add(field, told(err))
 		return
 	}
 	at := min(max(wrong.Offset, 0), len(wrong.Pattern))
@@ -58,29 +57,23 @@ func (f faults) moment(field, text string) time.Time {
 	return time.Time{}
 }
 
-// maxWords bounds what an operator writes to others, in bytes.
-const maxWords = 1000
-
 // words checks a reason or a note.
 func (f faults) words(field, text string, needed bool) {
 	switch {
 	case needed && strings.TrimSpace(text) == "":
 		f.add(field, "Say why: whoever reads the audit trail wants to know.")
-	case len(text) > maxWords, !utf8.ValidString(text):
-		f.add(field, fmt.Sprintf("Write at most %d bytes of text.", maxWords))
+	case len(text) > grant.MaxReason, hides(strings.NewReplacer("\n", "", "\t", "").Replace(text)):
+		f.add(field, fmt.Sprintf("Write at most %d bytes of characters that can be seen.", grant.MaxReason))
 	}
 }
-
-// maxName is the size of an issuer's and of a client's name, in bytes.
-const maxName = 512
 
 // name checks an issuer or a client.
 func (f faults) name(field, text string, needed bool) {
 	switch {
 	case needed && text == "":
 		f.add(field, "Say whose it is to be.")
-	case len(text) > maxName, hides(text), strings.TrimSpace(text) != text:
-		f.add(field, fmt.Sprintf("Write at most %d bytes of characters that can be seen, and no space at the start or the end.", maxName))
+	case len(text) > grant.MaxIdentity, hides(text), strings.TrimSpace(text) != text:
+		f.add(field, fmt.Sprintf("Write at most %d bytes of characters that can be seen, and no space at the start or the end.", grant.MaxIdentity))
 	}
 }
 

@@ -141,7 +141,6 @@ const (
 	ruleCatalog = ruleName + " A description has at most 4,096 bytes."
 	ruleTool    = "Write a tool's name: 1 to 128 of the letters A to Z and a to z, digits, dot, underscore and hyphen. A module has at most 256 bytes."
 	ruleMember  = "Write a subject, and an issuer where tokens have one, each of at most 512 bytes of characters that can be seen, and choose a standing."
-	ruleGrant   = "The place where grants are kept does not take this one. Write names and a reason of characters that can be seen."
 	ruleLimit   = "There are as many here as there may be. Remove one that is not needed any more, and try again."
 	ruleVersion = "This form does not say what it was made of. Open the page again."
 )

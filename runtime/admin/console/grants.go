@@ -1,22 +1,21 @@
 package console
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 const pathGrants = runtime.PathConsole + "/grants"
-
-// Grants is where clients' permissions are kept, and asked for.
-type Grants interface {
-	grant.Keeper
-	grant.Requests
-}
 
 // grantsOf is the list of what a client has.
 func grantsOf(issuer, client string) string {
@@ -57,11 +56,17 @@ func (l grantList) New() string {
 func (l grantList) Filtered() bool { return l.Issuer+l.Client+l.Type != "" }
 
 func (v *visit) listGrants() error {
-	q := v.r.URL.Query()
+	q, after := v.r.URL.Query(), v.afterID()
 	l := grantList{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type")}
-	found, err := v.grants.List(v.ctx, grant.Filter{Issuer: l.Issuer, Client: l.Client, Type: l.Type, After: q.Get("after"), Limit: pageSize + 1})
+	found, err := v.grants.List(v.ctx, grant.Filter{Issuer: l.Issuer, Client: l.Client, Type: l.Type, After: after, Limit: pageSize + 1})
 	if err != nil {
 		return err
+	}
+	// What everybody has stands first, for whichever client the list is.
+	for _, g := range v.server.GrantDefaults() {
+		if after == "" && (l.Type == "" || l.Type == g.Type) {
+			l.Grants = append(l.Grants, newGrantRow(g))
+		}
 	}
 	for i, g := range found {
 		if i == pageSize {
@@ -71,6 +76,52 @@ func (v *visit) listGrants() error {
 		l.Grants = append(l.Grants, newGrantRow(g))
 	}
 	return v.show("grants", page{Title: "Grants", Here: "grants", Data: l})
+}
+
+// afterID is where a list of grants or requests continues, as its address says.
+func (v *visit) afterID() string {
+	after := v.r.URL.Query().Get("after")
+	if _, ok := grant.Number(after); !ok {
+		return ""
+	}
+	return after
+}
+
+// change does something to grants, and sees to its being recorded.
+func (v *visit) change(do func(context.Context) (action, object string, err error)) error {
+	return front.Change(v.ctx, v.grants, v.audit, v.log, v.by(), do)
+}
+
+// unkept shows a form again that the place where grants are kept does not take. Other errors are passed on.
+func (v *visit) unkept(err error, name string, again func(problem string) page) error {
+	switch {
+	case errors.Is(err, grant.ErrInvalid):
+		return v.showAs(http.StatusUnprocessableEntity, name, again(told(err)))
+	case errors.Is(err, grant.ErrFull):
+		return v.showAs(http.StatusConflict, name, again(told(err)))
+	}
+	return err
+}
+
+// told is what an error of package grant says, for people.
+func told(err error) string {
+	return sentence(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "grant: "), "\n", "; "))
+}
+
+// aboutRequest is a request in one line, for the audit, and aboutGrant a grant.
+func aboutRequest(r grant.Request) string {
+	return "request " + r.ID + " of " + clientName(r.Issuer, r.Client) + ": " + r.Permission.String()
+}
+
+func aboutGrant(g grant.Grant) string {
+	return "grant " + g.ID + " of " + clientName(g.Issuer, g.Client) + ": " + g.Permission.String()
+}
+
+func clientName(issuer, client string) string {
+	if issuer == "" {
+		return fmt.Sprintf("client %q", client)
+	}
+	return fmt.Sprintf("client %q of %s", client, issuer)
 }
 
 // grantForm is a grant that is being typed.
@@ -92,7 +143,7 @@ func (v *visit) newGrant() error {
 	if d.Client == "" {
 		d.Issuer = v.caller.Issuer // the likely one
 	}
-	return v.show("grant-new", page{Title: "New grant", Here: "grants", Data: d})
+	return v.show("grant-new", d.page(""))
 }
 
 func (v *visit) createGrant() error {
@@ -108,20 +159,30 @@ func (v *visit) createGrant() error {
 	} else if err := g.Validate(); err != nil {
 		d.Wrong.pattern("type", err)
 	}
-	p := page{Title: "New grant", Here: "grants", Problem: problemBelow}
 	if len(d.Wrong) > 0 {
-		p.Data = d
-		return v.showAs(http.StatusUnprocessableEntity, "grant-new", p)
+		return v.showAs(http.StatusUnprocessableEntity, "grant-new", d.page(problemBelow))
 	}
-	_, err := v.grants.Grant(v.ctx, g)
-	if err == nil {
-		q := filled("issuer", d.Issuer, "client", d.Client)
-		q.Set("done", "granted")
-		v.seeOther(withQuery(pathGrants, q))
-		return nil
+	err := v.change(func(ctx context.Context) (string, string, error) {
+		g, err := v.grants.Grant(ctx, g)
+		return "grant", aboutGrant(g), err
+	})
+	if err != nil {
+		return v.unkept(err, "grant-new", d.page)
 	}
-	p.Data = d
-	return v.refused(err, "grant-new", p, ruleGrant, "")
+	return v.toGrants(d.Issuer, d.Client, "granted")
+}
+
+// page is the form, with what is wrong.
+func (d grantForm) page(problem string) page {
+	return page{Title: "New grant", Here: "grants", Problem: problem, Data: d}
+}
+
+// toGrants leads to what a client has once a form has been taken.
+func (v *visit) toGrants(issuer, client, done string) error {
+	q := filled("issuer", issuer, "client", client)
+	q.Set("done", done)
+	v.seeOther(withQuery(pathGrants, q))
+	return nil
 }
 
 // revocation asks whether grants are to be revoked.
@@ -153,9 +214,7 @@ func (v *visit) revocation(q url.Values) (r revocation, err error) {
 	_, whole := grant.Revoke(all, r.Type, "")
 	_, some := grant.Revoke(all, r.Type, r.Resource)
 	for _, g := range some {
-		if g.Client == r.Client {
-			r.Grants = append(r.Grants, newGrantRow(g))
-		}
+		r.Grants = append(r.Grants, newGrantRow(g))
 	}
 	r.Others = len(whole) - len(some)
 	return r, nil
@@ -181,14 +240,22 @@ func (v *visit) revoke() error {
 	if r.Wrong.words("reason", r.Reason, true); len(r.Wrong) > 0 {
 		return v.showAs(http.StatusUnprocessableEntity, "revoke", page{Title: "Revoke", Here: "grants", Problem: problemBelow, Data: r})
 	}
-	gone, err := v.grants.Revoke(v.ctx, grant.Revocation{Issuer: r.Issuer, Client: r.Client, Type: r.Type, Resource: r.Resource, By: v.caller.Subject, Reason: r.Reason})
+	done := "revoked"
+	err = v.change(func(ctx context.Context) (action, object string, err error) {
+		gone, err := v.grants.Revoke(ctx, grant.Revocation{Issuer: r.Issuer, Client: r.Client, Type: r.Type, Resource: r.Resource, By: v.caller.Subject, Reason: r.Reason})
+		switch {
+		case err != nil:
+			return "", "", err
+		case len(gone) == 0:
+			done = "revoked-before"
+			return "", "", nil
+		case len(gone) == 1:
+			return "revoke", aboutGrant(gone[0]), nil
+		}
+		return "revoke", fmt.Sprintf("%d grants of %s: %s", len(gone), clientName(r.Issuer, r.Client), r.Type), nil
+	})
 	if err != nil {
 		return err
 	}
-	q := filled("issuer", r.Issuer, "client", r.Client)
-	if q.Set("done", "revoked"); len(gone) == 0 {
-		q.Set("done", "revoked-before")
-	}
-	v.seeOther(withQuery(pathGrants, q))
-	return nil
+	return v.toGrants(r.Issuer, r.Client, done)
 }

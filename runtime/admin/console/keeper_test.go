@@ -1,137 +1,92 @@
 package console_test
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
-	"strconv"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// keeper keeps grants and requests in memory, and can be made to fail.
+// keeper keeps grants and requests in memory, and can be made to fail, and to have something else happen first.
 type keeper struct {
-	grants    []grant.Grant // sorted
-	requests  []grant.Request
-	ids       int
+	*grant.Memory
 	failure   error
-	meanwhile func() // before a decision
+	meanwhile func()          // before something is changed
+	odd       []grant.Request // besides, that nobody could have asked for
 }
 
-func (k *keeper) id() string { k.ids++; return strconv.Itoa(k.ids) }
+func (k *keeper) change() error {
+	if do := k.meanwhile; do != nil {
+		k.meanwhile = nil
+		do()
+	}
+	return k.failure
+}
 
-func (k *keeper) Grants(_ context.Context, issuer, client string) (found []grant.Grant, _ uint64, _ error) {
-	for _, g := range k.grants {
-		if g.Issuer == issuer && g.Client == client {
-			found = append(found, g)
+func (k *keeper) Grants(ctx context.Context, issuer, client string) ([]grant.Grant, uint64, error) {
+	if k.failure != nil {
+		return nil, 0, k.failure
+	}
+	return k.Memory.Grants(ctx, issuer, client)
+}
+
+func (k *keeper) Grant(ctx context.Context, g grant.Grant) (grant.Grant, error) {
+	if err := k.change(); err != nil {
+		return grant.Grant{}, err
+	}
+	return k.Memory.Grant(ctx, g)
+}
+
+func (k *keeper) Revoke(ctx context.Context, r grant.Revocation) ([]grant.Grant, error) {
+	if err := k.change(); err != nil {
+		return nil, err
+	}
+	return k.Memory.Revoke(ctx, r)
+}
+
+func (k *keeper) List(ctx context.Context, f grant.Filter) ([]grant.Grant, error) {
+	if k.failure != nil {
+		return nil, k.failure
+	}
+	return k.Memory.List(ctx, f)
+}
+
+func (k *keeper) Request(ctx context.Context, id string) (grant.Request, error) {
+	if k.failure != nil {
+		return grant.Request{}, k.failure
+	}
+	for _, r := range k.odd {
+		if r.ID == id {
+			return r, nil
 		}
 	}
-	return found, 1, k.failure
-}
-
-func (k *keeper) Changes(context.Context) <-chan grant.Change { return nil }
-
-func (k *keeper) Grant(_ context.Context, g grant.Grant) (grant.Grant, error) {
-	g.ID, g.Permission, g.Created = k.id(), g.Canonical(), time.Now()
-	k.grants = append(k.grants, g)
-	slices.SortFunc(k.grants, func(a, b grant.Grant) int {
-		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Resource, b.Resource))
-	})
-	return g, k.failure
-}
-
-func (k *keeper) Revoke(_ context.Context, r grant.Revocation) (revoked []grant.Grant, _ error) {
-	if k.meanwhile != nil {
-		k.meanwhile()
-	}
-	k.grants = slices.DeleteFunc(k.grants, func(g grant.Grant) bool {
-		_, these := grant.Revoke([]grant.Grant{g}, r.Type, r.Resource)
-		if g.Issuer != r.Issuer || g.Client != r.Client {
-			these = nil
-		}
-		revoked = append(revoked, these...)
-		return len(these) > 0
-	})
-	return revoked, k.failure
-}
-
-// paged cuts a page out of all.
-func paged[T any](all []T, id func(T) string, f grant.Filter) []T {
-	all = all[slices.IndexFunc(all, func(one T) bool { return id(one) == f.After })+1:]
-	return all[:min(len(all), f.Limit)]
-}
-
-func (k *keeper) List(_ context.Context, f grant.Filter) (found []grant.Grant, _ error) {
-	for _, g := range k.grants {
-		if (f.Issuer == "" || f.Issuer == g.Issuer) && (f.Client == "" || f.Client == g.Client) && (f.Type == "" || f.Type == g.Type) {
-			found = append(found, g)
-		}
-	}
-	return paged(found, func(g grant.Grant) string { return g.ID }, f), k.failure
-}
-
-func (k *keeper) Ask(_ context.Context, r grant.Request) (grant.Request, error) {
-	r.ID, r.Status, r.Created = k.id(), grant.Open, time.Now()
-	k.requests = append(k.requests, r)
-	return r, nil
-}
-
-func (k *keeper) at(id string) (*grant.Request, error) {
-	for i := range k.requests {
-		if k.requests[i].ID == id {
-			return &k.requests[i], k.failure
-		}
-	}
-	return nil, cmp.Or(k.failure, fmt.Errorf("request %s: %w", id, grant.ErrUnknown))
-}
-
-func (k *keeper) Request(_ context.Context, id string) (grant.Request, error) {
-	r, err := k.at(id)
-	if err != nil {
-		return grant.Request{}, err
-	}
-	return *r, nil
-}
-
-func (k *keeper) decide(id string, s grant.Status, v grant.Verdict) (*grant.Request, error) {
-	if k.meanwhile != nil {
-		k.meanwhile()
-	}
-	r, err := k.at(id)
-	if err != nil {
-		return &grant.Request{}, err
-	}
-	if r.Status != grant.Open {
-		return r, fmt.Errorf("request %s: %w", id, grant.ErrDecided)
-	}
-	r.Status, r.By, r.Note, r.Decided = s, v.By, v.Note, time.Now()
-	return r, nil
+	return k.Memory.Request(ctx, id)
 }
 
 func (k *keeper) Approve(ctx context.Context, id string, v grant.Verdict) (grant.Request, grant.Grant, error) {
-	r, err := k.decide(id, grant.Approved, v)
-	if err != nil {
-		return *r, grant.Grant{}, err
+	if err := k.change(); err != nil {
+		return grant.Request{}, grant.Grant{}, err
 	}
-	g := must(k.Grant(ctx, must(r.Granted(v, time.Now()))))
-	r.Grant = g.ID
-	return *r, g, nil
+	return k.Memory.Approve(ctx, id, v)
 }
 
-func (k *keeper) Deny(_ context.Context, id string, v grant.Verdict) (grant.Request, error) {
-	r, err := k.decide(id, grant.Refused, v)
-	return *r, err
+func (k *keeper) Deny(ctx context.Context, id string, v grant.Verdict) (grant.Request, error) {
+	if err := k.change(); err != nil {
+		return grant.Request{}, err
+	}
+	return k.Memory.Deny(ctx, id, v)
 }
 
-func (k *keeper) Requests(_ context.Context, f grant.Filter) (found []grant.Request, _ error) {
-	for _, r := range slices.Backward(k.requests) {
-		if f.Status == "" || f.Status == r.Status {
+func (k *keeper) Requests(ctx context.Context, f grant.Filter) ([]grant.Request, error) {
+	if k.failure != nil {
+		return nil, k.failure
+	}
+	found, err := k.Memory.Requests(ctx, f)
+	for _, r := range k.odd {
+		if r.Status == f.Status {
 			found = append(found, r)
 		}
 	}
-	return paged(found, func(r grant.Request) string { return r.ID }, f), k.failure
+	return found, err
 }
 
 // asks has a client ask for something.
@@ -141,7 +96,15 @@ func (w *world) asks(client, kind, resource, reason string) grant.Request {
 	}))
 }
 
-// grants gives a client something.
+// gives gives a client something.
 func (w *world) gives(client, kind, resource string) grant.Grant {
 	return must(w.keeper.Grant(context.Background(), grant.Grant{Permission: grant.Permission{Type: kind, Resource: resource}, Issuer: issuer, Client: client, By: "seed", Reason: "because"}))
+}
+
+// has is what a client has, a permission a line.
+func (w *world) has(client string) (all []string) {
+	for _, g := range must(w.keeper.List(context.Background(), grant.Filter{Client: client})) {
+		all = append(all, g.Permission.String())
+	}
+	return all
 }

@@ -1,10 +1,11 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -59,7 +60,7 @@ func (v *visit) listRequests() error {
 			l.State = s
 		}
 	}
-	found, err := v.grants.Requests(v.ctx, grant.Filter{Status: l.State.Status, After: q.Get("after"), Limit: pageSize + 1})
+	found, err := v.grants.Requests(v.ctx, grant.Filter{Status: l.State.Status, After: v.afterID(), Limit: pageSize + 1})
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (v *visit) requestPage(r grant.Request) (d requestPage, err error) {
 		d.Hidden = d.Hidden || hides(text)
 	}
 	has, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
-	for _, g := range has {
+	for _, g := range slices.Concat(v.server.GrantDefaults(), has) {
 		if g.Type == r.Type {
 			d.Has = append(d.Has, newGrantRow(g))
 		}
@@ -124,43 +125,45 @@ func (v *visit) showRequest() error {
 	if err != nil {
 		return err
 	}
-	return v.show("request", page{Title: "A request for " + visible(r.Type), Here: "requests", Data: d})
+	return v.show("request", d.page(""))
 }
 
 func (v *visit) approve() error {
-	return v.decide("request-approved", func(r grant.Request, d *requestPage) (act func() error) {
+	return v.decide("request-approved", func(r grant.Request, d *requestPage) func(context.Context) (string, string, error) {
 		verdict := grant.Verdict{By: v.caller.Subject, Note: v.field("note")}
 		d.Narrow, d.Isolated, d.Note = v.field("resource"), v.field("restricted") != "" || r.Restricted, verdict.Note
 		d.lasting, verdict.Expires = v.lasting(d.Wrong)
 		d.Wrong.words("note", verdict.Note, false)
-		if less := (grant.Permission{Type: r.Type, Resource: d.Narrow, Restricted: d.Isolated, Params: r.Params}); !less.Equal(r.Permission) {
+		less := grant.Permission{Type: r.Type, Resource: d.Narrow, Restricted: d.Isolated, Params: r.Params}
+		if err := less.Validate(); err != nil {
+			d.Wrong.pattern("resource", err)
+		} else if !r.Covers(less) {
+			d.Wrong.add("resource", "This is more than was asked for, which is "+visible(r.Resource)+". Grant that or less; more is granted under Grants.")
+		}
+		if !less.Equal(r.Permission) {
 			verdict.Permission = less
 		}
-		// What is wrong with the time is said beside it.
-		if _, err := r.Granted(grant.Verdict{Permission: verdict.Permission}, time.Now()); err != nil {
-			d.Wrong.pattern("resource", err)
-		}
-		return func() error {
-			_, _, err := v.grants.Approve(v.ctx, r.ID, verdict)
-			return err
+		return func(ctx context.Context) (string, string, error) {
+			q, g, err := v.grants.Approve(ctx, r.ID, verdict)
+			return "approve", aboutRequest(q) + "; granted: " + g.Permission.String(), err
 		}
 	})
 }
 
 func (v *visit) deny() error {
-	return v.decide("request-denied", func(r grant.Request, d *requestPage) (act func() error) {
+	return v.decide("request-denied", func(r grant.Request, d *requestPage) func(context.Context) (string, string, error) {
 		d.Why = v.field("note")
 		d.Wrong.words("why", d.Why, true)
-		return func() error {
-			_, err := v.grants.Deny(v.ctx, r.ID, grant.Verdict{By: v.caller.Subject, Note: d.Why})
-			return err
+		return func(ctx context.Context) (string, string, error) {
+			q, err := v.grants.Deny(ctx, r.ID, grant.Verdict{By: v.caller.Subject, Note: d.Why})
+			return "deny", aboutRequest(q), err
 		}
 	})
 }
 
-// decide does what a form says of an open request: read puts what was typed into the page, with its faults, and says what is to
-// be done. Of two who decide at once one does; the other one is told how.
-func (v *visit) decide(done string, read func(r grant.Request, d *requestPage) (act func() error)) error {
+// decide does what a form says of an open request: read puts what was typed into the page, with its faults, and gives what is
+// to be done. Of two who decide at once one does; the other one is told how.
+func (v *visit) decide(done string, read func(r grant.Request, d *requestPage) func(context.Context) (action, object string, err error)) error {
 	r, err := v.request()
 	if err != nil {
 		return err
@@ -169,30 +172,29 @@ func (v *visit) decide(done string, read func(r grant.Request, d *requestPage) (
 	if err != nil {
 		return err
 	}
-	p := page{Title: "A request for " + visible(r.Type), Here: "requests"}
-	status := http.StatusConflict
 	if r.Status == grant.Open {
 		act := read(r, &d)
-		if len(d.Wrong) == 0 {
-			if err = act(); err == nil {
-				return v.back(pathRequests, done)
-			}
-			if !errors.Is(err, grant.ErrDecided) {
-				return err
-			}
-			if r, err = v.request(); err != nil {
-				return err
-			}
-			if d, err = v.requestPage(r); err != nil {
-				return err
-			}
-		} else {
-			p.Problem, status = problemBelow, http.StatusUnprocessableEntity
+		if len(d.Wrong) > 0 {
+			return v.showAs(http.StatusUnprocessableEntity, "request", d.page(problemBelow))
+		}
+		switch err = v.change(act); {
+		case err == nil:
+			return v.back(pathRequests, done)
+		case errors.Is(err, grant.ErrDecided): // as it is read again below
+		default:
+			return v.unkept(err, "request", d.page)
+		}
+		if r, err = v.request(); err != nil {
+			return err
+		}
+		if d, err = v.requestPage(r); err != nil {
+			return err
 		}
 	}
-	if status == http.StatusConflict {
-		p.Problem = "This request has been decided on already, as it stands below. What you sent changed nothing."
-	}
-	p.Data = d
-	return v.showAs(status, "request", p)
+	return v.showAs(http.StatusConflict, "request", d.page("This request has been decided on already, as it stands below. What you sent changed nothing."))
+}
+
+// page is the page of the request, with what is wrong.
+func (d requestPage) page(problem string) page {
+	return page{Title: "A request for " + visible(d.Type), Here: "requests", Problem: problem, Data: d}
 }

@@ -2,11 +2,14 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -16,7 +19,7 @@ const pathAudit = runtime.PathConsole + "/audit"
 // eventTypes and eventStatuses are what the search suggests. Others can be typed.
 var (
 	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Checkpoint}
-	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Crashed, audit.Invalid}
+	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid}
 )
 
 // search is what the audit trail is searched for, as it is typed.
@@ -49,6 +52,15 @@ func (v *visit) search() (s search, f store.EventFilter) {
 	return s, f
 }
 
+// reads records that the caller is about to read the trail, and what is searched for, by name, size and digest.
+func (v *visit) reads(s search) error {
+	by, q := v.by(), s.query()
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		by.Arguments = append(by.Arguments, audit.Argument{Name: name, Bytes: len(q.Get(name)), Digest: audit.DigestOf([]byte(q.Get(name)))})
+	}
+	return front.Reads(v.ctx, v.audit, by, "read", "the audit trail")
+}
+
 // trail is a page of the audit trail.
 type trail struct {
 	search
@@ -64,6 +76,9 @@ func (v *visit) showTrail() error {
 	t := trail{search: s, Export: withQuery(pathAudit+"/export", s.query())}
 	if len(s.Wrong) > 0 {
 		return v.showAs(http.StatusUnprocessableEntity, "audit", page{Title: "Audit", Here: "audit", Problem: problemBelow, Data: t})
+	}
+	if err := v.reads(s); err != nil {
+		return err
 	}
 	found, more, err := v.store.SearchEvents(v.ctx, f, store.Page[int64]{After: v.after("after"), Limit: pageSize})
 	if err != nil {
@@ -131,6 +146,9 @@ func (e eventRow) Facts() (all []fact) {
 func (v *visit) showEvent() error {
 	id, err := v.id()
 	if err != nil {
+		return err
+	}
+	if err := v.reads(search{}); err != nil {
 		return err
 	}
 	found, _, err := v.store.Events(v.ctx, store.Page[int64]{After: id - 1, Limit: 1})
