@@ -34,11 +34,20 @@ var (
 	Policy = policy
 
 	Breakable = breakable
+	Visible   = visible
+	OneLine   = oneLine
 )
 
+// Quoted are the lines that are shown of what a client wrote, and whether there are more.
+func Quoted(text string) (lines []string, cut bool) {
+	q := quoted(text)
+	return q.Lines, q.Cut
+}
+
 const (
-	MaxToken  = maxToken
-	PartBytes = partBytes
+	MaxToken   = maxToken
+	PartBytes  = partBytes
+	MaxExports = maxExports
 )
 
 // Hasty has a form come within d.
