@@ -67,7 +67,7 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 
 	b.tab(`nav a[href="/console/grants"]`)
 	b.enter()
-	b.reads("everybody", "by configuration", "reporting-agent", "reports/may/*", "isolated only", "May alone")
+	b.reads("everybody", "by configuration", "not to be revoked here", "reporting-agent", "reports/may/*", "isolated only", "May alone")
 	b.tab(`main a[href^="/console/grants/revoke?"]`)
 	b.enter()
 	b.reads("Revoke reports/may/*?")
