@@ -40,6 +40,8 @@ var mayImport = map[string][]string{
 	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
+	// Servers of tests, likewise.
+	"internal/testserver": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
@@ -55,9 +57,10 @@ var mayImport = map[string][]string{
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
 	"runtime/sandbox":          {"runtime"},
-	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit"},
+	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant"},
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
+	"runtime/grant/stored":     {"runtime/audit", "runtime/grant", "runtime/store"},
 
 	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
@@ -105,6 +108,7 @@ var outside = map[string]struct {
 	// Whoever wants no database links none of these; the runtime itself imports none.
 	"runtime/store":           {modules: databases},
 	"runtime/catalog/stored":  {modules: databases},
+	"runtime/grant/stored":    {modules: databases},
 	"runtime/admin/authority": {modules: databases},
 	"runtime/admin/front":     {sdk: true, modules: databases},
 	"runtime/admin/console":   {sdk: true, modules: databases},

@@ -20,6 +20,7 @@ const (
 	MaxReason   = 1000 // bytes of a reason or a note
 	MaxIdentity = 512  // bytes of an issuer, a client, a principal, a tool or whoever grants
 	MaxParams   = 16   // parameters of a permission
+	MaxLine     = 8192 // bytes of a permission as [Permission.String] writes it
 )
 
 // Waits is for how long a request stays open. After it, the request is withdrawn.
@@ -98,6 +99,14 @@ func (v Verdict) Keepable() error {
 	return nil
 }
 
+// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what a revocation says beside the pattern.
+func (r Revocation) Keepable() error {
+	if err := errors.Join(identity("name of who revokes", r.By), prose("reason", r.Reason)); err != nil {
+		return invalid{fmt.Errorf("revocation: %w", err)}
+	}
+	return nil
+}
+
 // instant is a time as databases keep it.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
@@ -110,6 +119,11 @@ func (p Permission) kept() Permission {
 	return p
 }
 
+// same reports whether two permissions in canonical form are alike.
+func (p Permission) same(other Permission) bool {
+	return p.Type == other.Type && p.Resource == other.Resource && p.Restricted == other.Restricted && maps.Equal(p.Params, other.Params)
+}
+
 // keepable is Validate, with what databases do not take.
 func (p Permission) keepable() error {
 	errs := []error{p.Validate()}
@@ -118,6 +132,9 @@ func (p Permission) keepable() error {
 	}
 	if len(p.Params) > MaxParams {
 		errs = append(errs, fmt.Errorf("the permission has %d parameters, more than %d", len(p.Params), MaxParams))
+	}
+	if n := len(p.String()); n > MaxLine {
+		errs = append(errs, fmt.Errorf("the permission has %d bytes in one line, more than %d", n, MaxLine))
 	}
 	return errors.Join(errs...)
 }

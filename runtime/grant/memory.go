@@ -38,11 +38,12 @@ type holding struct {
 	revision uint64
 }
 
-// NewMemory returns a keeper with some grants, which get ids of its own, "1" and so on, and stay as they are
-// otherwise: one that is not valid is refused by whoever compiles it.
+// NewMemory returns a keeper with some grants, which get ids of its own, "1" and so on. One that is not valid is kept as it
+// is: whoever compiles it refuses it.
 func NewMemory(grants ...Grant) *Memory {
 	m := &Memory{now: time.Now, clients: map[owner]*holding{}, requests: map[int64]Request{}, followers: map[*follower]bool{}}
-	for _, g := range clone(grants) {
+	for _, g := range grants {
+		g.Permission = g.Permission.kept()
 		of := owner{g.Issuer, g.Client}
 		m.put(of, append(slices.Clone(m.grants(of)), m.numbered(g)))
 	}
@@ -97,7 +98,7 @@ func (m *Memory) Grant(_ context.Context, g Grant) (Grant, error) {
 func (m *Memory) grant(g Grant) (Grant, error) {
 	of := owner{g.Issuer, g.Client}
 	grants := slices.Clone(m.grants(of))
-	i := slices.IndexFunc(grants, func(other Grant) bool { return other.Equal(g.Permission) })
+	i := slices.IndexFunc(grants, func(other Grant) bool { return other.same(g.Permission) })
 	switch {
 	case i >= 0:
 		g.ID = grants[i].ID
@@ -113,8 +114,11 @@ func (m *Memory) grant(g Grant) (Grant, error) {
 	return clone([]Grant{g})[0], nil
 }
 
-// Revoke implements [Keeper].
+// Revoke implements [Keeper]. The error is an [ErrInvalid].
 func (m *Memory) Revoke(_ context.Context, r Revocation) ([]Grant, error) {
+	if err := r.Keepable(); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of := owner{r.Issuer, r.Client}
@@ -173,7 +177,7 @@ func (m *Memory) Ask(_ context.Context, r Request) (Request, error) {
 		case other.Status != Open:
 			decided = append(decided, id)
 		case other.Issuer == r.Issuer && other.Client == r.Client:
-			if other.Equal(r.Permission) {
+			if other.same(r.Permission) {
 				return copied(other), nil
 			}
 			open++
