@@ -60,8 +60,8 @@ type Revoked struct {
 	Revoked []Grant `json:"revoked" nullable:"false"`
 }
 
-// ofClients narrows a list.
-type ofClients struct {
+// OfClients narrows a list of grants or of requests.
+type OfClients struct {
 	Paging
 	Issuer string `query:"issuer" maxLength:"512"`
 	Client string `query:"client" maxLength:"512"`
@@ -69,11 +69,11 @@ type ofClients struct {
 }
 
 // filter is the part of the list that comes after an id.
-func (o ofClients) filter(status, after string, limit int) grant.Filter {
+func (o OfClients) filter(status, after string, limit int) grant.Filter {
 	return grant.Filter{Issuer: o.Issuer, Client: o.Client, Type: o.Type, Status: grant.Status(status), After: after, Limit: limit}
 }
 
-func (o ofClients) check() error {
+func (o OfClients) check() error {
 	return first(plain("query.issuer", o.Issuer), plain("query.client", o.Client), plain("query.type", o.Type))
 }
 
@@ -82,7 +82,7 @@ func (a *API) grantsOfAll() {
 	const path = "/" + grantsPath
 	in := everywhere
 	register(a, in.operation(http.MethodGet, "list-grants", path, "List what clients may use of resources"), granters,
-		func(ctx context.Context, r *request, i *ofClients) (*pageOutput[Grant], error) {
+		func(ctx context.Context, r *request, i *OfClients) (*pageOutput[Grant], error) {
 			if err := i.check(); err != nil {
 				return nil, err
 			}
@@ -175,7 +175,7 @@ func (a *API) requestsOfAll() {
 	const path = "/" + requestsPath
 	in := everywhere
 	type listed struct {
-		ofClients
+		OfClients
 		Status string `query:"status" enum:"open,approved,denied,withdrawn"`
 	}
 	register(a, in.operation(http.MethodGet, "list-grant-requests", path, "List what clients have asked for, the newest first"), granters,
