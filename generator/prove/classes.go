@@ -82,6 +82,12 @@ var ours = map[string]cpb.Capability{
 	"(*" + sandboxPath + ".ClientWorkspace).Clear": cpb.Capability_CAPABILITY_FILES,
 	"(*" + sandboxPath + ".Pool).Run":              cpb.Capability_CAPABILITY_EXEC,
 
+	"(*os.Process).Kill":       cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).Release":    cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).Signal":     cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).Wait":       cpb.Capability_CAPABILITY_EXEC,
+	"(*os.Process).WithHandle": cpb.Capability_CAPABILITY_EXEC,
+
 	"database/sql.Open":   cpb.Capability_CAPABILITY_NETWORK,
 	"database/sql.OpenDB": cpb.Capability_CAPABILITY_NETWORK,
 

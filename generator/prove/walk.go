@@ -232,6 +232,9 @@ func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 // handed follows what a func may have others call: funcs that it makes or names as values, and methods of its values that the standard
 // library is handed.
 func (w *walk) handed(f *ssa.Function, instr ssa.Instruction) {
+	if _, debug := instr.(*ssa.DebugRef); debug {
+		return
+	}
 	var callee *ssa.Value
 	if site, ok := instr.(ssa.CallInstruction); ok && !site.Common().IsInvoke() {
 		callee = &site.Common().Value
