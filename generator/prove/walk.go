@@ -122,7 +122,7 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	}
 	if !common.IsInvoke() {
 		if len(callees) == 0 {
-			w.note(model.Unknown, "a func value that nothing here sets", "", call{f, site.Pos()})
+			w.note(model.Unknown, "a func value that nothing here sets", common.Signature().String(), call{f, site.Pos()})
 		}
 		for _, callee := range ordered(callees) {
 			w.step(callee, common, call{f, site.Pos()}, false)
