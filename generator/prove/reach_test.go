@@ -14,7 +14,8 @@ import (
 
 const reached = "github.com/mcpgen/mcpgen/generator/prove/testdata/reach"
 
-// Every func and method of testdata/reach with a comment "want …" is a handler that reaches just that.
+// Every func and method of testdata/reach with a comment "want …" is a handler that reaches just that; after "allow" stand
+// the permissions of its arguments.
 func TestHandlersReachWhatTheirCallsDo(t *testing.T) {
 	dir, err := filepath.Abs("testdata/reach")
 	if err != nil {
@@ -24,8 +25,14 @@ func TestHandlersReachWhatTheirCallsDo(t *testing.T) {
 	var wanted []string
 	add := func(recv, name string, doc *ast.CommentGroup) {
 		if want, ok := strings.CutPrefix(strings.TrimSpace(doc.Text()), "want "); ok {
+			tool := model.Tool{Name: recv + name, Handler: model.Handler{Recv: recv, Name: name}}
+			want, allows, _ := strings.Cut(want, " allow ")
+			for allow := range strings.FieldsSeq(allows) {
+				kind, argument, _ := strings.Cut(allow, "=")
+				tool.Allows = append(tool.Allows, model.Allow{Argument: strings.Trim(argument, "{}"), Kinds: []string{kind}})
+			}
 			wanted = append(wanted, want)
-			service.Tools = append(service.Tools, model.Tool{Name: recv + name, Handler: model.Handler{Recv: recv, Name: name}})
+			service.Tools = append(service.Tools, tool)
 		}
 	}
 	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "reach.go"), nil, parser.ParseComments)

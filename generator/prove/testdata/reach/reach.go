@@ -18,6 +18,8 @@ import (
 	"unsafe"
 
 	"github.com/mcpgen/mcpgen/generator/prove/testdata/reach/kept"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/sandbox"
 )
 
 // want none
@@ -174,6 +176,42 @@ func Unsafe(p *int) *string { return (*string)(unsafe.Pointer(p)) }
 
 // want unknown
 func SystemCall() { syscall.Syscall(0, 0, 0, 0) }
+
+// want files allow file.read={path}
+func TakesGranted(ctx context.Context) (string, error) {
+	f, err := grant.File(ctx, "path")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	return string(text), err
+}
+
+// want files writes allow file.write={path}
+func WritesGranted(ctx context.Context) { grant.File(ctx, "path") }
+
+// want files allow file.write={to} file.read={from}
+func TakesOneOfTwo(ctx context.Context) { grant.TruePath(ctx, "from") }
+
+// want files writes allow file.write={to} file.read={from}
+func TakesEither(ctx context.Context, name string) { grant.Dir(ctx, name) }
+
+// want exec
+func RunsGranted(ctx context.Context) {
+	if cmd, err := grant.Command(ctx, "argv"); err == nil {
+		cmd.Run()
+	}
+}
+
+// want network
+func DialsGranted(ctx context.Context) { grant.Dial(ctx, "host") }
+
+// want none
+func Keeps(ctx context.Context) error { return sandbox.Workspace(ctx).Set("name", "value") }
+
+// want files
+func Works(ctx context.Context) { sandbox.Workspace(ctx).Dir().Open("x") }
 
 // Desk has methods.
 type Desk struct{ keeper keeper }
