@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/mcpgen/mcpgen/generator/prove/testdata/reach/kept"
+	"github.com/mcpgen/mcpgen/testdata/reach/kept"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/sandbox"
 )
