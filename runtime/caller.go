@@ -33,6 +33,7 @@ type record struct {
 	// closure runs at most once at a time.
 	outcome audit.Status
 	reached bool  // the dispatch closure of this server answered
+	ruled   ruled // what was decided behind the table
 	body    *body // what it answered with; nil where that is not the structured content alone
 
 	gate *gate // of the HTTP answer, where refusals may be challenges

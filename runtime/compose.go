@@ -175,9 +175,6 @@ func checkTool(t Tool) error {
 	if t.Answer == nil && t.Call == nil {
 		errs = append(errs, errors.New("nothing answers its calls: run go generate"))
 	}
-	if err := checkServed(t); err != nil {
-		errs = append(errs, err)
-	}
 	if t.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("its timeout is %s: use a positive one, or 0 for %s", t.Timeout, DefaultTimeout))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 // grace is how long a handler may take to return once its context has ended, before the call
@@ -57,6 +58,14 @@ type answer[R any] struct {
 	outcome audit.Status
 	failure error // what the handler returned, where it is not an answer
 	body    *body // the structured content, where that is all of the answer
+	ruled   ruled
+}
+
+// ruled is what was decided behind the table, for the audit.
+type ruled struct {
+	axis    string // "grant" or "limit", where that refused or ended the call
+	missing string
+	uses    []audit.Use // the grants that allowed what the call named
 }
 
 // work is a handler to run, as the log names it.
@@ -125,11 +134,14 @@ func settle[R any](call *bounded, w work, a answer[R]) answer[R] {
 	if !time.Now().Before(call.deadline) {
 		call.end(context.DeadlineExceeded)
 	}
+	var limit LimitError
 	switch ended := call.Err(); {
 	case errors.Is(ended, context.DeadlineExceeded):
 		a.failure, a.outcome = fmt.Errorf("timed out after %s", w.timeout), audit.Timeout
 	case ended != nil && errors.Is(a.failure, context.Canceled):
 		a.failure, a.outcome = errors.New("the call was cancelled"), audit.Failed
+	case errors.As(a.failure, &limit):
+		a.outcome, a.ruled.axis, a.ruled.missing = audit.Limited, audit.AxisLimit, limit.Reached()
 	default:
 		a.outcome = audit.Failed
 	}
@@ -153,6 +165,7 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 		r.extra.CloseSSEStream = req.Extra.CloseSSEStream
 	}
 	a := r.within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, r)
+	rec.ruled = a.ruled
 	if a.failure != nil {
 		return errorResult(a.failure.Error()), a.outcome, nil
 	}
@@ -166,6 +179,10 @@ type toolRun struct {
 	tool  *tool
 	req   mcp.CallToolRequest
 	extra mcp.RequestExtra
+
+	// The handler's goroutine's.
+	decided grant.Decided // what its arguments name; nil where nothing was decided
+	uses    []audit.Use
 }
 
 func (r *toolRun) crashed() toolAnswer { return crashedTool() }
@@ -178,15 +195,18 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		// Some clients spell "no arguments" as null.
 		arguments = []byte("{}")
 	}
-	result, err := r.tool.Call(ctx, Call{Arguments: arguments, request: &r.req})
-	if err != nil {
-		var rpc *jsonrpc.Error
-		if errors.As(err, &rpc) && rpc != nil {
-			return toolAnswer{err: wireError(err), outcome: audit.Failed}
+	if s := r.server.opts.Sandbox; s != nil {
+		inside, leave, err := s.Enter(ctx, clientOf(&r.call.caller), r.tool.Name, r.tool.Limits)
+		if err != nil {
+			return r.failed(ctx, err)
 		}
-		// Asking for the words here keeps a panic of Error() inside the recover.
-		text := err.Error()
-		return toolAnswer{failure: handlerError{text, err}, outcome: audit.Failed}
+		defer leave()
+		ctx = inside
+	}
+	defer r.close(ctx)
+	result, err := r.tool.Call(ctx, Call{Arguments: arguments, run: r})
+	if err != nil {
+		return r.failed(ctx, err)
 	}
 	res, body, err := r.tool.result(result, r.server.alone())
 	if err != nil {
@@ -194,11 +214,51 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 			"request_id", r.record.requestID, "error", err)
 		return toolAnswer{res: errorResult("internal error"), outcome: audit.Crashed}
 	}
+	if err := r.tool.fits(res, body); err != nil {
+		return r.failed(ctx, err)
+	}
 	outcome := audit.OK
 	if res.IsError {
 		outcome = audit.Failed
 	}
-	return toolAnswer{res: res, outcome: outcome, body: body}
+	return toolAnswer{res: res, outcome: outcome, body: body, ruled: ruled{uses: r.uses}}
+}
+
+// close closes what was opened for the call.
+func (r *toolRun) close(ctx context.Context) {
+	if err := r.decided.Close(); err != nil {
+		r.server.log.WarnContext(ctx, "closing what a call was allowed", "tool", r.tool.Name, "request_id", r.record.requestID, "error", err)
+	}
+}
+
+// failed is the answer of a call that came to an error.
+func (r *toolRun) failed(ctx context.Context, err error) toolAnswer {
+	var (
+		rpc     *jsonrpc.Error
+		denied  *grant.Denied
+		unread  *unreadGrants
+		process *isolationError
+	)
+	switch {
+	case errors.As(err, &rpc) && rpc != nil:
+		return toolAnswer{err: wireError(err), outcome: audit.Failed}
+	case errors.As(err, &denied) && denied != nil:
+		return r.ungranted(ctx, denied)
+	case errors.As(err, &unread):
+		r.server.log.ErrorContext(ctx, "what a client may use could not be read; the call is refused", "tool", r.tool.Name,
+			"request_id", r.record.requestID, "error", unread.err)
+		return toolAnswer{res: errorResult(unread.Error()), outcome: audit.Denied, ruled: ruled{
+			axis: audit.AxisGrant, missing: "the grants could not be read"}}
+	case errors.As(err, &process):
+		r.server.log.ErrorContext(ctx, "an isolated call came to no answer", "tool", r.tool.Name,
+			"request_id", r.record.requestID, "error", process.err)
+		a := crashedTool()
+		a.ruled.uses = r.uses
+		return a
+	}
+	// Asking for the words here keeps a panic of Error() inside the recover.
+	text := err.Error()
+	return toolAnswer{failure: handlerError{text, err}, outcome: audit.Failed, ruled: ruled{uses: r.uses}}
 }
 
 // handlerError is an error whose words are known already.

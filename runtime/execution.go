@@ -58,7 +58,7 @@ func (e *execution[R]) run() {
 	}
 	e.begun = true
 	event := *e.record.awaited // which is the guard's again where the sink is given up
-	event.Status = a.outcome
+	event.Status, event.Grants = a.outcome, a.ruled.uses
 	e.entry.prepare(e.server, e.ctx, e.record, &event)
 	e.state.Store(recording)
 	e.entry.hand(&event)

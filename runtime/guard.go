@@ -308,6 +308,12 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			rec.awaited = &event
 		}
 		res, event.Status, err = g.allowed(ctx, req, rec)
+		if !errors.Is(err, errAbandoned) { // else it may still be written to
+			event.Grants = rec.ruled.uses
+			if rec.ruled.axis != "" {
+				event.Axis, event.Missing = rec.ruled.axis, rec.ruled.missing
+			}
+		}
 		if rec.expired() {
 			// It ran, and its answer does not leave.
 			event.Missing = "the credential expired during the call"

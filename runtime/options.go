@@ -33,8 +33,6 @@ const (
 	DefaultCapabilityTimeout = 5 * time.Second
 	DefaultCapabilityTTL     = time.Minute
 	DefaultMaxCapabilities   = 4096
-
-	DefaultGrantTimeout = 5 * time.Second
 )
 
 // minStateKey is what HMAC-SHA-256 makes full use of.
@@ -96,13 +94,15 @@ type Options struct {
 	// it the whole list is answered, with a note in _meta: a catalog is a convenience and no boundary.
 	CatalogStrict bool
 
-	// Grants is where it is kept which resources clients may use; tools with //mcp:allow need it. Package grant/stored has
+	// Grants is where it is kept which resources clients may use; tools with //mcp:allow need it. It is asked for each of
+	// their calls, within the time that the tool has, and an error denies. Package grant/stored has
 	// one over a database, and grant.NewMemory one that forgets.
 	Grants grant.Source
 	// GrantDefaults are permissions that everybody has, besides those of Grants; see grant.Minimal.
 	GrantDefaults []grant.Permission
-	// GrantTimeout is how long Grants may take; longer denies. Zero is DefaultGrantTimeout.
-	GrantTimeout time.Duration
+	// OfferRequests has a refusal offer to ask for what was lacking: the person at a client that supports elicitation is
+	// asked for a reason, and a request is made. Grants must be a grant.Requests for that.
+	OfferRequests bool
 	// Roots are the folders below which tools open files, by the name that paths begin with. Tools with a file
 	// permission need them.
 	Roots *grant.Roots
@@ -184,6 +184,15 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if isNil(o.Catalogs) && o.Catalogs != nil {
 		bad("Options.Catalogs is a nil %T: pass a source that works, or leave the option out", o.Catalogs)
+	}
+	if isNil(o.Grants) && o.Grants != nil {
+		bad("Options.Grants is a nil %T: pass a source that works, or leave the option out", o.Grants)
+	}
+	if _, ok := o.Grants.(grant.Requests); o.OfferRequests && !ok {
+		bad("Options.OfferRequests is set, and Options.Grants takes no requests: pass one that does, as to stored.New of package grant/stored, or leave it out")
+	}
+	if isNil(o.Sandbox) && o.Sandbox != nil {
+		bad("Options.Sandbox is a nil %T: pass one that works, or leave the option out", o.Sandbox)
 	}
 	switch o.Denial {
 	case access.DenialDefault:

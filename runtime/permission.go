@@ -2,11 +2,13 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 // Allow is a permission that a call needs on what one of its arguments names, by //mcp:allow.
@@ -39,55 +41,115 @@ type Named struct {
 	Values   []string // what is named: one value, or the argv of a command
 }
 
-// errNotServed is what a permission or an isolated call comes to in a server that cannot decide on the one or run
-// the other. Such a server does not start; this is for calls that reach a tool by another way.
-var errNotServed = errors.New("permissions on resources and isolated calls are not served yet")
+// errUndecided is what a permission or an isolated call comes to outside of a server, which nobody could decide on.
+var errUndecided = errors.New("this is no call of a server: nothing can be decided on")
 
 // Allow decides on what the arguments of a call name, opens the files among it, and returns the context
 // that the handler takes them from. It is called by generated code, once a call, after decoding and before the
-// handler. Nothing is open after an error.
+// handler. Nothing is open after an error; what is open else is closed when the handler has returned.
 func (c Call) Allow(ctx context.Context, named ...Named) (context.Context, error) {
-	return ctx, errNotServed
-}
-
-// Isolated runs the call in a process of its own, with what [Call.Allow] has opened, and returns the result as
-// JSON, nil where the handler returns an error alone. It is called by generated code.
-func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
-	return nil, errNotServed
-}
-
-// Inherit returns the context of a handler in a process of its own: with the caller and what was decided and opened for
-// its call in the process of the server. It is called by generated code, with what package sandbox hands over.
-func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.File) (context.Context, error) {
-	return ctx, errNotServed
-}
-
-// Encoded returns what a handler answered in a process of its own, as the process of the server takes it.
-func Encoded(out any, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
+	r, ok := c.run.(*toolRun)
+	if !ok || r.server.grants == nil {
+		return ctx, errUndecided
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("the result is no JSON: %w", err)
+	if err := r.tool.names(named); err != nil {
+		return ctx, err
 	}
-	return text, nil
-}
-
-// checkServed refuses tools that this version cannot serve as they were declared: without its permissions, its limits or its
-// process a tool would be open to what it was closed to.
-func checkServed(t Tool) error {
-	var errs []error
-	not := func(is bool, what, directive string) {
-		if is {
-			errs = append(errs, fmt.Errorf("%s are not served yet: remove %s, and run go generate", what, directive))
+	set, err := r.server.grants.of(ctx, &r.call.caller)
+	if err != nil {
+		return ctx, &unreadGrants{err}
+	}
+	decider := &grant.Decider{Set: set, Roots: r.server.opts.Roots, Isolated: r.tool.Isolate != ""}
+	decided := make(grant.Decided, len(named))
+	for _, n := range named {
+		bound, err := decide(ctx, decider, n)
+		if err != nil {
+			return ctx, errors.Join(err, decided.Close())
+		}
+		decided[n.Argument] = bound
+		for i, kind := range bound.Kinds {
+			r.uses = append(r.uses, audit.Use{Argument: n.Argument, Kind: kind, Grant: bound.Grants[i].ID})
 		}
 	}
+	r.decided = decided
+	return grant.With(ctx, decided), nil
+}
+
+// names holds what generated code asks for against what the tool was declared with: none may be left out.
+func (t *tool) names(named []Named) error {
+	asked := 0
+	for _, n := range named {
+		for _, kind := range n.Kinds {
+			if !slices.Contains(t.Allow, Allow{kind, n.Argument}) {
+				return fmt.Errorf("%s of %q is not among the permissions of the tool: run go generate", kind, n.Argument)
+			}
+			asked++
+		}
+	}
+	if asked != len(t.Allow) {
+		return fmt.Errorf("%d of the tool's %d permissions are asked for: run go generate", asked, len(t.Allow))
+	}
+	return nil
+}
+
+// decide answers for one argument.
+func decide(ctx context.Context, d *grant.Decider, n Named) (grant.Bound, error) {
+	if len(n.Kinds) == 0 {
+		return grant.Bound{}, fmt.Errorf("%q is bound to no permission: run go generate", n.Argument)
+	}
+	family := grant.FamilyOf(n.Kinds[0])
+	if family == grant.Commands {
+		return d.Argv(n.Values)
+	}
+	if len(n.Values) != 1 {
+		return grant.Bound{}, fmt.Errorf("%q names %d resources, and is bound to %s, which is for one: run go generate", n.Argument, len(n.Values), n.Kinds[0])
+	}
+	switch family {
+	case grant.Paths:
+		return d.Path(ctx, grant.Path(n.Values[0]), n.Kinds...)
+	case grant.Hosts:
+		return d.Host(grant.Host(n.Values[0]))
+	}
+	return d.Custom(n.Kinds[0], n.Values[0])
+}
+
+// unreadGrants says that it is not known what a client may use, which denies. The reason is for the log.
+type unreadGrants struct{ err error }
+
+func (e *unreadGrants) Error() string {
+	return grant.Code + ": what you may use could not be read: try again later"
+}
+func (e *unreadGrants) Unwrap() error { return e.err }
+
+// checkGuarded refuses tools that the server cannot serve as they were declared: without its permissions, its limits or
+// its process a tool would be open to what it was closed to.
+func (o Options) checkGuarded(t *tool) error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("tool %q: "+format, append([]any{t.Name}, args...)...))
+	}
 	l := t.Limits
-	not(len(t.Allow) > 0, "permissions on what arguments name", "//mcp:allow")
-	not(t.Isolate != "", "calls in a process of their own", "isolate=process")
-	not(l.Memory > 0 && t.Isolate == "", "limits on memory", "memory= of //mcp:limit")
-	not(l.Output > 0, "limits on the result", "output= of //mcp:limit")
-	not(l.Concurrency > 0 || l.Rate.Calls > 0, "limits on the calls of a client", "concurrency= and rate= of //mcp:limit")
+	if t.Answer != nil && (len(t.Allow) > 0 || t.Isolate != "") {
+		bad("it has //mcp:allow or isolate=process, and its code asks for neither: run go generate")
+	}
+	if len(t.Allow) > 0 && o.Grants == nil && len(o.GrantDefaults) == 0 {
+		bad("it has //mcp:allow %s={%s}, and nothing says what clients may use: set Options.Grants, as to stored.New of package grant/stored, or Options.GrantDefaults alone", t.Allow[0].Kind, t.Allow[0].Argument)
+	}
+	for _, a := range t.Allow {
+		if grant.FamilyOf(a.Kind) == grant.Paths && o.Roots == nil {
+			bad("it has //mcp:allow %s={%s}, and there is no folder to open files in: set Options.Roots, by grant.OpenRoots", a.Kind, a.Argument)
+			break
+		}
+	}
+	const cure = "set Options.Sandbox, by sandbox.New"
+	if t.Isolate != "" && o.Sandbox == nil {
+		bad("isolate=process of its //mcp:limit needs a sandbox: %s", cure)
+	}
+	if (l.Concurrency > 0 || l.Rate.Calls > 0) && o.Sandbox == nil {
+		bad("concurrency= and rate= of its //mcp:limit need a sandbox, which counts the calls: %s", cure)
+	}
+	if l.Memory > 0 && t.Isolate == "" {
+		bad("memory= of its //mcp:limit bounds calls with isolate=process only: add that, and run go generate")
+	}
 	return errors.Join(errs...)
 }

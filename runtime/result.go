@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,6 +39,50 @@ func (t *tool) result(r Result, unread bool) (*mcp.CallToolResult, *body, error)
 		return shown(&whole.res).(*mcp.CallToolResult), &whole.body, nil
 	}
 	return &whole.res, &whole.body, nil
+}
+
+// fits holds an answer against the tool's limit on it.
+func (t *tool) fits(res *mcp.CallToolResult, whole *body) error {
+	if t.Limits.Output == 0 {
+		return nil
+	}
+	size := 0
+	if whole != nil {
+		size = len(whole.content)
+	} else {
+		text, err := marshal(res)
+		if err != nil {
+			return err
+		}
+		size = len(text)
+	}
+	if int64(size) > t.Limits.Output {
+		return &outputError{t.Limits.Output}
+	}
+	return nil
+}
+
+// outputError is a [LimitError].
+type outputError struct{ bound int64 }
+
+func (e *outputError) Error() string {
+	return fmt.Sprintf("the tool reached its limit on output (%s): ask for less", bytesOf(e.bound))
+}
+
+// Reached implements [LimitError].
+func (e *outputError) Reached() string { return "output" }
+
+// bytesOf writes a size as directives do.
+func bytesOf(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= unit.bytes && n%unit.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 // none is a content that go-sdk takes for one.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +41,8 @@ type Server struct {
 	metadata    *metadata     // published of Options.Identity; nil where there is none
 	challenging bool          // some refusals are challenges
 	adopted     bool          // others had, and may have, their hands on mcp
+
+	grants *grants // nil where nothing is granted
 
 	workers   workers
 	recording chan struct{} // a place for each record that is being written
@@ -144,6 +148,12 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	if s.metadata, err = metadataOf(opts.Identity); err != nil {
 		errs = append(errs, err)
 	}
+	if s.grants, err = newGrants(opts); err != nil {
+		errs = append(errs, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
+		errs = append(errs, opts.checkGuarded(s.tools[name]))
+	}
 	s.challenging = challenges(s.table, opts.Denial)
 	roles := s.table.Hierarchy()
 	s.admin = access.Role(len(roles))
@@ -162,6 +172,9 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if err := s.startSandbox(); err != nil {
 		return nil, err
 	}
 	s.catalogs = newCatalogs(s.table.Of(access.Tools), opts.Catalogs, s.tools)

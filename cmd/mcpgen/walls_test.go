@@ -41,6 +41,8 @@ var mayImport = map[string][]string{
 	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
+	// Servers of tests, likewise.
+	"internal/testserver": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
@@ -50,20 +52,22 @@ var mayImport = map[string][]string{
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/grant":            {},
+	"runtime/grant/asking":     {"runtime", "runtime/access", "runtime/decode", "runtime/grant"},
 	"runtime/identity":         {"runtime/access"},
 	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
 	"runtime/sandbox":          {"runtime"},
-	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit"},
+	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant"},
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
+	"runtime/grant/stored":     {"runtime/audit", "runtime/grant", "runtime/store"},
 
-	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/audit", "runtime/catalog", "runtime/catalog/stored"},
+	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
-	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/store"},
-	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/identity", "runtime/redact", "runtime/store"},
+	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/store"},
+	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/redact", "runtime/store"},
+	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/redact", "runtime/store"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
@@ -89,6 +93,7 @@ var outside = map[string]struct {
 	"runtime/catalog":          {},
 	"runtime/decode":           {},
 	"runtime/grant":            {},
+	"runtime/grant/asking":     {sdk: true},
 	"runtime/identity":         {},
 	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
 	"runtime/redact":           {},
@@ -104,6 +109,7 @@ var outside = map[string]struct {
 	// Whoever wants no database links none of these; the runtime itself imports none.
 	"runtime/store":           {modules: databases},
 	"runtime/catalog/stored":  {modules: databases},
+	"runtime/grant/stored":    {modules: databases},
 	"runtime/admin/authority": {modules: databases},
 	"runtime/admin/front":     {sdk: true, modules: databases},
 	"runtime/admin/console":   {sdk: true, modules: databases},

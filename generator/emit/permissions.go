@@ -153,7 +153,7 @@ func (p *plan) helped(tool model.Tool) *jen.Statement {
 	}
 	answer := handler.Call(p.arguments(tool)...)
 	if tool.Output.Kind == model.NoOutput {
-		body = append(body, jen.Return(jen.Nil(), answer))
+		body = append(body, jen.Return(jen.Nil(), jen.Qual(runtimePath, "Refused").Call(answer)))
 	} else {
 		body = append(body, jen.Return(jen.Qual(runtimePath, "Encoded").Call(answer)))
 	}

@@ -30,7 +30,8 @@ const (
 	TemplateList Type = "resource_template_list"
 	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
 	Changed      Type = "changed"    // Action was done to Object, by an administrator
-	// AdminRequest is a request to administer that was refused: Action is the operation, Object the scope.
+	// AdminRequest is a request to administer that changes nothing: one that was refused, where Action is the operation and
+	// Object the scope; or one that reads the trail itself, with what it was narrowed to as Arguments.
 	AdminRequest Type = "admin_request"
 	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this one included.
 	Checkpoint Type = "audit_checkpoint"
@@ -44,7 +45,8 @@ const (
 	Failed  Status = "failed"  // allowed, and the handler answered with an error
 	Timeout Status = "timeout" // allowed, and cut off at the tool's time limit
 	Crashed Status = "crashed" // allowed, and the handler panicked or returned what cannot be sent
-	Denied  Status = "denied"  // refused by the table
+	Denied  Status = "denied"  // refused by the table, or for want of a grant
+	Limited Status = "limited" // allowed, and ended at a limit, or not let in for one
 	Invalid Status = "invalid" // refused before it was a question of access: a bad cursor, a forged state
 )
 
@@ -77,10 +79,14 @@ type Event struct {
 
 	Status Status `json:"status"`
 	// Axis is the part of the rule that decided: role, scopes, authentication, public, rule, or
-	// unknown where there is no such tool, prompt or resource.
+	// unknown where there is no such tool, prompt or resource; [AxisGrant] where a grant was lacking, and [AxisLimit]
+	// where a limit ended the call.
 	Axis string `json:"axis,omitempty"`
 	// Missing says what a refused caller lacked, as in "needs role Manager".
 	Missing string `json:"missing,omitempty"`
+
+	// Grants are those that allowed what the arguments name.
+	Grants []Use `json:"grants,omitempty"`
 
 	// Catalog is the tool catalog that a list was asked for by, as the client wrote it, cut to 64 bytes.
 	Catalog string `json:"catalog,omitempty"`
@@ -113,6 +119,19 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	*e = Event(read.fields)
 	e.Client, e.Tool = cmp.Or(e.Client, read.Client), cmp.Or(e.Tool, read.Tool)
 	return nil
+}
+
+// Axes of events that are none of the table's.
+const (
+	AxisGrant = "grant" // Missing is the type of permission, and in brackets why it is not had
+	AxisLimit = "limit" // Missing is the limit
+)
+
+// Use is a grant that was made use of.
+type Use struct {
+	Argument string `json:"argument"` // which named the resource
+	Kind     string `json:"kind"`     // the type of the permission
+	Grant    string `json:"grant"`    // the id of the grant
 }
 
 // Argument is one top-level argument of a call, an argument of a prompt, a variable of a

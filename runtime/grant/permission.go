@@ -198,8 +198,7 @@ func (p Permission) Covers(other Permission) bool {
 
 // Equal reports whether both say the same in their canonical form.
 func (p Permission) Equal(other Permission) bool {
-	p, other = p.Canonical(), other.Canonical()
-	return p.Type == other.Type && p.Resource == other.Resource && p.Restricted == other.Restricted && maps.Equal(p.Params, other.Params)
+	return p.Canonical().same(other.Canonical())
 }
 
 // String is the permission in one line, as audit and API show it, in its canonical form:

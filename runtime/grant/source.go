@@ -45,7 +45,8 @@ type Keeper interface {
 	// returns those. An empty pattern is the whole kind. None is no error.
 	Revoke(ctx context.Context, r Revocation) ([]Grant, error)
 
-	// List returns grants in the order of their clients, kinds and patterns.
+	// List returns grants in the order of their ids, which is that in which they were first granted: what is granted,
+	// renewed or revoked meanwhile moves nothing from one page to another.
 	List(ctx context.Context, f Filter) ([]Grant, error)
 }
 
@@ -66,7 +67,7 @@ type Filter struct {
 	Type   string
 	Status Status // of requests
 	After  string // the id of the last one on the page before
-	Limit  int    // 0 is as many as the keeper gives at once
+	Limit  int    // 0 and what is more than [MaxPage] are that
 }
 
 // Status is how far a request is.
@@ -129,19 +130,19 @@ type Requests interface {
 	Requests(ctx context.Context, f Filter) ([]Request, error)
 }
 
-// Granted returns the grant that a verdict on a request gives, without an id, or says why it cannot.
+// Granted returns the grant that a verdict on a request gives, without an id, or says why it cannot, by an [ErrInvalid].
 func (r Request) Granted(v Verdict, now time.Time) (Grant, error) {
 	p := r.Permission
 	if v.Permission.Type != "" || v.Permission.Resource != "" {
 		if p = v.Permission; !r.Covers(p) {
-			return Grant{}, errors.New("grant: " + p.String() + " is more than was asked for, which is " + r.Permission.String())
+			return Grant{}, invalid{errors.New("grant: " + p.String() + " is more than was asked for, which is " + r.Permission.String())}
 		}
 	}
 	if err := p.Validate(); err != nil {
-		return Grant{}, err
+		return Grant{}, invalid{err}
 	}
 	if !v.Expires.IsZero() && !now.Before(v.Expires) {
-		return Grant{}, errors.New("grant: the expiry " + v.Expires.UTC().Format(time.RFC3339) + " has passed")
+		return Grant{}, invalid{errors.New("grant: the expiry " + v.Expires.UTC().Format(time.RFC3339) + " has passed")}
 	}
 	return Grant{Permission: p.Canonical(), Issuer: r.Issuer, Client: r.Client, By: v.By, Reason: v.Note, Created: now, Expires: v.Expires}, nil
 }

@@ -1,10 +1,14 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 )
+
+// errClosed is what a call gets from a pool that was closed.
+var errClosed = errors.New("the server is shutting down: no more isolated calls")
 
 // Limit names a limit of an isolated call.
 type Limit string

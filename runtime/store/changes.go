@@ -24,8 +24,10 @@ const (
 	ChangedMember  Kind = "member"
 	ChangedCatalog Kind = "catalog"
 	ChangedEntry   Kind = "entry"
-	ChangedTool    Kind = "tool"  // switched off or on
-	ChangedAudit   Kind = "audit" // the oldest events were pruned
+	ChangedTool    Kind = "tool"    // switched off or on
+	ChangedAudit   Kind = "audit"   // the oldest events were pruned
+	ChangedGrant   Kind = "grant"   // to a client, or a request for one that was approved
+	ChangedRequest Kind = "request" // for a grant: a new one, or one that was denied
 )
 
 // Change says what kind of thing was created, updated or deleted, and neither which nor how it is now: read it.
@@ -180,7 +182,7 @@ func (b *mailbox) heard(payload string, at int64) {
 }
 
 // changed are the kinds that are announced.
-var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry, ChangedTool}
+var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry, ChangedTool, ChangedAudit, ChangedGrant, ChangedRequest}
 
 // put takes that the change which led to a revision was of a kind, of a database that is at another revision by now.
 // Each revision is announced once: where there are two words about one, either may be the true one.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 var (
@@ -57,7 +59,10 @@ func wrong(format string, args ...any) error { return notValid(fmt.Sprintf(forma
 
 // known reports whether an error is one of this package's, which needs no further words.
 func known(err error) bool {
-	for _, own := range []error{ErrNotFound, ErrExists, ErrConflict, ErrLimit, ErrInvalid} {
+	for _, own := range []error{
+		ErrNotFound, ErrExists, ErrConflict, ErrLimit, ErrInvalid,
+		grant.ErrUnknown, grant.ErrDecided, grant.ErrTooMany, grant.ErrInvalid, grant.ErrFull,
+	} {
 		if errors.Is(err, own) {
 			return true
 		}

@@ -11,7 +11,7 @@ import (
 func (s *Store) Hasten(every time.Duration) { s.quiet, s.pause = every, every }
 
 // Limit makes every limit of how many are kept another one, and that of global catalogs one more.
-func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most} }
+func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most, most} }
 
 // Writes is the pool that changes are made with.
 func (s *Store) Writes() *sql.DB { return s.writes }

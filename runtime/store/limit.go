@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 // Limits of how many are kept, so that nobody who manages one scope fills the memory of all replicas or the database. What was
@@ -17,9 +19,9 @@ const (
 )
 
 // limits are the constants of these names, or a test's.
-type limits struct{ entries, catalogs, globalCatalogs, teams, members int }
+type limits struct{ entries, catalogs, globalCatalogs, teams, members, grants int }
 
-var usual = limits{MaxEntries, MaxCatalogs, MaxGlobalCatalogs, MaxTeams, MaxMembers}
+var usual = limits{MaxEntries, MaxCatalogs, MaxGlobalCatalogs, MaxTeams, MaxMembers, grant.MaxGrants}
 
 // catalogsOf is how many catalogs a scope has at most.
 func (l limits) catalogsOf(in Scope) int {

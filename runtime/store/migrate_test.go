@@ -83,6 +83,10 @@ var rowsOf = [][][2]string{
 	3: {{`INSERT INTO tool_switches (name, is_off, updated_at) VALUES ('tool', TRUE, NOW)`, `SELECT name FROM tool_switches`}},
 	4: {{`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (NOW, 't', 'ok', 'r', '', 'bob', '{"request_id":"r"}')`, `SELECT event FROM audit_events`}},
 	5: {{`INSERT INTO audit_cuts (upto, at) VALUES (0, NOW)`, `SELECT upto FROM audit_cuts`}},
+	6: {
+		{`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at) VALUES ('', 'bob', 'file.read', 'a/**', FALSE, '{}', 'sha256:0', '', '', NOW)`, `SELECT resource FROM grants`},
+		{`INSERT INTO grant_requests (issuer, client, type, resource, restricted, params, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES ('', 'bob', 'file.read', 'b/**', FALSE, '{}', 'sha256:0', '', '', '', 'open', NOW, '', '')`, `SELECT resource FROM grant_requests`},
+	},
 }
 
 var newest = int64(len(rowsOf) - 1)
@@ -202,7 +206,7 @@ func TestProcessesThatMigrateAtOnceDoSoOnce(t *testing.T) {
 			}
 		}
 		db := raw(t, url)
-		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1 2 3 4 5" {
+		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(got, " ") != "0 1 2 3 4 5 6" {
 			t.Error(got)
 		}
 		if got := column(t, db, `SELECT name FROM organizations`); len(got) != len(children) {

@@ -1,5 +1,5 @@
 // Package store keeps what administrators decide while a server runs: organisations, teams and their
-// members, tool catalogs and their entries, which tools are off, and the audit trail.
+// members, tool catalogs and their entries, which tools are off, what is granted to clients, and the audit trail.
 //
 // It keeps it in SQLite, a file beside the server, or in PostgreSQL, which several replicas can share. A URL
 // says which; see [Open]. Every change is one transaction together with its audit event: both are

@@ -84,6 +84,8 @@ func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 				change.Tools = true
 			case store.Everything:
 				change.Tools, change.Catalogs = true, true
+			case store.ChangedGrant, store.ChangedRequest, store.ChangedAudit:
+				continue
 			default:
 				change.Catalogs = true
 			}

@@ -186,7 +186,7 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return nil, Run(ctx, in.Argv)
+		return nil, runtime.Refused(Run(ctx, in.Argv))
 	})
 	mcpSandbox.Register("example.com/guarded.sit", func(ctx context.Context, mcpJob mcpSandbox.Job) ([]byte, error) {
 		if err := decode.Nothing(mcpJob.Arguments); err != nil {
@@ -197,7 +197,7 @@ func init() {
 			return nil, err
 		}
 		desk := NewDesk()
-		return nil, desk.Sit(ctx)
+		return nil, runtime.Refused(desk.Sit(ctx))
 	})
 }
 

@@ -1,0 +1,215 @@
+package grant
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of what a [Keeper] and [Requests] keep.
+const (
+	MaxGrants   = 1000 // of a client, expired ones too
+	MaxOpen     = 20   // requests of a client, unless a keeper is told another number
+	MaxPage     = 1000 // grants or requests at once
+	MaxReason   = 1000 // bytes of a reason or a note
+	MaxIdentity = 512  // bytes of an issuer, a client, a principal, a tool or whoever grants
+	MaxParams   = 16   // parameters of a permission
+	MaxLine     = 8192 // bytes of a permission as [Permission.String] writes it
+)
+
+// Waits is for how long a request stays open. After it, the request is withdrawn.
+const Waits = 30 * 24 * time.Hour
+
+var (
+	// ErrInvalid: what is to be kept is not valid, or more than was asked for. The error says what is wrong and what
+	// to do, and ends with that: use [errors.Is].
+	ErrInvalid = errors.New("not valid")
+	// ErrFull: the client has [MaxGrants] grants.
+	ErrFull = errors.New("the client has as many grants as it may have: revoke some, those that have expired first")
+)
+
+// invalid is an [ErrInvalid], with what is wrong.
+type invalid struct{ error }
+
+func (invalid) Is(target error) bool { return target == ErrInvalid }
+
+func (e invalid) Unwrap() error { return e.error }
+
+// Keepable returns the grant as a keeper keeps it at now: with its permission in canonical form, times as databases
+// keep them, Created being now, and no id; or it says what is wrong, by an [ErrInvalid].
+func (g Grant) Keepable(now time.Time) (Grant, error) {
+	errs := []error{
+		identity("issuer", g.Issuer), identity("client", g.Client), identity("name of who grants it", g.By),
+		prose("reason", g.Reason), g.Permission.keepable(),
+	}
+	if g.Client == "" {
+		errs = append(errs, errors.New("it names no client: name whose it is; what everybody has stands in the configuration"))
+	}
+	if g.Expired(now) {
+		errs = append(errs, fmt.Errorf("its expiry %s has passed: choose a later one", g.Expires.UTC().Format(time.RFC3339)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Grant{}, invalid{fmt.Errorf("grant: %w", err)}
+	}
+	g.ID, g.Permission, g.Created = "", g.Permission.kept(), instant(now)
+	if !g.Expires.IsZero() {
+		g.Expires = instant(g.Expires)
+	}
+	return g, nil
+}
+
+// Keepable returns the request as a keeper keeps it that comes at now: open, undecided, with its permission in
+// canonical form and no id; or it says what is wrong, by an [ErrInvalid].
+func (r Request) Keepable(now time.Time) (Request, error) {
+	errs := []error{
+		identity("issuer", r.Issuer), identity("client", r.Client), identity("principal", r.Principal), identity("tool", r.Tool),
+		prose("reason", r.Reason), r.Permission.keepable(),
+	}
+	if r.Client == "" {
+		errs = append(errs, errors.New("it names no client"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Request{}, invalid{fmt.Errorf("request: %w", err)}
+	}
+	return Request{
+		Permission: r.Permission.kept(), Issuer: r.Issuer, Client: r.Client, Principal: r.Principal, Tool: r.Tool, Reason: r.Reason,
+		Status: Open, Created: instant(now),
+	}, nil
+}
+
+// At returns the request as it is at now: withdrawn, if it has been open for as long as [Waits].
+func (r Request) At(now time.Time) Request {
+	if until := r.Created.Add(Waits); r.Status == Open && !now.Before(until) {
+		r.Status, r.Decided = Withdrawn, until
+	}
+	return r
+}
+
+// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what the verdict says beside the permission.
+func (v Verdict) Keepable() error {
+	if err := errors.Join(identity("name of who decides", v.By), prose("note", v.Note)); err != nil {
+		return invalid{fmt.Errorf("verdict: %w", err)}
+	}
+	return nil
+}
+
+// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what a revocation says beside the pattern.
+func (r Revocation) Keepable() error {
+	if err := errors.Join(identity("name of who revokes", r.By), prose("reason", r.Reason)); err != nil {
+		return invalid{fmt.Errorf("revocation: %w", err)}
+	}
+	return nil
+}
+
+// instant is a time as databases keep it.
+func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// kept is the permission in canonical form, which shares nothing with the caller's.
+func (p Permission) kept() Permission {
+	p = p.Canonical()
+	if p.Params = maps.Clone(p.Params); len(p.Params) == 0 {
+		p.Params = nil
+	}
+	return p
+}
+
+// same reports whether two permissions in canonical form are alike.
+func (p Permission) same(other Permission) bool {
+	return p.Type == other.Type && p.Resource == other.Resource && p.Restricted == other.Restricted && maps.Equal(p.Params, other.Params)
+}
+
+// keepable is Validate, with what databases do not take.
+func (p Permission) keepable() error {
+	errs := []error{p.Validate()}
+	if strings.IndexByte(p.Resource, 0) >= 0 {
+		errs = append(errs, errors.New("the resource holds a NUL: leave it out"))
+	}
+	if len(p.Params) > MaxParams {
+		errs = append(errs, fmt.Errorf("the permission has %d parameters, more than %d", len(p.Params), MaxParams))
+	}
+	if n := len(p.String()); n > MaxLine {
+		errs = append(errs, fmt.Errorf("the permission has %d bytes in one line, more than %d", n, MaxLine))
+	}
+	return errors.Join(errs...)
+}
+
+func identity(noun, text string) error {
+	switch {
+	case len(text) > MaxIdentity:
+		return fmt.Errorf("the %s has %d bytes, more than %d", noun, len(text), MaxIdentity)
+	case !printable(text):
+		return fmt.Errorf("the %s is not all printable characters", noun)
+	}
+	return nil
+}
+
+func prose(noun, text string) error {
+	switch {
+	case len(text) > MaxReason:
+		return fmt.Errorf("the %s has %d bytes, more than %d: say it shorter", noun, len(text), MaxReason)
+	case !printable(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text)):
+		return fmt.Errorf("the %s is not all printable characters and line ends", noun)
+	}
+	return nil
+}
+
+// printable reports whether a person can see all of a text. The replacement character stands for what cannot be kept.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
+}
+
+// Page returns the number of the id that a page comes after, 0 for the first page, and how many it has at most. The error
+// is an [ErrInvalid].
+func (f Filter) Page() (after int64, limit int, err error) {
+	if limit = min(f.Limit, MaxPage); limit <= 0 {
+		limit = MaxPage
+	}
+	if f.After == "" {
+		return 0, limit, nil
+	}
+	after, ok := Number(f.After)
+	if !ok {
+		return 0, 0, invalid{fmt.Errorf("%.40q is no id of anything: begin with the first page", f.After)}
+	}
+	return after, limit, nil
+}
+
+// Number returns the number that is written as an id, which has one spelling.
+func Number(id string) (int64, bool) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
+}
+
+// holds reports whether a filter chooses what is of a client and a type.
+func (f Filter) holds(issuer, client, kind string) bool {
+	return (f.Issuer == "" || f.Issuer == issuer) && (f.Client == "" || f.Client == client) && (f.Type == "" || f.Type == kind)
+}
+
+// clone is a copy of grants that shares no parameters with them.
+func clone(grants []Grant) []Grant {
+	grants = slices.Clone(grants)
+	for i := range grants {
+		grants[i].Params = maps.Clone(grants[i].Params)
+	}
+	return grants
+}
+
+// Decidable reports by its error whether the request can be decided on by a verdict: [ErrDecided], or an [ErrInvalid].
+func (r Request) Decidable(v Verdict) error {
+	if r.Status != Open {
+		return fmt.Errorf("grant: request %s is %s: %w", r.ID, r.Status, ErrDecided)
+	}
+	return v.Keepable()
+}
+
+// Decide returns the request as it is once it was decided on at now, and what came of it.
+func (r Request) Decide(s Status, v Verdict, granted string, now time.Time) Request {
+	r.Status, r.Decided, r.By, r.Note, r.Grant = s, instant(now), v.By, v.Note, granted
+	return r
+}

@@ -1,0 +1,141 @@
+package grant_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// The laws of keepers are tried by the tests of package stored, on this one too. These are of memory alone.
+
+func TestGrantsOfTheStartAreKeptAsTheyAre(t *testing.T) {
+	broken := grant.Grant{ID: "default:1", Permission: grant.Permission{Type: "file.read", Resource: "["}, Client: "x"}
+	m := grant.NewMemory(broken, grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: "a/**"}, Client: "x"})
+	got, revision, err := m.Grants(t.Context(), "", "x")
+	if err != nil || len(got) != 2 || got[0].ID != "1" || got[0].Resource != "[" || got[1].ID != "2" || revision == 0 {
+		t.Errorf("%+v, %d, %v", got, revision, err)
+	}
+	if _, err := grant.NewSet(got...); err == nil {
+		t.Error("a pattern that is none is compiled")
+	}
+}
+
+func TestFollowersHearOfEachChangeAndHoldNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := grant.NewMemory()
+		ctx, cancel := context.WithCancel(t.Context())
+		changes := m.Changes(ctx)
+		idle := m.Changes(ctx)
+		give := func(client, resource string) {
+			t.Helper()
+			if _, err := m.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: resource}, Issuer: "i", Client: client}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		heard := func(want grant.Change) {
+			t.Helper()
+			select {
+			case got := <-changes:
+				if got != want {
+					t.Errorf("%+v, want %+v", got, want)
+				}
+			case <-time.After(time.Second):
+				t.Errorf("nothing, want %+v", want)
+			}
+			synctest.Wait()
+		}
+		heard(grant.Change{})
+		give("a", "x")
+		heard(grant.Change{Issuer: "i", Client: "a"})
+		give("a", "x") // offered
+		give("b", "x") // waits
+		give("b", "y") // and stays the same word
+		heard(grant.Change{Issuer: "i", Client: "a"})
+		heard(grant.Change{Issuer: "i", Client: "b"})
+		give("a", "x")
+		give("a", "y")
+		give("b", "z")
+		heard(grant.Change{Issuer: "i", Client: "a"})
+		heard(grant.Change{})
+		if none, err := m.Revoke(ctx, grant.Revocation{Issuer: "i", Client: "c", Type: "file.read"}); err != nil || len(none) > 0 {
+			t.Error(none, err)
+		}
+		select {
+		case c := <-changes:
+			t.Errorf("%+v of nothing", c)
+		case <-time.After(time.Second):
+		}
+		cancel()
+		synctest.Wait()
+		if _, open := <-changes; open {
+			t.Error("told after the end")
+		}
+		if _, open := <-idle; open {
+			t.Error("told after the end")
+		}
+		give("a", "after")
+	})
+}
+
+func TestMemoryForgetsTheOldestRequestThatIsDecidedAndNeverAnOpenOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, m := t.Context(), grant.NewMemory()
+		ask := func(client int) (grant.Request, error) {
+			return m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "x"}, Client: fmt.Sprint(client)})
+		}
+		for i := range 2_000 {
+			if _, err := ask(i); err != nil {
+				t.Fatal(i, err)
+			}
+		}
+		if _, err := ask(2_000); !errors.Is(err, grant.ErrTooMany) {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"7", "5"} {
+			if _, err := m.Deny(ctx, id, grant.Verdict{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r, err := ask(2_000); err != nil || r.ID != "2001" {
+			t.Fatal(r, err)
+		}
+		if _, err := m.Request(ctx, "5"); !errors.Is(err, grant.ErrUnknown) {
+			t.Error(err)
+		}
+		for _, id := range []string{"6", "7"} {
+			if _, err := m.Request(ctx, id); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(grant.Waits) // all are withdrawn
+		if _, err := ask(20_000); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhatIsGivenOutIsNobodyElses(t *testing.T) {
+	ctx, m := t.Context(), grant.NewMemory()
+	p := grant.Permission{Type: "db.read", Resource: "t", Params: map[string]string{"k": "v"}}
+	given, err := m.Grant(ctx, grant.Grant{Permission: p, Client: "x"})
+	asked, err2 := m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "db.read", Resource: "u", Params: p.Params}, Client: "x"})
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	p.Params["k"], given.Params["k"], asked.Params["k"] = "other", "other", "other"
+	listed, err := m.List(ctx, grant.Filter{})
+	requests, err2 := m.Requests(ctx, grant.Filter{})
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(listed, []string{"v"}, func(g grant.Grant, v string) bool { return g.Params["k"] == v }) || requests[0].Params["k"] != "v" {
+		t.Errorf("%+v, %+v", listed, requests)
+	}
+}

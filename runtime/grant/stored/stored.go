@@ -1,0 +1,131 @@
+// Package stored keeps grants and requests for them in a store, where administrators change them while a server runs.
+package stored
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+var (
+	_ grant.Keeper   = (*Keeper)(nil)
+	_ grant.Requests = (*Keeper)(nil)
+)
+
+// Keeper is a [grant.Keeper] and [grant.Requests] over a store. It may be used from many goroutines at once.
+//
+// Each change is recorded in the store's audit trail, in the same transaction: by the event that [audit.Acting] put
+// into the context, or else by the name that the change itself gives for whoever makes it. A request is
+// recorded as the client's own, where the context says no more.
+//
+// Errors wrap those of package grant, or are the store's, which is an outage.
+type Keeper struct {
+	store *store.Store
+	open  int
+	cache *cache
+}
+
+// Options are what a keeper can be told.
+type Options struct {
+	// OpenRequests is how many requests of a client are open at most. 0 is [grant.MaxOpen].
+	OpenRequests int
+}
+
+// New returns a keeper over a store, which stays the caller's to close.
+func New(s *store.Store, o Options) *Keeper {
+	return &Keeper{s, cmp.Or(o.OpenRequests, grant.MaxOpen), newCache(clients, grants)}
+}
+
+// Grants implements [grant.Source]. It asks for the store's revision each time, one row by its key, and reads the grants when
+// that is another than the time before: so they are as new as the database, whoever changed it; whoever changes
+// its tables past the store has to add one to the revision in store_revision. The revision that it returns is the client's own
+// in this process: it stays the same where others' grants, or other things, have changed.
+func (k *Keeper) Grants(ctx context.Context, issuer, client string) ([]grant.Grant, uint64, error) {
+	if len(issuer) > grant.MaxIdentity || len(client) > grant.MaxIdentity {
+		return nil, 0, nil // nobody could grant it anything
+	}
+	at, err := k.store.Revision(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	of := owner{issuer, client}
+	if h, found := k.cache.get(of, at); found {
+		return h.grants, h.revision, nil
+	}
+	read, err := k.store.GrantsOf(ctx, issuer, client)
+	if err != nil {
+		return nil, 0, err
+	}
+	h := k.cache.put(of, at, read)
+	return h.grants, h.revision, nil
+}
+
+// Changes implements [grant.Source]. It does not say whose grants they are.
+func (k *Keeper) Changes(ctx context.Context) <-chan grant.Change {
+	out := make(chan grant.Change)
+	go func() {
+		defer close(out)
+		for c := range k.store.Changes(ctx) {
+			if c.Kind != store.Everything && c.Kind != store.ChangedGrant {
+				continue
+			}
+			select {
+			case out <- grant.Change{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// by is the event of whoever acts.
+func by(ctx context.Context, otherwise audit.Event) audit.Event {
+	if event, found := audit.WhoActs(ctx); found {
+		return event
+	}
+	return otherwise
+}
+
+// Grant implements [grant.Keeper]. Errors wrap [grant.ErrInvalid] and [grant.ErrFull].
+func (k *Keeper) Grant(ctx context.Context, g grant.Grant) (grant.Grant, error) {
+	return k.store.Grant(ctx, g, by(ctx, audit.Event{Principal: g.By}))
+}
+
+// Revoke implements [grant.Keeper]. Errors wrap [grant.ErrInvalid].
+func (k *Keeper) Revoke(ctx context.Context, r grant.Revocation) ([]grant.Grant, error) {
+	return k.store.RevokeGrants(ctx, r, by(ctx, audit.Event{Principal: r.By}))
+}
+
+// List implements [grant.Keeper]. Errors wrap [grant.ErrInvalid].
+func (k *Keeper) List(ctx context.Context, f grant.Filter) ([]grant.Grant, error) {
+	return k.store.Grants(ctx, f)
+}
+
+// Ask implements [grant.Requests]. Errors wrap [grant.ErrInvalid] and [grant.ErrTooMany].
+func (k *Keeper) Ask(ctx context.Context, r grant.Request) (grant.Request, error) {
+	return k.store.RequestGrant(ctx, r, k.open, by(ctx, audit.Event{Issuer: r.Issuer, Principal: r.Principal, Client: r.Client, Tool: r.Tool}))
+}
+
+// Request implements [grant.Requests].
+func (k *Keeper) Request(ctx context.Context, id string) (grant.Request, error) {
+	return k.store.GrantRequest(ctx, id)
+}
+
+// Approve implements [grant.Requests]. Errors wrap [grant.ErrInvalid] and [grant.ErrFull] too; the request stays open then.
+func (k *Keeper) Approve(ctx context.Context, id string, v grant.Verdict) (grant.Request, grant.Grant, error) {
+	return k.store.ApproveRequest(ctx, id, v, by(ctx, audit.Event{Principal: v.By}))
+}
+
+// Deny implements [grant.Requests]. Errors wrap [grant.ErrInvalid] too; the request stays open then.
+func (k *Keeper) Deny(ctx context.Context, id string, v grant.Verdict) (grant.Request, error) {
+	return k.store.DenyRequest(ctx, id, v, by(ctx, audit.Event{Principal: v.By}))
+}
+
+// Requests implements [grant.Requests]. Errors wrap [grant.ErrInvalid].
+func (k *Keeper) Requests(ctx context.Context, f grant.Filter) ([]grant.Request, error) {
+	return k.store.GrantRequests(ctx, f)
+}

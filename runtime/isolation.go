@@ -1,0 +1,197 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// startSandbox readies the sandbox for the tools of a server.
+func (s *Server) startSandbox() error {
+	if s.opts.Sandbox == nil {
+		return nil
+	}
+	start := SandboxStart{BestEffort: s.opts.SandboxBestEffort, Logger: s.log}
+	for _, t := range s.tools {
+		if t.Isolate == "" {
+			continue
+		}
+		start.Isolated = append(start.Isolated, t.Isolate)
+		start.Network = start.Network || t.connects()
+		start.Programs = start.Programs || t.starts()
+	}
+	slices.Sort(start.Isolated)
+	if err := s.opts.Sandbox.Start(start); err != nil {
+		return fmt.Errorf("Options.Sandbox: %w", err)
+	}
+	return nil
+}
+
+// connects reports whether calls of the tool may connect to hosts.
+func (t *tool) connects() bool { return t.allows(grant.Hosts) }
+
+// starts reports whether calls of the tool may start programs.
+func (t *tool) starts() bool { return t.allows(grant.Commands) }
+
+func (t *tool) allows(f grant.Family) bool {
+	return slices.ContainsFunc(t.Allow, func(a Allow) bool { return grant.FamilyOf(a.Kind) == f })
+}
+
+// inherited is what the process of a call is told of it.
+type inherited struct {
+	Principal   access.Principal          `json:"principal"`
+	RequestID   string                    `json:"requestId"`
+	Constraints []capability.Constraint   `json:"constraints,omitempty"`
+	Bound       map[string]inheritedBound `json:"bound,omitempty"`
+	// Grants are those on hosts, since each connection is decided on when it is made.
+	Grants []grant.Grant `json:"grants,omitempty"`
+}
+
+// inheritedBound is a grant.Bound without what cannot be written: its file is handed over beside it.
+type inheritedBound struct {
+	Kinds   []string `json:"kinds"`
+	Named   string   `json:"named"`
+	Argv    []string `json:"argv,omitempty"`
+	Path    string   `json:"path,omitempty"`
+	Dir     bool     `json:"dir,omitempty"`
+	Created bool     `json:"created,omitempty"`
+	Host    bool     `json:"host,omitempty"`
+}
+
+// Isolated runs the call in a process of its own, with what [Call.Allow] has opened, and returns the result as
+// JSON, nil where the handler returns an error alone. It is called by generated code.
+func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
+	r, ok := c.run.(*toolRun)
+	if !ok || r.server.opts.Sandbox == nil {
+		return nil, errUndecided
+	}
+	if len(r.tool.Allow) > 0 && r.decided == nil {
+		return nil, errors.New("the call was not decided on: run go generate")
+	}
+	what := inherited{Principal: r.call.caller, RequestID: r.record.requestID, Constraints: capability.Constraints(ctx), Bound: map[string]inheritedBound{}}
+	what.Principal.Permits = nil
+	files := map[string]*os.File{}
+	for name, b := range r.decided {
+		in := inheritedBound{Kinds: b.Kinds, Named: b.Named, Argv: b.Argv, Host: b.Dialer != nil}
+		if o := b.Opened; o != nil {
+			in.Path, in.Dir, in.Created = o.Path, o.Dir, o.Created
+			files[name] = o.File
+		}
+		if b.Dialer != nil && what.Grants == nil {
+			for _, g := range b.Dialer.Decider.Set.Grants() {
+				if grant.FamilyOf(g.Type) == grant.Hosts {
+					what.Grants = append(what.Grants, g)
+				}
+			}
+		}
+		what.Bound[name] = in
+	}
+	caller, err := json.Marshal(what)
+	if err != nil {
+		return nil, fmt.Errorf("what the process of a call is told: %w", err)
+	}
+	out, err := r.server.opts.Sandbox.Isolate(ctx, IsolatedCall{
+		Name: r.tool.Isolate, Arguments: c.Arguments, Caller: caller, Files: files,
+		Network: r.tool.connects(), Programs: r.tool.starts(),
+		Timeout: time.Until(r.call.deadline), Limits: r.tool.Limits,
+	})
+	if err == nil {
+		return out, nil
+	}
+	var own interface{ HandlerError() string }
+	var limit LimitError
+	switch {
+	case errors.As(err, &limit):
+		return nil, limit
+	case errors.As(err, &own):
+		return nil, helperError(own.HandlerError())
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, &isolationError{err}
+}
+
+// helperError makes an error of the words that came from the process of a call.
+func helperError(words string) error {
+	var denied grant.Denied
+	if text, ok := strings.CutPrefix(words, deniedMark); ok && json.Unmarshal([]byte(text), &denied) == nil {
+		return &denied
+	}
+	return errors.New(words)
+}
+
+// deniedMark stands before a refusal that crosses to the server's process; no text for people begins so.
+const deniedMark = "\x00denied\x00"
+
+// isolationError says that a call's process did not come to an answer. The reason is for the log.
+type isolationError struct{ err error }
+
+func (e *isolationError) Error() string { return "internal error" }
+func (e *isolationError) Unwrap() error { return e.err }
+
+// Inherit returns the context of a handler in a process of its own: with the caller and what was decided and opened for
+// its call in the process of the server. It is called by generated code, with what package sandbox hands over.
+func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.File) (context.Context, error) {
+	var from inherited
+	if err := json.Unmarshal(caller, &from); err != nil {
+		return ctx, fmt.Errorf("what the process of a call is told: %w", err)
+	}
+	set, err := grant.NewSet(from.Grants...)
+	if err != nil {
+		return ctx, err
+	}
+	decided := grant.Decided{}
+	for name, in := range from.Bound {
+		b := grant.Bound{Kinds: in.Kinds, Named: in.Named, Argv: in.Argv, Apart: true}
+		if in.Path != "" {
+			if files[name] == nil {
+				return ctx, fmt.Errorf("the file that %q names was not handed over", name)
+			}
+			b.Opened = &grant.Opened{File: files[name], Path: in.Path, Dir: in.Dir, Created: in.Created}
+		}
+		if in.Host {
+			b.Dialer = &grant.Dialer{Decider: &grant.Decider{Set: set, Isolated: true}}
+		}
+		decided[name] = b
+	}
+	if len(from.Constraints) > 0 {
+		ctx = capability.WithConstraints(ctx, from.Constraints)
+	}
+	ctx = context.WithValue(ctx, recordKey{}, &record{principal: from.Principal, caller: from.Principal, requestID: from.RequestID, started: time.Now()})
+	return grant.With(ctx, decided), nil
+}
+
+// Encoded returns what a handler answered in a process of its own, as the process of the server takes it.
+func Encoded(out any, err error) ([]byte, error) {
+	if err != nil {
+		return nil, Refused(err)
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("the result is no JSON: %w", err)
+	}
+	return text, nil
+}
+
+// Refused returns the error of a handler in a process of its own, as the process of the server takes it: one that is a
+// refusal stays one. It is called by generated code for handlers that return an error alone.
+func Refused(err error) error {
+	var denied *grant.Denied
+	if !errors.As(err, &denied) {
+		return err
+	}
+	text, failed := json.Marshal(denied)
+	if failed != nil {
+		return err
+	}
+	return errors.New(deniedMark + string(text))
+}

@@ -1,0 +1,232 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+const (
+	permissionColumns = `issuer, client, type, resource, restricted, params`
+	grantColumns      = `id, ` + permissionColumns + `, granted_by, reason, created_at, expires_at`
+)
+
+func readGrant(row scanner) (g grant.Grant, err error) {
+	var id int64
+	err = row.Scan(&id, &g.Issuer, &g.Client, &g.Type, &g.Resource, &g.Restricted, params{&g.Params}, &g.By, &g.Reason, moment{&g.Created}, sometime{&g.Expires})
+	g.ID = strconv.FormatInt(id, 10)
+	return g, err
+}
+
+// params are the parameters of a permission, as a JSON object.
+type params struct{ of *map[string]string }
+
+func (p params) Scan(value any) error {
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("%T is no JSON", value)
+	}
+	*p.of = nil
+	if text == "{}" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), p.of)
+}
+
+func paramsOf(p grant.Permission) (string, error) {
+	if len(p.Params) == 0 {
+		return "{}", nil
+	}
+	text, err := json.Marshal(p.Params)
+	return string(text), err
+}
+
+// digestOf is of the permission's line, from which it could be read again: no two are alike.
+func digestOf(p grant.Permission) string { return audit.DigestOf([]byte(p.String())).String() }
+
+// sometime scans a time that may be none.
+type sometime struct{ *time.Time }
+
+func (s sometime) Scan(value any) error {
+	if value == nil {
+		*s.Time = time.Time{}
+		return nil
+	}
+	return moment{s.Time}.Scan(value)
+}
+
+// sometime is a time as the engine keeps it, or none.
+func (e *engine) sometime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return e.moment(t)
+}
+
+// alone lets the changes to grants and requests come one after the other: what one has counted and read is so until
+// it stands. They take the row of the revision first, and others last, so that none waits in a ring.
+func (t *tx) alone() error { return t.hold(say(`SELECT id FROM store_revision WHERE id = 1`)) }
+
+// Grant keeps a grant, in canonical form. The same permission of the same client is renewed under its old id. Errors
+// wrap [grant.ErrInvalid] and [grant.ErrFull].
+func (s *Store) Grant(ctx context.Context, g grant.Grant, by audit.Event) (made grant.Grant, err error) {
+	if _, err := g.Keepable(now()); err != nil {
+		return grant.Grant{}, invalid("grant permission", err)
+	}
+	err = s.change(ctx, by, "grant permission", func(t *tx) (done, error) {
+		if err := t.alone(); err != nil {
+			return done{}, err
+		}
+		var object string
+		made, object, err = t.grant(g)
+		return done{ChangedGrant, object}, err
+	})
+	return only(made, err)
+}
+
+// grant keeps a grant within a transaction, and says for the audit what that was.
+func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
+	if g, err = g.Keepable(t.now); err != nil {
+		return g, "", err
+	}
+	params, err := paramsOf(g.Permission)
+	if err != nil {
+		return g, "", err
+	}
+	var has, id int64
+	digest, renewed := digestOf(g.Permission), ""
+	q := say(`SELECT count(*), coalesce(max(CASE WHEN digest = ? THEN id END), 0) FROM grants WHERE issuer = ? AND client = ?`, digest, g.Issuer, g.Client)
+	if err := q.row(t.ctx, t).Scan(&has, &id); err != nil {
+		return g, "", err
+	}
+	switch {
+	case id != 0:
+		renewed = " anew"
+		_, err = say(`UPDATE grants SET granted_by = ?, reason = ?, created_at = ?, expires_at = ? WHERE id = ?`,
+			g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires), id).exec(t.ctx, t)
+	case has >= int64(t.limits.grants):
+		err = grant.ErrFull
+	default:
+		err = say(`INSERT INTO grants (`+permissionColumns+`, digest, granted_by, reason, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+			g.Issuer, g.Client, g.Type, g.Resource, g.Restricted, params, digest, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(&id)
+	}
+	if err != nil {
+		return g, "", err
+	}
+	g.ID = strconv.FormatInt(id, 10)
+	return g, fmt.Sprintf("grant %d%s: %s%s", id, renewed, granted(g), because(g.Reason)), nil
+}
+
+// granted is a grant for the audit, as in: file.read public/** to client "x" of issuer "y" until 2026-03-04T12:00:00Z.
+func granted(g grant.Grant) string {
+	until := ""
+	if !g.Expires.IsZero() {
+		until = " until " + g.Expires.Format(time.RFC3339)
+	}
+	return g.Permission.String() + " to " + clientOf(g.Issuer, g.Client) + until
+}
+
+func clientOf(issuer, client string) string {
+	if issuer == "" {
+		return "client " + quoted(client)
+	}
+	return "client " + quoted(client) + " of issuer " + quoted(issuer)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ", because " + quoted(reason)
+}
+
+// RevokeGrants takes a client's grants of a type and a pattern away, or of the whole type where the pattern is empty,
+// and returns them in the order of their ids. None is no error, and is recorded all the same. Errors wrap
+// [grant.ErrInvalid].
+func (s *Store) RevokeGrants(ctx context.Context, r grant.Revocation, by audit.Event) (revoked []grant.Grant, err error) {
+	if err := r.Keepable(); err != nil {
+		return nil, invalid("revoke permission", err)
+	}
+	resource := grant.Permission{Type: r.Type, Resource: r.Resource}.Canonical().Resource
+	err = s.change(ctx, by, "revoke permission", func(t *tx) (done, error) {
+		if err := t.alone(); err != nil {
+			return done{}, err
+		}
+		q := say(`DELETE FROM grants WHERE issuer = ? AND client = ? AND type = ?`, keepable(r.Issuer), keepable(r.Client), keepable(r.Type))
+		if resource != "" {
+			q = q.and(`AND resource = ?`, keepable(resource))
+		}
+		if revoked, err = all(ctx, t, q.and(`RETURNING `+grantColumns), readGrant); err != nil {
+			return done{}, err
+		}
+		slices.SortFunc(revoked, byID)
+		return done{ChangedGrant, revocation(r, resource, revoked)}, nil
+	})
+	return only(revoked, err)
+}
+
+func byID(a, b grant.Grant) int {
+	x, _ := grant.Number(a.ID)
+	y, _ := grant.Number(b.ID)
+	return cmp.Compare(x, y)
+}
+
+// revocation says for the audit what was revoked, as in: file.read public/** of client "x": grant 12. What is said of
+// is not kept anywhere, and so quoted.
+func revocation(r grant.Revocation, resource string, revoked []grant.Grant) string {
+	what := "all of " + quoted(r.Type)
+	if resource != "" {
+		what = quoted(r.Type) + " " + quoted(resource)
+	}
+	ids := "none"
+	if len(revoked) > 0 {
+		numbers := make([]string, len(revoked))
+		for i, g := range revoked {
+			numbers[i] = g.ID
+		}
+		ids = "grant " + strings.Join(numbers, ", ")
+	}
+	return what + " of " + clientOf(r.Issuer, r.Client) + ": " + ids + because(r.Reason)
+}
+
+// GrantsOf returns the grants of a client in the order of their ids, expired ones too.
+func (s *Store) GrantsOf(ctx context.Context, issuer, client string) ([]grant.Grant, error) {
+	q := say(`SELECT `+grantColumns+` FROM grants WHERE issuer = ? AND client = ? ORDER BY id`, keepable(issuer), keepable(client))
+	found, err := all(ctx, s.asks, q, readGrant)
+	if err != nil {
+		return nil, s.engine.explain(ctx, "read the grants of a client", err)
+	}
+	return found, nil
+}
+
+// Grants returns a page of the grants that a filter chooses, in the order of their ids. Errors wrap [grant.ErrInvalid].
+func (s *Store) Grants(ctx context.Context, f grant.Filter) ([]grant.Grant, error) {
+	after, limit, err := f.Page()
+	if err != nil {
+		return nil, invalid("list grants", err)
+	}
+	q := chosen(f, say(`SELECT `+grantColumns+` FROM grants WHERE id > ?`, after)).and(`ORDER BY id LIMIT ?`, limit)
+	found, err := all(ctx, s.reads, q, readGrant)
+	if err != nil {
+		return nil, s.engine.explain(ctx, "list grants", err)
+	}
+	return found, nil
+}
+
+// chosen adds whose and of what type the filter chooses to a statement that has a condition already.
+func chosen(f grant.Filter, q *statement) *statement {
+	for _, column := range []struct{ name, value string }{{"issuer", f.Issuer}, {"client", f.Client}, {"type", f.Type}} {
+		if column.value != "" {
+			q = q.and(`AND `+column.name+` = ?`, keepable(column.value))
+		}
+	}
+	return q
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+const requestColumns = `id, ` + permissionColumns + `, principal, tool, reason, status, created_at, decided_at, decided_by, note, grant_id`
+
+// requestsAt reads requests as they are at a moment.
+func requestsAt(at time.Time) func(scanner) (grant.Request, error) {
+	return func(row scanner) (r grant.Request, err error) {
+		var id int64
+		var granted sql.Null[int64]
+		err = row.Scan(&id, &r.Issuer, &r.Client, &r.Type, &r.Resource, &r.Restricted, params{&r.Params}, &r.Principal, &r.Tool, &r.Reason,
+			&r.Status, moment{&r.Created}, sometime{&r.Decided}, &r.By, &r.Note, &granted)
+		r.ID = strconv.FormatInt(id, 10)
+		if granted.Valid {
+			r.Grant = strconv.FormatInt(granted.V, 10)
+		}
+		return r.At(at), err
+	}
+}
+
+// openRequests narrows to those of a client that are open at a moment.
+func (e *engine) openRequests(q *statement, issuer, client string, at time.Time) *statement {
+	return q.and(`WHERE issuer = ? AND client = ? AND status = 'open' AND created_at > ?`, issuer, client, e.moment(at.Add(-grant.Waits)))
+}
+
+// RequestGrant keeps a request, in canonical form. An open one of the same client for the same permission is returned in
+// its place. A client has so many open at most; those that were for as long as [grant.Waits] are withdrawn. Errors wrap
+// [grant.ErrInvalid] and [grant.ErrTooMany].
+func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by audit.Event) (made grant.Request, err error) {
+	const doing = "request permission"
+	r, err = r.Keepable(now())
+	if err != nil {
+		return grant.Request{}, invalid(doing, err)
+	}
+	digest := digestOf(r.Permission)
+	same := func(db asker, at time.Time) (grant.Request, error) {
+		return requestsAt(at)(s.engine.openRequests(say(`SELECT `+requestColumns+` FROM grant_requests`), r.Issuer, r.Client, at).and(`AND digest = ?`, digest).row(ctx, db))
+	}
+	switch made, err = same(s.reads, now()); {
+	case err == nil:
+		return made, nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return grant.Request{}, s.engine.explain(ctx, doing, err)
+	}
+	found := false
+	err = s.change(ctx, by, doing, func(t *tx) (done, error) {
+		if err := t.alone(); err != nil {
+			return done{}, err
+		}
+		if made, err = same(t, t.now); !errors.Is(err, sql.ErrNoRows) {
+			if found = err == nil; found {
+				err = errNothing
+			}
+			return done{}, err
+		}
+		made, err = t.request(r, digest, most)
+		return done{ChangedRequest, fmt.Sprintf("request %s: %s to %s%s", made.ID, made.Permission, clientOf(r.Issuer, r.Client), because(r.Reason))}, err
+	})
+	if found {
+		return made, nil // somebody asked for it at the same moment
+	}
+	return only(made, err)
+}
+
+// errNothing ends a transaction that has nothing to do.
+var errNothing = errors.New("there is nothing to do")
+
+func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, error) {
+	_, err := say(`UPDATE grant_requests SET status = 'withdrawn' WHERE issuer = ? AND client = ? AND status = 'open' AND created_at <= ?`,
+		r.Issuer, r.Client, t.engine.moment(t.now.Add(-grant.Waits))).exec(t.ctx, t)
+	if err != nil {
+		return r, err
+	}
+	var open int
+	if err := t.engine.openRequests(say(`SELECT count(*) FROM grant_requests`), r.Issuer, r.Client, t.now).row(t.ctx, t).Scan(&open); err != nil {
+		return r, err
+	}
+	if open >= most {
+		return r, grant.ErrTooMany
+	}
+	params, err := paramsOf(r.Permission)
+	if err != nil {
+		return r, err
+	}
+	r.Created = t.now
+	var id int64
+	err = say(`INSERT INTO grant_requests (`+permissionColumns+`, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, '', '') RETURNING id`,
+		r.Issuer, r.Client, r.Type, r.Resource, r.Restricted, params, digest, r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
+	r.ID = strconv.FormatInt(id, 10)
+	return r, err
+}
+
+// GrantRequest returns a request, and wraps [grant.ErrUnknown] where there is none.
+func (s *Store) GrantRequest(ctx context.Context, id string) (grant.Request, error) {
+	r, err := requestByID(ctx, s.asks, id, now(), "")
+	switch {
+	case errors.Is(err, grant.ErrUnknown):
+		return grant.Request{}, fmt.Errorf("store: %w", err)
+	case err != nil:
+		return grant.Request{}, s.engine.explain(ctx, "read a request", err)
+	}
+	return r, nil
+}
+
+func requestByID(ctx context.Context, db asker, id string, at time.Time, more string) (r grant.Request, err error) {
+	n, ok := grant.Number(id)
+	if ok {
+		r, err = requestsAt(at)(say(`SELECT `+requestColumns+` FROM grant_requests WHERE id = ? `+more, n).row(ctx, db))
+	}
+	if !ok || errors.Is(err, sql.ErrNoRows) {
+		return grant.Request{}, fmt.Errorf("request %.40q: %w", id, grant.ErrUnknown)
+	}
+	return r, err
+}
+
+// ApproveRequest grants what an open request asks for, or less. Errors wrap [grant.ErrUnknown], [grant.ErrDecided],
+// [grant.ErrInvalid] and [grant.ErrFull].
+func (s *Store) ApproveRequest(ctx context.Context, id string, v grant.Verdict, by audit.Event) (r grant.Request, g grant.Grant, err error) {
+	r, err = s.decide(ctx, id, v, by, "approve request", func(t *tx, open grant.Request) (grant.Request, string, error) {
+		wanted, err := open.Granted(v, t.now)
+		if err != nil {
+			return open, "", err
+		}
+		object := ""
+		g, object, err = t.grant(wanted)
+		return open.Decide(grant.Approved, v, g.ID, t.now), object, err
+	})
+	g, err = only(g, err)
+	return r, g, err
+}
+
+// DenyRequest refuses an open request. Errors wrap [grant.ErrUnknown], [grant.ErrDecided] and [grant.ErrInvalid].
+func (s *Store) DenyRequest(ctx context.Context, id string, v grant.Verdict, by audit.Event) (grant.Request, error) {
+	return s.decide(ctx, id, v, by, "deny request", func(t *tx, open grant.Request) (grant.Request, string, error) {
+		return open.Decide(grant.Refused, v, "", t.now), open.Permission.String() + " to " + clientOf(open.Issuer, open.Client) + because(v.Note), nil
+	})
+}
+
+// decide decides on an open request. Of several who do so at once one finds it open.
+func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit.Event, action string, how func(t *tx, open grant.Request) (grant.Request, string, error)) (r grant.Request, err error) {
+	err = s.change(ctx, by, action, func(t *tx) (done, error) {
+		if err := t.alone(); err != nil {
+			return done{}, err
+		}
+		if r, err = requestByID(ctx, t, id, t.now, t.engine.forUpdate); err != nil {
+			return done{}, err
+		}
+		if err := r.Decidable(v); err != nil {
+			return done{}, err
+		}
+		object, kind := "", ChangedRequest
+		if r, object, err = how(t, r); err != nil {
+			return done{}, err
+		}
+		if r.Grant != "" {
+			kind = ChangedGrant
+		}
+		number, _ := grant.Number(r.ID)
+		granted, _ := grant.Number(r.Grant)
+		_, err = say(`UPDATE grant_requests SET status = ?, decided_at = ?, decided_by = ?, note = ?, grant_id = ? WHERE id = ? AND status = 'open'`,
+			r.Status, t.engine.moment(r.Decided), r.By, r.Note, sql.Null[int64]{V: granted, Valid: r.Grant != ""}, number).exec(ctx, t)
+		return done{kind, "request " + r.ID + ": " + object}, err
+	})
+	return only(r, err)
+}
+
+// GrantRequests returns a page of the requests that a filter chooses, the newest first. Errors wrap [grant.ErrInvalid].
+func (s *Store) GrantRequests(ctx context.Context, f grant.Filter) ([]grant.Request, error) {
+	after, limit, err := f.Page()
+	if err != nil {
+		return nil, invalid("list requests", err)
+	}
+	q := say(`SELECT ` + requestColumns + ` FROM grant_requests WHERE id > 0`)
+	if after != 0 {
+		q = say(`SELECT `+requestColumns+` FROM grant_requests WHERE id < ?`, after)
+	}
+	at := now()
+	stale := s.engine.moment(at.Add(-grant.Waits))
+	switch q = chosen(f, q); f.Status {
+	case "":
+	case grant.Open:
+		q = q.and(`AND status = 'open' AND created_at > ?`, stale)
+	case grant.Withdrawn:
+		q = q.and(`AND (status = 'withdrawn' OR status = 'open' AND created_at <= ?)`, stale)
+	default:
+		q = q.and(`AND status = ?`, keepable(string(f.Status)))
+	}
+	found, err := all(ctx, s.reads, q.and(`ORDER BY id DESC LIMIT ?`, limit), requestsAt(at))
+	if err != nil {
+		return nil, s.engine.explain(ctx, "list requests", err)
+	}
+	return found, nil
+}
