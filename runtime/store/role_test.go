@@ -98,7 +98,7 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
-	if got := trail(t, s); len(got) != 1 {
+	if got := trail(t, s); len(got) != 4 {
 		t.Errorf("%+v", got)
 	}
 }
