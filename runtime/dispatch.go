@@ -204,7 +204,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		ctx = inside
 	}
 	defer r.close(ctx)
-	result, err := r.tool.Call(ctx, Call{Arguments: arguments, request: &r.req, run: r})
+	result, err := r.tool.Call(ctx, Call{Arguments: arguments, run: r})
 	if err != nil {
 		return r.failed(ctx, err)
 	}
@@ -243,8 +243,7 @@ func (r *toolRun) failed(ctx context.Context, err error) toolAnswer {
 	case errors.As(err, &rpc) && rpc != nil:
 		return toolAnswer{err: wireError(err), outcome: audit.Failed}
 	case errors.As(err, &denied) && denied != nil:
-		return toolAnswer{res: r.server.ungranted(r.call.caller, denied), outcome: audit.Denied, ruled: ruled{
-			axis: audit.AxisGrant, missing: fmt.Sprintf("%s (%s)", denied.Kind, denied.Cause), uses: r.uses}}
+		return r.ungranted(ctx, denied)
 	case errors.As(err, &unread):
 		r.server.log.ErrorContext(ctx, "what a client may use could not be read; the call is refused", "tool", r.tool.Name,
 			"request_id", r.record.requestID, "error", unread.err)

@@ -2,11 +2,8 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -84,31 +81,6 @@ func clientOf(p *access.Principal) Client {
 		return Client{}
 	}
 	return Client{p.Issuer, p.ClientID()}
-}
-
-// askingTool is the tool by which clients ask for permissions, where the server has it; see package grant/asking.
-const askingTool = "request_permission"
-
-// ungranted is the answer of a call that named what its client may not use. It says what the client said, and
-// why; and where to ask, if the caller has a tool for that.
-func (s *Server) ungranted(caller access.Principal, denied *grant.Denied) *mcp.CallToolResult {
-	said := struct {
-		Error    string `json:"error"`
-		Kind     string `json:"kind"`
-		Resource string `json:"resource"`
-		Cause    string `json:"cause"`
-		Ask      string `json:"ask,omitempty"`
-	}{grant.Code, denied.Kind, denied.Resource, string(denied.Cause), ""}
-	text := denied.Error()
-	if s.decide(caller, access.Tools, askingTool).Allowed {
-		said.Ask = askingTool
-		text += "; ask for it with the tool " + askingTool
-	}
-	res := errorResult(text)
-	if body, err := marshal(said); err == nil {
-		res.StructuredContent = json.RawMessage(body)
-	}
-	return res
 }
 
 // Grants is Options.Grants: nil where there is none.

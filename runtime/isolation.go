@@ -70,8 +70,8 @@ type inheritedBound struct {
 // Isolated runs the call in a process of its own, with what [Call.Allow] has opened, and returns the result as
 // JSON, nil where the handler returns an error alone. It is called by generated code.
 func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
-	r := c.run
-	if r == nil || r.server.opts.Sandbox == nil {
+	r, ok := c.run.(*toolRun)
+	if !ok || r.server.opts.Sandbox == nil {
 		return nil, errUndecided
 	}
 	if len(r.tool.Allow) > 0 && r.decided == nil {
@@ -151,7 +151,7 @@ func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.F
 	}
 	decided := grant.Decided{}
 	for name, in := range from.Bound {
-		b := grant.Bound{Kinds: in.Kinds, Named: in.Named, Argv: in.Argv}
+		b := grant.Bound{Kinds: in.Kinds, Named: in.Named, Argv: in.Argv, Apart: true}
 		if in.Path != "" {
 			if files[name] == nil {
 				return ctx, fmt.Errorf("the file that %q names was not handed over", name)

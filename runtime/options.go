@@ -100,6 +100,9 @@ type Options struct {
 	Grants grant.Source
 	// GrantDefaults are permissions that everybody has, besides those of Grants; see grant.Minimal.
 	GrantDefaults []grant.Permission
+	// OfferRequests has a refusal offer to ask for what was lacking: the person at a client that supports elicitation is
+	// asked for a reason, and a request is made. Grants must be a grant.Requests for that.
+	OfferRequests bool
 	// Roots are the folders below which tools open files, by the name that paths begin with. Tools with a file
 	// permission need them.
 	Roots *grant.Roots
@@ -184,6 +187,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if isNil(o.Grants) && o.Grants != nil {
 		bad("Options.Grants is a nil %T: pass a source that works, or leave the option out", o.Grants)
+	}
+	if _, ok := o.Grants.(grant.Requests); o.OfferRequests && !ok {
+		bad("Options.OfferRequests is set, and Options.Grants takes no requests: pass one that does, as to stored.New of package grant/stored, or leave it out")
 	}
 	if isNil(o.Sandbox) && o.Sandbox != nil {
 		bad("Options.Sandbox is a nil %T: pass one that works, or leave the option out", o.Sandbox)

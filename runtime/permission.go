@@ -48,8 +48,8 @@ var errUndecided = errors.New("this is no call of a server: nothing can be decid
 // that the handler takes them from. It is called by generated code, once a call, after decoding and before the
 // handler. Nothing is open after an error; what is open else is closed when the handler has returned.
 func (c Call) Allow(ctx context.Context, named ...Named) (context.Context, error) {
-	r := c.run
-	if r == nil || r.server.grants == nil {
+	r, ok := c.run.(*toolRun)
+	if !ok || r.server.grants == nil {
 		return ctx, errUndecided
 	}
 	if err := r.tool.names(named); err != nil {

@@ -1,1 +1,435 @@
-package runtime
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// purse is a source of grants that the test fills.
+type purse struct {
+	mu     sync.Mutex
+	held   map[runtime.Client][]grant.Grant
+	at     uint64
+	failed error
+	asked  int
+}
+
+func (p *purse) Grants(_ context.Context, issuer, client string) ([]grant.Grant, uint64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	return p.held[runtime.Client{Issuer: issuer, ID: client}], p.at, p.failed
+}
+
+func (p *purse) Changes(context.Context) <-chan grant.Change { return nil }
+
+// put is all that a client has from now on.
+func (p *purse) put(client runtime.Client, permissions ...grant.Permission) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil {
+		p.held = map[runtime.Client][]grant.Grant{}
+	}
+	p.at++
+	p.held[client] = nil
+	for i, perm := range permissions {
+		p.held[client] = append(p.held[client], grant.Grant{ID: fmt.Sprintf("%d.%d", p.at, i), Permission: perm, Issuer: client.Issuer, Client: client.ID})
+	}
+}
+
+func (p *purse) fails(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = err
+}
+
+func (p *purse) questions() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
+// named is what the tools of these tests take.
+type named struct {
+	Path  string   `json:"path"`
+	To    string   `json:"to"`
+	Argv  []string `json:"argv"`
+	Host  string   `json:"host"`
+	Queue string   `json:"queue"`
+}
+
+// permitting is a toolset whose one tool needs permissions, as generated code has it.
+func permitting(tool runtime.Tool, handle func(context.Context, named) (string, error)) runtime.Toolset {
+	bound := map[string]*runtime.Named{}
+	var order []string
+	for _, a := range tool.Allow {
+		if bound[a.Argument] == nil {
+			bound[a.Argument] = &runtime.Named{Argument: a.Argument}
+			order = append(order, a.Argument)
+		}
+		bound[a.Argument].Kinds = append(bound[a.Argument].Kinds, a.Kind)
+	}
+	tool.Input = `{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string"},"to":{"type":"string"},"argv":{"type":"array","items":{"type":"string"}},"host":{"type":"string"},"queue":{"type":"string"}}}`
+	tool.Call = func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		var in named
+		if err := json.Unmarshal(call.Arguments, &in); err != nil {
+			return runtime.Result{}, err
+		}
+		values := map[string][]string{"path": {in.Path}, "to": {in.To}, "argv": in.Argv, "host": {in.Host}, "queue": {in.Queue}}
+		var all []runtime.Named
+		for _, name := range order {
+			n := *bound[name]
+			n.Values = values[name]
+			all = append(all, n)
+		}
+		ctx, err := call.Allow(ctx, all...)
+		if err != nil {
+			return runtime.Result{}, err
+		}
+		return runtime.Wrapped(handle(ctx, in))
+	}
+	return toolset([]runtime.Tool{tool}, access.Rule{Tool: tool.Name, Public: true})
+}
+
+func roots(t testing.TB, files map[string]string) *grant.Roots {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened, err := grant.OpenRoots(map[string]string{"docs": dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	return opened
+}
+
+func readAll(ctx context.Context, _ named) (string, error) {
+	f, err := grant.File(ctx, "path")
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(f)
+	return string(text), err
+}
+
+var reading = runtime.Tool{Name: "read", Allow: []runtime.Allow{{Kind: grant.FileRead, Argument: "path"}}}
+
+func client(user string) runtime.Client {
+	p := principalOf(user)
+	return runtime.Client{Issuer: p.Issuer, ID: p.ClientID()}
+}
+
+// said is what a call came to: its text, and "!" before it where it is an error.
+func said(t testing.TB, session *mcp.ClientSession, tool, arguments string) string {
+	t.Helper()
+	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := res.Content[0].(*mcp.TextContent).Text
+	if res.IsError {
+		return "!" + text
+	}
+	return text
+}
+
+func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
+	p := &purse{}
+	sink := &keeper{}
+	s := newServer(t, runtime.Options{Anonymous: true, Grants: p, Roots: roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}), Audit: sink,
+		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md"}}}, permitting(reading, readAll))
+	url := serve(t, s)
+	for _, era := range eras {
+		session := connectHTTP(t, url, tokens["Member"], era)
+		other := connectHTTP(t, url, tokens["Viewer"], era)
+		nobody := connectHTTP(t, url, "", era)
+		step := func(who *mcp.ClientSession, arguments, want string) {
+			t.Helper()
+			if got := said(t, who, "read", arguments); got != want {
+				t.Errorf("%s: %s: %s, want %s", era, arguments, got, want)
+			}
+		}
+		const b, refused = `{"path":"docs/secret/b.md"}`, `!permission_denied: file.read "docs/secret/b.md": no grant allows it`
+		p.put(client("Member"))
+		step(session, `{"path":"docs/a.md"}`, `{"result":"A"}`)
+		step(nobody, `{"path":"docs/a.md"}`, `{"result":"A"}`)
+		step(session, b, refused)
+		p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/secret/*"})
+		step(session, b, `{"result":"B"}`)
+		step(other, b, refused)
+		step(nobody, b, refused)
+		// What is not there is not told from what is, to those who may see neither.
+		step(other, `{"path":"docs/secret/none"}`, strings.ReplaceAll(refused, "b.md", "none"))
+		p.put(client("Member"))
+		step(session, b, refused)
+		sink.taken()
+	}
+}
+
+func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
+	sink := &keeper{}
+	s := newServer(t, runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Audit: sink}, permitting(reading, readAll))
+	res, err := connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(), &mcp.CallToolParams{Name: "read", Arguments: json.RawMessage(`{"path":"docs/./x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(res.StructuredContent)
+	if !res.IsError || string(text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","resource":"docs/./x"}` {
+		t.Errorf("%v %s", res.IsError, text)
+	}
+	e := sink.taken()[0]
+	if e.Status != audit.Denied || e.Axis != audit.AxisGrant || e.Missing != "file.read (no_grant)" || len(e.Grants) != 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
+	p := &purse{}
+	sink := &keeper{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"}, grant.Permission{Type: grant.FileWrite, Resource: "docs/new"}, grant.Permission{Type: "queue.push", Resource: "mail"})
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}), Audit: sink}, permitting(runtime.Tool{Name: "copy", Allow: []runtime.Allow{
+		{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
+	}}, func(ctx context.Context, in named) (string, error) {
+		from, err := grant.File(ctx, "path")
+		if err != nil {
+			return "", err
+		}
+		to, err := grant.File(ctx, "to")
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(to, from)
+		return in.Queue, err
+	}))
+	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
+	if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/new","queue":"mail"}`); got != `{"result":"mail"}` {
+		t.Fatal(got)
+	}
+	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"}, {Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}, {Argument: "queue", Kind: "queue.push", Grant: "1.2"}}
+	e := sink.taken()
+	if got := fmt.Sprint(e[len(e)-1].Grants); got != fmt.Sprint(want) || e[len(e)-1].Status != audit.OK {
+		t.Errorf("%v, want %v", got, want)
+	}
+	// One that is lacking refuses the call, and what was opened by then is closed.
+	before := descriptors(t)
+	for range 20 {
+		if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/new","queue":"post"}`); got != `!permission_denied: queue.push "post": no grant allows it` {
+			t.Fatal(got)
+		}
+		if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/other","queue":"mail"}`); !strings.HasPrefix(got, `!permission_denied: file.write "docs/other"`) {
+			t.Fatal(got)
+		}
+	}
+	if after := descriptors(t); after > before+4 {
+		t.Errorf("%d descriptors, and %d after refused calls", before, after)
+	}
+}
+
+// descriptors are those that are open on files of roots.
+func descriptors(t testing.TB) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	files := make(chan *os.File, 3)
+	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") }, "is late": func() { time.Sleep(400 * time.Millisecond) }}
+	for name, end := range ends {
+		tool := reading
+		tool.Timeout = 50 * time.Millisecond
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Logger: quiet()}, permitting(tool, func(ctx context.Context, _ named) (string, error) {
+			f, err := grant.File(ctx, "path")
+			files <- f
+			end()
+			return "", err
+		}))
+		said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{"path":"docs/a"}`)
+		f := <-files
+		deadline := time.Now().Add(5 * time.Second)
+		for _, err := f.Stat(); err == nil; _, err = f.Stat() {
+			if time.Now().After(deadline) {
+				t.Fatalf("the handler %s, and its file is open", name)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+func TestSourceThatFailsDenies(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	sink, logged := &keeper{}, &journal{}
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
+	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
+	if got := said(t, session, "read", `{"path":"docs/a"}`); got != `{"result":"A"}` {
+		t.Fatal(got)
+	}
+	sink.taken()
+	p.fails(errors.New("the database is away"))
+	if got := said(t, session, "read", `{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
+		t.Error(got)
+	}
+	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant || !strings.Contains(logged.String(), "the database is away") {
+		t.Errorf("%+v %s", e, logged)
+	}
+	// A grant that is no valid one denies as well.
+	p.fails(nil)
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}"})
+	if got := said(t, session, "read", `{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
+		t.Error(got)
+	}
+}
+
+func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	s := newServer(t, runtime.Options{Anonymous: true, Grants: p, Roots: roots(t, map[string]string{"a": "A"})}, permitting(reading, readAll))
+	url := serve(t, s)
+	session := connectHTTP(t, url, tokens["Member"], "")
+	for range 5 {
+		said(t, session, "read", `{"path":"docs/a"}`)
+	}
+	said(t, connectHTTP(t, url, "", ""), "read", `{"path":"docs/a"}`) // nobody's grants are no question
+	if got := p.questions(); got != 5 {
+		t.Errorf("asked %d times for 5 calls", got)
+	}
+}
+
+func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *"}, grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
+	s := newServer(t, runtime.Options{Grants: p}, permitting(runtime.Tool{Name: "run", Allow: []runtime.Allow{{Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
+		func(ctx context.Context, _ named) (string, error) {
+			cmd, err := grant.Command(ctx, "argv")
+			if err != nil {
+				return "", err
+			}
+			dialer, err := grant.Connect(ctx, "host")
+			if err != nil {
+				return "", err
+			}
+			// Another host than the one that was named is decided on when it is connected to.
+			if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil || !strings.Contains(err.Error(), grant.Code) {
+				return "", fmt.Errorf("another port: %v", err)
+			}
+			out, err := cmd.Output()
+			return string(out), err
+		}))
+	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
+	for arguments, want := range map[string]string{
+		`{"argv":["echo","a; b"],"host":"127.0.0.1:9"}`:    `{"result":"a; b\n"}`,
+		`{"argv":["echo","a","b"],"host":"127.0.0.1:9"}`:   `!permission_denied: system.command "echo a b": no grant allows it`,
+		`{"argv":["echo","a"],"host":"127.0.0.1:10"}`:      `!permission_denied: net.connect "127.0.0.1:10": no grant allows it`,
+		`{"argv":["/bin/echo","a"],"host":"127.0.0.1:9"}`:  `!permission_denied: system.command "/bin/echo a": no grant allows it`,
+		`{"argv":["sh","-c","echo"],"host":"127.0.0.1:9"}`: `!permission_denied: system.command "sh -c echo": no grant allows it`,
+	} {
+		if got := said(t, session, "run", arguments); got != want {
+			t.Errorf("%s: %s, want %s", arguments, got, want)
+		}
+	}
+}
+
+func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	for name, ask := range map[string][]runtime.Named{
+		"none":           {},
+		"another one":    {{Argument: "to", Kinds: []string{grant.FileRead}, Values: []string{"docs/a"}}},
+		"another kind":   {{Argument: "path", Kinds: []string{grant.FileWrite}, Values: []string{"docs/a"}}},
+		"no kind":        {{Argument: "path", Values: []string{"docs/a"}}},
+		"several values": {{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{"docs/a", "docs/b"}}},
+	} {
+		ran := false
+		tool := reading
+		tool.Input = `{"type":"object"}`
+		tool.Call = func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+			if err := decode.Nothing(call.Arguments); err != nil {
+				return runtime.Result{}, err
+			}
+			ctx, err := call.Allow(ctx, ask...)
+			if err == nil {
+				ran = true
+			}
+			return runtime.Done(err)
+		}
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})}, toolset([]runtime.Tool{tool}, access.Rule{Tool: "read", Public: true}))
+		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran || !strings.Contains(got, "run go generate") {
+			t.Errorf("%s: %v %s", name, ran, got)
+		}
+	}
+}
+
+func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
+	if _, err := (runtime.Call{}).Allow(t.Context(), runtime.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
+		t.Error("a resource is allowed that nobody decided on")
+	}
+	if _, err := (runtime.Call{}).Isolated(t.Context()); err == nil {
+		t.Error("a call runs in no process")
+	}
+}
+
+func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
+	full := runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Sandbox: &box{}, Logger: quiet()}
+	answered := func(ctx context.Context, call runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+	for want, test := range map[string]struct {
+		tool    runtime.Tool
+		without func(*runtime.Options)
+	}{
+		"set Options.Grants":  {runtime.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Grants = nil }},
+		"set Options.Roots":   {runtime.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Roots = nil }},
+		"isolate=process of":  {runtime.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = nil }},
+		"concurrency= and":    {runtime.Tool{Limits: runtime.Limits{Concurrency: 1}}, func(o *runtime.Options) { o.Sandbox = nil }},
+		"need a sandbox":      {runtime.Tool{Limits: runtime.Limits{Rate: runtime.Rate{Calls: 1, Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
+		"nil *runtime_test.b": {runtime.Tool{}, func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
+		"nil *runtime_test.p": {runtime.Tool{}, func(o *runtime.Options) { o.Grants = (*purse)(nil) }},
+		"no helper is there":  {runtime.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
+		"Options.GrantDefaults: ": {runtime.Tool{}, func(o *runtime.Options) {
+			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc"}}
+		}},
+	} {
+		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
+		set := toolset([]runtime.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
+		if _, err := runtime.New(full, set); err != nil {
+			t.Errorf("%s: with all of it: %v", want, err)
+		}
+		o := full
+		test.without(&o)
+		if _, err := runtime.New(o, set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	memory := toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered, Limits: runtime.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
+	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(), "isolate=process only") {
+		t.Error(err)
+	}
+}

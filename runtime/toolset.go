@@ -51,8 +51,7 @@ type Tool struct {
 // Call is one decided call on its way to a handler.
 type Call struct {
 	Arguments json.RawMessage // the arguments object; {} where the client sent none
-	request   any             // what Request returns; any, for the reason told there
-	run       *toolRun        // nil outside of a server
+	run       any             // the *toolRun, nil outside of a server; any, for the reason told at Request
 }
 
 // Request is the request of a call, for tools of go-sdk's own shape. It carries no token.
@@ -61,8 +60,11 @@ type Call struct {
 // anew in every package that reaches it, with those of all instances that it reaches in turn: hundreds
 // of funcs. So only packages with such a tool pay for them.
 func Request(call Call) *mcp.CallToolRequest {
-	request, _ := call.request.(*mcp.CallToolRequest)
-	return request
+	r, ok := call.run.(*toolRun)
+	if !ok {
+		return nil
+	}
+	return &r.req
 }
 
 // Toolset is what one package serves. Its rules cannot be edited at run time.

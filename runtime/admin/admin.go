@@ -13,6 +13,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"reflect"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/api"
@@ -21,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 // Options configure the administration of a server. The zero value works.
@@ -28,6 +30,9 @@ type Options struct {
 	// Audit receives an event for each request that was refused to somebody, by the API or the console. Changes are recorded by the
 	// store, each in one transaction with itself. Nil is the store's own trail.
 	Audit audit.Sink
+	// Grants is where grants are kept and asked for, the value that runtime.Options.Grants has as well. Nil leaves out of the API
+	// and the console what is about them.
+	Grants grant.Registry
 	// Logger is told what went wrong inside. Nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -49,20 +54,23 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 	return &Admin{source, o}, nil
 }
 
-// Handler is what a server mounts; see runtime.Options.Admin. A server whose catalogs come from elsewhere is refused: what
-// administrators did here would change nothing there.
+// Handler is what a server mounts; see runtime.Options.Admin. A server whose catalogs or grants come from elsewhere is
+// refused: what administrators did here would change nothing there.
 func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	if server.Catalogs() != catalog.Source(a.source) {
 		return nil, errors.New("the server's catalogs come from another source: set Options.Catalogs to the one that admin.New was given")
 	}
+	if err := sameGrants(server.Grants(), a.options.Grants); err != nil {
+		return nil, err
+	}
 	kept := a.source.Store()
 	who := authority.New(server, kept, a.source.Memberships())
-	routes, err := api.New(server, kept, who, api.Options{Audit: a.options.Audit, Logger: a.options.Logger})
+	routes, err := api.New(server, kept, who, api.Options{Audit: a.options.Audit, Grants: a.options.Grants, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: a.options.Audit, Logger: a.options.Logger})
+	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: a.options.Audit, Grants: a.options.Grants, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -71,4 +79,17 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	mux.Handle(runtime.PathConsole, pages)
 	mux.Handle(runtime.PathConsole+"/", pages)
 	return mux, nil
+}
+
+// sameGrants refuses a server that decides by other grants than those that are administered.
+func sameGrants(served grant.Source, kept grant.Registry) error {
+	switch {
+	case kept == nil:
+		return nil
+	case !reflect.TypeOf(kept).Comparable():
+		return errors.New("admin.Options.Grants cannot be told from others: pass a pointer, here and as Options.Grants")
+	case served != grant.Source(kept):
+		return errors.New("the server's grants come from elsewhere: set Options.Grants to the value that admin.Options.Grants has")
+	}
+	return nil
 }

@@ -30,7 +30,8 @@ const (
 	TemplateList Type = "resource_template_list"
 	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
 	Changed      Type = "changed"    // Action was done to Object, by an administrator
-	// AdminRequest is a request to administer that was refused: Action is the operation, Object the scope.
+	// AdminRequest is a request to administer that changes nothing: one that was refused, where Action is the operation and
+	// Object the scope; or one that reads the trail itself, with what it was narrowed to as Arguments.
 	AdminRequest Type = "admin_request"
 	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this one included.
 	Checkpoint Type = "audit_checkpoint"

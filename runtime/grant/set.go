@@ -140,21 +140,6 @@ type Decision struct {
 	reason string
 }
 
-// Code is how a refusal is called in results, audit and API.
-const Code = "permission_denied"
-
-// Denied is a refusal. It says nothing that the client did not say itself, but for why.
-type Denied struct {
-	Kind     string
-	Resource string // as the client named it
-	Cause    Cause
-	Reason   string
-}
-
-func (d *Denied) Error() string {
-	return fmt.Sprintf("%s: %s %q: %s", Code, d.Kind, d.Resource, d.Reason)
-}
-
 // Err returns nil where the decision allows, and a [*Denied] else.
 func (d Decision) Err() error {
 	if d.Allowed {

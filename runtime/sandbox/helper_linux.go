@@ -90,13 +90,8 @@ func helpOnce() error {
 	if err := writeFrame(answer, frameBegun, nil); err != nil {
 		return err
 	}
-	result, failed := perform(o, job)
-	if failed != nil {
-		err = writeFailure(answer, *failed)
-	} else {
-		err = writeFrame(answer, frameResult, result)
-	}
-	if err != nil {
+	result, changed, failed := perform(o, job)
+	if err := respond(answer, result, changed, failed); err != nil {
 		return err
 	}
 	// The server reads what this process used while there is one, and ends it.
@@ -116,18 +111,50 @@ func rehearse() error {
 	return err
 }
 
+// respond sends what a call came to.
+func respond(answer io.Writer, result []byte, changed *journal, failed *failure) error {
+	if changed != nil {
+		b, err := json.Marshal(changed)
+		if err != nil {
+			return err
+		}
+		if err := writeFrame(answer, frameJournal, b); err != nil {
+			return err
+		}
+	}
+	if failed != nil {
+		return writeFailure(answer, *failed)
+	}
+	return writeFrame(answer, frameResult, result)
+}
+
+// spaceOf returns where the handler finds the client's workspace.
+func spaceOf(o order, dir *os.Root) given {
+	switch {
+	case o.Space != nil:
+		return given{space: o.Space.workspace(dir)}
+	case o.NoSpaceLimit != nil:
+		return given{err: o.NoSpaceLimit}
+	case o.NoSpace != "":
+		return given{err: errors.New(o.NoSpace)}
+	}
+	return given{err: errKeepsNone}
+}
+
 // perform runs the handler in a goroutine of its own, so that nothing it does to its goroutine ends
 // this one.
-func perform(o order, job Job) (result []byte, failed *failure) {
+func perform(o order, job Job) (result []byte, changed *journal, failed *failure) {
 	run, found := handlerOf(o.Name)
 	if o.Name == probeName {
 		run, found = probe, true
 	}
 	if !found {
-		return nil, &failure{Message: fmt.Sprintf("no handler is registered as %q", o.Name), Setup: true}
+		return nil, nil, &failure{Message: notRegistered(o.Name).Error(), Setup: true}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.Limits.Timeout)
 	defer cancel()
+	from := spaceOf(o, job.Dir)
+	ctx = context.WithValue(ctx, workspaceKey{}, from)
 	var err error
 	done := make(chan struct{})
 	returned := false
@@ -145,35 +172,44 @@ func perform(o order, job Job) (result []byte, failed *failure) {
 		returned = true
 	}()
 	<-done
-	switch {
-	case failed != nil:
-		return nil, failed
-	case err != nil:
-		return nil, &failure{Message: cut(err.Error()), Limit: limitOf(err, ctx)}
-	case int64(len(result)) > o.Limits.Output:
-		return nil, &failure{Limit: Output}
+	if failed != nil {
+		return nil, nil, failed
 	}
-	return result, nil
+	if from.space != nil {
+		changed = from.space.journal(o.Space)
+	}
+	switch {
+	case err != nil:
+		limit, bound := limitOf(err, ctx)
+		return nil, changed, &failure{Message: cut(err.Error()), Limit: limit, Bound: bound}
+	case int64(len(result)) > o.Limits.Output:
+		return nil, changed, &failure{Limit: Output}
+	}
+	return result, changed, nil
 }
 
-// limitOf returns the limit that a handler's error comes from, if it is one: it wraps the operating
-// system's error, or at least has its words.
-func limitOf(err error, ctx context.Context) Limit {
+// limitOf returns the limit that a handler's error comes from, if it is one, and its bound where it is none of the call's:
+// it wraps the operating system's error, or at least has its words.
+func limitOf(err error, ctx context.Context) (limit Limit, bound string) {
+	var own *LimitError
+	if errors.As(err, &own) { // of a workspace
+		return own.Limit, own.Bound
+	}
 	var errno syscall.Errno
 	errors.As(err, &errno)
 	switch {
 	case ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)):
-		return Timeout
+		return Timeout, ""
 	case errno == unix.EMFILE || strings.Contains(err.Error(), unix.EMFILE.Error()):
-		return OpenFiles
+		return OpenFiles, ""
 	case errno == unix.EFBIG || strings.Contains(err.Error(), unix.EFBIG.Error()):
-		return FileSize
+		return FileSize, ""
 	case errno == unix.EAGAIN:
-		return Processes // descriptors do not block here: what would have to wait is a fork
+		return Processes, "" // descriptors do not block here: what would have to wait is a fork
 	case errno == unix.ENOMEM:
-		return Memory
+		return Memory, ""
 	}
-	return ""
+	return "", ""
 }
 
 func writeFailure(w io.Writer, f failure) error {

@@ -6,13 +6,18 @@ import (
 	"time"
 )
 
-// Options configure a [Pool]. The zero value is the safe one.
+// Options configure a [Sandbox] and the [Pool] in it. The zero value is the safe one.
 type Options struct {
+	// Workspaces is the folder that holds the workspaces of clients and nothing else, of this sandbox alone. It
+	// is made where it does not exist. Empty: clients have none. A pool by itself has no use for it.
+	Workspaces string
+	// Workspace is how much each of them may hold, and how long it is kept. Owners are those of helpers where it names none.
+	Workspace WorkspaceOptions
 	// Warm is how many helpers are kept ready; 4 by default. Each has the memory of the program just
 	// started, some 10 MB.
 	Warm int
 	// WarmNet is how many more are kept ready for calls with Request.Net; none by default, so that
-	// these wait some milliseconds for a helper.
+	// these wait some milliseconds for a helper. A sandbox keeps 2 for a server with isolated tools that connect.
 	WarmNet int
 	// Max is how many calls run at a time; 64 by default. Others wait for their turn as long as their
 	// context lasts.
@@ -39,11 +44,12 @@ type Options struct {
 	// get a cgroup each, and Limits.Memory and Limits.Processes bind all of a call's processes
 	// together. Empty: they bind as their own comments say.
 	Cgroup string
-	// BestEffort starts with what the system has. What it lacks is in [Pool.Missing].
+	// BestEffort starts with what the system has. What it lacks is in [Pool.Missing]. In a sandbox
+	// runtime.Options.SandboxBestEffort sets it.
 	BestEffort bool
 	// Log gets what people should know who run the server: panics with their stacks, helpers that
 	// could not be started. The name is that of a handler, or empty. It may be called
-	// concurrently. Nil drops it.
+	// concurrently. Nil drops it; in a sandbox it goes to the server's logger as errors.
 	Log func(name, message string)
 }
 

@@ -10,19 +10,17 @@ import (
 )
 
 // Pool isolates calls on Linux. Here there is none.
-type Pool struct{}
+type Pool struct{ options Options }
+
+// unsupported says that this is not Linux.
+var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run the server on Linux (a container or a virtual machine will do), or take isolate=process from its tools", runtime.GOOS)
 
 // NewPool refuses: only Linux has what isolation is made of, and running a handler with less than
 // was asked for would be a lie, with [Options].BestEffort too.
-func NewPool(Options) (*Pool, error) {
-	return nil, &MissingError{Parts: []string{fmt.Sprintf("isolate=process needs Linux, this is %s", runtime.GOOS)}}
-}
+func NewPool(Options) (*Pool, error) { return nil, unsupported }
 
 // Run refuses.
-func (*Pool) Run(context.Context, Request) (Answer, error) {
-	_, err := NewPool(Options{})
-	return Answer{}, err
-}
+func (*Pool) Run(context.Context, Request) (Answer, error) { return Answer{}, unsupported }
 
 // Missing returns nil: there is no pool that lacks a part.
 func (*Pool) Missing() []string { return nil }

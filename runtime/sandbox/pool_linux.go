@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// errClosed is what a call gets from a pool that was closed.
-var errClosed = errors.New("the server is shutting down: no more isolated calls")
+// unsupported is an error on systems without pools.
+var unsupported error
 
 // A helper has to be warm within startWithin. After a failure to start one, the pool waits for
 // retryAfter before it tries again for nobody in particular; a call that waits gets the error.

@@ -27,6 +27,10 @@ type Request struct {
 	Net bool
 	// Limits bound the call. What is zero is taken from [Options].Limits.
 	Limits Limits
+
+	// The workspace of Dir for its variables, or the reason why there is none.
+	space   *ClientWorkspace
+	noSpace error
 }
 
 // Access is what may be done with a path: any union of the constants.
@@ -140,4 +144,6 @@ type Answer struct {
 	// MaxRSS is the most memory in bytes that the helper had resident, what it had before the call
 	// included; 0 where it ended by itself before that could be read.
 	MaxRSS int64
+
+	journal *journal // what the handler did to variables; nil where it did nothing, or has not returned
 }

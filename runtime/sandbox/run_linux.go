@@ -30,7 +30,7 @@ var errLost = errors.New("a helper ended before its handler began")
 // say that the call did not begin.
 func (p *Pool) Run(ctx context.Context, r Request) (Answer, error) {
 	if _, found := handlerOf(r.Name); !found {
-		return Answer{}, fmt.Errorf("no isolated handler is registered as %q: generate again, and see that its package is imported", r.Name)
+		return Answer{}, notRegistered(r.Name)
 	}
 	return p.run(ctx, r)
 }
@@ -40,6 +40,9 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer p.running.Done()
+	if err := context.Cause(ctx); err != nil {
+		return Answer{}, err // not by chance, as below
+	}
 	if err := r.Limits.check(); err != nil {
 		return Answer{}, err
 	}
@@ -90,6 +93,12 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
 	o = order{Name: r.Name, Limits: r.Limits}
+	if r.space != nil {
+		o.Space = r.space.lend()
+	} else if r.noSpace != nil {
+		o.NoSpace = r.noSpace.Error()
+		errors.As(r.noSpace, &o.NoSpaceLimit)
+	}
 	for name, file := range r.Files {
 		if file == nil {
 			return o, nil, release, fmt.Errorf("file %q is nil", name)
@@ -188,7 +197,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	// Helpers are started again when the call is over, or takes its time.
 	entered := sync.OnceFunc(p.entered)
 	begins := func() { time.AfterFunc(callsFirst, entered) }
-	answer.Result, begun, err = p.converse(h, r, frame, descriptors, begins)
+	begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
 	answer.MaxRSS = h.peakMemory()
 	unwatch()
 	starved := h.cgroup != nil && h.cgroup.killedForMemory()
@@ -209,7 +218,10 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	var limit *LimitError
 	switch {
 	case errors.As(err, &limit):
-		return answer, &LimitError{Limit: limit.Limit, Bound: bound(limit.Limit, r.Limits)}
+		if limit.Bound == "" {
+			limit.Bound = bound(limit.Limit, r.Limits)
+		}
+		return answer, limit
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return answer, &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits)}
 	case !errors.Is(err, io.EOF) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET):
@@ -227,20 +239,21 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	return answer, crash
 }
 
-// converse sends the request and reads the answer.
-func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func()) (result []byte, begun bool, err error) {
+// converse sends the request and reads the answer: its result, and what became of variables.
+func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func(), answer *Answer) (begun bool, err error) {
 	if h.cgroup != nil {
 		if err := h.cgroup.bound(r.Limits); err != nil {
-			return nil, false, err
+			return false, err
 		}
 	}
 	if err := h.send(frame, descriptors); err != nil {
-		return nil, false, err
+		return false, err
 	}
+	var changed *journal
 	for {
 		kind, length, err := readPrefix(h.answer)
 		if err != nil {
-			return nil, begun, err
+			return begun, err
 		}
 		bound := int64(0)
 		switch kind {
@@ -248,27 +261,38 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			bound = r.Limits.Output
 		case frameFailure:
 			bound = maxFailure
+		case frameJournal:
+			if r.space != nil {
+				bound = r.space.journalBound()
+			}
 		}
 		if length > bound {
-			return nil, begun, &LimitError{Limit: Output}
+			return begun, &LimitError{Limit: Output}
 		}
 		payload := make([]byte, length)
 		if _, err := io.ReadFull(h.answer, payload); err != nil {
 			if errors.Is(err, io.ErrUnexpectedEOF) {
 				err = io.EOF
 			}
-			return nil, begun, err
+			return begun, err
 		}
 		switch kind {
 		case frameBegun:
 			begun = true
 			begins()
+		case frameJournal:
+			changed = new(journal)
+			if err := json.Unmarshal(payload, changed); err != nil {
+				return begun, fmt.Errorf("the helper sent variables that cannot be read: %w", err)
+			}
 		case frameResult:
-			return payload, begun, nil
+			answer.Result, answer.journal = payload, changed
+			return begun, nil
 		case frameFailure:
-			return nil, begun, p.failed(r, payload)
+			answer.journal = changed
+			return begun, p.failed(r, payload)
 		default:
-			return nil, begun, fmt.Errorf("the helper sent a frame of kind %q", kind)
+			return begun, fmt.Errorf("the helper sent a frame of kind %q", kind)
 		}
 	}
 }
@@ -286,7 +310,7 @@ func (p *Pool) failed(r Request, payload []byte) error {
 		p.options.Log(r.Name, "panic: "+f.Message+"\n"+f.Stack)
 		return &CrashError{Panic: true}
 	case f.Limit != "":
-		return &LimitError{Limit: f.Limit}
+		return &LimitError{Limit: f.Limit, Bound: cut(f.Bound)}
 	}
 	return &HandlerError{Message: f.Message}
 }
@@ -360,27 +384,6 @@ func state(s *os.ProcessState) string {
 		return "in an unknown state"
 	}
 	return s.String()
-}
-
-// bound returns where a limit lies, for people.
-func bound(limit Limit, l Limits) string {
-	switch limit {
-	case Timeout:
-		return l.Timeout.String()
-	case CPU:
-		return l.CPU.String() + " of processor time"
-	case Memory:
-		return size(l.Memory)
-	case Output:
-		return size(l.Output)
-	case FileSize:
-		return size(l.FileSize)
-	case OpenFiles:
-		return fmt.Sprint(l.OpenFiles)
-	case Processes:
-		return fmt.Sprint(l.Processes)
-	}
-	return ""
 }
 
 // try runs the probe.

@@ -15,6 +15,7 @@ const (
 	frameRequest = 'q' // to the helper, with the descriptors
 	frameWarm    = 'w' // the helper has started; what it has used so far
 	frameBegun   = 'b' // the helper is confined, and hands over to the handler
+	frameJournal = 'v' // the handler has returned, and changed variables; before its result or failure
 	frameResult  = 'r'
 	frameFailure = 'f' // a failure, as JSON
 )
@@ -39,6 +40,10 @@ type order struct {
 	Dir    bool     // whether the next one is the directory
 	Paths  []Access // the access of the last ones
 	Limits Limits
+	Space  *borrowed `json:",omitempty"` // the client's workspace, of which Dir is the directory
+	// NoSpace is why there is none, and NoSpaceLimit the limit in that.
+	NoSpace      string      `json:",omitempty"`
+	NoSpaceLimit *LimitError `json:",omitempty"`
 	// The lengths of what follows.
 	Arguments, Caller int
 }
@@ -52,6 +57,7 @@ type used struct {
 type failure struct {
 	Message string
 	Limit   Limit  `json:",omitempty"`
+	Bound   string `json:",omitempty"` // of the limit, where that is none of the call's
 	Panic   bool   `json:",omitempty"`
 	Stack   string `json:",omitempty"`
 	// Setup says that the handler did not run: the helper could not be confined.

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -170,7 +169,7 @@ func (s *ClientWorkspace) expired(now time.Time) bool {
 }
 
 func (w *Workspaces) remove(s *ClientWorkspace) error {
-	if err := w.root.RemoveAll(s.name); err != nil {
+	if err := removeAll(w.root, s.name); err != nil {
 		return err
 	}
 	delete(w.spaces, s.name)
@@ -184,47 +183,6 @@ func (s *ClientWorkspace) Dir() *os.Root {
 	return s.dir
 }
 
-// Room returns how many bytes may be added to the directory, or a [*LimitError] where none may, or too many files are
-// in it. It reads the directory: ask before a call and give an isolated one no higher Limits.FileSize. Nothing else
-// keeps a handler from writing more; what it wrote too much keeps the client's next call from beginning.
-func (s *ClientWorkspace) Room() (int64, error) {
-	dir := s.Dir()
-	if dir == nil {
-		return 0, fmt.Errorf("workspace: %w", os.ErrClosed)
-	}
-	o := s.all.options
-	left, files := o.Bytes, 0
-	err := fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if name == "." {
-			return err
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // removed meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		if files++; files > o.Files {
-			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d files", o.Files)}
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil && info.Mode().IsRegular() {
-			left -= info.Size()
-		}
-		return err
-	})
-	if err == nil && left <= 0 {
-		err = &LimitError{Limit: Quota, Bound: size(o.Bytes)}
-	}
-	if err != nil {
-		return 0, err
-	}
-	return left, nil
-}
-
 // Clear removes all that is in the directory, and all variables.
 func (s *ClientWorkspace) Clear() error {
 	s.mu.Lock()
@@ -236,7 +194,7 @@ func (s *ClientWorkspace) Clear() error {
 	}
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	for _, e := range entries {
-		err = errors.Join(err, dir.RemoveAll(e.Name()))
+		err = errors.Join(err, removeAll(dir, e.Name()))
 	}
 	return err
 }
@@ -284,23 +242,11 @@ func (s *ClientWorkspace) Unset(name string) {
 	}
 }
 
-// Variables returns a copy of all variables.
+// Variables returns a copy of all variables, never nil.
 func (s *ClientWorkspace) Variables() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.variables)
-}
-
-type workspaceKey struct{}
-
-// WithWorkspace returns a context that carries a workspace, for the server.
-func WithWorkspace(ctx context.Context, space *ClientWorkspace) context.Context {
-	return context.WithValue(ctx, workspaceKey{}, space)
-}
-
-// Workspace returns the workspace of the client whose call a handler serves; nil where the server keeps none. An
-// isolated handler has its directory in [Job].
-func Workspace(ctx context.Context) *ClientWorkspace {
-	space, _ := ctx.Value(workspaceKey{}).(*ClientWorkspace)
-	return space
+	all := make(map[string]string, len(s.variables))
+	maps.Copy(all, s.variables)
+	return all
 }

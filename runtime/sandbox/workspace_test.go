@@ -197,11 +197,11 @@ func TestClientsAreBounded(t *testing.T) {
 func TestWorkspaceOfAContext(t *testing.T) {
 	w, root := newWorkspaces(t, WorkspaceOptions{})
 	space, _ := acquire(t, w, "a")
-	if got := Workspace(WithWorkspace(context.Background(), space)); got != space {
-		t.Errorf("another workspace: %v", got)
+	if got, err := Workspace(WithWorkspace(context.Background(), space)); got != space || err != nil {
+		t.Errorf("another workspace: %v, %v", got, err)
 	}
-	if got := Workspace(context.Background()); got != nil {
-		t.Errorf("a workspace from nowhere: %v", got)
+	if got, err := Workspace(context.Background()); got != nil || !errors.Is(err, errKeepsNone) {
+		t.Errorf("a workspace from nowhere: %v, %v", got, err)
 	}
 	if err := root.WriteFile("stray", nil, 0o600); err != nil {
 		t.Fatal(err)

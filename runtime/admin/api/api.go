@@ -1,6 +1,6 @@
 // Package api is the HTTP API of administrators: tool catalogs and their entries, organisations, teams and
-// their members, and which tools are switched off. Its OpenAPI document comes from the handlers, and is
-// served at [PathOpenAPI].
+// their members, which tools are switched off, which resources clients may use, and the audit trail. Its OpenAPI document
+// comes from the handlers, and is served at [PathOpenAPI].
 //
 // Who may do what is decided before anything else of a request is looked at, by package authority. To whom an
 // organisation or a team is none of theirs, it is as unknown as one that never was.
@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -45,15 +46,20 @@ type Server interface {
 	DeclaredCatalogs() []catalog.Found
 	// Table has a rule for each tool that there is.
 	Table() access.Table
+	// GrantDefaults are what every client may use.
+	GrantDefaults() []grant.Grant
 	// ReloadSwitches has what was just switched count at once.
 	ReloadSwitches(ctx context.Context) error
 }
 
 // Options configure the API. The zero value works.
 type Options struct {
-	// Audit receives an event for each request of somebody who may not make it. Changes are recorded by
-	// the store, each with itself. Nil records nothing.
+	// Audit receives an event for each request of somebody who may not make it, and for each that reads the audit trail.
+	// Changes are recorded by the store, each with itself, but for those of Grants where they are kept elsewhere: those are
+	// recorded here. Nil records nothing.
 	Audit audit.Sink
+	// Grants is where grants are kept and asked for. Nil leaves the operations on them out.
+	Grants grant.Registry
 	// Logger is told what went wrong inside. Nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -64,6 +70,8 @@ type API struct {
 	store     *store.Store
 	authority *authority.Authority
 	audit     audit.Sink
+	grants    grant.Registry // nil where there are none
+	exporting chan struct{}  // a place for each export under way
 	log       *slog.Logger
 	patience  time.Duration // for a body
 
@@ -78,7 +86,7 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 		o.Logger = slog.Default()
 	}
 	api := &API{
-		server: server, store: s, authority: a, audit: o.Audit, log: slog.New(redact.Handler(o.Logger.Handler())),
+		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants, exporting: make(chan struct{}, maxExports), log: slog.New(redact.Handler(o.Logger.Handler())),
 		patience: front.Patience, mux: http.NewServeMux(),
 	}
 	api.huma = humago.New(api.mux, config())
@@ -99,6 +107,13 @@ func (a *API) routes() {
 	a.teams()
 	a.members()
 	a.switches()
+	if a.grants != nil {
+		a.ownGrants()
+		a.ownRequests()
+		a.grantsOfAll()
+		a.requestsOfAll()
+	}
+	a.trail()
 	a.documents()
 }
 
@@ -112,7 +127,7 @@ func config() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "MCP server administration", Version: Version,
-				Description: "Tool catalogs and their entries, organizations, teams and their members, and switches of tools.",
+				Description: "Tool catalogs and their entries, organizations, teams and their members, switches of tools, grants on resources and requests for them, and the audit trail.",
 			},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),

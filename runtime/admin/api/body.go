@@ -63,6 +63,8 @@ func checkMembers(body []byte) (err error) {
 			err = problem(http.StatusUnprocessableEntity, "%.64q is no member: their names are lower case", name)
 		case string(value) == "null":
 			err = problem(http.StatusUnprocessableEntity, "%q is null: give it a value, or leave it out", name)
+		case string(name) == "permission" && err == nil: // its members are of the API as well
+			err = checkMembers(value)
 		}
 	})
 	return err

@@ -52,7 +52,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	front.Await(w, r, a.patience)
-	ctx, cancel := context.WithTimeout(r.Context(), front.Timeout)
+	timeout := front.Timeout
+	if r.URL.Path == PathAuditExport {
+		timeout = exportTimeout
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	r = r.Clone(ctx)
 	// A browser sends cookies by itself, for pages of others as well: here they say nothing about anybody.

@@ -30,6 +30,22 @@ func adminsOnly(a *API, r *request) (store.Scope, error) {
 	return store.Anywhere, nil
 }
 
+// granters lets in who decides which resources clients may use.
+func granters(a *API, r *request) (store.Scope, error) {
+	if !a.authority.MayGrant(r.caller) {
+		return store.Anywhere, errNoAdmin
+	}
+	return store.Anywhere, nil
+}
+
+// auditors lets in who reads the audit trail.
+func auditors(a *API, r *request) (store.Scope, error) {
+	if !a.authority.MayAudit(r.caller) {
+		return store.Anywhere, errNoAdmin
+	}
+	return store.Anywhere, nil
+}
+
 // managersOf lets in who manages the organisation or the team whose id is a part of the path.
 func managersOf(part string, scope func(id int64) store.Scope) gate {
 	return func(a *API, r *request) (store.Scope, error) {
@@ -77,6 +93,9 @@ func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.C
 			}
 		} else if err = r.checkQuery(); err == nil {
 			err = r.read(w)
+		}
+		if err == nil {
+			err = r.Context().Err() // the credential may have ended, or the caller gone, while the body came
 		}
 		if err != nil {
 			write(w, a.problemOf(ctx.Context(), r, err), r.id)

@@ -94,6 +94,9 @@ func (d described) of(path, method, status string) (found response, at string) {
 	return found, at
 }
 
+// acting are the operations that do something with what there is, and make nothing that has a place.
+var acting = []string{"grant", "revoke-grants", "approve-grant-request", "deny-grant-request", "prune-audit-events"}
+
 var inBraces = regexp.MustCompile(`\{(\w+)\}`)
 
 // TestDocumentIsSound checks what the OpenAPI Specification 3.1 asks of a document, and what ours promises besides.
@@ -156,8 +159,8 @@ func TestDocumentIsSound(t *testing.T) {
 			switch method {
 			case "post":
 				problems = append(problems, "413", "415", "422")
-				if op.Responses["201"].Headers["Location"] == nil || op.Responses["201"].Content == nil {
-					t.Errorf("%s: %+v", at, op.Responses["201"])
+				if acts := slices.Contains(acting, op.OperationID); !acts && (op.Responses["201"].Headers["Location"] == nil || op.Responses["201"].Content == nil) || acts && op.Responses["200"].Content == nil {
+					t.Errorf("%s: %+v", at, op.Responses)
 				}
 			case "patch":
 				problems = append(problems, "413", "415", "422")

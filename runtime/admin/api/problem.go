@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -66,6 +67,7 @@ func taken(err error, location, format string, args ...any) error {
 var unfit = []struct{ says, location string }{
 	{"the name of the", "body.name"}, {"has no name", "body.name"}, {"the description", "body.description"}, {"the module", "body.module_id"},
 	{"the issuer", "body.issuer"}, {"subject", "body.subject"}, {"no standing", "body.standing"},
+	{"less than an hour ago", "body.before"},
 }
 
 // invalid is what the store does not take, and where it stands in the request if that is known.
@@ -85,6 +87,16 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.Is(err, grant.ErrUnknown):
+		return errNotFound
+	case errors.Is(err, grant.ErrDecided):
+		return problem(http.StatusConflict, "it has been decided on before: read it")
+	case errors.Is(err, grant.ErrTooMany):
+		return problem(http.StatusTooManyRequests, "there are too many open requests of this client: wait until some are decided on")
+	case errors.Is(err, grant.ErrFull):
+		return problem(http.StatusConflict, "%s", grant.ErrFull)
+	case errors.Is(err, grant.ErrInvalid):
+		return problem(http.StatusUnprocessableEntity, "%s", strings.TrimPrefix(err.Error(), "grant: "))
 	case errors.Is(err, catalog.ErrUnknown):
 		return problem(http.StatusNotFound, "%s", catalog.ErrUnknown)
 	case errors.Is(err, store.ErrNotFound):

@@ -22,11 +22,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 var engines = testdb.Stores
+
+// registry is where the grants of a world are kept.
+var registry = func(*world) grant.Registry { return grant.NewMemory() }
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -74,6 +78,8 @@ type world struct {
 	direct        *api.API     // what it has mounted
 	refusals      *events
 	log           *strings.Builder
+	grants        grant.Registry
+	asker         string // whose request a thing is
 	n             int
 	nameless      bool  // nobody gets as far as to be known
 	seen          int64 // the last record
@@ -97,7 +103,8 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 			t.Error(err)
 		}
 	})
-	w := &world{Store: s, TB: t, refusals: &events{}, log: &strings.Builder{}}
+	w := &world{Store: s, TB: t, refusals: &events{}, log: &strings.Builder{}, asker: "root"}
+	w.grants = registry(w)
 	// Ids of organisations are none of teams.
 	for range 3 {
 		must(0, s.DeleteOrg(ctx, must(s.CreateOrg(ctx, "gone", setup)).ID, 0, setup))
@@ -116,7 +123,8 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 	join("rival", store.InOrg(w.rival.ID), access.Owner)
 	join("rival", store.InTeam(w.rivalLab.ID), access.Owner)
 
-	tokens := map[string]access.Principal{}
+	// Nobody vouches for the first.
+	tokens := map[string]access.Principal{identity.HashToken("homemade"): {Subject: "homemade"}}
 	for _, name := range people {
 		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client", Role: "Viewer"}
 		if name == "root" {
@@ -126,6 +134,9 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 	}
 	o.Identity, o.Anonymous = identity.Static(tokens), true
 	o.Catalogs = stored.New(s, stored.Stored)
+	if w.grants != nil {
+		o.Grants, o.GrantDefaults = w.grants, grant.Minimal("public")
+	}
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Admin = func(server *runtime.Server) (http.Handler, error) {
@@ -134,7 +145,7 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 			asked = wrap(server)
 		}
 		var err error
-		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Logger: logger})
+		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Grants: w.grants, Logger: logger})
 		return w.direct, err
 	}
 	server, err := runtime.New(o, toolset())
@@ -294,6 +305,14 @@ func (w *world) thing(path string, in place) string {
 	w.n++
 	ctx, name := context.Background(), fmt.Sprintf("thing %d", w.n)
 	switch {
+	case strings.HasSuffix(path, "/grants/revoke"):
+		must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "public/old"}, Issuer: issuer, Client: "desk"}))
+	case strings.Contains(path, "grants/requests/{id}"):
+		client := name
+		if !strings.Contains(path, "/admin/") {
+			client = w.asker + "'s client"
+		}
+		return w.ask(client, "public/"+name).ID
 	case strings.Contains(path, "tool_catalogs/{id}"):
 		c := must(w.CreateCatalog(ctx, in.scope, name, "", true, setup))
 		must(w.AddEntry(ctx, in.scope, c.ID, "old_tool", "", setup))
@@ -308,8 +327,19 @@ func (w *world) thing(path string, in place) string {
 	return ""
 }
 
+// ask has a client ask for a file.
+func (w *world) ask(client, resource string) grant.Request {
+	w.Helper()
+	return must(w.grants.Ask(context.Background(), grant.Request{
+		Permission: grant.Permission{Type: grant.FileRead, Resource: resource}, Issuer: issuer, Client: client, Principal: "somebody", Tool: "read", Reason: "I want to",
+	}))
+}
+
 // at fills a path of the document in.
 func at(path string, org, team int64, id string) string {
+	if strings.HasSuffix(path, "/grants/check") {
+		path += "?type=file.read&resource=public/a"
+	}
 	return strings.NewReplacer("{org_id}", fmt.Sprint(org), "{team_id}", fmt.Sprint(team), "{id}", id, "{tool_name}", "old_tool", "{name}", "some_tool").Replace(path)
 }
 

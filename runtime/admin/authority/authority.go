@@ -66,6 +66,14 @@ func (a *Authority) Admin(p access.Principal) bool {
 	return !p.Anonymous() && a.server.IsAdmin(p)
 }
 
+// MayGrant reports whether a principal decides which resources clients may use. Those are of the machine that the server
+// runs on, and of no organisation: admins of the server decide, and no owner or lead does.
+func (a *Authority) MayGrant(p access.Principal) bool { return a.Admin(p) }
+
+// MayAudit reports whether a principal reads the audit trail, and deletes its oldest part. It holds what everybody did,
+// of whichever organisation: only admins of the server do.
+func (a *Authority) MayAudit(p access.Principal) bool { return a.Admin(p) }
+
 // Of says what a principal is to a scope. What is global is known to all who are somebody, and admins manage it; a
 // place that is none ([store.Anywhere] but for admins, the zero Scope, an organisation or a team that there is not) has strangers only.
 // The error is the store's, and comes with Stranger.

@@ -14,6 +14,7 @@ const (
 	NeedsAdmin   = "needs the role of an admin"
 	NeedsManager = "needs to be owner, admin or lead"
 	NeedsMember  = "needs to be a member"
+	NeedsAsker   = "needs to be the client that asked for it"
 )
 
 // Refused records that somebody has asked for what they may not do: who, by the fields of by, and how, on what and for

@@ -1,0 +1,273 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// Grant is a permission of a client, as those see it who decide.
+type Grant struct {
+	ID string `json:"id"`
+	Permission
+	Issuer  string     `json:"issuer" doc:"Who vouches for the client, as in the iss claim of its tokens"`
+	Client  string     `json:"client"`
+	By      string     `json:"by" doc:"Who granted it"`
+	Reason  string     `json:"reason"`
+	Expired bool       `json:"expired" doc:"It does not count any more"`
+	Created *time.Time `json:"created_at,omitempty"`
+	Expires *time.Time `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
+}
+
+func grantOf(g grant.Grant) Grant {
+	return Grant{
+		ID: g.ID, Permission: permissionOf(g.Permission), Issuer: g.Issuer, Client: g.Client, By: g.By, Reason: g.Reason,
+		Expired: g.Expired(time.Now()), Created: when(g.Created), Expires: when(g.Expires),
+	}
+}
+
+// ClientName says which client.
+type ClientName struct {
+	Issuer string `json:"issuer" maxLength:"512" doc:"Who vouches for the client; empty where the configuration of the server does"`
+	Client string `json:"client" minLength:"1" maxLength:"512" doc:"As whoami says it"`
+}
+
+func (c ClientName) check() error {
+	return first(plain("body.issuer", c.Issuer), plain("body.client", c.Client))
+}
+
+// NewGrant is what a grant is made of. Who grants it is the caller.
+type NewGrant struct {
+	ClientName
+	Permission
+	Expires *time.Time `json:"expires_at,omitempty" nullable:"false" doc:"From when on it does not count; without it, never"`
+	Reason  string     `json:"reason" minLength:"1" maxLength:"1000"`
+}
+
+// Revocation is what is taken away.
+type Revocation struct {
+	ClientName
+	Type     string `json:"type" minLength:"1" maxLength:"128"`
+	Resource string `json:"resource,omitempty" minLength:"1" maxLength:"4096" doc:"The pattern, as it was granted: what it covers besides stays. Without it, all of the type"`
+	Reason   string `json:"reason" minLength:"1" maxLength:"1000"`
+}
+
+// Revoked is what was taken away.
+type Revoked struct {
+	Revoked []Grant `json:"revoked" nullable:"false"`
+}
+
+// OfClients narrows a list of grants or of requests.
+type OfClients struct {
+	Paging
+	Issuer string `query:"issuer" maxLength:"512"`
+	Client string `query:"client" maxLength:"512"`
+	Type   string `query:"type" maxLength:"128"`
+}
+
+// filter is the part of the list that comes after an id.
+func (o OfClients) filter(status, after string, limit int) grant.Filter {
+	return grant.Filter{Issuer: o.Issuer, Client: o.Client, Type: o.Type, Status: grant.Status(status), After: after, Limit: limit}
+}
+
+func (o OfClients) check() error {
+	return first(plain("query.issuer", o.Issuer), plain("query.client", o.Client), plain("query.type", o.Type))
+}
+
+// grantsOfAll registers the operations on the grants of clients.
+func (a *API) grantsOfAll() {
+	const path = "/" + grantsPath
+	in := everywhere
+	register(a, in.operation(http.MethodGet, "list-grants", path, "List what clients may use of resources"), granters,
+		func(ctx context.Context, r *request, i *OfClients) (*pageOutput[Grant], error) {
+			if err := i.check(); err != nil {
+				return nil, err
+			}
+			id := func(g grant.Grant) string { return g.ID }
+			some, more, err := part(r, i.Paging, id, func(grant.Grant) bool { return true }, func(after string, limit int) ([]grant.Grant, error) {
+				return a.grants.List(ctx, i.filter("", after, limit))
+			})
+			return paged(r, some, more, grantOf, func(g grant.Grant) string { return cursorOf(byGrant, g.ID) }), err
+		})
+
+	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources", http.StatusConflict)
+	op.DefaultStatus = http.StatusOK // there is one of each permission of a client: the same again is renewed
+	op.Description = "What the client has already is renewed: it gets the new expiry and reason, under its old id."
+	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body NewGrant }) (*struct{ Body Grant }, error) {
+		given, err := i.Body.Permission.read("body")
+		expires, late := until("body.expires_at", i.Body.Expires)
+		if err := first(err, late, i.Body.check(), prose("body.reason", i.Body.Reason)); err != nil {
+			return nil, err
+		}
+		var g grant.Grant
+		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
+			g, err = a.grants.Grant(ctx, grant.Grant{
+				Permission: given, Issuer: i.Body.Issuer, Client: i.Body.Client, By: r.caller.Subject, Reason: i.Body.Reason, Expires: expires,
+			})
+			return "grant", aboutGrant(g), err
+		})
+		return &struct{ Body Grant }{grantOf(g)}, err
+	})
+
+	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke", "Take a permission, or all of a type, from a client")
+	op.DefaultStatus = http.StatusOK
+	op.Description = "It counts from the client's next request on. Where the client has none, nothing is revoked, which is no error."
+	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body Revocation }) (*struct{ Body Revoked }, error) {
+		if err := first(i.Body.check(), plain("body.type", i.Body.Type), plain("body.resource", i.Body.Resource), prose("body.reason", i.Body.Reason)); err != nil {
+			return nil, err
+		}
+		out := &struct{ Body Revoked }{Revoked{[]Grant{}}}
+		err := a.changeGrants(r, func(ctx context.Context) (string, string, error) {
+			revoked, err := a.grants.Revoke(ctx, grant.Revocation{
+				Issuer: i.Body.Issuer, Client: i.Body.Client, Type: i.Body.Type, Resource: i.Body.Resource, By: r.caller.Subject, Reason: i.Body.Reason,
+			})
+			if err != nil || len(revoked) == 0 {
+				return "", "", err
+			}
+			for _, g := range revoked {
+				out.Body.Revoked = append(out.Body.Revoked, grantOf(g))
+			}
+			if len(revoked) == 1 {
+				return "revoke", aboutGrant(revoked[0]), nil
+			}
+			return "revoke", fmt.Sprintf("%d grants of %s: %s", len(revoked), clientName(i.Body.Issuer, i.Body.Client), i.Body.Type), nil
+		})
+		return out, err
+	})
+}
+
+// PermissionRequest is what a client has asked for, as those see it who decide.
+type PermissionRequest struct {
+	OwnRequest
+	Issuer    string `json:"issuer" doc:"Who vouches for the client"`
+	Client    string `json:"client"`
+	Principal string `json:"principal" doc:"The subject who asked"`
+	By        string `json:"decided_by,omitempty"`
+}
+
+func permissionRequestOf(q grant.Request) PermissionRequest {
+	return PermissionRequest{ownRequestOf(q), q.Issuer, q.Client, q.Principal, q.By}
+}
+
+// Approval is how a request is approved.
+type Approval struct {
+	Note       string      `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
+	Expires    *time.Time  `json:"expires_at,omitempty" nullable:"false" doc:"From when on it does not count; without it, never"`
+	Permission *Permission `json:"permission,omitempty" nullable:"false" doc:"What is granted in place of what was asked for: less than that, and not more"`
+}
+
+// Approved is a request, and what was granted.
+type Approved struct {
+	Request PermissionRequest `json:"request"`
+	Grant   Grant             `json:"grant"`
+}
+
+// Denial is how a request is denied.
+type Denial struct {
+	Note string `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
+}
+
+// requestsOfAll registers the operations on what clients ask for.
+func (a *API) requestsOfAll() {
+	const path = "/" + requestsPath
+	in := everywhere
+	type listed struct {
+		OfClients
+		Status string `query:"status" enum:"open,approved,denied,withdrawn"`
+	}
+	register(a, in.operation(http.MethodGet, "list-grant-requests", path, "List what clients have asked for, the newest first"), granters,
+		func(ctx context.Context, r *request, i *listed) (*pageOutput[PermissionRequest], error) {
+			if err := i.check(); err != nil {
+				return nil, err
+			}
+			some, more, err := part(r, i.Paging, requestID, func(grant.Request) bool { return true }, func(after string, limit int) ([]grant.Request, error) {
+				return a.grants.Requests(ctx, i.filter(i.Status, after, limit))
+			})
+			return paged(r, some, more, permissionRequestOf, requestCursor), err
+		})
+	register(a, in.operation(http.MethodGet, "get-grant-request", path+"/{id}", "Read what a client has asked for", http.StatusNotFound), granters,
+		func(ctx context.Context, r *request, i *ID) (*one[PermissionRequest], error) {
+			q, err := a.asked(ctx, i.ID)
+			return found(permissionRequestOf(q), 0), err
+		})
+
+	type approved struct {
+		ID
+		Body Approval
+	}
+	op := in.operation(http.MethodPost, "approve-grant-request", path+"/{id}/approve", "Grant what a client has asked for, or less", http.StatusNotFound, http.StatusConflict)
+	op.DefaultStatus = http.StatusOK
+	register(a, op, granters, func(ctx context.Context, r *request, i *approved) (*struct{ Body Approved }, error) {
+		verdict := grant.Verdict{By: r.caller.Subject, Note: i.Body.Note}
+		err := prose("body.note", i.Body.Note)
+		if i.Body.Permission != nil && err == nil {
+			verdict.Permission, err = i.Body.Permission.read("body.permission")
+		}
+		expires, late := until("body.expires_at", i.Body.Expires)
+		if err := first(err, late); err != nil {
+			return nil, err
+		}
+		verdict.Expires = expires
+		q, err := a.asked(ctx, i.ID.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case q.Status != grant.Open:
+			return nil, grant.ErrDecided
+		case i.Body.Permission != nil && !q.Covers(verdict.Permission):
+			return nil, misfit(http.StatusUnprocessableEntity, "body.permission", "%s is more than was asked for, which is %s", verdict.Permission, q.Permission)
+		}
+		var g grant.Grant
+		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
+			q, g, err = a.grants.Approve(ctx, i.ID.ID, verdict)
+			return "approve", aboutRequest(q) + "; granted: " + g.Permission.String(), err
+		})
+		return &struct{ Body Approved }{Approved{permissionRequestOf(q), grantOf(g)}}, err
+	})
+
+	type denied struct {
+		ID
+		Body Denial
+	}
+	op = in.operation(http.MethodPost, "deny-grant-request", path+"/{id}/deny", "Deny what a client has asked for", http.StatusNotFound, http.StatusConflict)
+	op.DefaultStatus = http.StatusOK
+	register(a, op, granters, func(ctx context.Context, r *request, i *denied) (*one[PermissionRequest], error) {
+		if err := prose("body.note", i.Body.Note); err != nil {
+			return nil, err
+		}
+		if !named(i.ID.ID) {
+			return nil, grant.ErrUnknown
+		}
+		var q grant.Request
+		err := a.changeGrants(r, func(ctx context.Context) (_, _ string, err error) {
+			q, err = a.grants.Deny(ctx, i.ID.ID, grant.Verdict{By: r.caller.Subject, Note: i.Body.Note})
+			return "deny", aboutRequest(q), err
+		})
+		return found(permissionRequestOf(q), 0), err
+	})
+}
+
+// first is the first error that is one.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func clientName(issuer, client string) string {
+	if issuer == "" {
+		return fmt.Sprintf("client %q", client)
+	}
+	return fmt.Sprintf("client %q of %s", client, issuer)
+}
+
+// aboutGrant is a grant in one line, for the audit.
+func aboutGrant(g grant.Grant) string {
+	return "grant " + g.ID + " of " + clientName(g.Issuer, g.Client) + ": " + g.Permission.String()
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+const (
+	grantsPath   = "mcp/grants"
+	requestsPath = grantsPath + "/requests"
+)
+
+// OwnGrant is a permission that the caller's client has.
+type OwnGrant struct {
+	ID string `json:"id"`
+	Permission
+	Default bool       `json:"default" doc:"Everybody has it: it is in the configuration of the server"`
+	Expired bool       `json:"expired" doc:"It does not count any more"`
+	Created *time.Time `json:"created_at,omitempty"`
+	Expires *time.Time `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
+}
+
+func ownGrantOf(g grant.Grant, now time.Time) OwnGrant {
+	return OwnGrant{ID: g.ID, Permission: permissionOf(g.Permission), Default: g.Client == "", Expired: g.Expired(now), Created: when(g.Created), Expires: when(g.Expires)}
+}
+
+// GrantCheck says whether the caller's client may use something.
+type GrantCheck struct {
+	Allowed bool   `json:"allowed"`
+	Cause   string `json:"cause,omitempty" enum:"no_grant,expired,restricted,malformed,special,not_public" doc:"Why not"`
+	Reason  string `json:"reason,omitempty" doc:"Why not, for people to read"`
+}
+
+// ownGrants registers what clients may know of their own grants.
+func (a *API) ownGrants() {
+	op := huma.Operation{
+		OperationID: "list-own-grants", Method: http.MethodGet, Path: runtime.PathAPI + grantsPath, Tags: []string{"grants"},
+		Summary: "List what the caller's client may use of resources, what everybody may included",
+	}
+	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (*pageOutput[OwnGrant], error) {
+		_, after, err := keyOf(i.After, byGrant)
+		if err != nil {
+			return nil, err
+		}
+		all, err := a.grantsOf(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		key := func(g grant.Grant) string { return fmt.Sprintf("%03d%s", len(g.ID), g.ID) } // ids are numbers, or longer
+		some, more := cut(all, key, store.Page[string]{After: after, Limit: i.Limit})
+		return paged(r, some, more, func(g grant.Grant) OwnGrant { return ownGrantOf(g, now) }, func(g grant.Grant) string { return cursorOf(byGrant, key(g)) }), nil
+	})
+
+	op = huma.Operation{
+		OperationID: "check-own-grants", Method: http.MethodGet, Path: runtime.PathAPI + grantsPath + "/check", Tags: []string{"grants"},
+		Summary:     "Say whether the caller's client may use a resource",
+		Description: "What is said is said of the name alone. A call may be refused nonetheless: by where a link leads to, or by the address of a host.",
+	}
+	type asked struct {
+		Type     string `query:"type" required:"true" minLength:"1" maxLength:"128"`
+		Resource string `query:"resource" required:"true" minLength:"1" maxLength:"4096" doc:"What would be used, and no pattern: a path, a host with its port, or the words of a command, as they are or as a JSON array of strings"`
+		Isolated bool   `query:"isolated" doc:"It would be used by a tool that runs in isolation"`
+	}
+	type output struct{ Body GrantCheck }
+	register(a, op, anybody, func(ctx context.Context, r *request, i *asked) (*output, error) {
+		ask := grant.Ask{Kind: i.Type, Resource: i.Resource, Isolated: i.Isolated}
+		if grant.FamilyOf(i.Type) == grant.Commands {
+			ask.Resource, ask.Argv = "", strings.Fields(i.Resource)
+			if strings.HasPrefix(i.Resource, "[") {
+				ask.Argv = nil
+				if err := json.Unmarshal([]byte(i.Resource), &ask.Argv); err != nil {
+					return nil, misfit(http.StatusUnprocessableEntity, "query.resource", `it begins as a JSON array and is none of strings: write ["git","log"], or the words alone`)
+				}
+			}
+		}
+		all, err := a.grantsOf(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		set, err := grant.NewSet(all...)
+		if err != nil {
+			return nil, err
+		}
+		decided := set.Decide(time.Now(), ask)
+		out := &output{GrantCheck{Allowed: decided.Allowed}}
+		var denied *grant.Denied
+		if errors.As(decided.Err(), &denied) {
+			out.Body.Cause, out.Body.Reason = string(denied.Cause), denied.Reason
+		}
+		return out, nil
+	})
+}
+
+// grantsOf are those of everybody and those of the caller's client, as the server decides by.
+func (a *API) grantsOf(ctx context.Context, r *request) ([]grant.Grant, error) {
+	own, _, err := a.grants.Grants(ctx, r.caller.Issuer, r.caller.ClientID())
+	return append(a.server.GrantDefaults(), own...), err
+}

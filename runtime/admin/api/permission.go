@@ -1,0 +1,150 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// Permission is what a client may do with resources of a type.
+type Permission struct {
+	Type       string            `json:"type" minLength:"1" maxLength:"128" doc:"A dotted kind: file.read, file.write, system.command, net.connect, or one of the server's own"`
+	Resource   string            `json:"resource" minLength:"1" maxLength:"4096" doc:"A pattern of resources: public/docs/**, git log *, api.example.com:443"`
+	Restricted bool              `json:"restricted,omitempty" doc:"It counts inside isolation only"`
+	Params     map[string]string `json:"parameters,omitempty" maxProperties:"16" doc:"What narrows it in ways that the type's tools know"`
+}
+
+func permissionOf(p grant.Permission) Permission {
+	return Permission{p.Type, p.Resource, p.Restricted, p.Params}
+}
+
+// read returns the permission in its canonical form, or what is wrong with each part of it. in is where it stands in
+// the request: "body".
+func (p Permission) read(in string) (grant.Permission, error) {
+	read := grant.Permission{Type: p.Type, Resource: p.Resource, Restricted: p.Restricted, Params: p.Params}
+	err := read.Validate()
+	if err == nil {
+		return read.Canonical(), nil
+	}
+	parts := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		parts = joined.Unwrap()
+	}
+	p422 := problem(http.StatusUnprocessableEntity, "validation failed")
+	for _, part := range parts {
+		at, text := in+".type", part.Error()
+		var pattern *grant.PatternError
+		switch {
+		case errors.As(part, &pattern):
+			at = in + ".resource"
+		case strings.HasPrefix(text, "parameter "):
+			at = in + ".parameters"
+		}
+		p422.Errors = append(p422.Errors, &huma.ErrorDetail{Location: at, Message: text})
+	}
+	return grant.Permission{}, p422
+}
+
+// prose refuses a reason or a note that a keeper would not take.
+func prose(location, text string) error {
+	switch {
+	case len(text) > grant.MaxReason:
+		return misfit(http.StatusUnprocessableEntity, location, "it has %d bytes, more than %d: say it shorter", len(text), grant.MaxReason)
+	case !prints(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text)):
+		return misfit(http.StatusUnprocessableEntity, location, "it is not all printable characters and line ends")
+	}
+	return nil
+}
+
+// plain refuses the name of somebody or something that none has.
+func plain(location, text string) error {
+	if !prints(text) {
+		return misfit(http.StatusUnprocessableEntity, location, "it is not all printable characters")
+	}
+	return nil
+}
+
+// prints reports whether all of a text can be seen: what cannot may show as something else to who decides by it.
+func prints(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar })
+}
+
+// until is the time until which something is granted; zero is for ever.
+func until(location string, expires *time.Time) (time.Time, error) {
+	switch {
+	case expires == nil:
+		return time.Time{}, nil
+	case !time.Now().Before(*expires):
+		return time.Time{}, misfit(http.StatusUnprocessableEntity, location, "it has passed: name a time to come, or leave it out for one without an end")
+	}
+	return expires.UTC(), nil
+}
+
+// when is a time of an answer, and nothing for none.
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// byGrant is a cursor of grants or of requests for them: an id, as their registry names it.
+const byGrant = 'g'
+
+// part reads a page of a list that a registry gives in parts of its own size, of what keep chooses.
+func part[T any](r *request, p Paging, id func(T) string, keep func(T) bool, read func(after string, limit int) ([]T, error)) (found []T, more bool, err error) {
+	_, after, err := keyOf(p.After, byGrant)
+	if err != nil {
+		return nil, false, err
+	}
+	if after != "" && !named(after) {
+		return nil, false, errCursor
+	}
+	for {
+		if err := r.Context().Err(); err != nil {
+			return nil, false, err
+		}
+		// One more than fits says that there is a next page.
+		limit := min(p.Limit+1-len(found), grant.MaxPage)
+		some, err := read(after, limit)
+		switch {
+		case errors.Is(err, grant.ErrInvalid) && p.After != "":
+			return nil, false, errCursor
+		case err != nil:
+			return nil, false, err
+		}
+		for _, one := range some {
+			after = id(one)
+			if !keep(one) {
+				continue
+			}
+			if len(found) == p.Limit {
+				return found, true, nil
+			}
+			found = append(found, one)
+		}
+		if len(some) < limit {
+			return found, false, nil
+		}
+	}
+}
+
+// named reports whether a text can be the id of a grant or of a request: what a registry is asked for is no
+// path, no NUL and no text of any length.
+func named(id string) bool {
+	return id != "" && len(id) <= 128 && !slices.Contains([]string{".", ".."}, id) && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
+}
+
+// changeGrants does something to grants for the caller. Do says what was done to what; see front.Change.
+func (a *API) changeGrants(r *request, do func(ctx context.Context) (action, object string, err error)) error {
+	return front.Change(r.Context(), a.grants, a.audit, a.log, r.by(), do)
+}

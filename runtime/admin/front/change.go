@@ -1,0 +1,49 @@
+package front
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// Change has something done to grants, and sees to its being recorded: by the registry, which finds in the context that it
+// is given who asks, or else here and at once. Do says what was done to what, or nothing where nothing was.
+//
+// An error after do is of a change that stands and is not recorded. The log is told of it.
+func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *slog.Logger, by audit.Event, do func(context.Context) (action, object string, err error)) error {
+	action, object, err := do(audit.Acting(ctx, by))
+	if err != nil || action == "" || sink == nil {
+		return err
+	}
+	if r, ok := registry.(grant.Recorder); ok && r.RecordsChanges() {
+		return nil
+	}
+	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, object
+	if err := record(context.WithoutCancel(ctx), sink, by); err != nil {
+		log.ErrorContext(ctx, "a change of grants was made and could not be recorded", "request_id", by.RequestID, "action", action, "object", object, "error", err)
+		return err
+	}
+	return nil
+}
+
+// Reads records that somebody is about to read the audit trail, which is not done where that cannot be recorded. A nil sink
+// records nothing.
+func Reads(ctx context.Context, sink audit.Sink, by audit.Event, action, object string) error {
+	if sink == nil {
+		return nil
+	}
+	by.Type, by.Status, by.Action, by.Object = audit.AdminRequest, audit.OK, action, object
+	return record(ctx, sink, by)
+}
+
+func record(ctx context.Context, sink audit.Sink, e audit.Event) error {
+	e.Time = cmp.Or(e.Time, time.Now())
+	ctx, cancel := context.WithTimeout(ctx, runtime.DefaultAuditTimeout)
+	defer cancel()
+	return sink.Record(ctx, e)
+}

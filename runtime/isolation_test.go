@@ -1,0 +1,296 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+// box is a sandbox without walls, which keeps what it was asked for.
+type box struct {
+	start   error
+	enter   error
+	isolate func(context.Context, runtime.IsolatedCall) (json.RawMessage, error)
+
+	mu      sync.Mutex
+	started []runtime.SandboxStart
+	entered []string
+	inside  int
+}
+
+type insideKey struct{}
+
+func (b *box) Start(s runtime.SandboxStart) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.started = append(b.started, s)
+	return b.start
+}
+
+func (b *box) Enter(ctx context.Context, client runtime.Client, tool string, limits runtime.Limits) (context.Context, func(), error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.entered = append(b.entered, fmt.Sprint(client, " ", tool, " ", limits.Concurrency))
+	if b.enter != nil {
+		return nil, nil, b.enter
+	}
+	b.inside++
+	return context.WithValue(ctx, insideKey{}, true), func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.inside--
+	}, nil
+}
+
+func (b *box) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+	return b.isolate(ctx, call)
+}
+
+// reached is a [runtime.LimitError].
+type reached string
+
+func (r reached) Error() string   { return "the tool reached its limit on " + string(r) }
+func (r reached) Reached() string { return string(r) }
+
+// words are the error of a handler in another process.
+type words string
+
+func (w words) Error() string        { return string(w) }
+func (w words) HandlerError() string { return string(w) }
+
+// apart is a toolset whose one tool runs in a process of its own, as generated code has it.
+func apart(tool runtime.Tool) runtime.Toolset {
+	tool.Isolate = "example.com/apart." + tool.Name
+	tool.Input = `{"type":"object"}`
+	tool.Call = func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		var in named
+		if err := json.Unmarshal(call.Arguments, &in); err != nil {
+			return runtime.Result{}, err
+		}
+		if len(tool.Allow) > 0 {
+			var err error
+			ctx, err = call.Allow(ctx,
+				runtime.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{in.Path}},
+				runtime.Named{Argument: "argv", Kinds: []string{grant.SystemCommand}, Values: in.Argv},
+				runtime.Named{Argument: "host", Kinds: []string{grant.NetConnect}, Values: []string{in.Host}})
+			if err != nil {
+				return runtime.Result{}, err
+			}
+		}
+		return runtime.Wrapped(call.Isolated(ctx))
+	}
+	return toolset([]runtime.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
+}
+
+var everyFamily = []runtime.Allow{{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}
+
+func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"),
+		grant.Permission{Type: grant.FileRead, Resource: "docs/**", Restricted: true},
+		grant.Permission{Type: grant.SystemCommand, Resource: "echo *"},
+		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
+	var told runtime.IsolatedCall
+	handler := func(ctx context.Context) (string, error) {
+		who, ok := runtime.Caller(ctx)
+		if !ok || who.Subject != "user-Member" || who.Role != "Member" || who.Permits != nil {
+			return "", fmt.Errorf("the caller is %+v", who)
+		}
+		text, err := readAll(ctx, named{})
+		if err != nil {
+			return "", err
+		}
+		path, err := grant.TruePath(ctx, "path")
+		if err != nil {
+			return "", err
+		}
+		cmd, err := grant.Command(ctx, "argv")
+		if err != nil {
+			return "", err
+		}
+		if _, err := grant.Dial(ctx, "host"); err == nil || strings.Contains(err.Error(), grant.Code) {
+			return "", fmt.Errorf("the host that is granted: %v", err)
+		}
+		dialer, err := grant.Connect(ctx, "host")
+		if err != nil {
+			return "", err
+		}
+		if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil || !strings.Contains(err.Error(), grant.Code) {
+			return "", fmt.Errorf("another host: %v", err)
+		}
+		return fmt.Sprint(text, " ", path, " ", cmd.Args, " ", runtime.RequestID(ctx) != ""), nil
+	}
+	b := &box{isolate: func(_ context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+		told = call
+		ctx, err := runtime.Inherit(t.Context(), call.Caller, call.Files)
+		if err != nil {
+			return nil, err
+		}
+		return runtime.Encoded(handler(ctx))
+	}}
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: b}, apart(runtime.Tool{
+		Name: "look", Allow: everyFamily, Timeout: 7 * time.Second, Limits: runtime.Limits{Memory: 1 << 20, Concurrency: 3}}))
+	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
+	if got := said(t, session, "look", `{"path":"docs/a","argv":["echo","x"],"host":"127.0.0.1:9"}`); got != `{"result":"A docs/a [echo x] true"}` {
+		t.Error(got)
+	}
+	if told.Name != "example.com/apart.look" || !told.Network || !told.Programs || told.Limits.Memory != 1<<20 ||
+		told.Timeout > 7*time.Second || told.Timeout < time.Second || !strings.Contains(string(told.Arguments), `"echo"`) || !slices.Equal(slices.Collect(maps.Keys(told.Files)), []string{"path"}) {
+		t.Errorf("%+v", told)
+	}
+	if start := b.started[0]; !slices.Equal(start.Isolated, []string{"example.com/apart.look"}) || !start.Network || !start.Programs || start.BestEffort {
+		t.Errorf("%+v", start)
+	}
+	if want := "{test user-Member} look 3"; b.entered[0] != want || b.inside != 0 {
+		t.Errorf("%q, %d inside; want %q", b.entered[0], b.inside, want)
+	}
+}
+
+func TestWhatAnIsolatedCallComesTo(t *testing.T) {
+	denied := &grant.Denied{Kind: grant.NetConnect, Resource: "x:1", Cause: grant.NoGrant, Reason: "no grant holds it"}
+	for name, test := range map[string]struct {
+		answer       string
+		err          error
+		want         string
+		status       audit.Status
+		axis, logged string
+	}{
+		"a result":       {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
+		"its own error":  {"", words("no such thing"), "!no such thing", audit.Failed, "authentication", ""},
+		"a limit":        {"", reached("memory"), "!the tool reached its limit on memory", audit.Limited, audit.AxisLimit, ""},
+		"a refusal":      {"", words(runtime.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Denied, audit.AxisGrant, ""},
+		"no answer":      {"", errors.New("exit status 3, at /srv/secret"), "!internal error", audit.Crashed, "authentication", "/srv/secret"},
+		"an odd refusal": {"", words("\x00denied\x00{"), "!\x00denied\x00{", audit.Failed, "authentication", ""},
+	} {
+		sink, logged := &keeper{}, &journal{}
+		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Sandbox: &box{isolate: func(context.Context, runtime.IsolatedCall) (json.RawMessage, error) {
+			return json.RawMessage(test.answer), test.err
+		}}}, apart(runtime.Tool{Name: "look"}))
+		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`); got != test.want {
+			t.Errorf("%s: %s", name, got)
+		}
+		events := sink.taken()
+		if e := events[len(events)-1]; e.Status != test.status || e.Axis != test.axis || !strings.Contains(logged.String(), test.logged) {
+			t.Errorf("%s: %s %s", name, e.Status, e.Axis)
+		}
+	}
+}
+
+func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
+	sink := &keeper{}
+	b := &box{enter: reached("rate")}
+	ran := false
+	s := newServer(t, runtime.Options{Audit: sink, Sandbox: b}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) {
+		ran = true
+		return runtime.Done(nil)
+	}}}))
+	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); ran || got != "!the tool reached its limit on rate" {
+		t.Error(ran, got)
+	}
+	if e := sink.taken()[0]; e.Status != audit.Limited || e.Missing != "rate" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestHandlersGetTheContextOfTheSandbox(t *testing.T) {
+	b := &box{}
+	s := newServer(t, runtime.Options{Sandbox: b}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		if ctx.Value(insideKey{}) == nil {
+			return runtime.Done(errors.New("it is not there"))
+		}
+		panic("while it is inside")
+	}}}))
+	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); got != "!internal error" {
+		t.Error(got)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.inside != 0 {
+		t.Error("the call that panicked is inside for ever")
+	}
+}
+
+func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
+	for name, answer := range map[string]func(size int) (runtime.Result, error){
+		"a result": func(size int) (runtime.Result, error) {
+			return runtime.Wrapped(strings.Repeat("x", size-len(`{"result":""}`)), nil)
+		},
+		"a content": func(size int) (runtime.Result, error) {
+			return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", size-len(`{"content":[{"type":"text","text":""}]}`))}}}, nil, nil)
+		},
+	} {
+		sink := &keeper{}
+		size := 2048
+		s := newServer(t, runtime.Options{Audit: sink}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Limits: runtime.Limits{Output: 2048},
+			Call: func(context.Context, runtime.Call) (runtime.Result, error) { return answer(size) }}}))
+		session := connectHTTP(t, serve(t, s), tokens["Member"], "")
+		if got := said(t, session, "a", `{}`); strings.HasPrefix(got, "!") {
+			t.Errorf("%s at its limit: %s", name, got)
+		}
+		size++
+		if got := said(t, session, "a", `{}`); got != "!the tool reached its limit on output (2 KiB): ask for less" {
+			t.Errorf("%s beyond it: %.80s", name, got)
+		}
+		if e := sink.taken()[1]; e.Status != audit.Limited || e.Missing != "output" {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+func TestConstraintsReachTheProcessOfACall(t *testing.T) {
+	one := capability.Constraint(`{"site":"x"}`)
+	var caller json.RawMessage
+	b := &box{isolate: func(_ context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+		caller = call.Caller
+		return json.RawMessage(`1`), nil
+	}}
+	tool := runtime.Tool{Name: "look", Isolate: "x", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		return runtime.Wrapped(call.Isolated(capability.WithConstraints(ctx, []capability.Constraint{one})))
+	}}
+	s := newServer(t, runtime.Options{Sandbox: b}, toolset([]runtime.Tool{tool}))
+	said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`)
+	ctx, err := runtime.Inherit(t.Context(), caller, nil)
+	if got := capability.Constraints(ctx); err != nil || len(got) != 1 || string(got[0]) != string(one) {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
+func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
+	for _, caller := range []string{``, `[]`, `{"grants":[{"type":"x","resource":""}]}`, `{"bound":{"path":{"path":"docs/a"}}}`} {
+		if _, err := runtime.Inherit(t.Context(), json.RawMessage(caller), map[string]*os.File{}); err == nil {
+			t.Errorf("%s is inherited", caller)
+		}
+	}
+}
+
+func TestResultsOfAHelperAreJSON(t *testing.T) {
+	if text, err := runtime.Encoded(map[string]int{"a": 1}, nil); err != nil || string(text) != `{"a":1}` {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err := runtime.Encoded(nil, io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	if _, err := runtime.Encoded(func() {}, nil); err == nil {
+		t.Error("a func is no JSON")
+	}
+	if err := runtime.Refused(nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,246 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// Sandbox is what a server needs of this package: a [Limiter], [Workspaces] where [Options] name a folder for
+// them, and a [Pool] from the moment on that a server with isolated tools starts. It is passed to the server as
+// runtime.Options.Sandbox; several servers may share one. It is safe for concurrent use.
+type Sandbox struct {
+	options Options
+	root    *os.Root    // nil where spaces is
+	spaces  *Workspaces // nil where none are kept
+	limiter Limiter
+	pool    atomic.Pointer[Pool]        // nil until a server with isolated tools starts
+	logger  atomic.Pointer[slog.Logger] // nil until then as well
+	granted func() []Path               // Programs, found once
+
+	mu     sync.Mutex // one Start or Close at a time
+	closed bool
+}
+
+var _ runtime.Sandbox = (*Sandbox)(nil)
+
+// New returns a sandbox without any processes yet. Its error says which option cannot work. The folder of workspaces is
+// made where it does not exist.
+func New(o Options) (*Sandbox, error) {
+	if _, err := o.filled(); err != nil {
+		return nil, err
+	}
+	s := &Sandbox{options: o, granted: sync.OnceValue(Programs)}
+	if o.Workspaces == "" {
+		return s, nil
+	}
+	if err := os.MkdirAll(o.Workspaces, 0o700); err != nil {
+		return nil, fmt.Errorf("sandbox.Options.Workspaces: %w", err)
+	}
+	var err error
+	if s.root, err = os.OpenRoot(o.Workspaces); err != nil {
+		return nil, fmt.Errorf("sandbox.Options.Workspaces: %w", err)
+	}
+	w := o.Workspace
+	fill(&w.UID, o.UID)
+	fill(&w.GID, o.GID)
+	if s.spaces, err = NewWorkspaces(s.root, w); err != nil {
+		return nil, errors.Join(fmt.Errorf("sandbox.Options.Workspaces %s: %w", o.Workspaces, err), s.root.Close())
+	}
+	return s, nil
+}
+
+// Start makes helpers ready where the server has isolated tools, and does nothing where it has none. A server
+// that starts later on shares the helpers; what this system lacks is for each of them to accept.
+func (s *Sandbox) Start(start runtime.SandboxStart) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	if len(start.Isolated) == 0 {
+		return nil
+	}
+	if unsupported != nil {
+		return unsupported
+	}
+	errs := []error{Ready()}
+	for _, name := range start.Isolated {
+		if _, found := handlerOf(name); !found {
+			errs = append(errs, notRegistered(name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	p := s.pool.Load()
+	if p == nil {
+		var err error
+		if p, err = s.start(start); err != nil {
+			return err
+		}
+	}
+	missing := p.Missing()
+	if len(missing) > 0 && !start.BestEffort && !s.options.BestEffort {
+		return &MissingError{Parts: missing}
+	}
+	for _, part := range missing {
+		start.Logger.Warn("isolated calls run without a part of what isolates them", "missing", part)
+	}
+	return nil
+}
+
+func (s *Sandbox) start(start runtime.SandboxStart) (*Pool, error) {
+	o := s.options
+	o.BestEffort = o.BestEffort || start.BestEffort
+	if start.Network {
+		fill(&o.WarmNet, 2)
+	}
+	if o.Log == nil {
+		o.Log = func(name, message string) { start.Logger.Error("sandbox: "+message, "tool", name) }
+	}
+	p, err := NewPool(o)
+	if err != nil {
+		return nil, err
+	}
+	s.logger.Store(start.Logger)
+	s.pool.Store(p)
+	return p, nil
+}
+
+// Close ends all helpers and the calls in them, and returns when none is left. Calls that come later get an error, those
+// that still use a workspace too. It may be called more than once; servers do not call it.
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	if p := s.pool.Load(); p != nil {
+		errs = append(errs, p.Close())
+	}
+	if s.root != nil {
+		errs = append(errs, s.root.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Enter lets a call in, or returns a [*LimitError]. The context it returns is the one that [Workspace] needs; a
+// workspace is taken when the handler asks for it, and given back by leave. leave may be called
+// more than once.
+func (s *Sandbox) Enter(ctx context.Context, client runtime.Client, tool string, l runtime.Limits) (context.Context, func(), error) {
+	leave := func() {}
+	if l.Concurrency != 0 || l.Rate != (runtime.Rate{}) {
+		var err error
+		if leave, err = s.limiter.Enter(spelled(client), tool, boundsOf(l)); err != nil {
+			var limit *LimitError
+			if errors.As(err, &limit) && limit.Limit == Rate {
+				limit.Bound = spelledRate(l.Rate)
+			}
+			return ctx, nil, err
+		}
+	}
+	if s.spaces == nil {
+		return ctx, leave, nil
+	}
+	v := &visit{Context: ctx, spaces: s.spaces, client: client, limits: leave}
+	return v, v.leave, nil
+}
+
+// boundsOf returns the bounds that a limiter takes. As many calls as the rate names may begin at once, after as long a pause.
+func boundsOf(l runtime.Limits) Bounds {
+	b := Bounds{Concurrency: l.Concurrency}
+	if l.Rate.Calls != 0 || l.Rate.Per != 0 {
+		b.Burst, b.Rate = l.Rate.Calls, float64(l.Rate.Calls)/l.Rate.Per.Seconds()
+	}
+	return b
+}
+
+// spelledRate is a rate for people: "100 a minute".
+func spelledRate(r runtime.Rate) string {
+	per := "in " + r.Per.String()
+	switch r.Per {
+	case time.Second:
+		per = "a second"
+	case time.Minute:
+		per = "a minute"
+	case time.Hour:
+		per = "an hour"
+	}
+	return strconv.Itoa(r.Calls) + " " + per
+}
+
+// spelled is a client as one text that no other client has.
+func spelled(c runtime.Client) string {
+	return strconv.Itoa(len(c.Issuer)) + ":" + c.Issuer + c.ID
+}
+
+// Isolate runs a call in a helper of its own. Its handler works in the client's workspace, where one is kept for
+// it; a client that has no more room there cannot write in the call, and one with too many files cannot begin it.
+func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+	p := s.pool.Load()
+	if p == nil {
+		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started for it", call.Name)
+	}
+	r := Request{
+		Name:      call.Name,
+		Arguments: call.Arguments,
+		Caller:    call.Caller,
+		Files:     call.Files,
+		Net:       call.Network,
+		Limits:    Limits{Timeout: call.Timeout, Memory: call.Limits.Memory, Output: call.Limits.Output},
+	}
+	if call.Programs {
+		r.Paths = s.granted()
+	}
+	r.space, r.noSpace = Workspace(ctx)
+	if errors.Is(r.noSpace, errLeft) {
+		return nil, r.noSpace
+	}
+	stop := func() {}
+	if r.space != nil {
+		var err error
+		if ctx, r.Limits.FileSize, stop, err = r.space.hold(ctx, p.options.Limits.FileSize); err != nil {
+			return nil, err
+		}
+		r.Dir = r.space.Dir()
+	}
+	answer, err := p.Run(ctx, r)
+	stop()
+	if logger := s.logger.Load(); len(answer.Printed) > 0 && logger.Enabled(ctx, slog.LevelDebug) {
+		logger.DebugContext(ctx, "an isolated call printed", "tool", call.Name, "printed", string(answer.Printed))
+	}
+	if answer.journal != nil {
+		if failed := r.space.apply(*answer.journal); failed != nil && err == nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		return nil, r.named(err, p.options.Limits)
+	}
+	return answer.Result, nil
+}
+
+// named returns the error of a call with the limit in it that the client knows.
+func (r Request) named(err error, standard Limits) error {
+	var limit *LimitError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		// Whose ever deadline it was: the server's own is the call's.
+		return &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits.over(standard))}
+	case errors.As(err, &limit) && limit.Limit == FileSize && r.space != nil && r.Limits.FileSize < standard.FileSize:
+		return r.space.full()
+	}
+	return err
+}

@@ -1,0 +1,493 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+func init() {
+	// variables does to the variables what the arguments say, and returns what it finds then.
+	Register("variables", func(ctx context.Context, job Job) ([]byte, error) {
+		var in struct {
+			Set   map[string]string
+			Unset []string
+			Clear bool
+			End   string
+		}
+		if err := json.Unmarshal(job.Arguments, &in); err != nil {
+			return nil, err
+		}
+		space, err := Workspace(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if space.Dir() != job.Dir {
+			return nil, errors.New("the workspace has another directory than the job")
+		}
+		if in.Clear {
+			if err := space.Clear(); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range in.Unset {
+			space.Unset(name)
+		}
+		for name, value := range in.Set {
+			if err := space.Set(name, value); err != nil {
+				return nil, err
+			}
+		}
+		switch in.End {
+		case "error":
+			return nil, errors.New("refused")
+		case "panic":
+			panic("on purpose")
+		case "exit":
+			os.Exit(3)
+		case "time":
+			<-ctx.Done()
+			time.Sleep(time.Hour)
+		case "long":
+			return make([]byte, 2<<20), nil
+		}
+		return json.Marshal(space.Variables())
+	})
+	Register("keep a file", func(ctx context.Context, job Job) ([]byte, error) {
+		space, err := Workspace(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if b, err := os.ReadFile("kept"); err == nil { // the working directory is the workspace
+			return b, nil
+		}
+		return []byte("first"), space.Dir().WriteFile("kept", job.Arguments, 0o600)
+	})
+	Register("many files", func(_ context.Context, job Job) ([]byte, error) {
+		for i := 0; ; i++ {
+			if err := job.Dir.WriteFile(fmt.Sprint(i), []byte("x"), 0o600); err != nil {
+				return nil, err
+			}
+		}
+	})
+	Register("many long files", func(_ context.Context, job Job) ([]byte, error) {
+		b := make([]byte, 1<<20)
+		for i := 0; ; i++ {
+			if err := job.Dir.WriteFile(fmt.Sprint(i), b, 0o600); err != nil {
+				return nil, err
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	Register("deep folders", func(context.Context, Job) ([]byte, error) {
+		for {
+			if err := errors.Join(unix.Mkdir("d", 0o700), unix.Chdir("d")); err != nil {
+				return nil, err
+			}
+		}
+	})
+	Register("remove all", func(_ context.Context, job Job) ([]byte, error) {
+		entries, err := fs.ReadDir(job.Dir.FS(), ".")
+		for _, e := range entries {
+			err = errors.Join(err, job.Dir.RemoveAll(e.Name()))
+		}
+		return nil, err
+	})
+	Register("write a little", func(_ context.Context, job Job) ([]byte, error) {
+		return nil, job.Dir.WriteFile("little", []byte("some words"), 0o600)
+	})
+	Register("say", func(context.Context, Job) ([]byte, error) {
+		fmt.Println("said in passing")
+		return []byte("null"), nil
+	})
+}
+
+// started returns a sandbox that a server with isolated tools has started, and what is logged.
+func started(t testing.TB, o Options) (*Sandbox, *logged) {
+	t.Helper()
+	before := openDescriptors(t)
+	log := new(logged)
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if after := openDescriptors(t); after > before {
+			t.Errorf("there are %d descriptors, %d before", after, before)
+		}
+		if left := children(t); len(left) > 0 {
+			t.Errorf("there are processes left: %v", left)
+		}
+	})
+	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, Logger: log.logger()}); err != nil {
+		t.Fatal(err)
+	}
+	return s, log
+}
+
+// logged is a log at debug level.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// isolate runs one call of a client, from its beginning to its end.
+func isolate(t testing.TB, s *Sandbox, client runtime.Client, call runtime.IsolatedCall) (string, error) {
+	t.Helper()
+	ctx, leave, err := s.Enter(context.Background(), client, call.Name, runtime.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	result, err := s.Isolate(ctx, call)
+	return string(result), err
+}
+
+func TestWhatIsInTheWayOfIsolationIsSaidAtStart(t *testing.T) {
+	s := newSandbox(t, Options{})
+	quiet := slog.New(slog.DiscardHandler)
+	err := s.Start(runtime.SandboxStart{Isolated: []string{"echo", "example.com/a.b", "example.com/a.c"}, Logger: quiet})
+	if err == nil || !strings.Contains(err.Error(), `"example.com/a.b"`) || !strings.Contains(err.Error(), `"example.com/a.c"`) || strings.Contains(err.Error(), `"echo"`) {
+		t.Errorf("handlers that are not linked: %v", err)
+	}
+	called.Store(false)
+	err = s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, Logger: quiet})
+	called.Store(true)
+	if err == nil || !strings.Contains(err.Error(), "sandbox.Main()") || !strings.Contains(err.Error(), "first line") {
+		t.Errorf("a forgotten Main: %v", err)
+	}
+	if err := newSandbox(t, Options{Cgroup: t.TempDir()}).Start(runtime.SandboxStart{Isolated: []string{"echo"}, BestEffort: true, Logger: quiet}); err == nil {
+		t.Error("a cgroup that is none was taken")
+	}
+}
+
+func TestTwoServersShareASandbox(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1})
+	first := s.pool.Load()
+	if err := s.Start(runtime.SandboxStart{Isolated: []string{"fail"}, Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != first {
+		t.Errorf("a second server: %v", err)
+	}
+	if err := s.Start(runtime.SandboxStart{Isolated: []string{"missing"}}); err == nil {
+		t.Error("a second server with a handler that is not linked started")
+	}
+}
+
+func TestWhatTheSystemLacksIsForEachServerToAccept(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1})
+	s.pool.Load().host.missing = []string{"Landlock: none", "seccomp: none"}
+	var missing *MissingError
+	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}}); !errors.As(err, &missing) {
+		t.Errorf("a server that accepts nothing less: %v", err)
+	}
+	log := new(logged)
+	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, BestEffort: true, Logger: log.logger()}); err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); strings.Count(text, "level=WARN") != 2 || !strings.Contains(text, "Landlock: none") || !strings.Contains(text, "seccomp: none") {
+		t.Errorf("the log says\n%s", text)
+	}
+}
+
+func TestHelpersForTheNetworkAreKeptWhereToolsConnect(t *testing.T) {
+	s := newSandbox(t, Options{Warm: 1})
+	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, Network: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		t.Fatal(err)
+	}
+	if s.pool.Load().options.WarmNet == 0 {
+		t.Error("none are")
+	}
+}
+
+func TestVariablesOfIsolatedCalls(t *testing.T) {
+	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 3}})
+	call := func(text string) (string, error) {
+		return isolate(t, s, ann, runtime.IsolatedCall{Name: "variables", Arguments: json.RawMessage(text), Timeout: 300 * time.Millisecond})
+	}
+	for _, step := range []struct{ call, want, fails string }{
+		{`{}`, `{}`, ""},
+		{`{"Set":{"a":"1","b":"2"}}`, `{"a":"1","b":"2"}`, ""},
+		{`{"Set":{"a":"3"},"Unset":["b"],"End":"error"}`, `{"a":"3"}`, "refused"},
+		{`{"Set":{"a":"4"},"End":"panic"}`, `{"a":"3"}`, "panicked"},
+		{`{"Set":{"a":"4"},"End":"exit"}`, `{"a":"3"}`, "exit status 3"},
+		{`{"Set":{"a":"4"},"End":"time"}`, `{"a":"3"}`, "timeout (300ms)"},
+		{`{"Set":{"a":"5"},"End":"long"}`, `{"a":"5"}`, "output (1 MiB)"},
+		{`{"Set":{"b":"1","c":"1","d":"1"}}`, "", "3 variables"},
+		{`{"Clear":true,"Set":{"e":"1"}}`, `{"e":"1"}`, ""},
+		{`{"Clear":true}`, `{}`, ""},
+	} {
+		got, err := call(step.call)
+		if (err == nil) != (step.fails == "") || err != nil && !strings.Contains(err.Error(), step.fails) {
+			t.Errorf("%s: %v, want %q", step.call, err, step.fails)
+		}
+		if err == nil && got != step.want {
+			t.Errorf("%s: the handler found %s, want %s", step.call, got, step.want)
+		}
+		if step.want == "" {
+			continue // which ones fit is for the order of a map
+		}
+		if after, err := call(`{}`); err != nil || after != step.want {
+			t.Errorf("after %s there is %s, %v, want %s", step.call, after, err, step.want)
+		}
+	}
+	if got, err := isolate(t, s, bob, runtime.IsolatedCall{Name: "variables", Arguments: json.RawMessage(`{}`)}); err != nil || got != `{}` {
+		t.Errorf("another client has %s, %v", got, err)
+	}
+	// A handler in the server finds the same.
+	if _, err := call(`{"Set":{"from":"helper"}}`); err != nil {
+		t.Fatal(err)
+	}
+	ctx, _ := enter(t, s, ann)
+	space, err := Workspace(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, _ := space.Get("from"); value != "helper" {
+		t.Errorf("the server has %q", space.Variables())
+	}
+	if err := space.Set("from", "server"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := call(`{}`); err != nil || got != `{"from":"server"}` {
+		t.Errorf("the next helper has %s, %v", got, err)
+	}
+}
+
+func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
+	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 1}})
+	ctx, _ := enter(t, s, ann)
+	space, err := Workspace(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lent := make(chan struct{})
+	go func() {
+		defer close(lent)
+		until(t, "a call has it", func() bool { s.spaces.mu.Lock(); defer s.spaces.mu.Unlock(); return space.users == 2 })
+		time.Sleep(100 * time.Millisecond)
+		if err := space.Set("mine", "1"); err != nil {
+			t.Error(err)
+		}
+	}()
+	_, err = isolate(t, s, ann, runtime.IsolatedCall{Name: "set late"})
+	<-lent
+	if limitOfErr(err) != Quota {
+		t.Errorf("the call ended with %v", err)
+	}
+	if value, _ := space.Get("mine"); value != "1" || len(space.Variables()) != 1 {
+		t.Errorf("there is %q", space.Variables())
+	}
+}
+
+func init() {
+	Register("set late", func(ctx context.Context, _ Job) ([]byte, error) {
+		space, err := Workspace(ctx)
+		if err != nil {
+			return nil, err
+		}
+		time.Sleep(500 * time.Millisecond)
+		return nil, space.Set("theirs", "1")
+	})
+}
+
+func TestIsolatedCallsWorkInTheWorkspace(t *testing.T) {
+	s, _ := started(t, Options{Workspaces: t.TempDir()})
+	for _, step := range []struct {
+		client runtime.Client
+		text   string
+		want   string
+	}{{ann, "1", "first"}, {ann, "2", "1"}, {bob, "3", "first"}, {ann, "4", "1"}, {bob, "5", "3"}} {
+		got, err := isolate(t, s, step.client, runtime.IsolatedCall{Name: "keep a file", Arguments: json.RawMessage(step.text)})
+		if err != nil || got != step.want {
+			t.Errorf("%s found %q, %v, want %q", step.client.ID, got, err, step.want)
+		}
+	}
+}
+
+func TestIsolatedCallsWithoutAWorkspaceAreToldWhy(t *testing.T) {
+	for want, test := range map[string]struct {
+		options Options
+		client  runtime.Client
+	}{
+		"sandbox.Options.Workspaces": {Options{Warm: 1}, bob},
+		"anonymous":                  {Options{Warm: 1, Workspaces: t.TempDir()}, runtime.Client{}},
+		"1 clients":                  {Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Clients: 1}}, bob},
+	} {
+		t.Run(want, func(t *testing.T) {
+			s, _ := started(t, test.options)
+			ctx, leave := enter(t, s, ann)
+			_, _ = Workspace(ctx) // where there is one only, it is taken now
+			if _, err := isolate(t, s, test.client, runtime.IsolatedCall{Name: "keep a file"}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("it failed with %v", err)
+			}
+			if got, err := isolate(t, s, test.client, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+				t.Errorf("a handler that needs none: %s, %v", got, err)
+			}
+			leave()
+			if _, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo"}); (test.options.Workspaces != "") != errors.Is(err, errLeft) {
+				t.Errorf("a call that is over: %v", err)
+			}
+		})
+	}
+}
+
+func TestNoCallFillsTheDisk(t *testing.T) {
+	const quota = 8 << 20
+	for _, test := range []struct{ handler, bound string }{
+		{"fill the disk", "8 MiB"},
+		{"many long files", "8 MiB"},
+		{"many files", "1000 files"},
+		{"deep folders", "64 deep"},
+	} {
+		t.Run(test.handler, func(t *testing.T) {
+			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: quota, Files: 1000}})
+			_, err := isolate(t, s, ann, runtime.IsolatedCall{Name: test.handler, Timeout: 20 * time.Second})
+			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), test.bound) {
+				t.Fatalf("it ended with %v", err)
+			}
+			if got, err := isolate(t, s, bob, runtime.IsolatedCall{Name: "keep a file", Arguments: json.RawMessage("1")}); err != nil || got != "first" {
+				t.Errorf("another client: %q, %v", got, err)
+			}
+			_, err = isolate(t, s, ann, runtime.IsolatedCall{Name: "write a little"})
+			if limitOfErr(err) != Quota {
+				t.Errorf("the next call wrote: %v", err)
+			}
+			if strings.Contains(test.bound, "MiB") {
+				if _, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "remove all"}); err != nil {
+					t.Errorf("a full workspace cannot be tidied: %v", err)
+				}
+			} else {
+				ctx, _ := enter(t, s, ann)
+				if space, err := Workspace(ctx); err != nil {
+					t.Error(err)
+				} else if err := space.Clear(); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "write a little"}); err != nil {
+				t.Errorf("there is room again: %v", err)
+			}
+		})
+	}
+}
+
+func TestWhatACallPrintsIsLogged(t *testing.T) {
+	s, log := started(t, Options{Warm: 1})
+	if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "say"}); err != nil || got != "null" {
+		t.Fatalf("%s, %v", got, err)
+	}
+	if text := log.String(); !strings.Contains(text, "level=DEBUG") || !strings.Contains(text, "said in passing") || !strings.Contains(text, "tool=say") {
+		t.Errorf("the log says\n%s", text)
+	}
+	if _, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "panic"}); err == nil {
+		t.Error("a panic is an answer")
+	}
+	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "secret of the handler") || !strings.Contains(text, "tool=panic") {
+		t.Errorf("the log says\n%s", text)
+	}
+}
+
+func TestErrorsOfIsolatedCallsAreTheServers(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1})
+	_, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "fail"})
+	var words interface{ HandlerError() string }
+	if !errors.As(err, &words) || words.HandlerError() != "no such customer" {
+		t.Errorf("a handler's own: %v", err)
+	}
+	for limit, call := range map[string]runtime.IsolatedCall{
+		"timeout": {Name: "wait", Timeout: 200 * time.Millisecond},
+		"memory":  {Name: "allocate", Limits: runtime.Limits{Memory: 64 << 20}},
+		"output":  {Name: "answer long", Limits: runtime.Limits{Output: 1 << 10}},
+	} {
+		_, err := isolate(t, s, ann, call)
+		var reached runtime.LimitError
+		if !errors.As(err, &reached) || reached.Reached() != limit {
+			t.Errorf("%s: %v", limit, err)
+		}
+	}
+	// A deadline of the server's, which began earlier, is no other limit.
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "wait", Timeout: time.Second}); limitOfErr(err) != Timeout || !strings.Contains(err.Error(), "1s") {
+		t.Errorf("the server's deadline: %v", err)
+	}
+	gone := errors.New("the client went away")
+	why, end := context.WithCancelCause(t.Context())
+	time.AfterFunc(50*time.Millisecond, func() { end(gone) })
+	if _, err := s.Isolate(why, runtime.IsolatedCall{Name: "wait"}); !errors.Is(err, gone) {
+		t.Errorf("a client that went away: %v", err)
+	}
+}
+
+func TestProgramsAndTheNetworkAreOnlyForCallsThatHaveThem(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1})
+	echo := runtime.IsolatedCall{Name: "sh", Arguments: json.RawMessage(`"echo one"`)}
+	if _, err := isolate(t, s, ann, echo); err == nil {
+		t.Error("a program started that was not granted")
+	}
+	echo.Programs = true
+	if got, err := isolate(t, s, ann, echo); err != nil || got != "one\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	sockets := runtime.IsolatedCall{Name: "sockets"}
+	if got, err := isolate(t, s, ann, sockets); err != nil || got != "none" {
+		t.Errorf("without a network: %q, %v", got, err)
+	}
+	sockets.Network = true
+	if got, err := isolate(t, s, ann, sockets); err != nil || got != "2 10" { // AF_INET and AF_INET6
+		t.Errorf("with a network: %q, %v", got, err)
+	}
+}
+
+func init() {
+	Register("sockets", func(context.Context, Job) ([]byte, error) {
+		var families []string
+		for family := range 50 {
+			made := false
+			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
+				if fd, err := unix.Socket(family, kind, 0); err == nil {
+					unix.Close(fd)
+					made = true
+				}
+			}
+			if made {
+				families = append(families, fmt.Sprint(family))
+			}
+		}
+		if families == nil {
+			return []byte("none"), nil
+		}
+		return []byte(strings.Join(families, " ")), nil
+	})
+}

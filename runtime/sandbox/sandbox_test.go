@@ -1,0 +1,257 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// newSandbox returns a sandbox that ends with the test.
+func newSandbox(t testing.TB, o Options) *Sandbox {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+var ann, bob = runtime.Client{Issuer: "https://id.example", ID: "ann"}, runtime.Client{Issuer: "https://id.example", ID: "bob"}
+
+// enter lets a call in that leaves with the test.
+func enter(t testing.TB, s *Sandbox, client runtime.Client) (context.Context, func()) {
+	t.Helper()
+	ctx, leave, err := s.Enter(context.Background(), client, "tool", runtime.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(leave)
+	return ctx, leave
+}
+
+func TestOptionsThatCannotWork(t *testing.T) {
+	occupied := t.TempDir()
+	if err := os.WriteFile(filepath.Join(occupied, "letter"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]Options{
+		"below zero":    {Warm: -1},
+		"no room":       {Limits: Limits{Memory: 1}},
+		"not a direct":  {Workspaces: filepath.Join(occupied, "letter")},
+		"not a dir":     {Workspaces: filepath.Join(occupied, "letter", "below")},
+		"letter is non": {Workspaces: occupied},
+		"Workspaces":    {Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Files: -1}},
+	} {
+		if s, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", want, s, err)
+		}
+	}
+}
+
+func TestTheFolderOfWorkspacesIsMade(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	newSandbox(t, Options{Workspaces: dir})
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestBoundsAreForAClientAndATool(t *testing.T) {
+	s := newSandbox(t, Options{})
+	one := runtime.Limits{Concurrency: 1}
+	_, leave, err := s.Enter(t.Context(), ann, "copy", one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Enter(t.Context(), ann, "copy", one); limitOfErr(err) != Concurrency {
+		t.Errorf("a second call at a time: %v", err)
+	}
+	for _, other := range []struct {
+		client runtime.Client
+		tool   string
+	}{{bob, "copy"}, {ann, "move"}, {runtime.Client{}, "copy"}} {
+		if _, _, err := s.Enter(t.Context(), other.client, other.tool, one); err != nil {
+			t.Errorf("%+v: %v", other, err)
+		}
+	}
+	leave()
+	leave()
+	if _, _, err := s.Enter(t.Context(), ann, "copy", one); err != nil {
+		t.Errorf("the first call is over: %v", err)
+	}
+}
+
+func TestARateIsSpelledAsItWasDeclared(t *testing.T) {
+	s := newSandbox(t, Options{})
+	for want, r := range map[string]runtime.Rate{
+		"(2 a second)": {Calls: 2, Per: time.Second},
+		"(2 a minute)": {Calls: 2, Per: time.Minute},
+		"(2 an hour)":  {Calls: 2, Per: time.Hour},
+		"(2 in 5m0s)":  {Calls: 2, Per: 5 * time.Minute},
+	} {
+		for range 2 {
+			if _, _, err := s.Enter(t.Context(), ann, want, runtime.Limits{Rate: r}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := s.Enter(t.Context(), ann, want, runtime.Limits{Rate: r})
+		var reached runtime.LimitError
+		if !errors.As(err, &reached) || reached.Reached() != "rate" || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if _, _, err := s.Enter(t.Context(), ann, "x", runtime.Limits{Rate: runtime.Rate{Calls: 1}}); err == nil {
+		t.Error("a rate without a time was taken")
+	}
+}
+
+func TestClientsAreSpelledApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.StringOfN(rapid.RuneFrom([]rune("1:a\x00/")), 0, 4, -1)
+		a := runtime.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
+		b := runtime.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
+		if (a == b) != (spelled(a) == spelled(b)) {
+			t.Fatalf("%+v is %q, %+v is %q", a, spelled(a), b, spelled(b))
+		}
+	})
+}
+
+func TestAWorkspaceIsTakenWhenItIsAskedFor(t *testing.T) {
+	dir := t.TempDir()
+	s := newSandbox(t, Options{Workspaces: dir})
+	count := func() int {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	ctx, leave := enter(t, s, ann)
+	if count() != 0 {
+		t.Error("it was made for a call that has not asked")
+	}
+	type key struct{}
+	space, err := Workspace(context.WithValue(ctx, key{}, 1)) // from what handlers make of their context too
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Workspace(ctx); again != space || err != nil || count() != 1 {
+		t.Errorf("asked again: %v, %v, %d folders", again, err, count())
+	}
+	if err := errors.Join(space.Set("a", "1"), space.Dir().WriteFile("f", []byte("x"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	other, _ := enter(t, s, bob)
+	foreign, err := Workspace(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, found := foreign.Get("a"); found {
+		t.Error("another client has the variable")
+	}
+	if _, err := foreign.Dir().Stat("f"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another client has the file: %v", err)
+	}
+	leave()
+	leave()
+	if _, err := Workspace(ctx); !errors.Is(err, errLeft) {
+		t.Errorf("after the call: %v", err)
+	}
+	if space.users != 0 || space.dir != nil {
+		t.Errorf("it is held by %d after the call", space.users)
+	}
+	again, _ := enter(t, s, ann)
+	if space, err := Workspace(again); err != nil {
+		t.Error(err)
+	} else if value, _ := space.Get("a"); value != "1" {
+		t.Errorf("the variable is %q in the next call", value)
+	}
+}
+
+func TestWhoHasNoWorkspaceIsToldWhy(t *testing.T) {
+	keeps := newSandbox(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Clients: 1}})
+	first, _ := enter(t, keeps, ann)
+	if _, err := Workspace(first); err != nil {
+		t.Fatal(err)
+	}
+	without := newSandbox(t, Options{})
+	for want, test := range map[string]struct {
+		sandbox *Sandbox
+		client  runtime.Client
+	}{
+		"sandbox.Options.Workspaces": {without, ann},
+		"anonymous":                  {keeps, runtime.Client{}},
+		"authenticated":              {keeps, runtime.Client{Issuer: "https://id.example"}},
+		"1 clients":                  {keeps, bob},
+	} {
+		ctx, _ := enter(t, test.sandbox, test.client)
+		if space, err := Workspace(ctx); space != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", want, space, err)
+		}
+	}
+}
+
+func TestWithoutIsolatedToolsThereAreNoProcesses(t *testing.T) {
+	s := newSandbox(t, Options{})
+	called.Store(false) // nor is Main needed
+	defer called.Store(true)
+	if err := s.Start(runtime.SandboxStart{Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != nil {
+		t.Errorf("%v, %v", s.pool.Load(), err)
+	}
+	if _, err := s.Isolate(t.Context(), runtime.IsolatedCall{Name: "echo"}); err == nil || !strings.Contains(err.Error(), "not started") {
+		t.Errorf("a call: %v", err)
+	}
+	if err := errors.Join(s.Close(), s.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Start(runtime.SandboxStart{}); !errors.Is(err, errClosed) {
+		t.Errorf("a start after the end: %v", err)
+	}
+}
+
+func BenchmarkEnter(b *testing.B) {
+	for name, o := range map[string]Options{"nothing kept": {}, "workspaces": {Workspaces: b.TempDir()}} {
+		b.Run(name, func(b *testing.B) {
+			s := newSandbox(b, o)
+			b.ReportAllocs()
+			for b.Loop() {
+				_, leave, err := s.Enter(context.Background(), ann, "tool", runtime.Limits{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				leave()
+			}
+		})
+	}
+}
+
+func TestAnUnusedSandboxCostsACallNearlyNothing(t *testing.T) {
+	for want, o := range map[float64]Options{0: {}, 2: {Workspaces: t.TempDir()}} {
+		s := newSandbox(t, o)
+		got := testing.AllocsPerRun(100, func() {
+			_, leave, err := s.Enter(context.Background(), ann, "tool", runtime.Limits{Memory: 1, Output: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave()
+		})
+		if got > want {
+			t.Errorf("%v allocations, want %v", got, want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// What is in the way of a workspace.
+var (
+	errKeepsNone = errors.New("this server keeps no workspaces: name a folder for them (sandbox.Options.Workspaces, and runtime.Options.Sandbox is that sandbox), and ask with the context that the handler was given")
+	errAnonymous = errors.New("an anonymous caller has no workspace, since nobody could tell whose it is: open the tool to authenticated callers only, or do without a workspace")
+	errLeft      = errors.New("the call is over, and no longer holds the client's workspace: ask for it before the handler returns")
+)
+
+// Workspace returns the workspace of the client whose call a handler serves: its directory and its variables. ctx is the one
+// that the handler was given, or comes from it. In a process of its own (isolate=process) the directory is
+// the working directory as well, and what the handler does to the variables is done to those of the server when it has returned, with
+// an error or without; calls that run at the same time see each other's files, but not variables.
+//
+// The workspace is the call's until the handler returns. There is none where the server keeps none, for anonymous
+// callers, and after the call; a [*LimitError] says that the server has as many as it may.
+func Workspace(ctx context.Context) (*ClientWorkspace, error) {
+	if from, found := ctx.Value(workspaceKey{}).(workspaceSource); found {
+		return from.workspace()
+	}
+	return nil, errKeepsNone
+}
+
+// WithWorkspace returns a context that carries a workspace, for tests of handlers.
+func WithWorkspace(ctx context.Context, space *ClientWorkspace) context.Context {
+	return context.WithValue(ctx, workspaceKey{}, given{space, nil})
+}
+
+// workspaceKey is the key of a context's workspaceSource.
+type workspaceKey struct{}
+
+type workspaceSource interface {
+	workspace() (*ClientWorkspace, error)
+}
+
+// given is a workspace that is there already, or the reason why none is.
+type given struct {
+	space *ClientWorkspace
+	err   error
+}
+
+func (g given) workspace() (*ClientWorkspace, error) { return g.space, g.err }
+
+// visit is a call in the server, and its handler's context: one thing, since each call pays for it and few ask for a
+// workspace.
+type visit struct {
+	context.Context
+	spaces *Workspaces
+	client runtime.Client
+	limits func() // leaves the limiter
+
+	mu      sync.Mutex
+	space   *ClientWorkspace // nil until it is asked for
+	release func()
+	left    bool
+}
+
+func (v *visit) Value(key any) any {
+	if key == (workspaceKey{}) {
+		return v
+	}
+	return v.Context.Value(key)
+}
+
+func (v *visit) workspace() (*ClientWorkspace, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case v.left:
+		return nil, errLeft
+	case v.space != nil:
+		return v.space, nil
+	case v.client.ID == "":
+		return nil, errAnonymous // without a name all would share one
+	}
+	var err error
+	v.space, v.release, err = v.spaces.Acquire(spelled(v.client))
+	return v.space, err
+}
+
+// leave ends the call: the workspace first, so that a call that is let in next does not find it in use.
+func (v *visit) leave() {
+	v.mu.Lock()
+	release := v.release
+	v.left, v.space, v.release = true, nil, nil
+	v.mu.Unlock()
+	if release != nil {
+		release()
+	}
+	v.limits()
+}
