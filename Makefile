@@ -26,14 +26,16 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: ## serve the team directory and the inventory, and visit them as their users
+demo: ## serve the team directory, the inventory and the workspace, and visit them as their users
 	$(GO) generate ./examples/...
-	$(GO) build -o bin/ ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit
+	$(GO) build -o bin/ ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./examples/workspace ./examples/workspace/flow
 	bin/tour bin/team
 	@echo
 	$(GO) tool mcpgen matrix ./examples/team/...
 	@echo
 	bin/visit bin/inventory
+	@echo
+	bin/flow bin/workspace
 
 test: ## run all tests
 	$(GO) test ./...
