@@ -39,12 +39,12 @@ func (f faults) pattern(field string, err error) {
 	f["resource"] = &fault{"resource", visible(wrong.Pattern[:at]), visible(wrong.Pattern[at:]), sentence(fmt.Sprintf("at byte %d: %s; %s", wrong.Offset, wrong.Problem, wrong.Cure))}
 }
 
-// layouts are how browsers write the value of an input of type datetime-local (HTML standard, 2.3.5.5), and how people do.
-var layouts = []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05", time.RFC3339, "2006-01-02"}
+// layouts are how a time can be typed: as people write it, as records do, and as browsers do (HTML standard, 2.3.5.5).
+var layouts = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02", time.RFC3339, "2006-01-02T15:04", "2006-01-02T15:04:05"}
 
 // moment reads a time in UTC. Empty is none.
 func (f faults) moment(field, text string) time.Time {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "UTC"))
 	if text == "" {
 		return time.Time{}
 	}
@@ -53,7 +53,7 @@ func (f faults) moment(field, text string) time.Time {
 			return t.UTC()
 		}
 	}
-	f.add(field, "This is no time. Write it in UTC, as in 2006-01-02T15:04.")
+	f.add(field, "This is no time. Write it in UTC, as in 2026-05-04 16:00.")
 	return time.Time{}
 }
 
@@ -103,7 +103,7 @@ func (v *visit) lasting(f faults) (l lasting, end time.Time) {
 	l, now := lasting{v.field("lasts"), v.field("until")}, time.Now()
 	if l.Until != "" {
 		if end = f.moment("until", l.Until); f["until"] == nil && !now.Before(end) {
-			f.add("until", "This time has passed. It is "+now.UTC().Format("2006-01-02T15:04")+" UTC.")
+			f.add("until", "This time has passed. It is "+now.UTC().Format("2006-01-02 15:04")+" UTC.")
 		}
 		return l, end
 	}

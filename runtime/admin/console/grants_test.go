@@ -44,7 +44,7 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	body := page(t, w.get("token-admin", at), http.StatusOK, "reports/**", "desk", issuer, "vera", "read_file",
 		"In the client's own words", "Nobody has checked it", `<blockquote class="words"`, "<p>The numbers of May.</p><p>Please.</p>",
 		`name="resource" class="name" value="reports/**"`, `<option value="7d" selected>`, `action="`+at+`/deny"`)
-	equal(t, rows(t, body)[1:], []string{"public/**|never|", "public/a|never|because"})
+	equal(t, rows(t, body)[1:], []string{"public/** everybody|never|", "public/a|never|because"})
 
 	// Less than was asked for, for a time, and inside isolation.
 	before := time.Now()
@@ -194,7 +194,7 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	w.machine.defaults = grant.Default(grant.Minimal("public")...)
 	at := strings.Replace(until, "T", " ", 1) + " UTC"
 	got := rows(t, page(t, w.get("token-admin", list("granted")), http.StatusOK, "The permission is granted", `href="/console/grants/new?client=desk&amp;issuer=https`))
-	equal(t, got[1:3], []string{"everybody|file.read|public/**|never|by configuration||by configuration", "everybody|system.command|echo **|never|by configuration||by configuration"})
+	equal(t, got[1:3], []string{"everybody|file.read|public/**|never|by configuration||not to be revoked here", "everybody|system.command|echo **|never|by configuration||not to be revoked here"})
 	var cut []string
 	for _, row := range got[3:] {
 		cells := strings.Split(row, "|")
