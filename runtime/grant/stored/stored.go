@@ -39,6 +39,9 @@ func New(s *store.Store, o Options) *Keeper {
 	return &Keeper{s, cmp.Or(o.OpenRequests, grant.MaxOpen), newCache(clients, grants)}
 }
 
+// RecordsChanges implements [grant.Recorder]: each change is recorded with itself.
+func (k *Keeper) RecordsChanges() bool { return true }
+
 // Grants implements [grant.Source]. It asks for the store's revision each time, one row by its key, and reads the grants when
 // that is another than the time before: so they are as new as the database, whoever changed it; whoever changes
 // its tables past the store has to add one to the revision in store_revision. The revision that it returns is the client's own
