@@ -21,7 +21,7 @@ HOSTS = postgresql python3-django python3-psycopg2 chromium
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check race corpus peers browser bench figures examples fuzz cover agree
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race corpus peers browser bench figures examples fuzz cover agree
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -81,6 +81,9 @@ walls: ## the walls between packages, and the threat list's tests
 
 check: ## fail where generated files are stale or a handler is unannotated
 	$(GO) tool mcpgen check ./...
+
+prove: ## record what the handlers of the examples reach, and fail where that is more than they declare
+	$(GO) tool mcpgen prove ./examples/...
 
 # The tests of the command run processes of their own, whose parts are tested below it under the detector. Three
 # packages at a time, since many wait for databases and for what must not come.

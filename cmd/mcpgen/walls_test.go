@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"generator/commit":        {"generator/emit"},
 	"generator/seal":          {},
 	"generator/reflection":    {"generator/emit", "generator/model", "generator/scan"},
+	"generator/prove":         {"generator/diag", "generator/model"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},

@@ -127,7 +127,7 @@ func TestWholeFlow(t *testing.T) {
 				if err := json.Unmarshal([]byte(answer), &asked); err != nil || asked.Status != "open" {
 					t.Fatalf("%s: %s, %v", w.tool, answer, err)
 				}
-				p.console(t, "/requests/"+asked.ID+"/approve", url.Values{"note": {"fine"}})
+				p.console(t, "/requests/"+asked.ID+"/approve", url.Values{"resource": {w.resource}, "note": {"fine"}, "lasts": {"8h"}})
 				if got := said(t, robin, w.tool, w.arguments); got != w.granted {
 					t.Fatalf("%s, approved: %s", w.tool, got)
 				}
@@ -172,7 +172,7 @@ func (p process) audited(t testing.TB) {
 	events := p.must(t, 200, "olga", "GET", "/admin/audit/events?limit=200", nil)["items"].([]any)
 	count := map[string]int{}
 	for _, item := range events {
-		e := item.(map[string]any)
+		e := item.(map[string]any)["event"].(map[string]any)
 		count[fmt.Sprint(e["event_type"], " ", e["status"], " ", e["axis"], " ", e["action"])]++
 	}
 	for what, want := range map[string]int{"tool_call denied grant <nil>": 15, "changed ok <nil> request": 5, "changed ok <nil> approve": 5, "changed ok <nil> revoke": 5} {

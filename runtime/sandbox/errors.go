@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -49,6 +50,9 @@ func (e *LimitError) Error() string {
 	if e.After > 0 {
 		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound, e.After.Round(time.Millisecond))
 	}
+	if e.Bound == "" {
+		return "the tool reached its limit on " + string(e.Limit)
+	}
 	return fmt.Sprintf("the tool reached its limit on %s (%s)", e.Limit, e.Bound)
 }
 
@@ -91,6 +95,43 @@ type MissingError struct {
 func (e *MissingError) Error() string {
 	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
 		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, or accept less isolation (SandboxBestEffort)"
+}
+
+// bound returns where a limit lies, for people.
+func bound(limit Limit, l Limits) string {
+	switch limit {
+	case Timeout:
+		return lasting(l.Timeout)
+	case CPU:
+		return l.CPU.String() + " of processor time"
+	case Memory:
+		return size(l.Memory)
+	case Output:
+		return size(l.Output)
+	case FileSize:
+		return size(l.FileSize)
+	case OpenFiles:
+		return strconv.Itoa(l.OpenFiles)
+	case Processes:
+		return strconv.Itoa(l.Processes)
+	}
+	return ""
+}
+
+// lasting returns a time without what it has lost since the call came: a server gives a call what is left until its
+// deadline.
+func lasting(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return ""
+	case d >= 10*time.Second:
+		d = d.Round(time.Second)
+	case d >= time.Second:
+		d = d.Round(100 * time.Millisecond)
+	case d >= 20*time.Millisecond:
+		d = d.Round(10 * time.Millisecond)
+	}
+	return d.String()
 }
 
 // size returns a number of bytes, for people.

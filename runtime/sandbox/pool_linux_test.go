@@ -40,7 +40,6 @@ func newPool(t testing.TB, o Options) *Pool {
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
-		collectCoverage(t)
 		if after := openDescriptors(t); after > before {
 			t.Errorf("there are %d descriptors, %d before", after, before)
 		}

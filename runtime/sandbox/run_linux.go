@@ -40,6 +40,9 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer p.running.Done()
+	if err := context.Cause(ctx); err != nil {
+		return Answer{}, err // not by chance, as below
+	}
 	if err := r.Limits.check(); err != nil {
 		return Answer{}, err
 	}
@@ -381,27 +384,6 @@ func state(s *os.ProcessState) string {
 		return "in an unknown state"
 	}
 	return s.String()
-}
-
-// bound returns where a limit lies, for people.
-func bound(limit Limit, l Limits) string {
-	switch limit {
-	case Timeout:
-		return l.Timeout.String()
-	case CPU:
-		return l.CPU.String() + " of processor time"
-	case Memory:
-		return size(l.Memory)
-	case Output:
-		return size(l.Output)
-	case FileSize:
-		return size(l.FileSize)
-	case OpenFiles:
-		return fmt.Sprint(l.OpenFiles)
-	case Processes:
-		return fmt.Sprint(l.Processes)
-	}
-	return ""
 }
 
 // try runs the probe.

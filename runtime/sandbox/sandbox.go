@@ -237,9 +237,8 @@ func (r Request) named(err error, standard Limits) error {
 	var limit *LimitError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		// Whose ever deadline it was: the server's own is as long as the call's, and began earlier.
-		l := r.Limits.over(standard)
-		return &LimitError{Limit: Timeout, Bound: l.Timeout.String()}
+		// Whose ever deadline it was: the server's own is the call's.
+		return &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits.over(standard))}
 	case errors.As(err, &limit) && limit.Limit == FileSize && r.space != nil && r.Limits.FileSize < standard.FileSize:
 		return r.space.full()
 	}

@@ -128,7 +128,6 @@ func started(t testing.TB, o Options) (*Sandbox, *logged) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		collectCoverage(t)
 		if after := openDescriptors(t); after > before {
 			t.Errorf("there are %d descriptors, %d before", after, before)
 		}

@@ -1,0 +1,304 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// These tests are the server of a helper themselves, up to its end: it is not killed when it has answered, but ends by
+// itself, and so leaves in its directory what it has covered.
+
+func init() {
+	for name, run := range map[string]Handler{
+		"look around": func(ctx context.Context, job Job) ([]byte, error) {
+			space, err := Workspace(ctx)
+			if err != nil {
+				return nil, err
+			}
+			file, err := io.ReadAll(job.Files["file"])
+			if err != nil {
+				return nil, err
+			}
+			granted, err := os.ReadFile(string(job.Arguments))
+			if err != nil {
+				return nil, err
+			}
+			value, _ := space.Get("a")
+			return []byte(string(file) + string(granted) + value), space.Set("a", "new")
+		},
+		"refuse":  func(context.Context, Job) ([]byte, error) { return nil, errors.New("refused") },
+		"explode": func(context.Context, Job) ([]byte, error) { panic("on purpose") },
+		"probe":   probe,
+	} {
+		Register("end after "+name, func(ctx context.Context, job Job) ([]byte, error) {
+			time.AfterFunc(200*time.Millisecond, func() { os.Exit(0) })
+			return run(ctx, job)
+		})
+	}
+}
+
+// frame is what a helper sends.
+type frame struct {
+	kind    byte
+	payload string
+}
+
+// frames gives a helper a request, and returns what it has sent when it has ended.
+func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
+	t.Helper()
+	h, err := start(p.options, my, p.host.namespaces, p.null)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		h.end()
+		if h.ended.ExitCode() != 0 {
+			t.Errorf("it ended with %s, %s", h.ended, h.printed.bytes())
+		}
+		keepCoverage(t, r.Dir)
+	}()
+	r.Limits = r.Limits.over(standard)
+	o, descriptors, release, err := p.prepare(r)
+	defer release()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := encodeRequest(o, r.Arguments, r.Caller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.warm(startWithin); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.send(request, descriptors); err != nil {
+		t.Fatal(err)
+	}
+	_ = h.answer.SetReadDeadline(time.Now().Add(20 * time.Second))
+	for {
+		kind, length, err := readPrefix(h.answer)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		payload := make([]byte, length)
+		if err == nil {
+			_, err = io.ReadFull(h.answer, payload)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, frame{kind, string(payload)})
+	}
+}
+
+// keepCoverage takes what a helper has covered into the profile of this test, where there is to be one.
+func keepCoverage(t *testing.T, dir *os.Root) {
+	t.Helper()
+	to := flag.Lookup("test.gocoverdir").Value.String()
+	if testing.CoverMode() == "" || to == "" {
+		return
+	}
+	counters, err := filepath.Glob(filepath.Join(dir.Name(), "covcounters.*"))
+	if err != nil || len(counters) == 0 {
+		t.Errorf("there are no counters: %v", err)
+	}
+	for _, name := range counters {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The helper is number 1 of its namespace each time.
+		unique := fmt.Sprintf("%s%d", filepath.Base(name), len(t.Name()))
+		if err := errors.Join(os.WriteFile(filepath.Join(to, unique), b, 0o600), os.Remove(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kinds are the kinds of frames, in their order.
+func kinds(all []frame) string {
+	var b strings.Builder
+	for _, f := range all {
+		b.WriteByte(f.kind)
+	}
+	return b.String()
+}
+
+func TestAHelperAnswersInItsOrder(t *testing.T) {
+	p := newPool(t, Options{Warm: 1, Env: []string{"GOMAXPROCS=2", "GOCOVERDIR=."}})
+	w, _ := newWorkspaces(t, WorkspaceOptions{})
+	space, _ := acquire(t, w, "a")
+	if err := space.Set("a", "old"); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "granted")
+	if err := os.WriteFile(name, []byte("granted "), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for up := filepath.Dir(name); up != os.TempDir(); up = filepath.Dir(up) {
+		if err := os.Chmod(up, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	grouped := p.shelves[0].role.Group
+	for _, test := range []struct {
+		handler   string
+		role      role
+		arguments string
+		space     bool
+		kinds     string
+		last      string
+	}{
+		{"look around", role{Group: grouped}, name, true, "bvr", "granted granted old"},
+		{"look around", role{Group: true, Net: true}, name, true, "bvr", "granted granted old"},
+		{"look around", role{Group: grouped}, name, false, "bf", "no workspaces here"},
+		{"refuse", role{Group: grouped, Partial: true}, "", true, "bf", `"refused"`},
+		{"explode", role{Group: grouped, Net: true}, "", true, "bf", `"Panic":true`},
+		{"probe", role{Group: grouped}, `{"Landlock":true,"Seccomp":true}`, true, "br", ""},
+	} {
+		t.Run(test.handler, func(t *testing.T) {
+			if _, err := file.Seek(0, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			r := Request{Name: "end after " + test.handler, Arguments: json.RawMessage(test.arguments), Net: test.role.Net, Dir: space.Dir()}
+			if test.space {
+				r.space = space
+			} else {
+				r.noSpace = errors.New("no workspaces here")
+			}
+			if test.handler == "look around" {
+				r.Files = map[string]*os.File{"file": file}
+				r.Paths = []Path{{File: file, Access: Read}}
+			}
+			all := frames(t, p, test.role, r)
+			if kinds(all) != test.kinds {
+				t.Fatalf("it sent %q", all)
+			}
+			if last := all[len(all)-1].payload; !strings.Contains(last, test.last) {
+				t.Errorf("it sent last %q, want %q", last, test.last)
+			}
+			if test.kinds == "bvr" && !strings.Contains(all[1].payload, "bmV3") { // new
+				t.Errorf("the variables: %q", all[1].payload)
+			}
+		})
+	}
+}
+
+func TestWhatAHandlerComesTo(t *testing.T) {
+	for want, test := range map[string]struct {
+		run Handler
+		o   order
+	}{
+		`{"Message":"no handler is registered`:    {nil, order{}},
+		`"Limit":"timeout"`:                       {func(ctx context.Context, _ Job) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }, order{}},
+		`"Limit":"open files"`:                    {func(context.Context, Job) ([]byte, error) { return nil, &os.PathError{Op: "open", Err: unix.EMFILE} }, order{}},
+		`"Limit":"file size"`:                     {func(context.Context, Job) ([]byte, error) { return nil, unix.EFBIG }, order{}},
+		`"Limit":"processes"`:                     {func(context.Context, Job) ([]byte, error) { return nil, unix.EAGAIN }, order{}},
+		`"Limit":"memory"`:                        {func(context.Context, Job) ([]byte, error) { return nil, unix.ENOMEM }, order{}},
+		`"Limit":"output"`:                        {func(context.Context, Job) ([]byte, error) { return make([]byte, 11), nil }, order{}},
+		`"Limit":"workspace","Bound":"3 clients"`: {askForWorkspace, order{NoSpace: "full", NoSpaceLimit: &LimitError{Limit: Quota, Bound: "3 clients"}}},
+		`"Message":"there is none"`:               {askForWorkspace, order{NoSpace: "there is none"}},
+		`sandbox.Options.Workspaces`:              {askForWorkspace, order{}},
+		`"Panic":true`:                            {func(context.Context, Job) ([]byte, error) { panic(errors.New("on purpose")) }, order{}},
+		`nil`:                                     {func(context.Context, Job) ([]byte, error) { runtime.Goexit(); return nil, nil }, order{}},
+		"…":                                       {func(context.Context, Job) ([]byte, error) { return nil, errors.New(strings.Repeat("x", maxMessage+1)) }, order{}},
+	} {
+		test.o.Name = "comes to " + want
+		if test.run != nil {
+			Register(test.o.Name, test.run)
+		}
+		test.o.Limits = Limits{Timeout: 20 * time.Millisecond, Output: 10}
+		result, changed, failed := perform(test.o, Job{})
+		var answer bytes.Buffer
+		if err := respond(&answer, result, changed, failed); err != nil {
+			t.Fatal(err)
+		}
+		if text := answer.String(); text[0] != frameFailure || !strings.Contains(text, want) {
+			t.Errorf("%s: it sent %.300q", want, text)
+		}
+	}
+}
+
+func askForWorkspace(ctx context.Context, _ Job) ([]byte, error) {
+	_, err := Workspace(ctx)
+	return nil, err
+}
+
+func TestRequestsArriveWholeOrNotAtAll(t *testing.T) {
+	long, err := encodeRequest(order{Name: "x"}, bytes.Repeat([]byte("a"), 300<<10), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		sent []byte
+		want string // of the error
+	}{
+		"in parts":      {long, ""},
+		"nothing":       {nil, "EOF"},
+		"half a prefix": {long[:3], "unexpected EOF"},
+		"half":          {long[:1000], "unexpected EOF"},
+		"another kind":  {[]byte{frameResult, 0, 0, 0, 0}, "no request"},
+		"a forged size": {[]byte{frameRequest, 0xff, 0xff, 0xff, 0xff}, "no request"},
+		"two of them":   {append(append([]byte{}, long[:prefix]...), make([]byte, len(long))...), "more than one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(pair[0])
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				f := os.NewFile(uintptr(pair[1]), "server")
+				_, _ = f.Write(test.sent)
+				f.Close()
+			}()
+			payload, _, err := receive(pair[0])
+			<-sent
+			if test.want == "" {
+				if err != nil || !bytes.Equal(payload, long[prefix:]) {
+					t.Errorf("%d bytes, %v", len(payload), err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%d bytes, %v", len(payload), err)
+			}
+		})
+	}
+}
+
+func TestAHelperTakesNoOddRequest(t *testing.T) {
+	for want, test := range map[string]struct {
+		o           order
+		descriptors []int
+	}{
+		"1 descriptors arrived of 0": {order{}, []int{0}},
+		"0 descriptors arrived of 3": {order{Files: []string{"a"}, Paths: []Access{Read}, Dir: true}, nil},
+	} {
+		if _, err := confine(role{}, test.o, test.descriptors, strings.NewReader("")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for _, odd := range []string{"", "1 2 3", "1 2 3 4 5 six 7"} {
+		if n, err := dataBytes(strings.NewReader(odd)); err == nil {
+			t.Errorf("%q is %d bytes", odd, n)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	goruntime "runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+)
+
+func init() {
+	Register("fork itself", func(context.Context, Job) ([]byte, error) {
+		for {
+			pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+			if errno != 0 {
+				return nil, errno
+			}
+			if pid == 0 {
+				for {
+					syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0) // the child of a process with threads may do little
+				}
+			}
+		}
+	})
+}
+
+// isolated is a toolset of handlers in processes of their own, in the manner of generated code, and of one that is not.
+func isolated(names map[string]string, l runtime.Limits, timeouts map[string]time.Duration) runtime.Toolset {
+	g := runtime.Generated{Package: "example.com/hostile", Server: runtime.ServerInfo{Name: "hostile"}}
+	for tool, handler := range names {
+		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: tool, Authenticated: true})
+		g.Tools = append(g.Tools, runtime.Tool{
+			Name: tool, Input: `{"type":"object"}`, Timeout: timeouts[tool], Limits: l, Isolate: handler,
+			Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				return runtime.Wrapped(call.Isolated(ctx))
+			},
+		})
+	}
+	g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: "plain", Authenticated: true})
+	g.Tools = append(g.Tools, runtime.Tool{
+		Name: "plain", Input: `{"type":"object"}`,
+		Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			space, err := Workspace(ctx)
+			if err != nil {
+				return runtime.Result{}, err
+			}
+			return runtime.Wrapped(len(space.Variables()), nil)
+		},
+	})
+	return runtime.NewToolset(g)
+}
+
+// taken is what a server takes of its system.
+type taken struct {
+	resident                         int64
+	goroutines, descriptors, helpers int
+}
+
+func takenNow(t *testing.T) taken {
+	t.Helper()
+	debug.FreeOSMemory()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "VmRSS:")
+	var kilobytes int64
+	if _, err := fmt.Sscan(after, &kilobytes); err != nil {
+		t.Fatal(err)
+	}
+	return taken{kilobytes << 10, goruntime.NumGoroutine(), openDescriptors(t), len(children(t))}
+}
+
+// TestAServerOutlivesHostileHandlers serves handlers that do the worst they can, over HTTP, to one client, and well-behaved ones to
+// another meanwhile.
+func TestAServerOutlivesHostileHandlers(t *testing.T) {
+	hostile := map[string]struct{ handler, limit string }{
+		"allocate":       {"allocate", "memory (64 MiB)"},
+		"allocate_more":  {"allocate slowly", "memory (64 MiB)"},
+		"spin":           {"spin", "cpu (1s of processor time)"},
+		"ignore_context": {"wait", "timed out after 500ms"},
+		"fork":           {"fork itself", "processes (64)"},
+		"open_files":     {"open files", "open files (256)"},
+		"fill_file":      {"fill the disk", "workspace (16 MiB)"},
+		"fill_disk":      {"many long files", "workspace (16 MiB)"},
+		"fill_folder":    {"many files", "workspace (1000 files)"},
+		"dig":            {"deep folders", "workspace (folders 64 deep)"},
+		"answer_long":    {"answer two megabytes", "output (1 MiB)"},
+		"forge":          {"forge an answer", "output (1 MiB)"},
+	}
+	names := map[string]string{"echo": "echo", "sockets": "families"}
+	for tool, h := range hostile {
+		names[tool] = h.handler
+	}
+	const warmed = 2
+	box, err := New(Options{
+		Warm: warmed, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 16 << 20, Files: 1000},
+		Limits: Limits{CPU: time.Second, Processes: 64},
+		Log:    func(string, string) {}, // helpers that end by themselves are what this is about
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	server, err := runtime.New(runtime.Options{
+		Sandbox: box, Logger: slog.New(slog.DiscardHandler),
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("mallory"): {Subject: "mallory"}, identity.HashToken("ann"): {Subject: "ann"},
+		}),
+	}, isolated(names, runtime.Limits{Memory: 64 << 20, Output: 1 << 20}, map[string]time.Duration{"ignore_context": 500 * time.Millisecond}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := mcptest.Serve(t, server)
+	mallory, other := mcptest.Connect(t, url, "mallory", ""), mcptest.Connect(t, url, "ann", "")
+	call := func(session *mcp.ClientSession, tool string) (string, bool) {
+		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"a": 1}})
+		if err != nil {
+			return err.Error(), true
+		}
+		return mcptest.Text(res), res.IsError
+	}
+	good := func() {
+		t.Helper()
+		if text, failed := call(other, "echo"); failed || !strings.Contains(text, `{"a":1}`) {
+			t.Errorf("another client's call: %q", text)
+		}
+		if text, failed := call(other, "plain"); failed {
+			t.Errorf("another client's plain call: %q", text)
+		}
+	}
+	tidy := func() {
+		t.Helper()
+		ctx, leave, err := box.Enter(t.Context(), runtime.Client{ID: "mallory"}, "tidy", runtime.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		space, err := Workspace(ctx)
+		if err == nil {
+			err = space.Clear()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	round := func(without ...string) {
+		t.Helper()
+		for tool, h := range hostile {
+			if slices.Contains(without, tool) {
+				continue
+			}
+			begun := time.Now()
+			text, failed := call(mallory, tool)
+			if !failed || !strings.Contains(text, h.limit) {
+				t.Errorf("%s: failed %v, %q, want %q", tool, failed, text, h.limit)
+			}
+			if took := time.Since(begun); took > 20*time.Second {
+				t.Errorf("%s ended after %s", tool, took)
+			}
+			tidy()
+		}
+		if text, failed := call(mallory, "sockets"); failed || !strings.Contains(text, `"none"`) {
+			t.Errorf("sockets: %q", text)
+		}
+	}
+	settled := func() taken {
+		t.Helper()
+		until(t, "helpers are ready again and no others are left", func() bool { return len(children(t)) == warmed && len(box.pool.Load().slots) == 0 })
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections() // as many as calls ran at a time
+		return takenNow(t)
+	}
+	good()
+	round("spin", "ignore_context") // connections, buffers and helpers are there after it
+	before := settled()
+
+	stop := make(chan struct{})
+	var meanwhile sync.WaitGroup
+	meanwhile.Go(func() {
+		for calls := 0; ; calls++ {
+			good()
+			select {
+			case <-stop:
+				if calls < 5 {
+					t.Errorf("another client made %d calls meanwhile", calls)
+				}
+				return
+			default:
+			}
+		}
+	})
+	round()
+	close(stop)
+	meanwhile.Wait()
+
+	var after taken
+	until(t, "goroutines and descriptors are as many as before", func() bool {
+		after = settled()
+		// A connection more or less is not the handlers', of which each would leave something.
+		return after.goroutines <= before.goroutines+3 && after.descriptors <= before.descriptors+3
+	})
+	if after.resident > before.resident+32<<20 {
+		t.Errorf("the server has %d MiB resident, %d before", after.resident>>20, before.resident>>20)
+	}
+	t.Logf("before %+v, after %+v", before, after)
+}
+
+func init() {
+	Register("answer two megabytes", func(context.Context, Job) ([]byte, error) { return make([]byte, 2<<20), nil })
+	Register("families", func(ctx context.Context, job Job) ([]byte, error) {
+		run, _ := handlerOf("sockets")
+		made, err := run(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(string(made))
+	})
+}
