@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	keeper "github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -30,7 +31,14 @@ import (
 var engines = testdb.Stores
 
 // registry is where the grants of a world are kept.
-var registry = func(*world) grant.Registry { return grant.NewMemory() }
+var registry = func(w *world) grant.Registry { return keeper.New(w.Store, keeper.Options{}) }
+
+// inMemory has grants kept apart from the store until the test ends.
+func inMemory(t *testing.T) {
+	before := registry
+	t.Cleanup(func() { registry = before })
+	registry = func(*world) grant.Registry { return grant.NewMemory() }
+}
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -89,6 +97,15 @@ func worlds(t *testing.T, test func(t *testing.T, w *world)) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t, engine(t), runtime.Options{})) })
 	}
+}
+
+// keepers are worlds with their grants in the store, and one that keeps them apart.
+func keepers(t *testing.T, test func(t *testing.T, w *world)) {
+	worlds(t, test)
+	t.Run("memory", func(t *testing.T) {
+		inMemory(t)
+		test(t, newWorld(t, engines["sqlite"](t), runtime.Options{}))
+	})
 }
 
 // newWorld makes one. wrap may stand between the API and the server.

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	_ grant.Keeper   = (*Keeper)(nil)
-	_ grant.Requests = (*Keeper)(nil)
+	_ grant.Registry = (*Keeper)(nil)
+	_ grant.Recorder = (*Keeper)(nil)
 )
 
 // Keeper is a [grant.Keeper] and [grant.Requests] over a store. It may be used from many goroutines at once.
@@ -38,6 +38,9 @@ type Options struct {
 func New(s *store.Store, o Options) *Keeper {
 	return &Keeper{s, cmp.Or(o.OpenRequests, grant.MaxOpen), newCache(clients, grants)}
 }
+
+// RecordsChanges implements [grant.Recorder]: each change is recorded with itself.
+func (k *Keeper) RecordsChanges() bool { return true }
 
 // Grants implements [grant.Source]. It asks for the store's revision each time, one row by its key, and reads the grants when
 // that is another than the time before: so they are as new as the database, whoever changed it; whoever changes
