@@ -86,11 +86,11 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.keys("changed")
 	b.tab(`main form button`)
 	b.enter()
-	b.reads("revoke: grant 1 of client", "approve: request 1 of client", "granted: file.read reports/may/* restricted")
+	b.reads("revoke permission: grant 1 of client", "approve request: request 1 of client", "granted: file.read reports/may/* restricted")
 	b.tab(`main tbody a`)
 	b.enter()
 	b.reads("Event ", "revoke", "ada", "Arguments", "reason", "sha256")
 	b.tab(`main a[href^="/console/audit?request="]`)
 	b.enter()
-	b.reads("revoke: grant 1 of client")
+	b.reads("revoke permission: grant 1 of client")
 }

@@ -164,7 +164,7 @@ func (v *visit) createGrant() error {
 	}
 	err := v.change(func(ctx context.Context) (string, string, error) {
 		g, err := v.grants.Grant(ctx, g)
-		return "grant", aboutGrant(g), err
+		return "grant permission", aboutGrant(g), err
 	})
 	if err != nil {
 		return v.unkept(err, "grant-new", d.page)
@@ -240,19 +240,19 @@ func (v *visit) revoke() error {
 	if r.Wrong.words("reason", r.Reason, true); len(r.Wrong) > 0 {
 		return v.showAs(http.StatusUnprocessableEntity, "revoke", page{Title: "Revoke", Here: "grants", Problem: problemBelow, Data: r})
 	}
-	done := "revoked"
+	done := "revoked-before"
+	if len(r.Grants) == 0 {
+		return v.toGrants(r.Issuer, r.Client, done)
+	}
 	err = v.change(func(ctx context.Context) (action, object string, err error) {
 		gone, err := v.grants.Revoke(ctx, grant.Revocation{Issuer: r.Issuer, Client: r.Client, Type: r.Type, Resource: r.Resource, By: v.caller.Subject, Reason: r.Reason})
-		switch {
-		case err != nil:
+		if err != nil || len(gone) == 0 {
 			return "", "", err
-		case len(gone) == 0:
-			done = "revoked-before"
-			return "", "", nil
-		case len(gone) == 1:
-			return "revoke", aboutGrant(gone[0]), nil
 		}
-		return "revoke", fmt.Sprintf("%d grants of %s: %s", len(gone), clientName(r.Issuer, r.Client), r.Type), nil
+		if done = "revoked"; len(gone) == 1 {
+			return "revoke permission", aboutGrant(gone[0]), nil
+		}
+		return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(gone), clientName(r.Issuer, r.Client), r.Type), nil
 	})
 	if err != nil {
 		return err

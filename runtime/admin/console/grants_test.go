@@ -17,6 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	granted "github.com/mcpgen/mcpgen/runtime/grant/stored"
+	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // recorded has the console of a world write its audit into a list.
@@ -61,7 +63,7 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 		t.Errorf("it can be decided on again: %s", body)
 	}
 	e := (*events)[len(*events)-1]
-	if e.Type != audit.Changed || e.Status != audit.OK || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve" || e.Time.IsZero() || len(e.Arguments) != 4 ||
+	if e.Type != audit.Changed || e.Status != audit.OK || e.Principal != "ada" || e.Issuer != issuer || e.Action != "approve request" || e.Time.IsZero() || len(e.Arguments) != 4 ||
 		e.Object != `request 1 of client "desk" of https://id.example: file.read reports/**; granted: file.read reports/may/* restricted` {
 		t.Errorf("%+v", e)
 	}
@@ -80,7 +82,7 @@ func TestRequestIsDenied(t *testing.T) {
 	if got := w.has("desk"); len(got) > 0 {
 		t.Errorf("granted all the same: %v", got)
 	}
-	if e := (*events)[len(*events)-1]; len(*events) != 1 || e.Action != "deny" || e.Principal != "ada" {
+	if e := (*events)[len(*events)-1]; len(*events) != 1 || e.Action != "deny request" || e.Principal != "ada" {
 		t.Errorf("%+v", *events)
 	}
 }
@@ -222,8 +224,16 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked-before"))
 	page(t, w.get("token-admin", list("revoked-before")), http.StatusOK, "nothing left to revoke")
 	page(t, w.get("token-admin", "/console/grants/revoke?"+one), http.StatusNotFound)
+	// At the last moment.
+	fields.Set("resource", "public/b")
+	w.keeper.meanwhile = func() {
+		must(w.keeper.Memory.Revoke(context.Background(), grant.Revocation{Issuer: issuer, Client: "desk", Type: "file.read"}))
+	}
+	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked-before"))
+	equal(t, w.has("desk"), []string{"net.connect api.example.com:443"})
 
 	// A whole type.
+	w.gives("desk", "file.read", "public/b")
 	w.gives("desk", "file.read", "public/c")
 	fields.Del("resource")
 	body = page(t, w.get("token-admin", "/console/grants/revoke?"+fields.Encode()), http.StatusOK, "all of <span class=\"name\">file.read</span>?")
@@ -245,8 +255,8 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	}
 	const desk = ` of client "desk" of https://id.example: `
 	equal(t, done, []string{
-		"grant: grant 1" + desk + "file.read public/a", "grant: grant 2" + desk + "file.read public/b", "grant: grant 3" + desk + "net.connect api.example.com:443", `grant: grant 4 of client "other": file.read public/a restricted`,
-		"revoke: grant 1" + desk + "file.read public/a", `revoke: 2 grants of client "desk" of https://id.example: file.read`,
+		"grant permission: grant 1" + desk + "file.read public/a", "grant permission: grant 2" + desk + "file.read public/b", "grant permission: grant 3" + desk + "net.connect api.example.com:443", `grant permission: grant 4 of client "other": file.read public/a restricted`,
+		"revoke permission: grant 1" + desk + "file.read public/a", `revoke permission: 2 grants of client "desk" of https://id.example: file.read`,
 	})
 }
 
@@ -278,7 +288,9 @@ func TestKeeperThatTakesNothing(t *testing.T) {
 	}
 	// The same, at the last moment.
 	w.keeper.failure = nil
-	for at, f := range map[string]url.Values{"/console/grants": given, approve: form("resource", "reports/**", "lasts", "1d"), "/console/grants/revoke": must(url.ParseQuery("client=desk&type=file.read&reason=r"))} {
+	for at, f := range map[string]url.Values{
+		"/console/grants": given, approve: form("resource", "reports/**", "lasts", "1d"), "/console/grants/revoke": form("client", "desk", "issuer", issuer, "type", "file.read", "reason", "r"),
+	} {
 		w.keeper.meanwhile = func() { w.keeper.failure = errBroken }
 		body := page(t, w.post("token-admin", at, f), http.StatusInternalServerError, "Something failed")
 		if strings.Contains(body, "disk") || !strings.Contains(w.log.String(), "the disk is gone") {
@@ -308,6 +320,44 @@ func TestGrantsAndRequestsGoOnOnTheNextPage(t *testing.T) {
 			t.Errorf("%s goes on at %s: %s", at, next, body)
 		}
 		page(t, w.get("token-admin", at+"&after=x"), http.StatusOK, "Next page")
+	}
+}
+
+// The same over a database, which records what it changes itself: once, and by whoever asked.
+func TestGrantsOfADatabase(t *testing.T) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, engine(t))
+			kept := granted.New(w.store, granted.Options{})
+			w.Handler = console.NewOf(w.machine, w.store, authority.New(w.machine, w.store, stored.Stored), console.Options{Grants: kept, Audit: w.store.Audit()})
+			r := must(kept.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "reports/**"}, Issuer: issuer, Client: "desk", Principal: "vera", Reason: "The numbers."}))
+			at := "/console/requests/" + r.ID
+			page(t, w.get("token-admin", "/console/requests"), http.StatusOK, at, "The numbers.")
+			led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "note", "May")), "/console/requests?done=request-approved")
+			page(t, w.post("token-admin", at+"/deny", form("note", "late")), http.StatusConflict, "has been decided on already")
+			page(t, w.get("token-admin", "/console/grants?client=desk&issuer="+url.QueryEscape(issuer)), http.StatusOK, "reports/may/*", "May")
+			led(t, w.post("token-admin", "/console/grants/revoke", form("client", "desk", "issuer", issuer, "type", "file.read", "resource", "reports/may/*", "reason", "over")), "/console/grants?*")
+			led(t, w.post("token-admin", "/console/grants", form("client", "desk", "type", "net.connect", "resource", "example.com:443", "lasts", "1h", "reason", "typed")), "/console/grants?*")
+			for _, odd := range []string{"a\x00b", "\xff", strings.Repeat("x", 5000), "'; --"} {
+				q := form("client", odd, "issuer", odd, "type", odd, "resource", odd, "after", odd, "reason", odd, "status", odd, "lasts", "1d")
+				for _, at := range []string{"/console/grants", "/console/requests", "/console/audit", "/console/audit/export"} {
+					page(t, w.get("token-admin", at+"?"+q.Encode()), http.StatusOK)
+				}
+				page(t, w.get("token-admin", "/console/grants/revoke?"+q.Encode()), http.StatusNotFound)
+				page(t, w.get("token-admin", "/console/requests/"+url.PathEscape(odd)), http.StatusNotFound)
+				page(t, w.post("token-admin", "/console/grants", q), http.StatusUnprocessableEntity)
+				if rec := w.post("token-admin", "/console/grants/revoke", q); rec.Code >= 500 {
+					t.Errorf("%q: %d", odd, rec.Code)
+				}
+			}
+			var done []string
+			for _, e := range must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "ada", Type: audit.Changed}, store.Page[int64]{})) {
+				if done = append(done, e.Action); e.Issuer != issuer || e.Role != "Admin" || len(e.Arguments) == 0 {
+					t.Errorf("%+v", e)
+				}
+			}
+			equal(t, done, []string{"grant permission", "revoke permission", "approve request"})
+		})
 	}
 }
 

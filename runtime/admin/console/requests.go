@@ -145,7 +145,7 @@ func (v *visit) approve() error {
 		}
 		return func(ctx context.Context) (string, string, error) {
 			q, g, err := v.grants.Approve(ctx, r.ID, verdict)
-			return "approve", aboutRequest(q) + "; granted: " + g.Permission.String(), err
+			return "approve request", aboutRequest(q) + "; granted: " + g.Permission.String(), err
 		}
 	})
 }
@@ -156,7 +156,7 @@ func (v *visit) deny() error {
 		d.Wrong.words("why", d.Why, true)
 		return func(ctx context.Context) (string, string, error) {
 			q, err := v.grants.Deny(ctx, r.ID, grant.Verdict{By: v.caller.Subject, Note: d.Why})
-			return "deny", aboutRequest(q), err
+			return "deny request", aboutRequest(q), err
 		}
 	})
 }
