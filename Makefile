@@ -84,8 +84,8 @@ walls: ## the walls between packages, and the threat list's tests
 check: ## fail where generated files are stale or a handler is unannotated
 	$(GO) tool mcpgen check ./...
 
-prove: ## record what the handlers of the examples reach, and fail where that is more than they declare
-	$(GO) tool mcpgen prove ./examples/...
+prove: ## fail where handlers of the example that declares it reach more than they declare
+	$(GO) tool mcpgen prove --check ./examples/workspace/...
 
 # The tests of the command run processes of their own, whose parts are tested below it under the detector. Three
 # packages at a time, since many wait for databases and for what must not come.
