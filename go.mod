@@ -10,6 +10,7 @@ require (
 	github.com/dave/jennifer v1.7.1
 	github.com/ettle/strcase v0.2.0
 	github.com/go-jose/go-jose/v4 v4.1.8
+	github.com/google/capslock v0.2.8
 	github.com/google/jsonschema-go v0.4.3
 	github.com/invopop/jsonschema v0.14.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -29,6 +30,12 @@ require (
 	golang.org/x/tools v0.52.0
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/fatih/color v1.18.0 // indirect
+	github.com/mattn/go-colorable v0.1.14 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 require (

@@ -43,13 +43,10 @@ type Result struct {
 // package matches, the go command is missing, a file cannot be read. What is wrong with the
 // source is no failure: it is in the diagnostics.
 func Run(ctx context.Context, o Options) (Result, error) {
-	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
+	program, services, found, err := scanned(ctx, o)
 	if err != nil {
 		return Result{}, err
 	}
-	services, found := scan.Services(program)
-	found = append(found, check.Services(services)...)
-	found.Sort()
 	r := Result{Services: services, Diagnostics: found}
 	if len(found) > 0 {
 		r.Files, r.Remove = poison(program, found)
@@ -59,9 +56,12 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	files := make([][]emit.File, len(services))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, s := range services {
+	for i := range services {
 		group.Go(func() (err error) {
-			files[i], err = emitted(s)
+			if services[i].Proof, err = proofOf(program, services[i]); err != nil {
+				return err
+			}
+			files[i], err = emitted(services[i])
 			return err
 		})
 	}
@@ -75,6 +75,18 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	r.Files, r.Remove = append(r.Files, rest...), remove
 	return r, nil
+}
+
+// scanned reads the packages, and says what they serve and what is wrong with them.
+func scanned(ctx context.Context, o Options) (*load.Program, []model.Service, diag.List, error) {
+	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	services, found := scan.Services(program)
+	found = append(found, check.Services(services)...)
+	found.Sort()
+	return program, services, found, nil
 }
 
 // emitted are the files of one service, made with what emission needs to know of its directory.

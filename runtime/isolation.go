@@ -151,7 +151,7 @@ func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.F
 	}
 	decided := grant.Decided{}
 	for name, in := range from.Bound {
-		b := grant.Bound{Kinds: in.Kinds, Named: in.Named, Argv: in.Argv}
+		b := grant.Bound{Kinds: in.Kinds, Named: in.Named, Argv: in.Argv, Apart: true}
 		if in.Path != "" {
 			if files[name] == nil {
 				return ctx, fmt.Errorf("the file that %q names was not handed over", name)

@@ -78,6 +78,6 @@ Exit codes: 0 done; 1 findings in the source; 2 usage, or the work could not be 
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newAudit(), newVersion())
+	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newAudit(), newVersion())
 	return root
 }

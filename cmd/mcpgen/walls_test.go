@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"generator/commit":        {"generator/emit"},
 	"generator/seal":          {},
 	"generator/reflection":    {"generator/emit", "generator/model", "generator/scan"},
+	"generator/prove":         {"generator/diag", "generator/model"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
@@ -40,6 +41,8 @@ var mayImport = map[string][]string{
 	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {},
+	// Servers of tests, likewise.
+	"internal/testserver": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
@@ -64,7 +67,7 @@ var mayImport = map[string][]string{
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
 	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/store"},
 	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/identity", "runtime/redact", "runtime/store"},
+	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/redact", "runtime/store"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},

@@ -51,7 +51,7 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 				}
 				for _, era := range eras {
 					for _, query := range []string{"?catalog=research+kit", "?catalog_id=" + id} {
-						if names := list(t, connectHTTP(t, p.base+"/mcp"+query, caller, era)); !slices.Equal(names, inKit(caller)) {
+						if names := list(t, connectHTTP(t, p.Base+"/mcp"+query, caller, era)); !slices.Equal(names, inKit(caller)) {
 							t.Errorf("%s, %s: %s lists %v, want %v", era, query, caller, names, inKit(caller))
 						}
 					}
@@ -71,7 +71,7 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 				}
 			}
 			// What one may not use one is not shown, in a catalog or out of it, and is refused as ever.
-			session := connectHTTP(t, p.base+"/mcp?catalog=research+kit", "vera", "")
+			session := connectHTTP(t, p.Base+"/mcp?catalog=research+kit", "vera", "")
 			if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "update", Arguments: arguments["update"]}); err == nil || wire(t, err).Message != `unknown tool "update"` {
 				t.Errorf("a tool of the catalog that is not the caller's: %v", err)
 			}
@@ -96,7 +96,7 @@ func TestCatalogThatCodeDeclaresNeedsNoStore(t *testing.T) {
 
 func TestUnknownCatalogIsRefusedWhereThatIsAskedFor(t *testing.T) {
 	p := start(t, "-store", engines["sqlite"](t), "-strict")
-	session := connectHTTP(t, p.base+"/mcp?catalog=nonsense", "ada", "")
+	session := connectHTTP(t, p.Base+"/mcp?catalog=nonsense", "ada", "")
 	if _, err := session.ListTools(t.Context(), nil); err == nil || wire(t, err).Message != "unknown catalog" {
 		t.Errorf("%v", err)
 	}
@@ -107,10 +107,10 @@ func TestToolIsOffOnceTheAnswerSaysSo(t *testing.T) {
 	for engine, database := range engines {
 		t.Run(engine, func(t *testing.T) {
 			p := start(t, "-store", database(t))
-			session := connectHTTP(t, p.base+"/mcp", "vera", "")
+			session := connectHTTP(t, p.Base+"/mcp", "vera", "")
 			byConsole := func(off bool) {
 				form := url.Values{"tool": {"get_all"}, "off": {map[bool]string{true: "yes", false: "no"}[off]}}
-				req, err := http.NewRequest("POST", p.base+"/console/tools", strings.NewReader(form.Encode()))
+				req, err := http.NewRequest("POST", p.Base+"/console/tools", strings.NewReader(form.Encode()))
 				if err != nil {
 					t.Fatal(err)
 				}

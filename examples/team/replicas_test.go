@@ -41,7 +41,7 @@ func listen(t *testing.T, url, caller, era string) *ear {
 }
 
 // hears waits until the client hears what it is told, by a tool that is switched off and on.
-func (e *ear) hears(t *testing.T, p *process, tool string) {
+func (e *ear) hears(t *testing.T, p process, tool string) {
 	t.Helper()
 	for n := range 200 {
 		p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/"+tool, map[string]any{"enabled": n%2 == 1})
@@ -87,8 +87,8 @@ func TestChangeOnOneReplicaIsSeenAndToldOnTheOther(t *testing.T) {
 	id := one.fill(t, "kit", "get_all")
 	one.fill(t, "other", "create")
 	for _, era := range eras {
-		reader, other := listen(t, two.base+"/mcp?catalog=kit", "ada", era), listen(t, two.base+"/mcp?catalog=other", "ada", era)
-		viewer, whole := listen(t, two.base+"/mcp?catalog=kit", "vera", era), listen(t, two.base+"/mcp", "ada", era)
+		reader, other := listen(t, two.Base+"/mcp?catalog=kit", "ada", era), listen(t, two.Base+"/mcp?catalog=other", "ada", era)
+		viewer, whole := listen(t, two.Base+"/mcp?catalog=kit", "vera", era), listen(t, two.Base+"/mcp", "ada", era)
 		ears := map[string]*ear{"other": other, "viewer": viewer, "whole": whole}
 		reader.hears(t, one, "get_all")
 		other.hears(t, one, "create")
@@ -139,7 +139,7 @@ type changes struct {
 }
 
 // write makes a thousand catalogs, and kills the process once so many are acknowledged.
-func (p *process) write(t *testing.T, killAfter int) *changes {
+func (p process) write(t *testing.T, killAfter int) *changes {
 	t.Helper()
 	c := &changes{acknowledged: map[string]bool{}, started: map[string]bool{}}
 	names := make(chan string)
@@ -150,7 +150,7 @@ func (p *process) write(t *testing.T, killAfter int) *changes {
 				c.mu.Lock()
 				c.started[name] = true
 				c.mu.Unlock()
-				status, answer, err := ask(p.base, "ada", "POST", "/admin/mcp/tool_catalogs", map[string]any{"name": name})
+				status, answer, err := ask(p.Base, "ada", "POST", "/admin/mcp/tool_catalogs", map[string]any{"name": name})
 				if err != nil {
 					continue // no answer: it may have come about or not
 				}
@@ -162,7 +162,7 @@ func (p *process) write(t *testing.T, killAfter int) *changes {
 				n := len(c.acknowledged)
 				c.mu.Unlock()
 				if n == killAfter {
-					if err := p.Process.Kill(); err != nil {
+					if err := p.Cmd.Process.Kill(); err != nil {
 						t.Error(err)
 					}
 				}
@@ -178,7 +178,7 @@ func (p *process) write(t *testing.T, killAfter int) *changes {
 }
 
 // holds compares what a process lists with what was acknowledged.
-func (c *changes) holds(t *testing.T, p *process) {
+func (c *changes) holds(t *testing.T, p process) {
 	t.Helper()
 	found := map[string]bool{}
 	for path := "/admin/mcp/tool_catalogs?limit=100"; path != ""; {
@@ -220,7 +220,7 @@ func TestProcessThatIsKilledAmongAThousandChangesLosesNoneThatItAcknowledged(t *
 			kept := database(t)
 			p := start(t, "-store", kept)
 			c := p.write(t, 400)
-			p.kill()
+			p.Kill()
 			if n := len(c.acknowledged); n < 400 || n == 1000 {
 				t.Fatalf("%d were acknowledged: the process was not killed in the middle", n)
 			}
@@ -232,10 +232,10 @@ func TestProcessThatIsKilledAmongAThousandChangesLosesNoneThatItAcknowledged(t *
 func TestReplicaThatIsKilledTakesNothingWithIt(t *testing.T) {
 	kept := postgres(t)
 	one, two := start(t, "-store", kept), start(t, "-store", kept)
-	whole := listen(t, two.base+"/mcp", "ada", "2025-11-25")
+	whole := listen(t, two.Base+"/mcp", "ada", "2025-11-25")
 	whole.hears(t, one, "update")
 	c := one.write(t, 300)
-	one.kill()
+	one.Kill()
 	c.holds(t, two)
 	// And the other goes on: it changes and tells.
 	began := time.Now()
@@ -251,7 +251,7 @@ func TestPlainLoadBalancerServesClientsWithoutSessions(t *testing.T) {
 	one.fill(t, "kit", kit...)
 	var turn atomic.Int64
 	var hits [2]atomic.Int64
-	replicas := []string{one.base, two.base}
+	replicas := []string{one.Base, two.Base}
 	balancer := httptest.NewServer(&httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {

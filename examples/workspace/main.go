@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/audit/chain"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/grant/asking"
@@ -42,9 +44,9 @@ func main() {
 
 // settings are what the command line says.
 type settings struct {
-	addr, data, store, stdio string
-	offer, bestEffort        bool
-	logger                   *slog.Logger
+	addr, data, store, stdio, key string
+	offer, bestEffort             bool
+	logger                        *slog.Logger
 }
 
 func run(ctx context.Context, args []string) error {
@@ -54,6 +56,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&s.data, "data", "workspace", "`directory` of the folders public and files, of the agents' workspaces, and of the database unless -store names one; made where it is not there")
 	flags.StringVar(&s.store, "store", "", "`URL` of the database of grants, requests and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE")
 	flags.StringVar(&s.stdio, "stdio", "", "serve over stdio as the user with this `name`: robin, kim or olga")
+	flags.StringVar(&s.key, "trail-key", "", "`file` with the key, of 32 random bytes or more, that seals the audit trail: mcpgen audit verify finds what was done to it. Checkpoints go to checkpoints.jsonl below -data")
 	flags.BoolVar(&s.offer, "offer", false, "have refusals offer to ask an administrator, to clients that support elicitation")
 	flags.BoolVar(&s.bestEffort, "best-effort", false, "start where the system lacks a part of what isolates processes, and say which")
 	verbose := flags.Bool("v", false, "log at debug level")
@@ -72,7 +75,7 @@ func run(ctx context.Context, args []string) error {
 func (s settings) serve(ctx context.Context) (err error) {
 	var closing []func() error
 	defer func() {
-		for _, c := range closing {
+		for _, c := range slices.Backward(closing) {
 			err = errors.Join(err, c())
 		}
 	}()
@@ -92,6 +95,15 @@ func (s settings) serve(ctx context.Context) (err error) {
 		return err
 	}
 	closing = append(closing, db.Close)
+	trail := db.Audit()
+	if s.key != "" {
+		sealed, err := s.sealed(ctx, db)
+		if err != nil {
+			return err
+		}
+		trail = sealed
+		closing = append(closing, func() error { return sealed.Close(context.WithoutCancel(ctx)) })
+	}
 	box, err := sandbox.New(sandbox.Options{Workspaces: filepath.Join(s.data, "workspaces")})
 	if err != nil {
 		return err
@@ -107,7 +119,7 @@ func (s settings) serve(ctx context.Context) (err error) {
 	defaults := grant.Minimal("public")
 	server, err := runtime.New(runtime.Options{
 		Identity:          identity.Static(tokens()),
-		Audit:             audit.Multi(audit.Slog(s.logger), db.Audit()),
+		Audit:             audit.Multi(audit.Slog(s.logger), trail),
 		Logger:            s.logger,
 		Catalogs:          catalogs,
 		Admin:             office.Handler,
@@ -130,6 +142,30 @@ func (s settings) serve(ctx context.Context) (err error) {
 	}
 	return listen(ctx, server, s.addr)
 }
+
+// sealed is the chain that the records of this process are in, before they are in the store.
+func (s settings) sealed(ctx context.Context, db *store.Store) (*chain.Chain, error) {
+	key, err := chain.ReadKey(s.key)
+	if err != nil {
+		return nil, err
+	}
+	last, err := db.LastEvent(ctx, replica)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := chain.New(db.Audit(), chain.Options{
+		Key: key, Replica: replica, Last: last, Logger: s.logger,
+		Checkpoints: chain.CheckpointFile(filepath.Join(s.data, "checkpoints.jsonl")),
+	})
+	if err != nil {
+		return nil, err
+	}
+	db.SealBy(sealed)
+	return sealed, nil
+}
+
+// replica names the process in the trail. Several on one store would each have a name of its own.
+const replica = "workspace"
 
 // listen answers HTTP until ctx ends, and then lets running calls finish.
 func listen(ctx context.Context, server *runtime.Server, addr string) error {

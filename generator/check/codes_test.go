@@ -18,6 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the wanted output of the cases anew")
 
+// Findings of what handlers reach have their cases beside package prove, which reads bodies.
+var proven = []string{"MCP043", "MCP044", "MCP045"}
+
 // Every file of testdata/codes is one case: Go source, and in the file "want" what a run says
 // of it. A case of a code is named for it, with an addition where there are several.
 func TestEveryCaseIsReportedAsWanted(t *testing.T) {
@@ -80,6 +83,9 @@ func TestEveryCodeHasACaseAndAnExplanation(t *testing.T) {
 	have := map[string]bool{}
 	for _, path := range glob(t) {
 		have[filepath.Base(path)[:len("MCP000")]] = true
+	}
+	for _, code := range proven {
+		have[code] = true
 	}
 	for _, e := range diag.Codes() {
 		if !have[string(e.Code)] {

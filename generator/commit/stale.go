@@ -55,7 +55,7 @@ func Stale(files []emit.File, remove []string) ([]Difference, error) {
 			return nil, failed(file.Path, err)
 		case info == nil:
 			found = append(found, Difference{Path: file.Path, State: Missing})
-		case !same(old, file.Content):
+		case !same(old, file.Content) && (file.Else == nil || !same(old, file.Else)):
 			name := filepath.Base(file.Path)
 			text := diff.Diff(name, unixLines(old), name+" (generated)", unixLines(file.Content))
 			found = append(found, Difference{Path: file.Path, State: Changed, Diff: shorten(text)})

@@ -51,6 +51,9 @@ const (
 	Unbindable         Code = "MCP040"
 	NotOpened          Code = "MCP041"
 	NoWorker           Code = "MCP042"
+	MoreThanDeclared   Code = "MCP043"
+	Unprovable         Code = "MCP044"
+	WritesReadOnly     Code = "MCP045"
 )
 
 // Explanation is what there is to know about one code.

@@ -367,4 +367,37 @@ func Read(ctx context.Context, path grant.Path) (string, error) {
 func (s *Service) Render(ctx context.Context, page string) (string, error)`,
 		Cure: "Write //mcp:worker on a func() *Service or func() (*Service, error), which may take a context, or serve a func.",
 	},
+	{
+		Code:  MoreThanDeclared,
+		Title: "code that reaches more than capabilities= declares",
+		Cause: "`mcpgen prove` has followed the calls of the handler to a func that opens files, reaches the network or starts programs, and capabilities= does not list that. The finding stands at the last call of the way that is in your module, and names the way. Calls through interfaces lead to all types that can be meant, so a way may be one that is never taken.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:limit capabilities=none
+func Read(ctx context.Context, name string) (string, error) {
+	text, err := os.ReadFile(name)
+	return string(text), err
+}`,
+		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities= what is reached is recorded and not judged.",
+	},
+	{
+		Code:  Unprovable,
+		Title: "code that may reach anything, with capabilities=",
+		Cause: "`mcpgen prove` has met what it cannot follow: C or assembly, an unsafe.Pointer, a system call, a call by reflection, a method of an interface that no type of the module implements, or a func value that nothing it sees sets. capabilities= says what is reached at most, which can then not be held.",
+		Example: `//mcp:tool minrole=Viewer
+//mcp:limit capabilities=files
+func (s *Service) Render(ctx context.Context, page string) (string, error) {
+	return s.render(page) // a func value, set elsewhere
+}`,
+		Cure: "Call by name, or have the package that implements the interface imported by the handler's; or leave capabilities= out: what is reached is then recorded, with what is unknown of it, and not judged.",
+	},
+	{
+		Code:  WritesReadOnly,
+		Title: "readonly tool that may write files or start programs",
+		Cause: "The tool tells clients that it changes nothing, and `mcpgen prove` has followed the calls of its handler to a func that starts programs or writes files: os.WriteFile, os.Create, os.Remove and their like, the writing methods of *os.File and *os.Root, os.OpenFile with flags that write or are no constant, and grant.File, grant.Dir and grant.TruePath of an argument with a permission other than file.read.",
+		Example: `//mcp:tool minrole=Viewer readonly
+func Peek(ctx context.Context, name string) error {
+	return os.WriteFile(name, nil, 0o600)
+}`,
+		Cure: "Take readonly out, or do without the call. For reading, os.Open does, and os.OpenFile with os.O_RDONLY.",
+	},
 }

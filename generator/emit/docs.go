@@ -74,6 +74,11 @@ func (p *plan) writeMatrix(b *strings.Builder, kind string) {
 		head += " and needs |"
 		rule += "---|"
 	}
+	proven := m.rows[0].proven != ""
+	if proven {
+		head += " proven to reach |"
+		rule += "---|"
+	}
 	b.WriteString(head + "\n" + rule + "\n")
 	for _, row := range m.rows {
 		fmt.Fprintf(b, "| `%s` |", row.tool)
@@ -86,6 +91,9 @@ func (p *plan) writeMatrix(b *strings.Builder, kind string) {
 		}
 		if also {
 			b.WriteString(strings.TrimRight(" "+strings.Join(row.also, ", "), " ") + " |")
+		}
+		if proven {
+			b.WriteString(" " + row.proven + " |")
 		}
 		b.WriteByte('\n')
 	}

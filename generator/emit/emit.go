@@ -25,6 +25,9 @@ const (
 type File struct {
 	Path    string // absolute
 	Content []byte
+	// Else is other content that is as good on the disk, and is not written; nil for none. It is that of MCP.md from before a change of
+	// the source that leaves it as it was but for what is proven.
+	Else []byte
 }
 
 // Present is what emission needs to know of the package's directory as it is.
@@ -60,6 +63,14 @@ func Files(s model.Service, present Present) ([]File, error) {
 			return nil, fmt.Errorf("package %s: %s: %w", s.Package, part.name, err)
 		}
 		files = append(files, File{Path: filepath.Join(s.Dir, part.name), Content: content})
+	}
+	if s.Proof != nil && !s.Proof.Current {
+		held := *s.Proof
+		held.Current = true
+		p.Proof = &held
+		if files[0].Else, err = p.docs(present.Docs); err != nil {
+			return nil, fmt.Errorf("package %s: %s: %w", s.Package, Docs, err)
+		}
 	}
 	return files, nil
 }

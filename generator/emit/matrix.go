@@ -23,6 +23,8 @@ type matrixRow struct {
 	tool string   // its name, or the URI
 	may  []bool   // by caller, as far as roles decide
 	also []string // what the caller needs besides, in words; code in backquotes
+	// proven is what its handler is proven to reach, or that nothing is; empty where no tool of the package has a record.
+	proven string
 }
 
 // The callers that stand below every role.
@@ -64,9 +66,21 @@ func matrixOf(s model.Service) matrix {
 			row.also = append(row.also, "nothing of the host")
 		}
 		row.also = append(row.also, permissionWords(tool.Tool)...)
+		if s.Proof != nil && tool.Kind == "tool" {
+			row.proven = provenWords(s.Proof, tool.Tool)
+		}
 		m.rows = append(m.rows, row)
 	}
 	return m
+}
+
+// provenWords say what a handler reaches, as capabilities= does, where that is proven.
+func provenWords(p *model.Proof, tool model.Tool) string {
+	row, found := p.Of(tool)
+	if !found {
+		return "not proven"
+	}
+	return strings.Join(row.Summary(), ", ")
 }
 
 // permissionWords are the permissions of a tool on what its arguments name.
@@ -115,7 +129,11 @@ func Matrix(services []model.Service) string {
 		for _, row := range m.rows {
 			if row.kind != kind {
 				kind = row.kind
-				fmt.Fprintf(w, "%s\t%s\tand needs\n", kind, strings.Join(m.callers, "\t"))
+				fmt.Fprintf(w, "%s\t%s\tand needs", kind, strings.Join(m.callers, "\t"))
+				if row.proven != "" {
+					fmt.Fprint(w, "\tproven to reach")
+				}
+				fmt.Fprintln(w)
 			}
 			cells := []string{row.tool}
 			for _, may := range row.may {
@@ -126,7 +144,11 @@ func Matrix(services []model.Service) string {
 				}
 			}
 			also := strings.ReplaceAll(strings.Join(row.also, ", "), "`", "")
-			fmt.Fprintln(w, strings.Join(append(cells, also), "\t"))
+			cells = append(cells, also)
+			if row.proven != "" {
+				cells = append(cells, row.proven)
+			}
+			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
 		w.Flush() // into a strings.Builder, which does not fail
 		if catalogs := s.Catalogs(); len(catalogs) > 0 {

@@ -44,7 +44,7 @@ func (c *checker) source(meta *packages.Package) *Package {
 	}
 	pkg := &Package{Path: meta.PkgPath, Name: meta.Name, Dir: meta.Dir, Local: local(meta), meta: meta}
 	if meta.Module != nil {
-		pkg.Module = meta.Module.Path
+		pkg.Module, pkg.GoMod = meta.Module.Path, meta.Module.GoMod
 	}
 	c.prog.sources[meta.PkgPath] = pkg
 	c.order = append(c.order, pkg)

@@ -48,6 +48,7 @@ type Package struct {
 	Name   string // as in the package clause
 	Dir    string // absolute
 	Module string // path of its module
+	GoMod  string // its go.mod, absolute; empty where there is none
 	Local  bool   // belongs to a main module: its source is the author's
 	Files  []*File
 	// Ignored are the files that build constraints leave out of this build.

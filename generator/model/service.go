@@ -23,6 +23,7 @@ type Service struct {
 	Imports     []string     // names that imports bind in those files, sorted: no package-level name may equal one
 	Guards      []Guard      // what the compiler watches over, in the order it is written
 	Fresh       Fresh        // what the generated test watches over
+	Proof       *Proof       // what mcpgen prove has recorded; nil where there is no record
 	Declared    []Position   // where each name of Scope is declared, in the same order
 }
 

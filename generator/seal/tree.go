@@ -133,7 +133,7 @@ func modules(gomod string) (tree, error) {
 // counts reports whether a file may have a say: a schema by hand may have any name, and is named by the run.
 func counts(name string) bool {
 	switch name {
-	case "go.mod", "go.sum", "modules.txt", "mcp.manifest.json", "MCP.md":
+	case "go.mod", "go.sum", "modules.txt", "mcp.manifest.json", "mcp.proven.json", "MCP.md":
 		return true
 	}
 	return strings.HasSuffix(name, ".go")

@@ -70,7 +70,7 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: a.options.Audit, Logger: a.options.Logger})
+	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: a.options.Audit, Grants: a.options.Grants, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}

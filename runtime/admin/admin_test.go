@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -93,6 +94,36 @@ func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
 	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed("https://id.example")), stored.New(s, stored.Stored)} {
 		if _, err := runtime.New(runtime.Options{Catalogs: other, Admin: a.Handler}, set); err == nil || !strings.Contains(err.Error(), "Options.Admin: the server's catalogs come from another source") {
 			t.Errorf("%v: %v", other, err)
+		}
+	}
+}
+
+// byValue is a registry that cannot be compared.
+type byValue struct {
+	*grant.Memory
+	_ []int
+}
+
+func TestServerThatDecidesByOtherGrantsIsRefused(t *testing.T) {
+	s, kept := open(t), grant.NewMemory()
+	source := stored.New(s, stored.Stored)
+	set := runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}})
+	for _, tt := range []struct {
+		served grant.Source
+		kept   grant.Registry
+		says   string
+	}{
+		{kept, kept, ""}, {kept, nil, ""}, {nil, nil, ""},
+		{grant.NewMemory(), kept, "the server's grants come from elsewhere"}, {nil, kept, "the server's grants come from elsewhere"},
+		{byValue{Memory: kept}, byValue{Memory: kept}, "pass a pointer"}, {byValue{Memory: kept}, kept, "the server's grants come from elsewhere"},
+	} {
+		a, err := admin.New(source, admin.Options{Grants: tt.kept})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = runtime.New(runtime.Options{Catalogs: source, Grants: tt.served, Admin: a.Handler}, set)
+		if tt.says == "" && err != nil || tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)) {
+			t.Errorf("%+v: %v", tt, err)
 		}
 	}
 }

@@ -45,6 +45,9 @@ func Slog(logger *slog.Logger) Sink {
 		text("status", string(e.Status))
 		text("axis", e.Axis)
 		text("missing", e.Missing)
+		if len(e.Grants) > 0 {
+			attrs = append(attrs, slog.Any("grants", e.Grants))
+		}
 		switch e.Type {
 		case ToolList:
 			text("catalog", e.Catalog)

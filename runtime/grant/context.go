@@ -38,6 +38,8 @@ type Bound struct {
 	Argv []string
 	// Dialer connects for this argument. Nil for other families.
 	Dialer *Dialer
+	// Apart says that the handler runs in a process of its own, which ends together with all that it starts.
+	Apart bool
 }
 
 // Decided is what was decided and opened for a call, by the names of the arguments.
@@ -176,7 +178,7 @@ func TruePath(ctx context.Context, argument string) (string, error) {
 }
 
 // Command returns the command that an argument names, ready to be started once: no shell, in a process group of its own that ends with
-// ctx, and with no more of the server's environment than PATH, LANG, LC_ALL, TZ and TMPDIR, for the rest holds secrets. The caller
+// ctx (in an isolated call in that of the call, which ends with it), and with no more of the server's environment than PATH, LANG, LC_ALL, TZ and TMPDIR, for the rest holds secrets. The caller
 // may set its directory, input and output.
 //
 // A program that is named without a path is looked for in the server's PATH, and nowhere else.
@@ -196,7 +198,9 @@ func Command(ctx context.Context, argument string) (*exec.Cmd, error) {
 		}
 	}
 	cmd.WaitDelay = 2 * time.Second // for those who keep its output open after its end
-	group(cmd)
+	if !b.Apart {
+		group(cmd) // which a process of its own may not make, so that nothing gets away from its end
+	}
 	return cmd, nil
 }
 

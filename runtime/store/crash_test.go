@@ -9,14 +9,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // writers is how many goroutines of the child change something at once.
 const writers = 8
 
-// writeUntilKilled makes catalogs with an entry each and renames them, says what was acknowledged as
-// it comes, and never ends by itself.
+// writeUntilKilled makes catalogs with an entry each, and grants something to a client of each one's name. It says what was
+// acknowledged as it comes, and never ends by itself.
 func writeUntilKilled(ctx context.Context, url string) error {
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -39,6 +40,12 @@ func writeUntilKilled(ctx context.Context, url string) error {
 				if err == nil {
 					line.Lock()
 					fmt.Println("filled", name)
+					line.Unlock()
+					_, err = s.Grant(ctx, grant.Grant{Permission: readA, Client: name}, ada)
+				}
+				if err == nil {
+					line.Lock()
+					fmt.Println("granted", name)
 					line.Unlock()
 				} else {
 					errs <- err
@@ -67,6 +74,9 @@ func crash(t *testing.T, url string) {
 		if err := before.DeleteCatalog(t.Context(), store.Global, c.ID, 0, ada); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, g := range must(before.Grants(t.Context(), grant.Filter{})) {
+		must(before.RevokeGrants(t.Context(), grant.Revocation{Client: g.Client, Type: g.Type}, ada))
 	}
 	events := len(trail(t, before))
 
@@ -104,6 +114,10 @@ func crash(t *testing.T, url string) {
 		}
 		delete(acknowledged, "created "+catalog.Name)
 		delete(acknowledged, "filled "+catalog.Name)
+		granted := must(s.GrantsOf(t.Context(), "", catalog.Name))
+		if changes += len(granted); len(granted) > 0 {
+			delete(acknowledged, "granted "+catalog.Name)
+		}
 	}
 	if len(acknowledged) != 0 {
 		t.Errorf("lost: %v", acknowledged)

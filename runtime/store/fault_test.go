@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -69,8 +70,9 @@ func TestWhatTheDatabaseFailsAtIsToldAsThat(t *testing.T) {
 		ctx, s := t.Context(), open(t, url)
 		org := must(s.CreateOrg(ctx, "acme", ada))
 		kit := must(s.CreateCatalog(ctx, store.Global, "kit", "", true, ada))
+		asked := must(s.RequestGrant(ctx, grant.Request{Permission: readA, Client: "x"}, 1, ada))
 		db := raw(t, url)
-		for _, table := range []string{"teams", "tool_catalog_entries", "memberships", "tool_switches", "audit_events"} {
+		for _, table := range []string{"teams", "tool_catalog_entries", "memberships", "tool_switches", "audit_events", "grant_requests"} {
 			if _, err := db.Exec("ALTER TABLE " + table + " RENAME TO taken_" + table); err != nil {
 				t.Fatal(err)
 			}
@@ -89,11 +91,21 @@ func TestWhatTheDatabaseFailsAtIsToldAsThat(t *testing.T) {
 		add(s.EntryCounts(ctx, []int64{kit.ID}))
 		add(nil, s.SwitchTool(ctx, "tool", true, ada))
 		add(nil, s.Audit().Record(ctx, ada))
+		add(s.Grant(ctx, grant.Grant{Permission: readA, Client: "x"}, ada)) // without its record
+		add(s.RequestGrant(ctx, grant.Request{Permission: readA, Client: "x"}, 1, ada))
+		add(s.GrantRequest(ctx, asked.ID))
+		add(s.GrantRequests(ctx, grant.Filter{}))
+		add(s.DenyRequest(ctx, asked.ID, grant.Verdict{}, ada))
+		must(db.Exec("ALTER TABLE grants RENAME TO taken_grants"))
+		add(s.Grant(ctx, grant.Grant{Permission: readA, Client: "x"}, ada))
+		add(s.RevokeGrants(ctx, grant.Revocation{Client: "x", Type: "file.read"}, ada))
+		add(s.GrantsOf(ctx, "", "x"))
+		add(s.Grants(ctx, grant.Filter{}))
 		for i, err := range errs {
 			if err == nil || !strings.HasPrefix(err.Error(), "store: ") {
 				t.Errorf("%d: %v", i, err)
 			}
-			for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrInvalid} {
+			for _, answer := range []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrInvalid, grant.ErrUnknown, grant.ErrDecided, grant.ErrInvalid} {
 				if errors.Is(err, answer) {
 					t.Errorf("%d: %v", i, err)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -27,9 +28,10 @@ const (
 
 // world is the team directory's server with a console, over HTTP on this machine.
 type world struct {
-	url   string
-	store *store.Store
-	log   *logged
+	url    string
+	store  *store.Store
+	grants *grant.Memory
+	log    *logged
 }
 
 // logged is a log that is written and read at once.
@@ -63,10 +65,10 @@ func serve(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	w := &world{store: s, log: new(logged)}
+	w := &world{store: s, grants: grant.NewMemory(), log: new(logged)}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	source := stored.New(s, stored.Stored)
-	beside, err := admin.New(source, admin.Options{Logger: logger})
+	beside, err := admin.New(source, admin.Options{Grants: w.grants, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +80,7 @@ func serve(t *testing.T) *world {
 		Logger:   logger,
 		Catalogs: source,
 		Admin:    beside.Handler,
+		Grants:   w.grants, GrantDefaults: grant.Minimal("public"),
 	}, directory.Toolset(people))
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +131,18 @@ func (w *world) furnish(t *testing.T) {
 			check(err)
 		}
 	}
+}
+
+// ask has a client ask for something, in its own words.
+func (w *world) ask(t *testing.T, kind, resource, reason string) grant.Request {
+	t.Helper()
+	r, err := w.grants.Ask(t.Context(), grant.Request{
+		Permission: grant.Permission{Type: kind, Resource: resource}, Issuer: "team", Client: "reporting-agent", Principal: "mel", Tool: "read_file", Reason: reason,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // everywhere is where admins look for a catalog.

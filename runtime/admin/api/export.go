@@ -59,7 +59,8 @@ func (a *API) export() {
 
 // sendTrail answers with the records that a filter chooses, or with what went wrong before the first of them left.
 func (a *API) sendTrail(w http.ResponseWriter, r *request, chosen store.EventFilter) {
-	out := &lines{w: w, control: http.NewResponseController(w), patience: a.patience}
+	// Twice as long as a body may take to come: net/http waits for one that the request has, before the first part leaves.
+	out := &lines{w: w, control: http.NewResponseController(w), patience: 2 * a.patience}
 	var err error
 	if r.Method != http.MethodHead {
 		_, err = a.store.ExportEvents(r.Context(), out, chosen)

@@ -60,8 +60,8 @@ type Revoked struct {
 	Revoked []Grant `json:"revoked" nullable:"false"`
 }
 
-// ofClients narrows a list.
-type ofClients struct {
+// OfClients narrows a list of grants or of requests.
+type OfClients struct {
 	Paging
 	Issuer string `query:"issuer" maxLength:"512"`
 	Client string `query:"client" maxLength:"512"`
@@ -69,11 +69,11 @@ type ofClients struct {
 }
 
 // filter is the part of the list that comes after an id.
-func (o ofClients) filter(status, after string, limit int) grant.Filter {
+func (o OfClients) filter(status, after string, limit int) grant.Filter {
 	return grant.Filter{Issuer: o.Issuer, Client: o.Client, Type: o.Type, Status: grant.Status(status), After: after, Limit: limit}
 }
 
-func (o ofClients) check() error {
+func (o OfClients) check() error {
 	return first(plain("query.issuer", o.Issuer), plain("query.client", o.Client), plain("query.type", o.Type))
 }
 
@@ -82,7 +82,7 @@ func (a *API) grantsOfAll() {
 	const path = "/" + grantsPath
 	in := everywhere
 	register(a, in.operation(http.MethodGet, "list-grants", path, "List what clients may use of resources"), granters,
-		func(ctx context.Context, r *request, i *ofClients) (*pageOutput[Grant], error) {
+		func(ctx context.Context, r *request, i *OfClients) (*pageOutput[Grant], error) {
 			if err := i.check(); err != nil {
 				return nil, err
 			}
@@ -107,7 +107,7 @@ func (a *API) grantsOfAll() {
 			g, err = a.grants.Grant(ctx, grant.Grant{
 				Permission: given, Issuer: i.Body.Issuer, Client: i.Body.Client, By: r.caller.Subject, Reason: i.Body.Reason, Expires: expires,
 			})
-			return "grant", aboutGrant(g), err
+			return "grant permission", aboutGrant(g), err
 		})
 		return &struct{ Body Grant }{grantOf(g)}, err
 	})
@@ -124,16 +124,13 @@ func (a *API) grantsOfAll() {
 			revoked, err := a.grants.Revoke(ctx, grant.Revocation{
 				Issuer: i.Body.Issuer, Client: i.Body.Client, Type: i.Body.Type, Resource: i.Body.Resource, By: r.caller.Subject, Reason: i.Body.Reason,
 			})
-			if err != nil || len(revoked) == 0 {
-				return "", "", err
-			}
 			for _, g := range revoked {
 				out.Body.Revoked = append(out.Body.Revoked, grantOf(g))
 			}
 			if len(revoked) == 1 {
-				return "revoke", aboutGrant(revoked[0]), nil
+				return "revoke permission", aboutGrant(revoked[0]), nil
 			}
-			return "revoke", fmt.Sprintf("%d grants of %s: %s", len(revoked), clientName(i.Body.Issuer, i.Body.Client), i.Body.Type), nil
+			return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(revoked), clientName(i.Body.Issuer, i.Body.Client), i.Body.Type), err
 		})
 		return out, err
 	})
@@ -175,7 +172,7 @@ func (a *API) requestsOfAll() {
 	const path = "/" + requestsPath
 	in := everywhere
 	type listed struct {
-		ofClients
+		OfClients
 		Status string `query:"status" enum:"open,approved,denied,withdrawn"`
 	}
 	register(a, in.operation(http.MethodGet, "list-grant-requests", path, "List what clients have asked for, the newest first"), granters,
@@ -223,7 +220,7 @@ func (a *API) requestsOfAll() {
 		var g grant.Grant
 		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			q, g, err = a.grants.Approve(ctx, i.ID.ID, verdict)
-			return "approve", aboutRequest(q) + "; granted: " + g.Permission.String(), err
+			return "approve request", aboutRequest(q) + "; granted: " + g.Permission.String(), err
 		})
 		return &struct{ Body Approved }{Approved{permissionRequestOf(q), grantOf(g)}}, err
 	})
@@ -244,7 +241,7 @@ func (a *API) requestsOfAll() {
 		var q grant.Request
 		err := a.changeGrants(r, func(ctx context.Context) (_, _ string, err error) {
 			q, err = a.grants.Deny(ctx, i.ID.ID, grant.Verdict{By: r.caller.Subject, Note: i.Body.Note})
-			return "deny", aboutRequest(q), err
+			return "deny request", aboutRequest(q), err
 		})
 		return found(permissionRequestOf(q), 0), err
 	})

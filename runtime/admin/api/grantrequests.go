@@ -77,7 +77,7 @@ func (a *API) ownRequests() {
 			q, err = a.grants.Ask(ctx, grant.Request{
 				Permission: wanted, Issuer: r.caller.Issuer, Client: r.caller.ClientID(), Principal: r.caller.Subject, Tool: i.Body.Tool, Reason: i.Body.Reason,
 			})
-			return "ask for a permission", aboutRequest(q), err
+			return "request permission", aboutRequest(q), err
 		})
 		return created(r, q.ID, ownRequestOf(q), 0), err
 	})

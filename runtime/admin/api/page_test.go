@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -119,6 +120,11 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 			must(w.AddMember(ctx, store.InOrg(org.ID), "", "somebody", "member", setup))
 			kit = must(w.CreateCatalog(ctx, store.InOrg(w.acme.ID), fmt.Sprint("catalog ", i), "", true, setup))
 		}
+		for i := range 7 {
+			must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprint("docs/", i)}, Issuer: issuer, Client: "root's client"}))
+			w.ask("root's client", fmt.Sprint("docs/more/", i))
+		}
+		w.ask("desk", "docs/a")
 		tools := []string{"a", "B", "b", "ask", "c-1", "c.1", "c_1"}
 		for _, tool := range tools {
 			must(w.AddEntry(ctx, store.InOrg(w.acme.ID), kit.ID, tool, "", setup))
@@ -130,6 +136,7 @@ func TestEveryListIsPagedAlike(t *testing.T) {
 			fmt.Sprintf("/api/v1/admin/mcp/tool_catalogs/%d/entries", kit.ID):              7,
 			fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs/%d/entries", w.acme.ID, kit.ID): 7,
 			"/api/v1/admin/mcp/tool_catalogs/code:kit/entries":                             3,
+			ownGrants: 9, ownRequests: 7, adminGrants: 7, adminRequests: 8,
 		} {
 			whole := w.walk(path, 1000, func() {})
 			if len(whole) != want {

@@ -96,7 +96,7 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	case errors.Is(err, grant.ErrFull):
 		return problem(http.StatusConflict, "%s", grant.ErrFull)
 	case errors.Is(err, grant.ErrInvalid):
-		return problem(http.StatusUnprocessableEntity, "%s", strings.TrimPrefix(err.Error(), "grant: "))
+		return problem(http.StatusUnprocessableEntity, "%s", unprefixed(err))
 	case errors.Is(err, catalog.ErrUnknown):
 		return problem(http.StatusNotFound, "%s", catalog.ErrUnknown)
 	case errors.Is(err, store.ErrNotFound):
@@ -116,6 +116,15 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	}
 	a.log.ErrorContext(ctx, "the admin API failed", "request_id", r.id, "error", err)
 	return problem(http.StatusInternalServerError, internal)
+}
+
+// unprefixed is what a registry says of what it does not take, without who says it.
+func unprefixed(err error) string {
+	text := err.Error()
+	if _, rest, ok := strings.Cut(text, "grant: "); ok {
+		return rest
+	}
+	return text
 }
 
 // told is a problem as it leaves, with what the log calls the request.

@@ -22,7 +22,9 @@ func TestBodyThatDoesNotEndHoldsNothing(t *testing.T) {
 	web := httptest.NewServer(w.direct)
 	defer web.Close()
 	for _, c := range []struct{ who, line, status string }{
-		{"", "POST /api/v1/admin/orgs", "401"}, {"member", "POST /api/v1/admin/orgs", "403"}, {"root", "POST /api/v1/admin/orgs", "400"}, {"root", "GET /api/v1/admin/orgs", "200"}, {"root", "DELETE /api/v1/admin/orgs/999", "404"},
+		{"", "POST /api/v1/admin/orgs", "401"}, {"member", "POST /api/v1/admin/orgs", "403"}, {"root", "POST /api/v1/admin/orgs", "400"}, {"root", "GET /api/v1/admin/orgs", "200"},
+		{"member", "POST /api/v1/mcp/grants/requests", "400"}, {"root", "POST /api/v1/admin/mcp/grants/requests/1/approve", "400"}, {"member", "POST /api/v1/admin/mcp/grants", "403"}, {"root", "GET /api/v1/admin/audit/export", "200"},
+		{"root", "DELETE /api/v1/admin/orgs/999", "404"},
 	} {
 		conn := must(net.Dial("tcp", web.Listener.Addr().String()))
 		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", c.line, c.who)

@@ -89,7 +89,7 @@ var rows = map[string]struct{ body, want string }{
 }
 
 func TestEveryRouteAnswersEveryKindOfCallerAsTheTableSays(t *testing.T) {
-	worlds(t, func(t *testing.T, w *world) {
+	keepers(t, func(t *testing.T, w *world) {
 		all := w.operations()
 		if len(all) != len(rows) {
 			t.Errorf("the API has %d operations, the table %d", len(all), len(rows))

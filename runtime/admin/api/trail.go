@@ -29,7 +29,7 @@ type EventFilter struct {
 	Client    string    `query:"client" maxLength:"512"`
 	Tool      string    `query:"tool" maxLength:"128"`
 	Type      string    `query:"type" maxLength:"64" doc:"What kind of request or change it is about: tool_call, changed, admin_request"`
-	Status    string    `query:"status" enum:"ok,failed,timeout,crashed,denied,invalid" doc:"How it ended"`
+	Status    string    `query:"status" enum:"ok,failed,timeout,limited,crashed,denied,invalid" doc:"How it ended"`
 	RequestID string    `query:"request_id" maxLength:"128"`
 	From      time.Time `query:"from" doc:"The first moment"`
 	Until     time.Time `query:"until" doc:"The first moment that is too late"`

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	keeper "github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -30,7 +31,14 @@ import (
 var engines = testdb.Stores
 
 // registry is where the grants of a world are kept.
-func registry(*store.Store) grant.Registry { return grant.NewMemory() }
+var registry = func(w *world) grant.Registry { return keeper.New(w.Store, keeper.Options{}) }
+
+// inMemory has grants kept apart from the store until the test ends.
+func inMemory(t *testing.T) {
+	before := registry
+	t.Cleanup(func() { registry = before })
+	registry = func(*world) grant.Registry { return grant.NewMemory() }
+}
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -91,6 +99,15 @@ func worlds(t *testing.T, test func(t *testing.T, w *world)) {
 	}
 }
 
+// keepers are worlds with their grants in the store, and one that keeps them apart.
+func keepers(t *testing.T, test func(t *testing.T, w *world)) {
+	worlds(t, test)
+	t.Run("memory", func(t *testing.T) {
+		inMemory(t)
+		test(t, newWorld(t, engines["sqlite"](t), runtime.Options{}))
+	})
+}
+
 // newWorld makes one. wrap may stand between the API and the server.
 func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime.Server) api.Server) *world {
 	ctx := t.Context()
@@ -103,7 +120,8 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 			t.Error(err)
 		}
 	})
-	w := &world{Store: s, TB: t, refusals: &events{}, log: &strings.Builder{}, grants: registry(s), asker: "root"}
+	w := &world{Store: s, TB: t, refusals: &events{}, log: &strings.Builder{}, asker: "root"}
+	w.grants = registry(w)
 	// Ids of organisations are none of teams.
 	for range 3 {
 		must(0, s.DeleteOrg(ctx, must(s.CreateOrg(ctx, "gone", setup)).ID, 0, setup))
@@ -122,7 +140,8 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 	join("rival", store.InOrg(w.rival.ID), access.Owner)
 	join("rival", store.InTeam(w.rivalLab.ID), access.Owner)
 
-	tokens := map[string]access.Principal{}
+	// Nobody vouches for the first.
+	tokens := map[string]access.Principal{identity.HashToken("homemade"): {Subject: "homemade"}}
 	for _, name := range people {
 		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client", Role: "Viewer"}
 		if name == "root" {
@@ -132,7 +151,9 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 	}
 	o.Identity, o.Anonymous = identity.Static(tokens), true
 	o.Catalogs = stored.New(s, stored.Stored)
-	o.Grants, o.GrantDefaults = w.grants, grant.Minimal("public")
+	if w.grants != nil {
+		o.Grants, o.GrantDefaults = w.grants, grant.Minimal("public")
+	}
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Admin = func(server *runtime.Server) (http.Handler, error) {

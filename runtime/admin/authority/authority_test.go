@@ -266,3 +266,26 @@ func TestStandingsHaveNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestMachineAndTrailAreForAdminsOfTheServerAlone: whoever manages an organisation decides nothing of the machine.
+func TestMachineAndTrailAreForAdminsOfTheServerAlone(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		a := authority.New(roles{}, w.Store, stored.Stored)
+		org := must(w.CreateOrg(t.Context(), "machines", ada))
+		must(w.AddMember(t.Context(), store.InOrg(org.ID), issuer, "owner", access.Owner, ada))
+		owner := access.Principal{Issuer: issuer, Subject: "owner", Role: "Viewer"}
+		if standing := must(a.Of(t.Context(), owner, store.InOrg(org.ID))); standing != authority.Manager {
+			t.Fatal(standing)
+		}
+		for want, all := range map[bool][]access.Principal{
+			true:  {{Issuer: issuer, Subject: "root", Role: "Admin"}},
+			false: {owner, {}, {Role: "Admin"}, {Subject: "x"}, {Subject: "x", Orgs: []access.Membership{{Name: "machines", Standing: access.Owner}}}},
+		} {
+			for _, p := range all {
+				if a.MayGrant(p) != want || a.MayAudit(p) != want {
+					t.Errorf("%+v: %v, %v", p, a.MayGrant(p), a.MayAudit(p))
+				}
+			}
+		}
+	})
+}

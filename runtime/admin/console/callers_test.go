@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 // kinds are the columns of the table below.
@@ -43,6 +44,8 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				return row{pattern, target, out, no, status, status, status, status}
 			}
 			org, team, member := fmt.Sprintf("/console/orgs/%d", w.acme.ID), fmt.Sprintf("/console/teams/%d", w.lab.ID), fmt.Sprintf("/console/members/%d", w.lead.ID)
+			asked, given := w.asks("desk", "file.read", "public/**", "for a report"), w.gives("desk", "file.read", "public/a")
+			wish, revoke := "/console/requests/"+asked.ID, "/console/grants/revoke?issuer="+url.QueryEscape(issuer)+"&client=desk&type=file.read&resource=public/a"
 			rows := []row{
 				everybody("GET /console/assets/{file}", console.Asset("console.css"), ok),
 				everybody("GET /console/sign-in", "/console/sign-in", ok),
@@ -76,6 +79,26 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				admins("POST /console/members/{id}", member, invalid),
 				admins("GET /console/members/{id}/delete", member+"/delete", ok),
 				admins("POST /console/members/{id}/delete", member+"/delete", invalid),
+				admins("GET /console/audit", "/console/audit", ok),
+				admins("GET /console/audit", "/console/audit?from=soon", invalid),
+				admins("GET /console/audit/{id}", "/console/audit/1", ok),
+				admins("GET /console/audit/{id}", "/console/audit/999999", none),
+				admins("GET /console/audit/export", "/console/audit/export", ok),
+				admins("GET /console/audit/export", "/console/audit/export?until=late", invalid),
+				admins("GET /console/requests", "/console/requests", ok),
+				admins("GET /console/requests/{id}", wish, ok),
+				admins("GET /console/requests/{id}", "/console/requests/none", none),
+				admins("POST /console/requests/{id}/approve", wish+"/approve", invalid),
+				admins("POST /console/requests/{id}/approve", "/console/requests/none/approve", none),
+				admins("POST /console/requests/{id}/deny", wish+"/deny", invalid),
+				admins("POST /console/requests/{id}/deny", "/console/requests/none/deny", none),
+				admins("GET /console/grants", "/console/grants", ok),
+				admins("POST /console/grants", "/console/grants", invalid),
+				admins("GET /console/grants/new", "/console/grants/new", ok),
+				admins("GET /console/grants/revoke", revoke, ok),
+				admins("GET /console/grants/revoke", "/console/grants/revoke?client=desk&type=file.write", none),
+				// Whose it is to be is missing: such a form is about nothing.
+				admins("POST /console/grants/revoke", "/console/grants/revoke", none),
 				managers("", "/console/nowhere", none),
 				managers("", "/elsewhere", none),
 			}
@@ -122,6 +145,9 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				if !slices.Contains(tested, pattern) {
 					t.Errorf("%s is not in the table", pattern)
 				}
+			}
+			if r := must(w.keeper.Request(t.Context(), asked.ID)); r.Status != grant.Open || !slices.Equal(w.has("desk"), []string{given.Permission.String()}) {
+				t.Errorf("%+v, %v", r, w.has("desk"))
 			}
 			if n := len(must(w.store.ToolsOff(t.Context()))); n != 0 {
 				t.Errorf("%d tools are off", n)
@@ -193,7 +219,7 @@ func TestWhoManagesNothingIsToldSo(t *testing.T) {
 func TestLeadsSeeTheirOwnAndNoMore(t *testing.T) {
 	w := onSQLite(t)
 	body := page(t, w.get("token-lead", "/console"), http.StatusOK, "You manage the catalogs", "?scope=team-", "Team lab", "lea")
-	for _, admins := range []string{"/console/matrix", "/console/tools", "/console/orgs", "/console/principal"} {
+	for _, admins := range []string{"/console/matrix", "/console/tools", "/console/orgs", "/console/principal", "/console/requests", "/console/grants", "/console/audit"} {
 		if strings.Contains(body, admins) {
 			t.Errorf("a lead is shown %s", admins)
 		}

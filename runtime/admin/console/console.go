@@ -1,5 +1,6 @@
 // Package console is what an operator of a server sees in a browser: who may use which tool and why,
-// catalogs and what is in them, which tools are switched off, and organisations with their teams and members.
+// catalogs and what is in them, which tools are switched off, organisations with their teams and members, what clients
+// ask for and are granted, and the audit trail.
 //
 // It is HTML made on the server. There is no script, and the pages say in their Content-Security-Policy
 // that none may run. Whoever signs in does so with the bearer token that the admin API takes as well, and is
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -23,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -37,6 +40,8 @@ type Options struct {
 	// Audit receives an event for each request of somebody who may not make it. Changes are recorded by the store, each
 	// with itself. Nil records nothing.
 	Audit audit.Sink
+	// Grants is what the pages of requests and grants manage. Where it is nil there are no such pages.
+	Grants grant.Registry
 
 	patience time.Duration // front.Patience, or a test's
 }
@@ -65,6 +70,7 @@ type machine interface {
 	DeclaredCatalogs() []catalog.Found
 	Catalogs() catalog.Source // nil where there are none but those
 	ReloadSwitches(ctx context.Context) error
+	GrantDefaults() []grant.Grant
 }
 
 // standing says who may manage what.
@@ -95,12 +101,14 @@ type console struct {
 	title  string
 	log    *slog.Logger
 	audit  audit.Sink
+	grants grant.Registry // nil where there are none
 
-	patience time.Duration // for a form
+	patience  time.Duration // for a form
+	exporting chan struct{} // a place for each export that is under way
 }
 
 func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
-	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, patience: cmp.Or(o.patience, front.Patience)}
+	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, grants: o.Grants, patience: cmp.Or(o.patience, front.Patience), exporting: make(chan struct{}, maxExports)}
 	if c.title == "" {
 		c.title = "MCP server"
 	}
@@ -109,7 +117,11 @@ func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	}
 	c.log = slog.New(redact.Handler(c.log.Handler()))
 	mux := http.NewServeMux()
-	for _, r := range routes {
+	all := routes
+	if c.grants != nil {
+		all = slices.Concat(routes, grantRoutes)
+	}
+	for _, r := range all {
 		mux.Handle(r.pattern, c.handler(r))
 	}
 	// What is no page is asked for by somebody as well: who is not signed in learns of no address which it is.
@@ -131,6 +143,14 @@ type route struct {
 	pattern string // of http.ServeMux
 	who     who
 	serve   func(*visit) error
+}
+
+// timeout bounds what a request may take.
+func (r route) timeout() time.Duration {
+	if r.pattern == exportPattern {
+		return exportTimeout
+	}
+	return front.Timeout
 }
 
 var routes = []route{
@@ -175,4 +195,22 @@ var routes = []route{
 	{"POST /console/members/{id}", admins, (*visit).saveMember},
 	{"GET /console/members/{id}/delete", admins, (*visit).askRemoveMember},
 	{"POST /console/members/{id}/delete", admins, (*visit).removeMember},
+
+	{"GET /console/audit", admins, (*visit).showTrail},
+	{"GET /console/audit/{id}", admins, (*visit).showEvent},
+	{exportPattern, admins, (*visit).exportTrail},
+}
+
+// grantRoutes are there where grants are.
+var grantRoutes = []route{
+	{"GET /console/requests", admins, (*visit).listRequests},
+	{"GET /console/requests/{id}", admins, (*visit).showRequest},
+	{"POST /console/requests/{id}/approve", admins, (*visit).approve},
+	{"POST /console/requests/{id}/deny", admins, (*visit).deny},
+
+	{"GET /console/grants", admins, (*visit).listGrants},
+	{"POST /console/grants", admins, (*visit).createGrant},
+	{"GET /console/grants/new", admins, (*visit).newGrant},
+	{"GET /console/grants/revoke", admins, (*visit).askRevoke},
+	{"POST /console/grants/revoke", admins, (*visit).revoke},
 }

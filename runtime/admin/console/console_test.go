@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -33,6 +34,8 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+func must2[T any](v T, _ bool, err error) T { return must(v, err) }
 
 const issuer = "https://id.example"
 
@@ -55,6 +58,7 @@ type machine struct {
 	failure  error // of ListTools and ReloadSwitches
 	reloads  int
 	panics   bool // ExplainOf
+	defaults []grant.Grant
 }
 
 func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, error) {
@@ -77,6 +81,7 @@ func (m *machine) Table() access.Table               { return m.table }
 func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" }
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
+func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
 
 func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation {
 	if m.panics {
@@ -107,8 +112,9 @@ func (m *machine) ReloadSwitches(context.Context) error { m.reloads++; return m.
 type world struct {
 	http.Handler
 	*machine
-	store *store.Store
-	log   *bytes.Buffer
+	store  *store.Store
+	keeper *keeper
+	log    *bytes.Buffer
 
 	acme, rival                           store.Org
 	lab, den                              store.Team // of acme, of rival
@@ -151,7 +157,7 @@ func newWorld(t testing.TB, url string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: s, log: new(bytes.Buffer), machine: &machine{
+	w := &world{store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer), machine: &machine{
 		table: table(t, rules()...), callers: callers, declared: []catalog.Found{{ID: "code:kit", Name: "kit", Tools: []string{"view"}}},
 	}}
 	// Ids of organisations and of teams differ, so that none is taken for the other.
@@ -172,7 +178,7 @@ func newWorld(t testing.TB, url string) *world {
 	must(s.AddMember(ctx, store.InOrg(w.acme.ID), issuer, "mel", access.Member, by))
 	must(s.AddMember(ctx, store.InOrg(w.rival.ID), issuer, "rita", access.Owner, by))
 	w.machine.catalogs = stored.New(s, stored.Stored)
-	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored), console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory"})
+	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored), console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory", Grants: w.keeper})
 	return w
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -19,7 +20,7 @@ type (
 
 // Patterns are the routes that there are.
 func Patterns() (all []string) {
-	for _, r := range routes {
+	for _, r := range slices.Concat(routes, grantRoutes) {
 		all = append(all, r.pattern)
 	}
 	return all
@@ -33,11 +34,20 @@ var (
 	Policy = policy
 
 	Breakable = breakable
+	Visible   = visible
+	OneLine   = oneLine
 )
 
+// Quoted are the lines that are shown of what a client wrote, and whether there are more.
+func Quoted(text string) (lines []string, cut bool) {
+	q := quoted(text)
+	return q.Lines, q.Cut
+}
+
 const (
-	MaxToken  = maxToken
-	PartBytes = partBytes
+	MaxToken   = maxToken
+	PartBytes  = partBytes
+	MaxExports = maxExports
 )
 
 // Hasty has a form come within d.

@@ -15,6 +15,7 @@ type summary struct {
 	Off                       []string
 	Catalogs, Orgs            count
 	Declared                  int
+	Waiting                   *count // requests; nil where there are no grants
 	Caller                    access.Principal
 }
 
@@ -54,6 +55,9 @@ func (v *visit) summarize(s *summary) (err error) {
 	s.Tools, s.Prompts, s.Resources = len(table.Rules), len(table.Prompts), len(table.Resources)
 	s.Declared = len(v.server.DeclaredCatalogs())
 	if s.Off, err = v.store.ToolsOff(v.ctx); err != nil {
+		return err
+	}
+	if s.Waiting, err = v.waiting(); err != nil {
 		return err
 	}
 	catalogs, more, err := v.store.Catalogs(v.ctx, store.Anywhere, store.Page[int64]{Limit: pageSize})

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"embed"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -28,11 +30,13 @@ func parsed() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
 		"asset":     func(name string) string { return assetPaths[name] },
 		"moment":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"second":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 		"breakable": breakable,
+		"shown":     func(name any) template.HTML { return shown(fmt.Sprint(name)) },
 		"join":      func(list []string) string { return strings.Join(list, " ") },
 	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
-	for _, name := range []string{"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog", "declared", "tools", "orgs", "org", "team", "member", "delete"} {
+	for _, name := range []string{"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog", "declared", "tools", "orgs", "org", "team", "member", "delete", "requests", "request", "grants", "grant-new", "revoke", "audit", "event"} {
 		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return all
@@ -57,7 +61,8 @@ type page struct {
 
 type caller struct {
 	access.Principal
-	Admin bool
+	Admin  bool
+	Grants bool // there are grants to manage
 }
 
 // Told is what a form has done.
@@ -82,6 +87,12 @@ var done = map[string]string{
 	"member-added":    "The member is there.",
 	"member-saved":    "The member's standing is saved.",
 	"member-removed":  "The member is removed.",
+
+	"request-approved": "The request is approved. The client's next call may use what was granted.",
+	"request-denied":   "The request is denied.",
+	"granted":          "The permission is granted. The client's next call may use it.",
+	"revoked":          "The permission is revoked. It does not count for the client's next call.",
+	"revoked-before":   "There was nothing left to revoke: somebody else has done it, or it was deleted.",
 }
 
 // message is a page that says one thing, and what is to be known for it.
@@ -120,7 +131,7 @@ func (v *visit) show(name string, p page) error { return v.showAs(http.StatusOK,
 func (v *visit) showAs(status int, name string, p page) error {
 	var who *caller
 	if !v.caller.Anonymous() {
-		who = &caller{v.caller, v.admin}
+		who = &caller{v.caller, v.admin, v.grants != nil}
 	}
 	if p.Done == "" && v.r.Method != http.MethodPost {
 		p.Done = v.r.URL.Query().Get("done")
@@ -142,7 +153,7 @@ func (v *visit) nowhere() error { return store.ErrNotFound }
 func (v *visit) fail(err error) {
 	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, grant.ErrUnknown):
 		v.showAs(http.StatusNotFound, "message", missing)
 	case errors.Is(err, errNothing):
 		v.showAs(http.StatusForbidden, "message", v.nothing())

@@ -18,7 +18,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -32,6 +34,7 @@ func TestPolicyAllowsNoScriptAndNoOtherHost(t *testing.T) {
 	for name, rec := range map[string]*httptest.ResponseRecorder{
 		"page": w.get("token-admin", "/console"), "sign-in": w.get("", "/console/sign-in"), "not found": w.get("token-admin", "/console/x"), "forbidden": w.get("token-member", "/console"),
 		"led away": w.get("", "/console"), "form": w.post("token-admin", "/console/tools", nil), "style": w.get("", console.Asset("console.css")),
+		"export": w.get("token-admin", "/console/audit/export"), "bad export": w.get("token-admin", "/console/audit/export?from=x"), "grants": w.get("token-admin", "/console/grants"),
 		"foreign": w.do(func() *http.Request {
 			r := request(http.MethodPost, "/console/tools", "token-admin", nil)
 			r.Header.Set("Sec-Fetch-Site", "cross-site")
@@ -411,6 +414,22 @@ func (w *world) called(text string) *odd {
 		"token-lead": {Issuer: text, Subject: text, Role: text},
 	}
 	w.machine.declared = []catalog.Found{{ID: text, Name: text, Tools: []string{text}}}
+	wish := grant.Request{
+		Permission: grant.Permission{Type: text, Resource: text, Params: map[string]string{text: text}}, Issuer: text, Client: text, Principal: text, Tool: text, Reason: text, By: text, Note: text,
+	}
+	given := grant.Grant{Permission: wish.Permission, Issuer: text, Client: text, By: text, Reason: text}
+	w.keeper.Memory, w.keeper.odd = grant.NewMemory(given), nil
+	for _, status := range []grant.Status{grant.Open, grant.Refused, grant.Status(text)} {
+		wish.ID, wish.Status = fmt.Sprint("odd-", len(w.keeper.odd)), status
+		w.keeper.odd = append(w.keeper.odd, wish)
+	}
+	w.machine.defaults = []grant.Grant{{Permission: wish.Permission, By: text}}
+	e := audit.Event{
+		Type: audit.Type(text), RequestID: text, Issuer: text, Principal: text, Client: text + "!", Role: text, Tool: text, Action: text, Object: text, Status: audit.Status(text), Axis: text, Missing: text, Catalog: text,
+		Arguments: []audit.Argument{{Name: text}}, Grants: []audit.Use{{Argument: text, Kind: text, Grant: text}}, Chain: &audit.Link{ID: text}, TraceID: text, Total: 1,
+	}
+	must(0, w.store.Audit().Record(ctx, e))
+	event := must2(w.store.SearchEvents(ctx, store.EventFilter{RequestID: text}, store.Page[int64]{Limit: 1}))[0]
 	q := url.QueryEscape(text)
 	catalogAt, orgAt, teamAt, memberAt := fmt.Sprintf("/console/catalogs/%d", c.ID), fmt.Sprintf("/console/orgs/%d", o.org.ID), fmt.Sprintf("/console/teams/%d", team.ID), fmt.Sprintf("/console/members/%d", member.ID)
 	o.pages = []string{
@@ -418,9 +437,15 @@ func (w *world) called(text string) *odd {
 		catalogAt, catalogAt + "/delete", catalogAt + "?done=" + q, catalogAt + "?after=" + q, orgAt, orgAt + "/delete", teamAt, teamAt + "/delete", memberAt, memberAt + "/delete", "/console/" + url.PathEscape(text),
 		fmt.Sprintf("/console/principal?show=1&subject=%s&issuer=%[1]s&client=%[1]s&role=%[1]s&scopes=%[1]s&groups=%[1]s&user=%[1]s", q),
 		"/console/sign-in?problem=" + q + "&done=" + q + "&next=" + q,
+		"/console/requests", "/console/requests?status=" + q + "&after=" + q, "/console/requests?status=denied", "/console/requests/odd-0", "/console/requests/odd-1", "/console/requests/odd-2", "/console/requests/" + url.PathEscape(text),
+		"/console/grants", fmt.Sprintf("/console/grants?client=%s&issuer=%[1]s&type=%[1]s&after=%[1]s", q), fmt.Sprintf("/console/grants/new?client=%s&issuer=%[1]s&type=%[1]s", q),
+		fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s&resource=%[1]s", q), fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s", q),
+		"/console/audit", fmt.Sprintf("/console/audit?from=%s&until=%[1]s&client=%[1]s&principal=%[1]s&tool=%[1]s&type=%[1]s&status=%[1]s&request=%[1]s", q), "/console/audit?request=" + q, fmt.Sprint("/console/audit/", event.ID),
 	}
-	o.form = form("version", 7, "name", text, "description", text, "tool", text, "module", text, "issuer", text, "subject", text, "standing", text, "scope", fmt.Sprint("team-", team.ID), "active", text)
-	o.forms = []string{catalogAt, catalogAt + "/entries", catalogAt + "/entries/remove", catalogAt + "/delete", orgAt, orgAt + "/teams", orgAt + "/members", orgAt + "/delete", teamAt, teamAt + "/members", teamAt + "/delete", memberAt, memberAt + "/delete", "/console/catalogs", "/console/tools", "/console/orgs"}
+	o.form = form("version", 7, "name", text, "description", text, "tool", text, "module", text, "issuer", text, "subject", text, "standing", text, "scope", fmt.Sprint("team-", team.ID), "active", text,
+		"client", text, "type", text, "resource", text, "note", text, "reason", text, "lasts", text, "until", text)
+	o.forms = []string{catalogAt, catalogAt + "/entries", catalogAt + "/entries/remove", catalogAt + "/delete", orgAt, orgAt + "/teams", orgAt + "/members", orgAt + "/delete", teamAt, teamAt + "/members", teamAt + "/delete", memberAt, memberAt + "/delete", "/console/catalogs", "/console/tools", "/console/orgs",
+		"/console/grants", "/console/grants/revoke", "/console/requests/odd-0/approve", "/console/requests/odd-0/deny", "/console/requests/odd-1/deny"}
 	return o
 }
 

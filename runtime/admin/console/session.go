@@ -162,7 +162,7 @@ var (
 // handler lets in whom a route is for.
 func (c *console) handler(to route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), front.Timeout)
+		ctx, cancel := context.WithTimeout(r.Context(), to.timeout())
 		defer cancel()
 		r = r.WithContext(ctx)
 		v := &visit{console: c, w: w, r: r, ctx: ctx}

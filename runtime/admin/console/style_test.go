@@ -12,6 +12,9 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // luminance is the relative luminance of a colour (WCAG 2.2, "relative luminance").
@@ -49,7 +52,7 @@ func TestColoursCanBeToldApart(t *testing.T) {
 			least         float64
 		}{
 			{"ink", "ground", 4.5}, {"ink", "sheet", 4.5}, {"dim", "ground", 4.5}, {"dim", "sheet", 4.5}, {"accent", "ground", 4.5}, {"accent", "sheet", 4.5}, {"accent-ink", "accent", 4.5},
-			{"ink", "accent-soft", 4.5}, {"accent", "accent-soft", 4.5}, {"dim", "accent-soft", 4.5}, {"yes-ink", "yes", 4.5}, {"warn-ink", "warn", 4.5}, {"bad-ink", "bad", 4.5}, {"bad-ink", "sheet", 4.5}, {"sheet", "bad-ink", 4.5},
+			{"ink", "accent-soft", 4.5}, {"accent", "accent-soft", 4.5}, {"dim", "accent-soft", 4.5}, {"yes-ink", "yes", 4.5}, {"warn-ink", "warn", 4.5}, {"dim", "warn", 4.5}, {"bad-ink", "bad", 4.5}, {"bad-ink", "sheet", 4.5}, {"sheet", "bad-ink", 4.5},
 			{"focus", "ground", 3}, {"focus", "sheet", 3}, {"line-strong", "sheet", 3}, {"line-strong", "ground", 3},
 		} {
 			a, b := luminance(t, colour[pair.front]), luminance(t, colour[pair.ground])
@@ -63,7 +66,16 @@ func TestColoursCanBeToldApart(t *testing.T) {
 // What a keyboard and a screen reader need of every page.
 func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 	w := onSQLite(t)
+	w.machine.defaults = grant.Default(grant.Minimal("public")...)
+	w.gives("desk", "file.read", "public/a")
+	asked, decided := w.asks("desk", "file.read", "notes/**", "two\nlines"), w.asks("desk", "net.connect", "example.com:443", "")
+	must(w.keeper.Deny(t.Context(), decided.ID, grant.Verdict{By: "ada", Note: "no"}))
+	must(0, w.store.Audit().Record(t.Context(), audit.Event{Type: audit.ToolCall, Tool: "view", Status: audit.Denied, RequestID: "r", Arguments: []audit.Argument{{Name: "path"}}, Grants: []audit.Use{{Argument: "path"}}}))
+	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{}, store.Page[int64]{Limit: 1}))[0]
 	for _, c := range []struct{ token, at string }{
+		{"token-admin", "/console/requests"}, {"token-admin", "/console/requests?status=denied"}, {"token-admin", "/console/requests/" + asked.ID}, {"token-admin", "/console/requests/" + decided.ID},
+		{"token-admin", "/console/grants"}, {"token-admin", "/console/grants?client=desk"}, {"token-admin", "/console/grants/new?client=desk"}, {"token-admin", "/console/audit"},
+		{"token-admin", "/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer}, {"token-admin", fmt.Sprint("/console/audit/", event.ID)},
 		{"", "/console/sign-in?problem=refused"}, {"token-lead", "/console"}, {"token-lead", "/console/catalogs"}, {"token-member", "/console"}, {"token-admin", "/console"}, {"token-admin", "/console/matrix"},
 		{"token-admin", "/console/principal?show=1&subject=x"}, {"token-admin", "/console/tools"}, {"token-admin", "/console/catalogs"}, {"token-admin", "/console/catalogs/new"},
 		{"token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)}, {"token-admin", fmt.Sprintf("/console/catalogs/%d/delete", w.ofAcme.ID)}, {"token-admin", "/console/declared?name=kit"},

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -151,5 +152,71 @@ func TestBodyIsReadOnceAndPutBack(t *testing.T) {
 	}
 	if body, err := front.Body(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", http.NoBody), 7); body != nil || err != nil {
 		t.Errorf("%q, %v", body, err)
+	}
+}
+
+// recording is a registry that says whether it records what it changes.
+type recording struct {
+	*grant.Memory
+	does bool
+}
+
+func (r recording) RecordsChanges() bool { return r.does }
+
+func TestChangeIsRecordedOnceByWhoeverDoes(t *testing.T) {
+	broken := errors.New("the disk is full")
+	by := audit.Event{RequestID: "r", Issuer: "https://id.example", Principal: "root", Arguments: []audit.Argument{{Name: "type"}}}
+	for name, c := range map[string]struct {
+		registry grant.Registry
+		action   string
+		err      error // of what is done
+		sink     error
+		records  int
+		want     error
+	}{
+		"one that does not record":    {grant.NewMemory(), "grant", nil, nil, 1, nil},
+		"one that says it does not":   {recording{grant.NewMemory(), false}, "grant", nil, nil, 1, nil},
+		"one that does":               {recording{grant.NewMemory(), true}, "grant", nil, broken, 0, nil},
+		"nothing was done":            {grant.NewMemory(), "", nil, nil, 0, nil},
+		"it failed":                   {grant.NewMemory(), "grant", io.EOF, nil, 0, io.EOF},
+		"it stands and is unrecorded": {grant.NewMemory(), "grant", nil, broken, 1, broken},
+	} {
+		var all []audit.Event
+		var log strings.Builder
+		sink := audit.SinkFunc(func(ctx context.Context, e audit.Event) error {
+			all = append(all, e)
+			return errors.Join(ctx.Err(), c.sink)
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		err := front.Change(ctx, c.registry, sink, slog.New(slog.NewTextHandler(&log, nil)), by, func(ctx context.Context) (string, string, error) {
+			if who, ok := audit.WhoActs(ctx); !ok || who.Principal != "root" {
+				t.Errorf("%s: %+v acts", name, who)
+			}
+			leave() // whoever asked is gone: it is recorded all the same
+			return c.action, "grant 1", c.err
+		})
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || len(all) != c.records || (c.want == broken) != strings.Contains(log.String(), "could not be recorded") {
+			t.Errorf("%s: %v, %+v, %s", name, err, all, log.String())
+		}
+		for _, e := range all {
+			if e.Type != audit.Changed || e.Status != audit.OK || e.Action != "grant" || e.Object != "grant 1" || e.Principal != "root" || e.Time.IsZero() || len(e.Arguments) != 1 {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+		if err := front.Change(t.Context(), c.registry, nil, nil, by, func(context.Context) (string, string, error) { return c.action, "", c.err }); err != c.err {
+			t.Errorf("%s, without a sink: %v", name, err)
+		}
+	}
+}
+
+func TestTrailIsNotReadWhereThatCannotBeRecorded(t *testing.T) {
+	var all []audit.Event
+	broken := errors.New("the disk is full")
+	sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error { all = append(all, e); return broken })
+	if err := front.Reads(t.Context(), sink, audit.Event{Principal: "root"}, "list", "the trail"); err != broken || len(all) != 1 || all[0].Type != audit.AdminRequest || all[0].Status != audit.OK || all[0].Action != "list" || all[0].Principal != "root" {
+		t.Errorf("%v, %+v", err, all)
+	}
+	if err := front.Reads(t.Context(), nil, audit.Event{}, "list", "the trail"); err != nil {
+		t.Error(err)
 	}
 }

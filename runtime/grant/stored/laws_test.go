@@ -1,6 +1,7 @@
 package stored_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -273,45 +274,79 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 	})
 }
 
+// TestClientHasSoManyGrantsAndNoMore has most of them come past the keeper of a store, which is quicker.
 func TestClientHasSoManyGrantsAndNoMore(t *testing.T) {
-	law(t, func(t *testing.T, k, other keeper) {
-		var filling sync.WaitGroup
-		for w := range 4 {
-			filling.Go(func() {
-				for i := range grant.MaxGrants / 4 {
-					if _, err := k.Grant(t.Context(), grant.Grant{Permission: permission(fmt.Sprint("db.read t", w, "-", i)), Client: "x"}); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
-		filling.Wait()
-		more := grant.Grant{Permission: permission("db.read more"), Client: "x"}
-		if _, err := k.Grant(t.Context(), more); !errors.Is(err, grant.ErrFull) {
-			t.Fatal(err)
-		}
-		r := must(k.Ask(t.Context(), grant.Request{Permission: more.Permission, Client: "x"}))
-		if _, _, err := k.Approve(t.Context(), r.ID, grant.Verdict{}); !errors.Is(err, grant.ErrFull) {
-			t.Fatal(err)
-		}
-		if r = must(other.Request(t.Context(), r.ID)); r.Status != grant.Open {
-			t.Errorf("%+v", r)
-		}
-		if all := must(other.List(t.Context(), grant.Filter{Client: "x"})); len(all) != grant.MaxGrants {
-			t.Error(len(all))
-		}
-		// There is room for others, and for what is there already.
-		for _, g := range []grant.Grant{{Permission: more.Permission, Client: "y"}, {Permission: permission("db.read t0-0"), Client: "x"}} {
-			if _, err := k.Grant(t.Context(), g); err != nil {
-				t.Error(err)
-			}
-		}
-		must(k.Revoke(t.Context(), grant.Revocation{Client: "x", Type: "db.read", Resource: "t0-0"}))
-		if _, g, err := k.Approve(t.Context(), r.ID, grant.Verdict{}); err != nil || g.Resource != "more" {
-			t.Error(g, err)
-		}
+	t.Run("memory", func(t *testing.T) {
+		m := grant.NewMemory()
+		fill(t, m, m, grant.MaxGrants)
+		full(t, m, m)
 	})
+	stores(t, func(t *testing.T, url string, _ *store.Store) {
+		const past = grant.MaxGrants - 40
+		driver, source, now := "pgx", url, "now()"
+		if file, ok := strings.CutPrefix(url, "sqlite:"); ok {
+			driver, source, now = "sqlite", file, "1"
+		}
+		db := must(sql.Open(driver, source))
+		defer db.Close()
+		if _, err := db.Exec(fmt.Sprintf(`INSERT INTO grants (issuer, client, type, resource, restricted, params, digest, granted_by, reason, created_at)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			SELECT '', 'x', 'db.read', 'past ' || i, FALSE, '{}', 'sha256:' || i, '', '', %s FROM n`, past, now)); err != nil {
+			t.Fatal(err)
+		}
+		k, other := pair(t, url)
+		fill(t, k, other, grant.MaxGrants-past)
+		full(t, k, other)
+	})
+}
+
+// fill grants a client so much, by both at once.
+func fill(t *testing.T, k, other keeper, grants int) {
+	t.Helper()
+	var filling sync.WaitGroup
+	for w := range 4 {
+		filling.Go(func() {
+			for i := range grants / 4 {
+				if _, err := []keeper{k, other}[w%2].Grant(t.Context(), grant.Grant{Permission: permission(fmt.Sprint("db.read t", w, "-", i)), Client: "x"}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	filling.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// full tries what comes to a client that has as much as it may.
+func full(t *testing.T, k, other keeper) {
+	t.Helper()
+	more := grant.Grant{Permission: permission("db.read more"), Client: "x"}
+	if _, err := k.Grant(t.Context(), more); !errors.Is(err, grant.ErrFull) {
+		t.Fatal(err)
+	}
+	r := must(k.Ask(t.Context(), grant.Request{Permission: more.Permission, Client: "x"}))
+	if _, _, err := k.Approve(t.Context(), r.ID, grant.Verdict{}); !errors.Is(err, grant.ErrFull) {
+		t.Fatal(err)
+	}
+	if r = must(other.Request(t.Context(), r.ID)); r.Status != grant.Open {
+		t.Errorf("%+v", r)
+	}
+	if all := must(other.List(t.Context(), grant.Filter{Client: "x"})); len(all) != grant.MaxGrants {
+		t.Error(len(all))
+	}
+	// There is room for others, and for what is there already.
+	for _, g := range []grant.Grant{{Permission: more.Permission, Client: "y"}, {Permission: permission("db.read t0-0"), Client: "x"}} {
+		if _, err := k.Grant(t.Context(), g); err != nil {
+			t.Error(err)
+		}
+	}
+	must(k.Revoke(t.Context(), grant.Revocation{Client: "x", Type: "db.read", Resource: "t0-0"}))
+	if _, g, err := k.Approve(t.Context(), r.ID, grant.Verdict{}); err != nil || g.Resource != "more" {
+		t.Error(g, err)
+	}
 }
 
 func TestListsAreFilteredAndPaged(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	_ grant.Keeper   = (*Keeper)(nil)
-	_ grant.Requests = (*Keeper)(nil)
+	_ grant.Registry = (*Keeper)(nil)
+	_ grant.Recorder = (*Keeper)(nil)
 )
 
-// Keeper is a [grant.Keeper] and [grant.Requests] over a store. It may be used from many goroutines at once.
+// Keeper is a [grant.Registry] over a store. It may be used from many goroutines at once.
 //
 // Each change is recorded in the store's audit trail, in the same transaction: by the event that [audit.Acting] put
 // into the context, or else by the name that the change itself gives for whoever makes it. A request is
@@ -38,6 +38,9 @@ type Options struct {
 func New(s *store.Store, o Options) *Keeper {
 	return &Keeper{s, cmp.Or(o.OpenRequests, grant.MaxOpen), newCache(clients, grants)}
 }
+
+// RecordsChanges implements [grant.Recorder]: each change is recorded with itself.
+func (k *Keeper) RecordsChanges() bool { return true }
 
 // Grants implements [grant.Source]. It asks for the store's revision each time, one row by its key, and reads the grants when
 // that is another than the time before: so they are as new as the database, whoever changed it; whoever changes
@@ -81,6 +84,9 @@ func (k *Keeper) Changes(ctx context.Context) <-chan grant.Change {
 	}()
 	return out
 }
+
+// RecordsChanges implements [grant.Recorder]: each change is recorded with it.
+func (k *Keeper) RecordsChanges() bool { return true }
 
 // by is the event of whoever acts.
 func by(ctx context.Context, otherwise audit.Event) audit.Event {

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpgen/mcpgen/generator"
+	"github.com/mcpgen/mcpgen/generator/model"
+)
+
+func newProve() *cobra.Command {
+	var check bool
+	command := &cobra.Command{
+		Use:   "prove [packages]",
+		Short: "Compare what handlers reach with capabilities= and readonly, and record it",
+		Long: `prove follows the calls of each tool's handler, through all packages, to what opens files,
+reaches the network or starts programs. It is an error where that is more than capabilities=
+declares, where it cannot be told and capabilities= is written, and where a tool with readonly starts
+programs or may write files. Without capabilities= what is reached is recorded and not judged.
+
+What is found is written to mcp.proven.json beside the source, for packages without findings. mcpgen copies
+from there into MCP.md and the matrix, and says "not proven" of what has changed since: the Go files of the
+package or of those of its module that it imports, go.mod or go.sum. It takes seconds a package, since all source is read,
+the standard library's too. Prompts and resources have no capabilities=, and are not looked at.
+
+With --check nothing is written, and it also fails where an mcp.proven.json is not what would be
+written; where there is none, the findings alone count. Run it for the system that the server runs on:
+the record names it.
+
+Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 usage, or the work could not be done.`,
+		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json of each package
+  mcpgen                        copy what is proven into MCP.md
+  mcpgen prove --check ./...    what CI runs
+  mcpgen explain MCP043         what a finding means and how to mend it`,
+		RunE: func(cmd *cobra.Command, patterns []string) error {
+			// Source of all packages at once is a heap of a gigabyte, which the setting of short runs would double.
+			if os.Getenv("GOGC") == "" {
+				debug.SetGCPercent(100)
+			}
+			stderr := cmd.ErrOrStderr()
+			progress := func(doing string) {
+				if isTerminal(stderr) {
+					fmt.Fprintf(stderr, "mcpgen: %s …\n", doing)
+				}
+			}
+			proof, err := generator.Prove(cmd.Context(), generator.Options{Patterns: patterns}, progress)
+			if err != nil {
+				return err
+			}
+			writeReached(cmd, proof.Services)
+			if check {
+				err = staleProof(cmd, proof)
+			} else {
+				err = commitProof(cmd, proof)
+			}
+			if reported := report(cmd, generator.Result{Services: proof.Services, Diagnostics: proof.Diagnostics}); reported != nil {
+				return reported
+			}
+			return err
+		},
+	}
+	command.Flags().BoolVar(&check, "check", false, "fail where a record is stale as well; write nothing")
+	return command
+}
+
+// writeReached prints a row a tool: what it reaches, and what it declares.
+func writeReached(cmd *cobra.Command, services []model.Service) {
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, s := range services {
+		if len(services) > 1 {
+			fmt.Fprintln(w, s.Package)
+		}
+		for _, t := range s.Tools {
+			row, analysed := s.Proof.Of(t)
+			if !analysed {
+				continue
+			}
+			declared := "declares nothing"
+			if c := t.Limits.Capabilities; c != nil {
+				declared = "declares " + strings.Join(c, ",")
+			}
+			fmt.Fprintf(w, "%s\treaches %s\t%s\n", t.Name, strings.Join(row.Summary(), ","), declared)
+		}
+	}
+	w.Flush() // what cannot be printed is told by what follows
+}
+
+func commitProof(cmd *cobra.Command, proof generator.Proof) error {
+	changed, err := proof.Commit()
+	for _, path := range changed {
+		fmt.Fprintln(cmd.OutOrStdout(), relative(path))
+	}
+	return err
+}
+
+func staleProof(cmd *cobra.Command, proof generator.Proof) error {
+	differences, err := proof.Stale()
+	if err != nil {
+		return err
+	}
+	for _, d := range differences {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is %s: run mcpgen prove, then mcpgen, and commit the result\n%s", relative(d.Path), d.State, d.Diff)
+	}
+	if len(differences) > 0 {
+		return errFindings
+	}
+	return nil
+}

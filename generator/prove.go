@@ -1,0 +1,129 @@
+package generator
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/commit"
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/load"
+	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/prove"
+)
+
+// Proof is what an analysis of call graphs found, and the records that should stand.
+type Proof struct {
+	Services    []model.Service // with tools, each with its Proof
+	Diagnostics diag.List       // sorted: of the source, or of what its handlers reach
+	// Files are the records of packages without findings.
+	Files []emit.File
+}
+
+// Prove analyses what the handlers of the packages reach, and writes nothing. It takes seconds a package; progress, unless it is nil, is
+// called with what is being done. It fails as Run does.
+func Prove(ctx context.Context, o Options, progress func(doing string)) (Proof, error) {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	program, services, found, err := scanned(ctx, o)
+	if err != nil || len(found) > 0 {
+		return Proof{Diagnostics: found}, err
+	}
+	var p Proof
+	var paths []string
+	for _, s := range services {
+		if len(s.Tools) > 0 {
+			p.Services = append(p.Services, s)
+			paths = append(paths, s.Package)
+		}
+	}
+	if len(paths) == 0 {
+		return p, nil
+	}
+	progress("reading the packages and all that they import")
+	bodies, found, err := prove.Load(ctx, o.Dir, paths)
+	if err != nil || len(found) > 0 {
+		p.Diagnostics = found
+		return p, err
+	}
+	for i := range p.Services {
+		if err := ctx.Err(); err != nil {
+			return p, err
+		}
+		s := &p.Services[i]
+		progress("following the calls of " + s.Package)
+		proof := model.Proof{Platform: bodies.Platform, Current: true}
+		if proof.Tools, err = bodies.Tools(*s); err != nil {
+			return p, err
+		}
+		if proof.Digest, err = digestOf(program, *s); err != nil {
+			return p, err
+		}
+		s.Proof = &proof
+		findings := prove.Judge(s.Tools, proof.Tools, directories(program, *s))
+		if len(findings) > 0 {
+			p.Diagnostics = append(p.Diagnostics, findings...)
+			continue
+		}
+		content, err := prove.Encode(s.Package, proof)
+		if err != nil {
+			return p, err
+		}
+		p.Files = append(p.Files, emit.File{Path: filepath.Join(s.Dir, prove.File), Content: content})
+	}
+	p.Diagnostics.Sort()
+	return p, nil
+}
+
+// Commit writes the records, and returns the paths that it changed.
+func (p Proof) Commit() (changed []string, err error) { return commit.Write(p.Files, nil) }
+
+// Stale compares the records with those on the disk, and writes nothing. A package without a record claims nothing, and has none that is stale.
+func (p Proof) Stale() ([]commit.Difference, error) {
+	found, err := commit.Stale(p.Files, nil)
+	return slices.DeleteFunc(found, func(d commit.Difference) bool { return d.State == commit.Missing }), err
+}
+
+// proofOf reads what is recorded of a service, and whether it still holds.
+func proofOf(program *load.Program, s model.Service) (*model.Proof, error) {
+	proof, err := prove.Read(s.Dir, s.Package)
+	if proof == nil || err != nil {
+		return nil, err
+	}
+	digest, err := digestOf(program, s)
+	if err != nil {
+		return nil, err
+	}
+	proof.Current = digest == proof.Digest
+	return proof, nil
+}
+
+func digestOf(program *load.Program, s model.Service) (string, error) {
+	pkg := program.Package(s.Package)
+	var sources []prove.Source
+	for _, p := range own(program, s) {
+		sources = append(sources, prove.Source{Path: p.Path, Dir: p.Dir})
+	}
+	return prove.Digest(pkg.GoMod, sources)
+}
+
+// own are the author's packages that a service's is made of.
+func own(program *load.Program, s model.Service) []*load.Package {
+	var list []*load.Package
+	for _, p := range program.Imports(program.Package(s.Package)) {
+		if p.Local {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func directories(program *load.Program, s model.Service) []string {
+	var dirs []string
+	for _, p := range own(program, s) {
+		dirs = append(dirs, p.Dir)
+	}
+	return dirs
+}

@@ -1,0 +1,439 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/api"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+const (
+	ownGrants     = "/api/v1/mcp/grants"
+	ownRequests   = ownGrants + "/requests"
+	adminGrants   = "/api/v1/admin/mcp/grants"
+	adminRequests = adminGrants + "/requests"
+)
+
+// mayRead is what the check says of somebody's reading a file.
+func (w *world) mayRead(who, file string) string {
+	w.Helper()
+	got := decoded[api.GrantCheck](w, w.send(who, "GET", ownGrants+"/check?type=file.read&resource="+file, ""))
+	if got.Allowed {
+		return "allowed"
+	}
+	return got.Cause
+}
+
+// done are the changes that were recorded since they were asked for last, wherever they are recorded.
+func (w *world) done() (all []audit.Event) {
+	w.Helper()
+	for _, e := range w.recorded() {
+		all = append(all, e.Event)
+	}
+	for _, e := range w.refusals.take() {
+		if e.Type == audit.Changed {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func TestPermissionThatIsAskedForAndApprovedWorksUntilItIsRevoked(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		if got := w.mayRead("member", "docs/a.md"); got != "no_grant" {
+			t.Error(got)
+		}
+		w.done()
+		asked := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","reason":"for the report","tool":"read"}`)
+		if asked.status != 201 || asked.header.Get("Location") != ownRequests+"/"+asked.field("id") || asked.field("status") != "open" {
+			t.Fatal(asked)
+		}
+		if again := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","reason":"please"}`); again.status != 201 || again.field("id") != asked.field("id") {
+			t.Error(again)
+		}
+		of := adminRequests + "/" + asked.field("id")
+		seen := decoded[api.PermissionRequest](w, w.send("root", "GET", of, ""))
+		if seen.Issuer != issuer || seen.Client != "member's client" || seen.Principal != "member" || seen.Tool != "read" || seen.Reason != "for the report" || seen.Decided != nil {
+			t.Errorf("%+v", seen)
+		}
+		end := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+		approved := decoded[api.Approved](w, w.send("root", "POST", of+"/approve", fmt.Sprintf(`{"note":"one file","expires_at":%q,"permission":{"type":"file.read","resource":"docs/a.md"}}`, end.Format(time.RFC3339))))
+		if g := approved.Grant; g.Resource != "docs/a.md" || g.By != "root" || g.Reason != "one file" || g.Client != "member's client" || !g.Expires.Equal(end) || approved.Request.GrantID != g.ID || approved.Request.By != "root" || approved.Request.Status != "approved" {
+			t.Errorf("%+v", approved)
+		}
+		for file, want := range map[string]string{"docs/a.md": "allowed", "docs/b.md": "no_grant", "public/x": "allowed"} {
+			if got := w.mayRead("member", file); got != want {
+				t.Errorf("%s: %s", file, got)
+			}
+		}
+		if got := w.mayRead("rival", "docs/a.md"); got != "no_grant" {
+			t.Error(got)
+		}
+		own := w.send("member", "GET", asked.header.Get("Location"), "")
+		if own.field("status") != "approved" || own.field("note") != "one file" || own.field("grant_id") != approved.Grant.ID || strings.Contains(own.body, "root") {
+			t.Error(own)
+		}
+		for _, verdict := range []string{"/approve", "/deny"} {
+			if got := w.send("root", "POST", of+verdict, `{}`); got.status != 409 {
+				t.Error(got)
+			}
+		}
+		held := decoded[api.Page[api.OwnGrant]](w, w.send("member", "GET", ownGrants, "")).Items
+		if len(held) != 3 || held[0].Resource != "docs/a.md" || held[0].Default || held[0].Expired || !held[0].Expires.Equal(end) || !held[1].Default || held[2].ID != "default:2" {
+			t.Errorf("%+v", held)
+		}
+		gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", `{"issuer":"https://id.example","client":"member's client","type":"file.read","resource":"docs/a.md","reason":"it is over"}`))
+		if len(gone.Revoked) != 1 || gone.Revoked[0].ID != approved.Grant.ID {
+			t.Errorf("%+v", gone)
+		}
+		if got := w.mayRead("member", "docs/a.md"); got != "no_grant" {
+			t.Error(got)
+		}
+		var told []string
+		for _, e := range w.done() {
+			told = append(told, e.Principal)
+			if !strings.Contains(e.Object, "docs/") || len(e.Arguments) == 0 || e.RequestID == "" {
+				t.Errorf("%+v", e)
+			}
+		}
+		if who := strings.TrimPrefix(fmt.Sprint(told), "[member "); who != "member root root]" && who != "root root]" { // to ask again changes nothing
+			t.Error(told)
+		}
+	})
+}
+
+func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for _, resource := range []string{"docs/a", "docs/b", "docs/c"} {
+			for _, kind := range []string{grant.FileRead, grant.FileWrite} {
+				got := w.send("root", "POST", adminGrants, fmt.Sprintf(`{"issuer":"https://id.example","client":"desk","type":%q,"resource":%q,"reason":"work"}`, kind, resource))
+				if got.status != 200 || got.field("by") != "root" || got.field("expires_at") != "<nil>" {
+					t.Error(got)
+				}
+			}
+		}
+		w.done()
+		const all = `{"issuer":"https://id.example","client":"desk","type":"file.write","reason":"it is over"}`
+		for _, want := range []int{3, 0} {
+			gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", all))
+			if done := w.done(); len(gone.Revoked) != want || len(done) != 1 {
+				t.Errorf("%+v, %+v", gone, done)
+			}
+		}
+		if p, _ := w.page(adminGrants + "?client=desk"); len(p.Items) != 3 || p.Items[0]["type"] != "file.read" {
+			t.Error(p)
+		}
+	})
+}
+
+func TestGrantThatIsGivenAgainIsRenewed(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		give := func(more string) answer {
+			return w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"net.connect","resource":"API.example.com:443","reason":"work"`+more+`}`)
+		}
+		end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+		first, second := give(""), give(`,"restricted":false,"expires_at":"`+end+`"`)
+		if first.status != 200 || first.field("id") != second.field("id") || first.field("resource") != "api.example.com:443" || second.field("expires_at") != end {
+			t.Error(first, second)
+		}
+		narrow := give(`,"restricted":true,"parameters":{"purpose":"prices"}`)
+		if narrow.field("id") == first.field("id") || narrow.field("restricted") != "true" || narrow.field("parameters") != "map[purpose:prices]" {
+			t.Error(narrow)
+		}
+	})
+}
+
+// TestRequestsOfOthersAnswerAsOnesThatNeverWere: clients read their own, of their own issuer, and admins no others by the
+// clients' route.
+func TestRequestsOfOthersAnswerAsOnesThatNeverWere(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		theirs := []string{w.ask("rival's client", "docs/a").ID}
+		// The same name, of another issuer and of none.
+		for _, of := range []string{"https://other.example", ""} {
+			theirs = append(theirs, must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/b"}, Issuer: of, Client: "member's client", Reason: "I want to"})).ID)
+		}
+		own := w.ask("member's client", "docs/c").ID
+		w.refusals.take()
+		for _, who := range []string{"member", "root", "owner", "stranger"} {
+			none := w.send(who, "GET", ownRequests+"/999999", "")
+			if none.status != 404 {
+				t.Error(none)
+			}
+			for _, id := range append([]string{"0", "abc", "%00", "é", "-1", "07", strings.Repeat("1", 200)}, theirs...) {
+				if got := w.send(who, "GET", ownRequests+"/"+id, ""); !same(got, none) {
+					t.Errorf("%s of %s: %s, and %s", id, who, got, none)
+				}
+			}
+			refused := w.refusals.take()
+			if len(refused) != 11 {
+				t.Errorf("%d refusals were recorded", len(refused))
+			}
+			for _, e := range refused {
+				if e.Object != refused[0].Object || e.Missing != "needs to be the client that asked for it" || e.Principal != who {
+					t.Errorf("%+v", e)
+				}
+			}
+			want := "[]"
+			if who == "member" {
+				want = "[" + own + "]"
+			}
+			var ids []string
+			for _, q := range decoded[api.Page[api.OwnRequest]](w, w.send(who, "GET", ownRequests, "")).Items {
+				ids = append(ids, q.ID)
+			}
+			if fmt.Sprint(ids) != want {
+				t.Errorf("%s: %v", who, ids)
+			}
+		}
+	})
+}
+
+// TestGrantsOfAnIssuerAreOfNoOther: a caller that nobody vouches for has none of those of the same name.
+func TestGrantsOfAnIssuerAreOfNoOther(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for _, of := range []string{issuer, ""} {
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/of-" + strings.TrimPrefix(of, "https://")}, Issuer: of, Client: "homemade"}))
+			must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/x"}, Issuer: of, Client: "homemade", Reason: "from " + of}))
+		}
+		held := decoded[api.Page[api.OwnGrant]](w, w.send("homemade", "GET", ownGrants, "")).Items
+		asked := decoded[api.Page[api.OwnRequest]](w, w.send("homemade", "GET", ownRequests+"?limit=1", ""))
+		if len(held) != 3 || held[0].Resource != "docs/of-" || len(asked.Items) != 1 || asked.Items[0].Reason != "from " || asked.Next != "" {
+			t.Errorf("%+v, %+v", held, asked)
+		}
+	})
+}
+
+func TestWhoseRequestItIsAndWhoDecidesIsTheCaller(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for _, more := range []string{`"issuer":"x"`, `"client":"rival's client"`, `"principal":"root"`, `"status":"approved"`, `"by":"root"`} {
+			if got := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/a","reason":"x",`+more+`}`); got.status != 422 {
+				t.Error(got)
+			}
+		}
+		of := adminRequests + "/" + w.ask("desk", "docs/a").ID
+		for _, body := range []string{`{"by":"owner"}`, `{"decided_by":"owner"}`} {
+			for _, verdict := range []string{"/approve", "/deny"} {
+				if got := w.send("root", "POST", of+verdict, body); got.status != 422 {
+					t.Error(got)
+				}
+			}
+		}
+		if got := w.send("root", "GET", of, ""); got.field("status") != "open" {
+			t.Error(got)
+		}
+		if got := w.send("root", "POST", of+"/deny", `{"note":"ask\nthe owner"}`); got.field("status") != "denied" || got.field("decided_by") != "root" || got.field("note") != "ask\nthe owner" {
+			t.Error(got)
+		}
+		for _, gone := range []string{"999999", "abc", "%00"} {
+			for _, verdict := range []string{"/approve", "/deny"} {
+				if got := w.send("root", "POST", adminRequests+"/"+gone+verdict, `{}`); got.status != 404 {
+					t.Error(got)
+				}
+			}
+		}
+	})
+}
+
+func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		of := adminRequests + "/" + w.ask("desk", "docs/*").ID
+		const whose = `"issuer":"","client":"desk","reason":"x"`
+		for _, c := range []struct{ who, path, body, location, says string }{
+			{"member", ownRequests, `{"type":"files","resource":"docs/a","reason":"x"}`, "body.type", "dotted kind"},
+			{"member", ownRequests, `{"type":"file.read","resource":"../a","reason":"x"}`, "body.resource", ""},
+			{"member", ownRequests, `{"type":"system.command","resource":"ls; rm","reason":"x"}`, "body.resource", "no shell"},
+			{"member", ownRequests, `{"type":"file.read","resource":"","reason":"x"}`, "body.resource", "length"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":""}`, "body.reason", "length"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"\u202eevil"}`, "body.reason", "printable"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"` + strings.Repeat("ä", 600) + `"}`, "body.reason", "1200 bytes"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","tool":"a b"}`, "body.tool", "name"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","parameters":{"A":"1"}}`, "body.parameters", "key"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/[","` + whose[1:] + `}`, "body.resource", ""},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"2020-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"0001-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"soon"}`, "body.expires_at", ""},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"","client":"a\u0000","reason":"x"}`, "body.client", "printable"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"\u200b","client":"a","reason":"x"}`, "body.issuer", "printable"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"","client":"a","reason":"\u0007"}`, "body.reason", "printable"},
+			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"docs/\u0000",` + whose + `}`, "body.resource", "printable"},
+			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"",` + whose + `}`, "body.resource", "length"},
+			{"root", of + "/approve", `{"permission":{"type":"file.read","resource":"docs/**"}}`, "body.permission", "more than was asked for"},
+			{"root", of + "/approve", `{"permission":{"type":"file.write","resource":"docs/a"}}`, "body.permission", "more than was asked for"},
+			{"root", of + "/approve", `{"permission":{"type":"file.read","resource":"/docs"}}`, "body.permission.resource", ""},
+			{"root", of + "/approve", `{"expires_at":"2020-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
+			{"root", of + "/approve", `{"note":"\u0007"}`, "body.note", "printable"},
+			{"root", of + "/deny", `{"note":"\u0007"}`, "body.note", "printable"},
+		} {
+			got := w.send(c.who, "POST", c.path, c.body)
+			var said struct {
+				Errors []struct{ Location, Message string }
+			}
+			if err := json.Unmarshal([]byte(got.body), &said); err != nil || got.status != 422 || len(said.Errors) == 0 || said.Errors[0].Location != c.location || !strings.Contains(said.Errors[0].Message, c.says) {
+				t.Errorf("%+v: %s", c, got)
+			}
+		}
+		for _, body := range []string{`{"permission":{"Type":"file.read","resource":"docs/a"}}`, `{"permission":{"type":"file.read","resource":null}}`, `{"permission":null}`, `{"expires_at":null}`, `{"permission":{}}`} {
+			if got := w.send("root", "POST", of+"/approve", body); got.status != 422 {
+				t.Errorf("%s: %s", body, got)
+			}
+		}
+		for _, path := range []string{adminGrants + "?client=%00", adminGrants + "?issuer=%E2%80%8B", adminRequests + "?type=%00", adminRequests + "?status=new", adminGrants + "?after=Z2FiYw", adminRequests + "?after=Z2EvYg", ownGrants + "/check?type=system.command&resource=%5B1%5D"} {
+			if got := w.send("root", "GET", path, ""); got.status != 422 {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+		if got := w.send("root", "GET", of, ""); got.field("status") != "open" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for _, g := range []grant.Grant{
+			{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "git log *"}},
+			{Permission: grant.Permission{Type: grant.NetConnect, Resource: "api.example.com:443", Restricted: true}},
+			{Permission: grant.Permission{Type: "db.read", Resource: "prices"}},
+		} {
+			g.Issuer, g.Client = issuer, "member's client"
+			must(w.grants.Grant(t.Context(), g))
+		}
+		for query, want := range map[string]string{
+			"type=system.command&resource=git+log+-1": "{true  }", "type=system.command&resource=git+push": "{false no_grant no grant allows it}",
+			"type=system.command&resource=%5B%22git%22%2C%22log%22%2C%22-1%22%5D": "{true  }", "type=system.command&resource=echo+a+b": "{true  }",
+			"type=net.connect&resource=api.example.com:443":               "{false restricted the grant counts inside isolation only}",
+			"type=net.connect&resource=api.example.com:443&isolated=true": "{true  }", "type=db.read&resource=prices": "{true  }", "type=db.read&resource=price": "{false no_grant no grant allows it}",
+			"type=file.read&resource=public/a": "{true  }", "type=file.read&resource=../a": "{false malformed it is no path below a root}",
+		} {
+			if got := fmt.Sprint(decoded[api.GrantCheck](w, w.send("member", "GET", ownGrants+"/check?"+query, ""))); got != want {
+				t.Errorf("%s: %s", query, got)
+			}
+		}
+	})
+}
+
+func TestClientThatAsksForTooMuchIsTold(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for i := range grant.MaxOpen {
+			w.ask("member's client", fmt.Sprint("docs/", i))
+		}
+		got := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/more","reason":"x"}`)
+		if got.status != 429 || !strings.Contains(got.field("detail"), "wait") {
+			t.Error(got)
+		}
+	})
+}
+
+// stubborn keeps nothing, and says why.
+type stubborn struct {
+	grant.Registry
+	err error
+	own []grant.Grant
+}
+
+func (s stubborn) Grant(context.Context, grant.Grant) (grant.Grant, error) {
+	return grant.Grant{}, s.err
+}
+
+func (s stubborn) Grants(context.Context, string, string) ([]grant.Grant, uint64, error) {
+	return s.own, 1, s.err
+}
+
+func (s stubborn) List(context.Context, grant.Filter) ([]grant.Grant, error) { return nil, s.err }
+
+func TestKeeperThatFailsDenies(t *testing.T) {
+	const body = `{"type":"file.read","resource":"docs/a","issuer":"","client":"desk","reason":"x"}`
+	for _, c := range []struct {
+		err    error
+		own    []grant.Grant
+		status map[string]int
+	}{
+		{errors.New("the password is hunter2"), nil, map[string]int{"POST " + adminGrants: 500, "GET " + ownGrants: 500, "GET " + ownGrants + "/check?type=a.b&resource=c": 500, "GET " + adminGrants: 500}},
+		{fmt.Errorf("grant: %w", grant.ErrFull), nil, map[string]int{"POST " + adminGrants: 409}},
+		{fmt.Errorf("grant: it is %w", grant.ErrInvalid), nil, map[string]int{"POST " + adminGrants: 422}},
+		{nil, []grant.Grant{{ID: "1", Permission: grant.Permission{Type: "file.read", Resource: "["}}}, map[string]int{"GET " + ownGrants: 200, "GET " + ownGrants + "/check?type=a.b&resource=c": 500}},
+	} {
+		before := registry
+		registry = func(w *world) grant.Registry { return stubborn{before(w), c.err, c.own} }
+		w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+		registry = before
+		for request, want := range c.status {
+			method, path, _ := strings.Cut(request, " ")
+			sent := ""
+			if method == "POST" {
+				sent = body
+			}
+			if got := w.send("root", method, path, sent); got.status != want || strings.Contains(got.body, "hunter2") {
+				t.Errorf("%v: %s: %s", c.err, request, got)
+			}
+		}
+	}
+}
+
+// TestChangeThatCannotBeRecordedIsNoSuccess: where the registry does not record what it changes, the sink has to.
+func TestChangeThatCannotBeRecordedIsNoSuccess(t *testing.T) {
+	inMemory(t)
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	w.refusals.err = errors.New("the disk is full")
+	got := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/a","reason":"x"}`)
+	if got.status != 500 || strings.Contains(got.body, "disk") || !strings.Contains(w.log.String(), "was made and could not be recorded") {
+		t.Error(got, w.log)
+	}
+}
+
+// recorder says that it records what it changes.
+type recorder struct {
+	*grant.Memory
+	by *[]audit.Event
+}
+
+func (recorder) RecordsChanges() bool { return true }
+
+func (r recorder) Ask(ctx context.Context, q grant.Request) (grant.Request, error) {
+	by, _ := audit.WhoActs(ctx)
+	*r.by = append(*r.by, by)
+	return r.Memory.Ask(ctx, q)
+}
+
+func TestRegistryThatRecordsItsChangesIsToldWhoAsks(t *testing.T) {
+	before := registry
+	defer func() { registry = before }()
+	var by []audit.Event
+	registry = func(*world) grant.Registry { return recorder{grant.NewMemory(), &by} }
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	w.done()
+	got := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/a","reason":"x"}`)
+	if got.status != 201 || len(by) != 1 || by[0].Principal != "member" || by[0].Issuer != issuer || by[0].RequestID == "" || len(by[0].Arguments) != 3 {
+		t.Errorf("%s, %+v", got, by)
+	}
+	if done := w.done(); len(done) > 0 {
+		t.Errorf("it is recorded twice: %+v", done)
+	}
+}
+
+func TestServerWithoutGrantsHasNoRoutesForThem(t *testing.T) {
+	before := registry
+	defer func() { registry = before }()
+	registry = func(*world) grant.Registry { return nil }
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	for _, path := range []string{ownGrants, ownRequests, adminGrants, adminRequests} {
+		if got := w.send("root", "GET", path, ""); got.status != 404 {
+			t.Error(got)
+		}
+	}
+	if slices.ContainsFunc(w.operations(), func(op operation) bool { return strings.Contains(op.path, "grants") }) {
+		t.Error("the document has them")
+	}
+	if got := w.send("root", "GET", "/api/v1/admin/audit/events", ""); got.status != 200 {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,261 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+const pathGrants = runtime.PathConsole + "/grants"
+
+// grantsOf is the list of what a client has.
+func grantsOf(issuer, client string) string {
+	return withQuery(pathGrants, filled("issuer", issuer, "client", client))
+}
+
+// grantRow is a grant, with what depends on the time.
+type grantRow struct {
+	grant.Grant
+	Over bool // it has expired
+}
+
+func newGrantRow(g grant.Grant) grantRow { return grantRow{g, g.Expired(time.Now())} }
+
+// Everybodys reports whether it is a default, which comes from the configuration and changes with that alone.
+func (g grantRow) Everybodys() bool { return g.Client == "" }
+
+// OfClient is the list of what the client has.
+func (g grantRow) OfClient() string { return grantsOf(g.Issuer, g.Client) }
+
+// Revoke is the page that asks whether it is to be revoked.
+func (g grantRow) Revoke() string {
+	return withQuery(pathGrants+"/revoke", filled("issuer", g.Issuer, "client", g.Client, "type", g.Type, "resource", g.Resource))
+}
+
+type grantList struct {
+	Issuer, Client, Type string
+	Grants               []grantRow
+	Next                 string
+}
+
+// New is the form that grants the client of the list more.
+func (l grantList) New() string {
+	return withQuery(pathGrants+"/new", filled("issuer", l.Issuer, "client", l.Client, "type", l.Type))
+}
+
+// Filtered reports whether the list is of some alone.
+func (l grantList) Filtered() bool { return l.Issuer+l.Client+l.Type != "" }
+
+func (v *visit) listGrants() error {
+	q, after := v.r.URL.Query(), v.afterID()
+	l := grantList{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type")}
+	found, err := v.grants.List(v.ctx, grant.Filter{Issuer: l.Issuer, Client: l.Client, Type: l.Type, After: after, Limit: pageSize + 1})
+	if err != nil {
+		return err
+	}
+	// What everybody has stands first, for whichever client the list is.
+	for _, g := range v.server.GrantDefaults() {
+		if after == "" && (l.Type == "" || l.Type == g.Type) {
+			l.Grants = append(l.Grants, newGrantRow(g))
+		}
+	}
+	for i, g := range found {
+		if i == pageSize {
+			l.Next = withQuery(pathGrants, filled("issuer", l.Issuer, "client", l.Client, "type", l.Type, "after", found[i-1].ID))
+			break
+		}
+		l.Grants = append(l.Grants, newGrantRow(g))
+	}
+	return v.show("grants", page{Title: "Grants", Here: "grants", Data: l})
+}
+
+// afterID is where a list of grants or requests continues, as its address says.
+func (v *visit) afterID() string {
+	after := v.r.URL.Query().Get("after")
+	if _, ok := grant.Number(after); !ok {
+		return ""
+	}
+	return after
+}
+
+// change does something to grants, and sees to its being recorded.
+func (v *visit) change(do func(context.Context) (action, object string, err error)) error {
+	return front.Change(v.ctx, v.grants, v.audit, v.log, v.by(), do)
+}
+
+// unkept shows a form again that the place where grants are kept does not take. Other errors are passed on.
+func (v *visit) unkept(err error, name string, again func(problem string) page) error {
+	switch {
+	case errors.Is(err, grant.ErrInvalid):
+		return v.showAs(http.StatusUnprocessableEntity, name, again(told(err)))
+	case errors.Is(err, grant.ErrFull):
+		return v.showAs(http.StatusConflict, name, again(told(err)))
+	}
+	return err
+}
+
+// told is what an error of package grant says, for people.
+func told(err error) string {
+	return sentence(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "grant: "), "\n", "; "))
+}
+
+// aboutRequest is a request in one line, for the audit, and aboutGrant a grant.
+func aboutRequest(r grant.Request) string {
+	return "request " + r.ID + " of " + clientName(r.Issuer, r.Client) + ": " + r.Permission.String()
+}
+
+func aboutGrant(g grant.Grant) string {
+	return "grant " + g.ID + " of " + clientName(g.Issuer, g.Client) + ": " + g.Permission.String()
+}
+
+func clientName(issuer, client string) string {
+	if issuer == "" {
+		return fmt.Sprintf("client %q", client)
+	}
+	return fmt.Sprintf("client %q of %s", client, issuer)
+}
+
+// grantForm is a grant that is being typed.
+type grantForm struct {
+	Issuer, Client, Type, Resource, Reason string
+	Isolated                               bool
+	lasting
+	Wrong faults
+}
+
+// Types are the kinds that the runtime itself knows. Others can be typed.
+func (grantForm) Types() []string {
+	return []string{grant.FileRead, grant.FileWrite, grant.SystemCommand, grant.NetConnect}
+}
+
+func (v *visit) newGrant() error {
+	q := v.r.URL.Query()
+	d := grantForm{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"), lasting: lasting{Lasts: usual}}
+	if d.Client == "" {
+		d.Issuer = v.caller.Issuer // the likely one
+	}
+	return v.show("grant-new", d.page(""))
+}
+
+func (v *visit) createGrant() error {
+	d := grantForm{Issuer: v.field("issuer"), Client: v.field("client"), Type: v.field("type"), Resource: v.field("resource"), Reason: v.field("reason"), Isolated: v.field("restricted") != "", Wrong: faults{}}
+	g := grant.Grant{Permission: grant.Permission{Type: d.Type, Resource: d.Resource, Restricted: d.Isolated}, Issuer: d.Issuer, Client: d.Client, By: v.caller.Subject, Reason: d.Reason}
+	d.lasting, g.Expires = v.lasting(d.Wrong)
+	d.Wrong.words("reason", d.Reason, true)
+	d.Wrong.name("client", d.Client, true)
+	d.Wrong.name("issuer", d.Issuer, false)
+	// The type alone first: an error that says both is about both fields.
+	if err := (grant.Permission{Type: d.Type, Resource: "x"}).Validate(); err != nil {
+		d.Wrong.pattern("type", err)
+	} else if err := g.Validate(); err != nil {
+		d.Wrong.pattern("type", err)
+	}
+	if len(d.Wrong) > 0 {
+		return v.showAs(http.StatusUnprocessableEntity, "grant-new", d.page(problemBelow))
+	}
+	err := v.change(func(ctx context.Context) (string, string, error) {
+		g, err := v.grants.Grant(ctx, g)
+		return "grant permission", aboutGrant(g), err
+	})
+	if err != nil {
+		return v.unkept(err, "grant-new", d.page)
+	}
+	return v.toGrants(d.Issuer, d.Client, "granted")
+}
+
+// page is the form, with what is wrong.
+func (d grantForm) page(problem string) page {
+	return page{Title: "New grant", Here: "grants", Problem: problem, Data: d}
+}
+
+// toGrants leads to what a client has once a form has been taken.
+func (v *visit) toGrants(issuer, client, done string) error {
+	q := filled("issuer", issuer, "client", client)
+	q.Set("done", done)
+	v.seeOther(withQuery(pathGrants, q))
+	return nil
+}
+
+// revocation asks whether grants are to be revoked.
+type revocation struct {
+	Issuer, Client, Type, Resource, Reason string
+	Grants                                 []grantRow // which are
+	Others                                 int        // of the type
+	Wrong                                  faults
+}
+
+// Whole is the page that asks for the whole type.
+func (r revocation) Whole() string {
+	return withQuery(pathGrants+"/revoke", filled("issuer", r.Issuer, "client", r.Client, "type", r.Type))
+}
+
+// Back is the list of what the client has.
+func (r revocation) Back() string { return grantsOf(r.Issuer, r.Client) }
+
+// revocation finds what there is to revoke. Defaults are nobody's to revoke.
+func (v *visit) revocation(q url.Values) (r revocation, err error) {
+	r = revocation{Issuer: q.Get("issuer"), Client: q.Get("client"), Type: q.Get("type"), Resource: q.Get("resource"), Wrong: faults{}}
+	if r.Client == "" || r.Type == "" {
+		return r, store.ErrNotFound
+	}
+	all, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
+	if err != nil {
+		return r, err
+	}
+	_, whole := grant.Revoke(all, r.Type, "")
+	_, some := grant.Revoke(all, r.Type, r.Resource)
+	for _, g := range some {
+		r.Grants = append(r.Grants, newGrantRow(g))
+	}
+	r.Others = len(whole) - len(some)
+	return r, nil
+}
+
+func (v *visit) askRevoke() error {
+	r, err := v.revocation(v.r.URL.Query())
+	switch {
+	case err != nil:
+		return err
+	case len(r.Grants) == 0:
+		return store.ErrNotFound
+	}
+	return v.show("revoke", page{Title: "Revoke", Here: "grants", Data: r})
+}
+
+func (v *visit) revoke() error {
+	r, err := v.revocation(v.r.PostForm)
+	if err != nil {
+		return err
+	}
+	r.Reason = v.field("reason")
+	if r.Wrong.words("reason", r.Reason, true); len(r.Wrong) > 0 {
+		return v.showAs(http.StatusUnprocessableEntity, "revoke", page{Title: "Revoke", Here: "grants", Problem: problemBelow, Data: r})
+	}
+	done := "revoked-before"
+	if len(r.Grants) == 0 {
+		return v.toGrants(r.Issuer, r.Client, done)
+	}
+	err = v.change(func(ctx context.Context) (action, object string, err error) {
+		gone, err := v.grants.Revoke(ctx, grant.Revocation{Issuer: r.Issuer, Client: r.Client, Type: r.Type, Resource: r.Resource, By: v.caller.Subject, Reason: r.Reason})
+		if err != nil || len(gone) == 0 {
+			return "", "", err
+		}
+		if done = "revoked"; len(gone) == 1 {
+			return "revoke permission", aboutGrant(gone[0]), nil
+		}
+		return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(gone), clientName(r.Issuer, r.Client), r.Type), nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.toGrants(r.Issuer, r.Client, done)
+}

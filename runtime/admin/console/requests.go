@@ -1,0 +1,200 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+const pathRequests = runtime.PathConsole + "/requests"
+
+func requestPath(id string) string { return pathRequests + "/" + url.PathEscape(id) }
+
+// requestRow is a client's wish for a permission.
+type requestRow struct{ grant.Request }
+
+// Path is the page of the request.
+func (r requestRow) Path() string { return requestPath(r.ID) }
+
+// IsOpen reports whether nobody has decided.
+func (r requestRow) IsOpen() bool { return r.Status == grant.Open }
+
+// Line is the beginning of the client's reason.
+func (r requestRow) Line() string { return oneLine(r.Reason) }
+
+// Grants is the list of what the client has.
+func (r requestRow) Grants() string { return grantsOf(r.Issuer, r.Client) }
+
+// state is a part of the list of requests.
+type state struct {
+	Status grant.Status
+	Name   string
+}
+
+// states are the parts, the one that waits for somebody first.
+var states = []state{{grant.Open, "Open"}, {grant.Approved, "Approved"}, {grant.Refused, "Denied"}, {grant.Withdrawn, "Withdrawn"}}
+
+// Path is the list of the requests in this state.
+func (s state) Path() string {
+	return withQuery(pathRequests, url.Values{"status": {string(s.Status)}})
+}
+
+type requestList struct {
+	State    state
+	Requests []requestRow
+	Next     string
+}
+
+// States are all the parts.
+func (requestList) States() []state { return states }
+
+func (v *visit) listRequests() error {
+	l, q := requestList{State: states[0]}, v.r.URL.Query()
+	for _, s := range states {
+		if string(s.Status) == q.Get("status") {
+			l.State = s
+		}
+	}
+	found, err := v.grants.Requests(v.ctx, grant.Filter{Status: l.State.Status, After: v.afterID(), Limit: pageSize + 1})
+	if err != nil {
+		return err
+	}
+	for i, r := range found {
+		if i == pageSize {
+			l.Next = withQuery(pathRequests, url.Values{"status": {string(l.State.Status)}, "after": {found[i-1].ID}})
+			break
+		}
+		l.Requests = append(l.Requests, requestRow{r})
+	}
+	return v.show("requests", page{Title: "Requests for permissions", Here: "requests", Data: l})
+}
+
+// waiting counts the open requests.
+func (v *visit) waiting() (*count, error) {
+	if v.grants == nil {
+		return nil, nil
+	}
+	found, err := v.grants.Requests(v.ctx, grant.Filter{Status: grant.Open, Limit: pageSize + 1})
+	return &count{min(len(found), pageSize), len(found) > pageSize}, err
+}
+
+// requestPage is a request, what the client has by now, and how somebody is deciding.
+type requestPage struct {
+	requestRow
+	Quote  quote
+	Hidden bool // something in it cannot be seen
+	Has    []grantRow
+
+	// As in the form that approves, and as in the one that denies.
+	Narrow   string // in place of the resource
+	Isolated bool
+	lasting
+	Note, Why string
+	Wrong     faults
+}
+
+func (v *visit) request() (grant.Request, error) {
+	return v.grants.Request(v.ctx, v.r.PathValue("id"))
+}
+
+func (v *visit) requestPage(r grant.Request) (d requestPage, err error) {
+	d = requestPage{requestRow: requestRow{r}, Quote: quoted(r.Reason), Narrow: r.Resource, Isolated: r.Restricted, lasting: lasting{Lasts: usual}, Wrong: faults{}}
+	for _, text := range []string{r.Type, r.Resource, r.Issuer, r.Client, r.Principal, r.Tool} {
+		d.Hidden = d.Hidden || hides(text)
+	}
+	has, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
+	for _, g := range slices.Concat(v.server.GrantDefaults(), has) {
+		if g.Type == r.Type {
+			d.Has = append(d.Has, newGrantRow(g))
+		}
+	}
+	return d, err
+}
+
+func (v *visit) showRequest() error {
+	r, err := v.request()
+	if err != nil {
+		return err
+	}
+	d, err := v.requestPage(r)
+	if err != nil {
+		return err
+	}
+	return v.show("request", d.page(""))
+}
+
+func (v *visit) approve() error {
+	return v.decide("request-approved", func(r grant.Request, d *requestPage) func(context.Context) (string, string, error) {
+		verdict := grant.Verdict{By: v.caller.Subject, Note: v.field("note")}
+		d.Narrow, d.Isolated, d.Note = v.field("resource"), v.field("restricted") != "" || r.Restricted, verdict.Note
+		d.lasting, verdict.Expires = v.lasting(d.Wrong)
+		d.Wrong.words("note", verdict.Note, false)
+		less := grant.Permission{Type: r.Type, Resource: d.Narrow, Restricted: d.Isolated, Params: r.Params}
+		if err := less.Validate(); err != nil {
+			d.Wrong.pattern("resource", err)
+		} else if !r.Covers(less) {
+			d.Wrong.add("resource", "This is more than was asked for, which is "+visible(r.Resource)+". Grant that or less; more is granted under Grants.")
+		}
+		if !less.Equal(r.Permission) {
+			verdict.Permission = less
+		}
+		return func(ctx context.Context) (string, string, error) {
+			q, g, err := v.grants.Approve(ctx, r.ID, verdict)
+			return "approve request", aboutRequest(q) + "; granted: " + g.Permission.String(), err
+		}
+	})
+}
+
+func (v *visit) deny() error {
+	return v.decide("request-denied", func(r grant.Request, d *requestPage) func(context.Context) (string, string, error) {
+		d.Why = v.field("note")
+		d.Wrong.words("why", d.Why, true)
+		return func(ctx context.Context) (string, string, error) {
+			q, err := v.grants.Deny(ctx, r.ID, grant.Verdict{By: v.caller.Subject, Note: d.Why})
+			return "deny request", aboutRequest(q), err
+		}
+	})
+}
+
+// decide does what a form says of an open request: read puts what was typed into the page, with its faults, and gives what is
+// to be done. Of two who decide at once one does; the other one is told how.
+func (v *visit) decide(done string, read func(r grant.Request, d *requestPage) func(context.Context) (action, object string, err error)) error {
+	r, err := v.request()
+	if err != nil {
+		return err
+	}
+	d, err := v.requestPage(r)
+	if err != nil {
+		return err
+	}
+	if r.Status == grant.Open {
+		act := read(r, &d)
+		if len(d.Wrong) > 0 {
+			return v.showAs(http.StatusUnprocessableEntity, "request", d.page(problemBelow))
+		}
+		switch err = v.change(act); {
+		case err == nil:
+			return v.back(pathRequests, done)
+		case errors.Is(err, grant.ErrDecided): // as it is read again below
+		default:
+			return v.unkept(err, "request", d.page)
+		}
+		if r, err = v.request(); err != nil {
+			return err
+		}
+		if d, err = v.requestPage(r); err != nil {
+			return err
+		}
+	}
+	return v.showAs(http.StatusConflict, "request", d.page("This request has been decided on already, as it stands below. What you sent changed nothing."))
+}
+
+// page is the page of the request, with what is wrong.
+func (d requestPage) page(problem string) page {
+	return page{Title: "A request for " + visible(d.Type), Here: "requests", Problem: problem, Data: d}
+}

@@ -1,0 +1,162 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/store"
+)
+
+const pathAudit = runtime.PathConsole + "/audit"
+
+// eventTypes and eventStatuses are what the search suggests. Others can be typed.
+var (
+	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Checkpoint}
+	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid}
+)
+
+// search is what the audit trail is searched for, as it is typed.
+type search struct {
+	From, Until                                      string
+	Client, Principal, Tool, Type, Status, RequestID string
+	Wrong                                            faults
+}
+
+// Types are what there is to choose from.
+func (search) Types() []audit.Type { return eventTypes }
+
+// Statuses are what there is to choose from.
+func (search) Statuses() []audit.Status { return eventStatuses }
+
+// query is the search in an address.
+func (s search) query() url.Values {
+	return filled("from", s.From, "until", s.Until, "client", s.Client, "principal", s.Principal, "tool", s.Tool, "type", s.Type, "status", s.Status, "request", s.RequestID)
+}
+
+// search reads an address. A time that cannot be read is a fault: to leave it out would find what was not asked for.
+func (v *visit) search() (s search, f store.EventFilter) {
+	q := v.r.URL.Query()
+	s = search{
+		From: q.Get("from"), Until: q.Get("until"), Client: q.Get("client"), Principal: q.Get("principal"), Tool: q.Get("tool"), Type: q.Get("type"), Status: q.Get("status"),
+		RequestID: q.Get("request"), Wrong: faults{},
+	}
+	f = store.EventFilter{Client: s.Client, Principal: s.Principal, Tool: s.Tool, Type: audit.Type(s.Type), Status: audit.Status(s.Status), RequestID: s.RequestID}
+	f.From, f.Until = s.Wrong.moment("from", s.From), s.Wrong.moment("until", s.Until)
+	return s, f
+}
+
+// reads records that the caller is about to read the trail, and what is searched for, by name, size and digest.
+func (v *visit) reads(s search) error {
+	by, q := v.by(), s.query()
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		by.Arguments = append(by.Arguments, audit.Argument{Name: name, Bytes: len(q.Get(name)), Digest: audit.DigestOf([]byte(q.Get(name)))})
+	}
+	return front.Reads(v.ctx, v.audit, by, "read", "the audit trail")
+}
+
+// trail is a page of the audit trail.
+type trail struct {
+	search
+	Events       []eventRow
+	Next, Export string
+}
+
+// Searched reports whether anything was asked for.
+func (t trail) Searched() bool { return len(t.query()) > 0 }
+
+func (v *visit) showTrail() error {
+	s, f := v.search()
+	t := trail{search: s, Export: withQuery(pathAudit+"/export", s.query())}
+	if len(s.Wrong) > 0 {
+		return v.showAs(http.StatusUnprocessableEntity, "audit", page{Title: "Audit", Here: "audit", Problem: problemBelow, Data: t})
+	}
+	if err := v.reads(s); err != nil {
+		return err
+	}
+	found, more, err := v.store.SearchEvents(v.ctx, f, store.Page[int64]{After: v.after("after"), Limit: pageSize})
+	if err != nil {
+		return err
+	}
+	for _, e := range found {
+		t.Events = append(t.Events, eventRow{e})
+	}
+	if more {
+		q := s.query()
+		q.Set("after", strconv.FormatInt(found[len(found)-1].ID, 10))
+		t.Next = withQuery(pathAudit, q)
+	}
+	return v.show("audit", page{Title: "Audit", Here: "audit", Data: t})
+}
+
+// eventRow is an event in a list.
+type eventRow struct{ store.Recorded }
+
+// Path is the page of the event.
+func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
+
+// Fine reports whether nothing was wrong.
+func (e eventRow) Fine() bool { return e.Status == audit.OK }
+
+// About is what the event is about.
+func (e eventRow) About() string {
+	switch {
+	case e.Tool != "":
+		return e.Tool
+	case e.Prompt != "":
+		return e.Prompt
+	case e.Action != "" && e.Object != "":
+		return e.Action + ": " + e.Object
+	case e.Action != "":
+		return e.Action
+	}
+	return e.Resource
+}
+
+// Facts are what an event says, in the words of the record.
+func (e eventRow) Facts() (all []fact) {
+	took := strconv.FormatFloat(e.Milliseconds, 'f', -1, 64) + " ms"
+	shown, chained := "", ""
+	if e.Total > 0 {
+		shown = fmt.Sprintf("%d of %d", e.Visible, e.Total)
+	}
+	if e.Chain != nil {
+		chained = fmt.Sprintf("number %d of %s", e.Chain.Seq, e.Chain.ID)
+	}
+	for _, f := range []fact{
+		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Decided by", e.Axis}, {"Missing", e.Missing},
+		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
+		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action}, {"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown},
+		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},
+	} {
+		if f.Value != "" {
+			all = append(all, fact{f.Name, visible(f.Value)})
+		}
+	}
+	return all
+}
+
+// showEvent shows one event, all of it.
+func (v *visit) showEvent() error {
+	id, err := v.id()
+	if err != nil {
+		return err
+	}
+	if err := v.reads(search{}); err != nil {
+		return err
+	}
+	found, _, err := v.store.Events(v.ctx, store.Page[int64]{After: id - 1, Limit: 1})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0 || found[0].ID != id:
+		return store.ErrNotFound
+	}
+	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit", Data: eventRow{found[0]}})
+}

@@ -1,0 +1,100 @@
+package console
+
+import (
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// visible is a text in which each character that cannot be seen, or that turns those around it, stands as an escape: what
+// a client writes must not look like something else to whoever decides on it.
+func visible(text string) string {
+	if !hides(text) {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b.WriteString(`\x` + strconv.FormatUint(uint64(text[0]), 16))
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+		text = text[size:]
+	}
+	return b.String()
+}
+
+// hides reports whether a text has characters that visible shows as escapes.
+func hides(text string) bool {
+	for i, r := range text {
+		if !strconv.IsPrint(r) || r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
+			return true
+		}
+	}
+	return false
+}
+
+// What is shown of a client's own words: of each line, and how many lines, in a page; and in a row of a list.
+const (
+	quoteRunes = 1000
+	quoteLines = 20
+	lineRunes  = 160
+)
+
+// Quote is what somebody else wrote, in lines, for a page to mark as that.
+type quote struct {
+	Lines []string
+	Cut   bool // there is more than is shown
+}
+
+// quoted bounds what a client wrote.
+func quoted(text string) (q quote) {
+	text, q.Cut = shorten(text, quoteRunes)
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+		if len(q.Lines) == quoteLines {
+			q.Cut = true
+			break
+		}
+		q.Lines = append(q.Lines, visible(line))
+	}
+	return q
+}
+
+// oneLine is the beginning of what a client wrote, for a row of a list.
+func oneLine(text string) string {
+	text, cut := shorten(strings.Join(strings.Fields(text), " "), lineRunes)
+	if text = visible(text); cut {
+		text += " …"
+	}
+	return text
+}
+
+// shorten cuts a text to a number of characters.
+func shorten(text string, runes int) (short string, cut bool) {
+	for i := range text {
+		if runes--; runes < 0 {
+			return text[:i], true
+		}
+	}
+	return text, false
+}
+
+// shown writes a name that somebody else chose: all of it can be seen, and lines end between its words.
+func shown(name string) template.HTML { return breakable(visible(name)) }
+
+// filled are the pairs of name and value whose value is not empty.
+func filled(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
