@@ -44,7 +44,7 @@ test: ## run all tests
 ci: export CI = true
 ci: export FUZZTIME = 5000x
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt vet staticcheck walls check examples demo corpus peers browser agree race fuzz; do \
+	@for step in setup fmt vet staticcheck walls check prove examples demo corpus peers browser agree race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \

@@ -175,7 +175,7 @@ func (p process) audited(t testing.TB) {
 		e := item.(map[string]any)["event"].(map[string]any)
 		count[fmt.Sprint(e["event_type"], " ", e["status"], " ", e["axis"], " ", e["action"])]++
 	}
-	for what, want := range map[string]int{"tool_call denied grant <nil>": 15, "changed ok <nil> request": 5, "changed ok <nil> approve": 5, "changed ok <nil> revoke": 5} {
+	for what, want := range map[string]int{"tool_call denied grant <nil>": 15, "changed ok <nil> request permission": 5, "changed ok <nil> approve request": 5, "changed ok <nil> revoke permission": 5} {
 		if count[what] != want {
 			t.Errorf("%d events %q, want %d of %v", count[what], what, want, count)
 		}
