@@ -26,14 +26,16 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-demo: ## serve the team directory and the inventory, and visit them as their users
+demo: ## serve the team directory, the inventory and the workspace, and visit them as their users
 	$(GO) generate ./examples/...
-	$(GO) build -o bin/ ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit
+	$(GO) build -o bin/ ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./examples/workspace ./examples/workspace/flow
 	bin/tour bin/team
 	@echo
 	$(GO) tool mcpgen matrix ./examples/team/...
 	@echo
 	bin/visit bin/inventory
+	@echo
+	bin/flow bin/workspace
 
 test: ## run all tests
 	$(GO) test ./...
@@ -82,8 +84,8 @@ walls: ## the walls between packages, and the threat list's tests
 check: ## fail where generated files are stale or a handler is unannotated
 	$(GO) tool mcpgen check ./...
 
-prove: ## record what the handlers of the examples reach, and fail where that is more than they declare
-	$(GO) tool mcpgen prove ./examples/...
+prove: ## fail where handlers of the example that declares it reach more than they declare
+	$(GO) tool mcpgen prove --check ./examples/workspace/...
 
 # The tests of the command run processes of their own, whose parts are tested below it under the detector. Three
 # packages at a time, since many wait for databases and for what must not come.

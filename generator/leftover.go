@@ -12,6 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/prove"
 )
 
 // leftover returns what a run without findings takes away: mended poison, and all that was
@@ -27,6 +28,9 @@ func leftover(program *load.Program, services []model.Service) (rest []emit.File
 		}
 		if serves || !slices.Contains(p.Owned, load.GeneratedFile) {
 			continue
+		}
+		if proof, err := prove.Read(p.Dir, p.Path); err == nil && proof != nil && proof.Digest != "" {
+			remove = append(remove, filepath.Join(p.Dir, prove.File))
 		}
 		docs := filepath.Join(p.Dir, emit.Docs)
 		text, err := present(docs)

@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/generator/commit"
 	"github.com/mcpgen/mcpgen/generator/diag"
@@ -79,8 +80,11 @@ func Prove(ctx context.Context, o Options, progress func(doing string)) (Proof, 
 // Commit writes the records, and returns the paths that it changed.
 func (p Proof) Commit() (changed []string, err error) { return commit.Write(p.Files, nil) }
 
-// Stale compares the records with those on the disk, and writes nothing.
-func (p Proof) Stale() ([]commit.Difference, error) { return commit.Stale(p.Files, nil) }
+// Stale compares the records with those on the disk, and writes nothing. A package without a record claims nothing, and has none that is stale.
+func (p Proof) Stale() ([]commit.Difference, error) {
+	found, err := commit.Stale(p.Files, nil)
+	return slices.DeleteFunc(found, func(d commit.Difference) bool { return d.State == commit.Missing }), err
+}
 
 // proofOf reads what is recorded of a service, and whether it still holds.
 func proofOf(program *load.Program, s model.Service) (*model.Proof, error) {

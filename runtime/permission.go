@@ -61,6 +61,7 @@ func (c Call) Allow(ctx context.Context, named ...Named) (context.Context, error
 	}
 	decider := &grant.Decider{Set: set, Roots: r.server.opts.Roots, Isolated: r.tool.Isolate != ""}
 	decided := make(grant.Decided, len(named))
+	r.uses = make([]audit.Use, 0, len(r.tool.Allow))
 	for _, n := range named {
 		bound, err := decide(ctx, decider, n)
 		if err != nil {

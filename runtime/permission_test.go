@@ -433,3 +433,52 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// BenchmarkDecision is what stands between a call and its handler: the table alone, and with grants of each kind, a hundred of
+// which the client has.
+func BenchmarkDecision(b *testing.B) {
+	p := &purse{}
+	var held []grant.Permission
+	for i := range 25 {
+		held = append(held,
+			grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("docs/%d/**", i)},
+			grant.Permission{Type: grant.SystemCommand, Resource: fmt.Sprintf("git log %d *", i)},
+			grant.Permission{Type: grant.NetConnect, Resource: fmt.Sprintf("*.%d.example:443", i)},
+			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i)})
+	}
+	p.put(client("Member"), held...)
+	for name, n := range map[string]runtime.Named{
+		"command":  {Argument: "a", Kinds: []string{grant.SystemCommand}, Values: []string{"git", "log", "24", "x"}},
+		"host":     {Argument: "a", Kinds: []string{grant.NetConnect}, Values: []string{"a.24.example:443"}},
+		"own kind": {Argument: "a", Kinds: []string{"queue.push"}, Values: []string{"mail-24-x"}},
+		"file":     {Argument: "a", Kinds: []string{grant.FileRead}, Values: []string{"docs/24/x"}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			tool := runtime.Tool{Name: "a", Input: `{"type":"object"}`, Timeout: time.Hour, Allow: []runtime.Allow{{Kind: n.Kinds[0], Argument: "a"}},
+				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+					for b.Loop() {
+						inside, err := call.Allow(ctx, n)
+						if err != nil {
+							b.Error(err)
+							break
+						}
+						grant.From(inside).Close()
+					}
+					return runtime.Done(nil)
+				}}
+			s := newServer(b, runtime.Options{Grants: p, Roots: roots(b, map[string]string{"24/x": "X"})}, toolset([]runtime.Tool{tool}))
+			if _, err := connectIO(b, s, principalOf("Member"), "").CallTool(b.Context(), &mcp.CallToolParams{Name: "a"}); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+	s := newServer(b, runtime.Options{}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }}}))
+	table, who := s.Table(), principalOf("Member")
+	b.Run("table alone", func(b *testing.B) {
+		for b.Loop() {
+			if !table.Decide(who, "a").Allowed {
+				b.Fatal("refused")
+			}
+		}
+	})
+}

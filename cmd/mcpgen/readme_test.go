@@ -104,10 +104,11 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 func TestReadmeShowsTheDemo(t *testing.T) {
 	root := repository(t)
 	bin := t.TempDir()
-	output(t, root, "go build -o "+bin+" ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./cmd/mcpgen")
+	output(t, root, "go build -o "+bin+" ./examples/team ./examples/team/tour ./examples/inventory ./examples/inventory/visit ./examples/workspace ./examples/workspace/flow ./cmd/mcpgen")
 	demo := output(t, root, filepath.Join(bin, "tour")+" "+filepath.Join(bin, "team")) + "\n" +
 		output(t, root, filepath.Join(bin, "mcpgen")+" matrix ./examples/team/...") + "\n" +
-		output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory"))
+		output(t, root, filepath.Join(bin, "visit")+" "+filepath.Join(bin, "inventory")) + "\n" +
+		output(t, root, filepath.Join(bin, "flow")+" "+filepath.Join(bin, "workspace"))
 	section(t, "README.md", "demo", "```\n$ make demo\n"+demo+"```\n")
 }
 

@@ -64,3 +64,16 @@ func TestStaleReportsWhatItCannotCompare(t *testing.T) {
 		t.Error("a path below a file was compared")
 	}
 }
+
+func TestContentThatIsAsGoodIsNotStale(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "MCP.md")
+	for text, stale := range map[string]bool{"not proven\n": false, "files\n": false, "files\r\n": false, "network\n": true} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		found, err := Stale([]emit.File{{Path: path, Content: []byte("not proven\n"), Else: []byte("files\n")}}, nil)
+		if err != nil || (len(found) > 0) != stale {
+			t.Errorf("%q: %v, %v", text, found, err)
+		}
+	}
+}

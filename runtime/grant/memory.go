@@ -10,12 +10,9 @@ import (
 	"time"
 )
 
-var (
-	_ Keeper   = (*Memory)(nil)
-	_ Requests = (*Memory)(nil)
-)
+var _ Registry = (*Memory)(nil)
 
-// Memory is a [Keeper] that forgets everything with its process, and [Requests] beside it: for tests, and for servers
+// Memory is a [Registry] that forgets everything with its process: for tests, and for servers
 // whose grants are written in their configuration. It may be used from many goroutines at once.
 type Memory struct {
 	now func() time.Time

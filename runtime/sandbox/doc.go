@@ -1,5 +1,6 @@
 // Package sandbox runs handlers within limits, each call in a process of its own, on Linux. On other systems it
-// builds, and refuses.
+// builds, and refuses. A server is given a [Sandbox], by [New]; it bounds how often clients call ([Limiter]) and keeps a
+// workspace for each ([Workspaces], which handlers find by [Workspace]) on all systems.
 //
 // The process is a helper: the program's own file, started again, in which [Main] waits for one request, runs
 // the handler that was registered by that name, and answers. A [Pool] keeps helpers ready. Each serves one call
@@ -42,7 +43,10 @@
 //   - Memory, processor time and open files are bounded for each process. A handler that may start programs can have
 //     Limits.Processes times as much, unless there is a cgroup. What the kernel holds for a process (pipes, page
 //     tables, page cache) is counted by a cgroup only.
-//   - FileSize bounds a file, not how many there are: see the quota of a workspace.
+//   - FileSize bounds a file, not how many there are. A workspace is counted while a call runs in it, every 50 ms or so, and a
+//     call that exceeds the quota is killed: it holds more by what can be written in that time, and the client's next calls
+//     cannot write. Files that were removed and are still open are not seen; each process can have Limits.OpenFiles of
+//     Limits.FileSize until the call ends. Folders for which that is too much belong on a file system of their own.
 //   - With a network granted, all addresses can be reached that the server's host can. Which hosts a call may
 //     connect to is for its handler's dialer.
 //   - A hole in the kernel is a way out. The filter closes the parts with a history of them, and calls newer than

@@ -42,10 +42,11 @@ func helpOnce() error {
 	if err := json.Unmarshal([]byte(os.Args[1]), &my); err != nil {
 		return fmt.Errorf("role: %w", err)
 	}
-	answer := os.NewFile(answerFD, "answer")
-	if answer == nil {
+	var stat unix.Stat_t
+	if err := unix.Fstat(answerFD, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return errors.New("a helper is started by its server, not by hand")
 	}
+	answer := os.NewFile(answerFD, "answer")
 	// What is read on first use is read now: it cannot be opened later.
 	_, _ = time.Now().Local().Zone()
 	statm, err := os.Open("/proc/self/statm")

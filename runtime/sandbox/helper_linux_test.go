@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -68,7 +69,7 @@ func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
 		if h.ended.ExitCode() != 0 {
 			t.Errorf("it ended with %s, %s", h.ended, h.printed.bytes())
 		}
-		keepCoverage(t, r.Dir)
+		keepCoverage(t, r.Dir.Name())
 	}()
 	r.Limits = r.Limits.over(standard)
 	o, descriptors, release, err := p.prepare(r)
@@ -104,13 +105,13 @@ func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
 }
 
 // keepCoverage takes what a helper has covered into the profile of this test, where there is to be one.
-func keepCoverage(t *testing.T, dir *os.Root) {
+func keepCoverage(t *testing.T, dir string) {
 	t.Helper()
 	to := flag.Lookup("test.gocoverdir").Value.String()
 	if testing.CoverMode() == "" || to == "" {
 		return
 	}
-	counters, err := filepath.Glob(filepath.Join(dir.Name(), "covcounters.*"))
+	counters, err := filepath.Glob(filepath.Join(dir, "covcounters.*"))
 	if err != nil || len(counters) == 0 {
 		t.Errorf("there are no counters: %v", err)
 	}
@@ -185,7 +186,7 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 			}
 			if test.handler == "look around" {
 				r.Files = map[string]*os.File{"file": file}
-				r.Paths = []Path{{File: file, Access: Read}}
+				r.Paths = []Path{{File: file, Access: Read | Execute}}
 			}
 			all := frames(t, p, test.role, r)
 			if kinds(all) != test.kinds {
@@ -300,5 +301,132 @@ func TestAHelperTakesNoOddRequest(t *testing.T) {
 		if n, err := dataBytes(strings.NewReader(odd)); err == nil {
 			t.Errorf("%q is %d bytes", odd, n)
 		}
+	}
+}
+
+// TestAHelperEndsByItselfOnWhatItCannotServe starts helpers as anybody could, and as a server that is mistaken would.
+func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
+	encoded := func(o order) []byte {
+		b, err := encodeRequest(o, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for name, test := range map[string]struct {
+		role    string
+		byHand  bool
+		request []byte
+		says    string // on standard error, or in the answer
+		code    int
+	}{
+		"no request":       {"{}", false, nil, "", 0},
+		"no role":          {"{", false, nil, "role:", 3},
+		"by hand":          {"{}", true, nil, "not by hand", 3},
+		"another frame":    {"{}", false, []byte{frameResult, 0, 0, 0, 0}, "no request", 3},
+		"half an order":    {"{}", false, []byte{frameRequest, 0, 0, 0, 4, 0, 0, 0, 9}, "request:", 3},
+		"too few files":    {"{}", false, encoded(order{Files: []string{"a"}, Limits: standard}), `"Setup":true`, 0},
+		"a limit below it": {`{"Net":true}`, false, encoded(order{Paths: []Access{Read}, Limits: standard}), "0 descriptors arrived of 1", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Args, cmd.Env, cmd.Dir = []string{helperName, test.role}, []string{"GOCOVERDIR=."}, dir
+			var printed bytes.Buffer
+			cmd.Stderr = &printed
+			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+			answer, end, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Close()
+			if !test.byHand {
+				cmd.ExtraFiles = []*os.File{theirs, end}
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			theirs.Close()
+			end.Close()
+			_, _ = ours.Write(test.request) // it may have ended
+			ours.Close()
+			said, err := io.ReadAll(answer)
+			_ = cmd.Wait()
+			if err != nil || cmd.ProcessState.ExitCode() != test.code || !strings.Contains(string(said)+printed.String(), test.says) {
+				t.Errorf("it ended with %s, %v, answered %q and said %q", cmd.ProcessState, err, said, printed.String())
+			}
+			keepCoverage(t, dir)
+		})
+	}
+}
+
+func TestTheProbeFindsWhatIsOpen(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"Landlock":true}`: "in spite of Landlock",
+		`{"Seccomp":true}`:  "in spite of seccomp",
+		`{`:                 "unexpected end",
+	} {
+		if _, err := probe(t.Context(), Job{Arguments: json.RawMessage(arguments)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s in a process that is not confined: %v", arguments, err)
+		}
+	}
+}
+
+func TestAHelperThatDoesNotStartSaysWhy(t *testing.T) {
+	for want, sent := range map[string]string{
+		"EOF. It said: out of luck": "",
+		"unexpected EOF":            "w\x00\x00\x00\x09{",
+		"kind 'r'":                  "r\x00\x00\x00\x02{}",
+	} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &process{answer: read, printed: newCapture(100)}
+		_, _ = h.printed.Write([]byte("out of luck\n"))
+		_, _ = write.WriteString(sent)
+		write.Close()
+		if err := h.warm(time.Second); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", sent, err)
+		}
+		read.Close()
+	}
+}
+
+func TestWhyAHelperEnded(t *testing.T) {
+	ended := func(script string) *os.ProcessState {
+		cmd := exec.Command("/bin/sh", "-c", script)
+		_ = cmd.Run()
+		return cmd.ProcessState
+	}
+	for name, test := range map[string]struct {
+		ended   *os.ProcessState
+		printed string
+		cpu     time.Duration
+		starved bool
+		want    Limit
+	}{
+		"unknown":       {nil, "", 0, false, ""},
+		"starved":       {ended("exit 0"), "", 0, true, Memory},
+		"system call":   {ended("kill -SYS $$"), "", 0, false, SystemCall},
+		"computing":     {ended("kill -KILL $$"), "", time.Second, false, CPU},
+		"killed":        {ended("kill -KILL $$"), "", 0, false, ""},
+		"ended well":    {ended("exit 0"), "fatal error: out of memory", 0, false, ""},
+		"threads":       {ended("exit 2"), "runtime: failed to create new OS thread", 0, false, Processes},
+		"memory":        {ended("exit 2"), "fatal error: runtime: out of memory", 0, false, Memory},
+		"the collector": {ended("exit 2"), "SIGSEGV: segmentation violation\nPC=0\n\ngoroutine 0 [idle]", 0, false, Memory},
+		"otherwise":     {ended("exit 2"), "panic: no", 0, false, ""},
+	} {
+		if got := causeOf(test.ended, Answer{Printed: []byte(test.printed), CPU: test.cpu}, Limits{CPU: time.Second}, test.starved); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+	h := &process{}
+	if state(nil) == "" || exitCode(nil) != -1 || h.cpu() != 0 {
+		t.Error("something is known of a process that is not")
 	}
 }

@@ -266,6 +266,26 @@ func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	}
 }
 
+func TestCallsThatWaitForTheirTurnEndWithThePool(t *testing.T) {
+	p := newPool(t, Options{Warm: 1, Max: 1})
+	results := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := p.Run(context.Background(), Request{Name: "wait"})
+			results <- err
+		}()
+	}
+	until(t, "one runs", func() bool { return len(p.slots) == 1 })
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := <-results; !errors.Is(err, errClosed) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 func TestRequestsThatAreRefused(t *testing.T) {
 	p := newPool(t, Options{Warm: 1})
 	many := map[string]*os.File{}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -284,6 +285,32 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 	}
 }
 
+func TestForgedVariablesAreRefused(t *testing.T) {
+	for name, payload := range map[string]string{"no JSON": "{", "none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Warm: 1}
+			if name == "no JSON" {
+				o.Workspaces = t.TempDir()
+			}
+			s, _ := started(t, o)
+			if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "forge variables", Arguments: json.RawMessage(payload)}); err == nil {
+				t.Errorf("it answered %s", got)
+			}
+			if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+				t.Errorf("the next call: %s, %v", got, err)
+			}
+		})
+	}
+}
+
+func init() {
+	Register("forge variables", func(_ context.Context, job Job) ([]byte, error) {
+		_ = writeFrame(os.NewFile(answerFD, "answer"), frameJournal, job.Arguments)
+		time.Sleep(time.Hour)
+		return nil, nil
+	})
+}
+
 func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 1}})
 	ctx, _ := enter(t, s, ann)
@@ -490,4 +517,46 @@ func init() {
 		}
 		return []byte(strings.Join(families, " ")), nil
 	})
+}
+
+// BenchmarkIsolatedCall compares a call that a server lets in and runs itself with one that it lets in and isolates, while helpers are
+// warm, and with one that works in its client's workspace besides.
+func BenchmarkIsolatedCall(b *testing.B) {
+	for name, o := range map[string]Options{"without workspaces": {}, "with workspaces": {Workspaces: b.TempDir()}} {
+		b.Run(name, func(b *testing.B) {
+			s, _ := started(b, o)
+			run, _ := handlerOf("echo")
+			for name, call := range map[string]func(ctx context.Context) error{
+				"plain": func(ctx context.Context) error { _, err := run(ctx, Job{}); return err },
+				"isolated": func(ctx context.Context) error {
+					_, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo"})
+					return err
+				},
+			} {
+				b.Run(name, func(b *testing.B) { benchmarkCall(b, s, call) })
+			}
+		})
+	}
+}
+
+func benchmarkCall(b *testing.B, s *Sandbox, call func(context.Context) error) {
+	var all []time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		warm(s.pool.Load(), 4)
+		b.StartTimer()
+		begin := time.Now()
+		ctx, leave, err := s.Enter(context.Background(), ann, "echo", runtime.Limits{})
+		if err == nil {
+			err = call(ctx)
+			leave()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, time.Since(begin))
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Nanoseconds()), "median-ns")
+	b.ReportMetric(float64(all[len(all)/10].Nanoseconds()), "p10-ns")
 }

@@ -45,6 +45,8 @@ func FuzzRequestsAreTakenApartOrRefused(f *testing.F) {
 	}
 	f.Add(frame[prefix:])
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0, 0})
+	f.Add([]byte("\x00\x00\x00\x01{"))
 	f.Add([]byte("\x00\x00\x00\x10{\"Arguments\":-1}"))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		o, arguments, caller, err := decodeRequest(payload)

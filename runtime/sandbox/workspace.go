@@ -176,7 +176,7 @@ func (w *Workspaces) remove(s *ClientWorkspace) error {
 	return nil
 }
 
-// Dir is the client's directory. It is closed on release.
+// Dir is the client's directory. It is closed on release, when its call ends, and nil after that.
 func (s *ClientWorkspace) Dir() *os.Root {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()

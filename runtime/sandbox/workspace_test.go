@@ -213,3 +213,38 @@ func TestWorkspaceOfAContext(t *testing.T) {
 		t.Error("a quota below zero was taken")
 	}
 }
+
+func TestAFolderThatCannotBeUsedIsAnError(t *testing.T) {
+	w, root := newWorkspaces(t, WorkspaceOptions{Idle: time.Hour})
+	space, release := acquire(t, w, "a")
+	release()
+	if err := space.Clear(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a released workspace was cleared: %v", err)
+	}
+	// What has expired is looked for again after a while, by whoever comes next.
+	w.mu.Lock()
+	space.last, w.swept = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	w.mu.Unlock()
+	_, release = acquire(t, w, "b")
+	release()
+	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 1 {
+		t.Errorf("%d directories, %v", len(entries), err)
+	}
+	if err := root.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Acquire("b"); err == nil {
+		t.Error("a workspace opened in a folder that is closed")
+	}
+	w.mu.Lock()
+	for _, space := range w.spaces {
+		space.last = time.Now().Add(-2 * time.Hour)
+	}
+	w.mu.Unlock()
+	if _, _, err := w.Acquire("b"); err == nil {
+		t.Error("an expired workspace was made anew without removing the old one")
+	}
+	if _, err := NewWorkspaces(root, WorkspaceOptions{}); err == nil {
+		t.Error("workspaces in a folder that is closed")
+	}
+}

@@ -41,12 +41,12 @@ func (p params) Scan(value any) error {
 	return json.Unmarshal([]byte(text), p.of)
 }
 
-func paramsOf(p grant.Permission) (string, error) {
+func paramsOf(p grant.Permission) string {
 	if len(p.Params) == 0 {
-		return "{}", nil
+		return "{}"
 	}
-	text, err := json.Marshal(p.Params)
-	return string(text), err
+	text, _ := json.Marshal(p.Params) // never fails for texts
+	return string(text)
 }
 
 // digestOf is of the permission's line, from which it could be read again: no two are alike.
@@ -60,7 +60,7 @@ func (s sometime) Scan(value any) error {
 		*s.Time = time.Time{}
 		return nil
 	}
-	return moment{s.Time}.Scan(value)
+	return moment(s).Scan(value)
 }
 
 // sometime is a time as the engine keeps it, or none.
@@ -97,10 +97,6 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 	if g, err = g.Keepable(t.now); err != nil {
 		return g, "", err
 	}
-	params, err := paramsOf(g.Permission)
-	if err != nil {
-		return g, "", err
-	}
 	var has, id int64
 	digest, renewed := digestOf(g.Permission), ""
 	q := say(`SELECT count(*), coalesce(max(CASE WHEN digest = ? THEN id END), 0) FROM grants WHERE issuer = ? AND client = ?`, digest, g.Issuer, g.Client)
@@ -116,7 +112,7 @@ func (t *tx) grant(g grant.Grant) (made grant.Grant, object string, err error) {
 		err = grant.ErrFull
 	default:
 		err = say(`INSERT INTO grants (`+permissionColumns+`, digest, granted_by, reason, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-			g.Issuer, g.Client, g.Type, g.Resource, g.Restricted, params, digest, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(&id)
+			g.Issuer, g.Client, g.Type, g.Resource, g.Restricted, paramsOf(g.Permission), digest, g.By, g.Reason, t.engine.moment(g.Created), t.engine.sometime(g.Expires)).row(t.ctx, t).Scan(&id)
 	}
 	if err != nil {
 		return g, "", err

@@ -89,14 +89,10 @@ func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, e
 	if open >= most {
 		return r, grant.ErrTooMany
 	}
-	params, err := paramsOf(r.Permission)
-	if err != nil {
-		return r, err
-	}
 	r.Created = t.now
 	var id int64
 	err = say(`INSERT INTO grant_requests (`+permissionColumns+`, digest, principal, tool, reason, status, created_at, decided_by, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, '', '') RETURNING id`,
-		r.Issuer, r.Client, r.Type, r.Resource, r.Restricted, params, digest, r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
+		r.Issuer, r.Client, r.Type, r.Resource, r.Restricted, paramsOf(r.Permission), digest, r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
 	r.ID = strconv.FormatInt(id, 10)
 	return r, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -83,6 +84,11 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 	must(db.Exec(strings.ReplaceAll(documented, " mcp;", " "+role+";")))
 	s := open(t, postgresURL(db, role))
 	must(s.CreateOrg(t.Context(), "acme", ada))
+	asked := must(s.RequestGrant(t.Context(), grant.Request{Permission: readA, Client: "x"}, 1, ada))
+	if _, _, err := s.ApproveRequest(t.Context(), asked.ID, grant.Verdict{}, ada); err != nil {
+		t.Error(err)
+	}
+	must(s.RevokeGrants(t.Context(), grant.Revocation{Client: "x", Type: "file.read"}, ada))
 	for statement, want := range map[string]string{
 		"UPDATE audit_events SET event = '{}'": "permission denied", "DELETE FROM audit_events": "permission denied", "TRUNCATE audit_events": "permission denied",
 		"ALTER TABLE audit_events DISABLE TRIGGER USER": "must be owner", "DROP TABLE audit_events": "must be owner", "DROP TRIGGER audit_events_stay ON audit_events": "must be owner",
@@ -92,7 +98,7 @@ func TestRoleThatServesAloneCannotTouchTheTrail(t *testing.T) {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}
-	if got := trail(t, s); len(got) != 1 {
+	if got := trail(t, s); len(got) != 4 {
 		t.Errorf("%+v", got)
 	}
 }

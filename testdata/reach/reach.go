@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"unsafe"
 
-	"github.com/mcpgen/mcpgen/testdata/reach/kept"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/sandbox"
+	"github.com/mcpgen/mcpgen/testdata/reach/kept"
 )
 
 // want none
@@ -208,10 +208,20 @@ func RunsGranted(ctx context.Context) {
 func DialsGranted(ctx context.Context) { grant.Dial(ctx, "host") }
 
 // want none
-func Keeps(ctx context.Context) error { return sandbox.Workspace(ctx).Set("name", "value") }
+func Keeps(ctx context.Context) error {
+	space, err := sandbox.Workspace(ctx)
+	if err != nil {
+		return err
+	}
+	return space.Set("name", "value")
+}
 
 // want files
-func Works(ctx context.Context) { sandbox.Workspace(ctx).Dir().Open("x") }
+func Works(ctx context.Context) {
+	if space, err := sandbox.Workspace(ctx); err == nil {
+		space.Dir()
+	}
+}
 
 // Desk has methods.
 type Desk struct{ keeper keeper }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/examples/internal/served"
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 )
 
@@ -46,7 +47,7 @@ func administer(ctx context.Context, w io.Writer, endpoint string) error {
 			}
 		}
 		client := mcp.NewClient(&mcp.Implementation{Name: "tour", Version: "1"}, &options)
-		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint + "?catalog=" + name, HTTPClient: &http.Client{Transport: bearer(v.token)}}, nil)
+		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint + "?catalog=" + name, HTTPClient: &http.Client{Transport: served.Bearer(v.token)}}, nil)
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (a administration) do(ctx context.Context, method, path string, body any) (
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{Transport: bearer(a.token)}
+	client := http.Client{Transport: served.Bearer(a.token)}
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -15,7 +14,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/examples/internal/served"
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 )
 
@@ -90,7 +89,7 @@ func tour(ctx context.Context, w io.Writer, server string, flags []string) (err 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	url, stop, err := start(ctx, server, append([]string{"-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db"), "-store", "sqlite:" + filepath.Join(dir, "store.db")}, flags...))
+	url, stop, err := served.Start(ctx, server, append([]string{"-addr", "127.0.0.1:0", "-db", filepath.Join(dir, "team.db"), "-store", "sqlite:" + filepath.Join(dir, "store.db")}, flags...))
 	if err != nil {
 		return err
 	}
@@ -111,42 +110,12 @@ func tour(ctx context.Context, w io.Writer, server string, flags []string) (err 
 	return administer(ctx, w, url)
 }
 
-// start runs the server and returns the URL that its first line of output names.
-func start(ctx context.Context, server string, args []string) (url string, stop func() error, err error) {
-	cmd := exec.CommandContext(ctx, server, args...)
-	var log strings.Builder
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() error {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			return err
-		}
-		if err := cmd.Wait(); err != nil {
-			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-			return fmt.Errorf("the server: %w; it said last: %s", err, lines[len(lines)-1])
-		}
-		return nil
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	url, found := strings.CutPrefix(strings.TrimSpace(line), "serving ")
-	if !found {
-		return "", nil, errors.Join(fmt.Errorf("the server said %q; its log:\n%s", line, log.String()), err, stop())
-	}
-	return url, stop, nil
-}
-
 // visit connects with a token, lists everything, and asks for everything that the server has.
 func visit(ctx context.Context, w io.Writer, url, token string) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tour", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint:   url,
-		HTTPClient: &http.Client{Transport: bearer(token)},
+		HTTPClient: &http.Client{Transport: served.Bearer(token)},
 	}, nil)
 	if err != nil {
 		return err
@@ -292,15 +261,4 @@ func shorten(s string) string {
 		cut--
 	}
 	return s[:cut] + "…"
-}
-
-// bearer sends a token with each request; the empty one sends none.
-type bearer string
-
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b != "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+string(b))
-	}
-	return http.DefaultTransport.RoundTrip(r)
 }

@@ -15,7 +15,7 @@ var (
 	_ grant.Recorder = (*Keeper)(nil)
 )
 
-// Keeper is a [grant.Keeper] and [grant.Requests] over a store. It may be used from many goroutines at once.
+// Keeper is a [grant.Registry] over a store. It may be used from many goroutines at once.
 //
 // Each change is recorded in the store's audit trail, in the same transaction: by the event that [audit.Acting] put
 // into the context, or else by the name that the change itself gives for whoever makes it. A request is
@@ -84,6 +84,9 @@ func (k *Keeper) Changes(ctx context.Context) <-chan grant.Change {
 	}()
 	return out
 }
+
+// RecordsChanges implements [grant.Recorder]: each change is recorded with it.
+func (k *Keeper) RecordsChanges() bool { return true }
 
 // by is the event of whoever acts.
 func by(ctx context.Context, otherwise audit.Event) audit.Event {
