@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
@@ -226,6 +227,9 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 
 // Catalogs is Options.Catalogs: nil where there is none.
 func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs }
+
+// Audit is Options.Audit: nil where there is none.
+func (s *Server) Audit() audit.Sink { return s.opts.Audit }
 
 // Info is what the server calls itself.
 func (s *Server) Info() ServerInfo { return s.info }

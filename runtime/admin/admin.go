@@ -28,7 +28,8 @@ import (
 // Options configure the administration of a server. The zero value works.
 type Options struct {
 	// Audit receives an event for each request that was refused to somebody, by the API or the console. Changes are recorded by the
-	// store, each in one transaction with itself. Nil is the store's own trail.
+	// store, each in one transaction with itself. Nil is what the server records to (runtime.Options.Audit), and the store's own
+	// trail where that is nowhere.
 	Audit audit.Sink
 	// Grants is where grants are kept and asked for, the value that runtime.Options.Grants has as well. Nil leaves out of the API
 	// and the console what is about them.
@@ -48,9 +49,6 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 	if source == nil {
 		return nil, errors.New("admin: there is no source: pass what stored.New returns, and the same to runtime.Options.Catalogs")
 	}
-	if o.Audit == nil {
-		o.Audit = source.Store().Audit()
-	}
 	return &Admin{source, o}, nil
 }
 
@@ -64,13 +62,14 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 		return nil, err
 	}
 	kept := a.source.Store()
+	sink := cmp.Or(a.options.Audit, server.Audit(), kept.Audit())
 	who := authority.New(server, kept, a.source.Memberships())
-	routes, err := api.New(server, kept, who, api.Options{Audit: a.options.Audit, Grants: a.options.Grants, Logger: a.options.Logger})
+	routes, err := api.New(server, kept, who, api.Options{Audit: sink, Grants: a.options.Grants, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: a.options.Audit, Grants: a.options.Grants, Logger: a.options.Logger})
+	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}

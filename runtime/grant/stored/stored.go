@@ -85,9 +85,6 @@ func (k *Keeper) Changes(ctx context.Context) <-chan grant.Change {
 	return out
 }
 
-// RecordsChanges implements [grant.Recorder]: each change is recorded with it.
-func (k *Keeper) RecordsChanges() bool { return true }
-
 // by is the event of whoever acts.
 func by(ctx context.Context, otherwise audit.Event) audit.Event {
 	if event, found := audit.WhoActs(ctx); found {
