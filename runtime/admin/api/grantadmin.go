@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -107,7 +108,7 @@ func (a *API) grantsOfAll() {
 			g, err = a.grants.Grant(ctx, grant.Grant{
 				Permission: given, Issuer: i.Body.Issuer, Client: i.Body.Client, By: r.caller.Subject, Reason: i.Body.Reason, Expires: expires,
 			})
-			return "grant permission", aboutGrant(g), err
+			return "grant permission", front.AboutGrant(g), err
 		})
 		return &struct{ Body Grant }{grantOf(g)}, err
 	})
@@ -128,9 +129,9 @@ func (a *API) grantsOfAll() {
 				out.Body.Revoked = append(out.Body.Revoked, grantOf(g))
 			}
 			if len(revoked) == 1 {
-				return "revoke permission", aboutGrant(revoked[0]), nil
+				return "revoke permission", front.AboutGrant(revoked[0]), nil
 			}
-			return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(revoked), clientName(i.Body.Issuer, i.Body.Client), i.Body.Type), err
+			return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(revoked), front.AboutClient(i.Body.Issuer, i.Body.Client), i.Body.Type), err
 		})
 		return out, err
 	})
@@ -220,7 +221,7 @@ func (a *API) requestsOfAll() {
 		var g grant.Grant
 		err = a.changeGrants(r, func(ctx context.Context) (string, string, error) {
 			q, g, err = a.grants.Approve(ctx, i.ID.ID, verdict)
-			return "approve request", aboutRequest(q) + "; granted: " + g.Permission.String(), err
+			return "approve request", front.AboutRequest(q) + "; granted: " + g.Permission.String(), err
 		})
 		return &struct{ Body Approved }{Approved{permissionRequestOf(q), grantOf(g)}}, err
 	})
@@ -241,7 +242,7 @@ func (a *API) requestsOfAll() {
 		var q grant.Request
 		err := a.changeGrants(r, func(ctx context.Context) (_, _ string, err error) {
 			q, err = a.grants.Deny(ctx, i.ID.ID, grant.Verdict{By: r.caller.Subject, Note: i.Body.Note})
-			return "deny request", aboutRequest(q), err
+			return "deny request", front.AboutRequest(q), err
 		})
 		return found(permissionRequestOf(q), 0), err
 	})
@@ -255,16 +256,4 @@ func first(errs ...error) error {
 		}
 	}
 	return nil
-}
-
-func clientName(issuer, client string) string {
-	if issuer == "" {
-		return fmt.Sprintf("client %q", client)
-	}
-	return fmt.Sprintf("client %q of %s", client, issuer)
-}
-
-// aboutGrant is a grant in one line, for the audit.
-func aboutGrant(g grant.Grant) string {
-	return "grant " + g.ID + " of " + clientName(g.Issuer, g.Client) + ": " + g.Permission.String()
 }

@@ -77,7 +77,7 @@ func (a *API) ownRequests() {
 			q, err = a.grants.Ask(ctx, grant.Request{
 				Permission: wanted, Issuer: r.caller.Issuer, Client: r.caller.ClientID(), Principal: r.caller.Subject, Tool: i.Body.Tool, Reason: i.Body.Reason,
 			})
-			return "request permission", aboutRequest(q), err
+			return "request permission", front.AboutRequest(q), err
 		})
 		return created(r, q.ID, ownRequestOf(q), 0), err
 	})
@@ -108,8 +108,3 @@ func (a *API) asked(ctx context.Context, id string) (grant.Request, error) {
 
 func requestID(q grant.Request) string     { return q.ID }
 func requestCursor(q grant.Request) string { return cursorOf(byGrant, q.ID) }
-
-// aboutRequest is a request in one line, for the audit.
-func aboutRequest(q grant.Request) string {
-	return "request " + q.ID + " of " + clientName(q.Issuer, q.Client) + ": " + q.Permission.String()
-}

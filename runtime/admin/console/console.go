@@ -37,10 +37,12 @@ type Options struct {
 	// Logger is told what goes wrong on the server's side, at error level, and of forms that other sites sent, at info
 	// level. Secrets in it are masked on the way, and tokens do not get that far. Nil is slog.Default().
 	Logger *slog.Logger
-	// Audit receives an event for each request of somebody who may not make it. Changes are recorded by the store, each
-	// with itself. Nil records nothing.
+	// Audit receives an event for each request of somebody who may not make it, for each look at the audit trail, before it is
+	// shown, and for each change of grants, unless Grants is a [grant.Recorder] that keeps it. Other changes are recorded by the
+	// store, each with itself. Nil records nothing.
 	Audit audit.Sink
-	// Grants is what the pages of requests and grants manage. Where it is nil there are no such pages.
+	// Grants is what the pages of requests and grants manage, which is to be what the server decides by. Where it is nil there
+	// are no such pages.
 	Grants grant.Registry
 
 	patience time.Duration // front.Patience, or a test's

@@ -108,22 +108,6 @@ func told(err error) string {
 	return sentence(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "grant: "), "\n", "; "))
 }
 
-// aboutRequest is a request in one line, for the audit, and aboutGrant a grant.
-func aboutRequest(r grant.Request) string {
-	return "request " + r.ID + " of " + clientName(r.Issuer, r.Client) + ": " + r.Permission.String()
-}
-
-func aboutGrant(g grant.Grant) string {
-	return "grant " + g.ID + " of " + clientName(g.Issuer, g.Client) + ": " + g.Permission.String()
-}
-
-func clientName(issuer, client string) string {
-	if issuer == "" {
-		return fmt.Sprintf("client %q", client)
-	}
-	return fmt.Sprintf("client %q of %s", client, issuer)
-}
-
 // grantForm is a grant that is being typed.
 type grantForm struct {
 	Issuer, Client, Type, Resource, Reason string
@@ -164,7 +148,7 @@ func (v *visit) createGrant() error {
 	}
 	err := v.change(func(ctx context.Context) (string, string, error) {
 		g, err := v.grants.Grant(ctx, g)
-		return "grant permission", aboutGrant(g), err
+		return "grant permission", front.AboutGrant(g), err
 	})
 	if err != nil {
 		return v.unkept(err, "grant-new", d.page)
@@ -250,9 +234,9 @@ func (v *visit) revoke() error {
 			return "", "", err
 		}
 		if done = "revoked"; len(gone) == 1 {
-			return "revoke permission", aboutGrant(gone[0]), nil
+			return "revoke permission", front.AboutGrant(gone[0]), nil
 		}
-		return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(gone), clientName(r.Issuer, r.Client), r.Type), nil
+		return "revoke permission", fmt.Sprintf("%d grants of %s: %s", len(gone), front.AboutClient(r.Issuer, r.Client), r.Type), nil
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -145,7 +146,7 @@ func (v *visit) approve() error {
 		}
 		return func(ctx context.Context) (string, string, error) {
 			q, g, err := v.grants.Approve(ctx, r.ID, verdict)
-			return "approve request", aboutRequest(q) + "; granted: " + g.Permission.String(), err
+			return "approve request", front.AboutRequest(q) + "; granted: " + g.Permission.String(), err
 		}
 	})
 }
@@ -156,7 +157,7 @@ func (v *visit) deny() error {
 		d.Wrong.words("why", d.Why, true)
 		return func(ctx context.Context) (string, string, error) {
 			q, err := v.grants.Deny(ctx, r.ID, grant.Verdict{By: v.caller.Subject, Note: d.Why})
-			return "deny request", aboutRequest(q), err
+			return "deny request", front.AboutRequest(q), err
 		}
 	})
 }
