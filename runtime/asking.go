@@ -84,7 +84,7 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 		return nil, ""
 	}
 	reason, _ := answer.Content["reason"].(string)
-	made, err := requests.Ask(ctx, grant.Request{
+	made, err := requests.Ask(audit.Acting(ctx, r.server.event(r.record, "")), grant.Request{
 		Permission: lacking, Issuer: who.Issuer, Client: who.ID,
 		Principal: r.call.caller.Subject, Tool: r.tool.Name, Reason: shortened(reason, 1000),
 	})

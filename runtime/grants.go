@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -85,6 +86,14 @@ func clientOf(p *access.Principal) Client {
 
 // Grants is Options.Grants: nil where there is none.
 func (s *Server) Grants() grant.Source { return s.opts.Grants }
+
+// Allows are the permissions that calls of a tool need on what their arguments name, none where there is no such tool.
+func (s *Server) Allows(tool string) []Allow {
+	if t := s.tools[tool]; t != nil {
+		return slices.Clone(t.Allow)
+	}
+	return nil
+}
 
 // GrantDefaults are the grants that everybody has, by Options.GrantDefaults.
 func (s *Server) GrantDefaults() []grant.Grant {

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Path is a parameter that names a file or directory. A handler that takes one, bound by //mcp:allow to a file
-// permission, gets what was opened from [File] or [Dir]: opening the name again would be another decision.
+// The comments of the three types below are what agents read of parameters that have no words of their own.
+
+// A path below a named root, with the root's name first, as in docs/plan.md.
 type Path string
 
-// Argv is a parameter that names a command and its arguments. The handler gets the command from [Command].
+// A program and its arguments, each an item of its own; no shell reads them.
 type Argv []string
 
-// Host is a parameter that names a host, with a port where the handler has none of its own, or a URL of http or
-// https. The handler connects by [Dial] or [HTTP].
+// A host, with or without a port, or a URL of http or https.
 type Host string
 
 // Bound is what was decided for one argument of a call.

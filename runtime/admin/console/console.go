@@ -73,6 +73,7 @@ type machine interface {
 	Catalogs() catalog.Source // nil where there are none but those
 	ReloadSwitches(ctx context.Context) error
 	GrantDefaults() []grant.Grant
+	Allows(tool string) []runtime.Allow
 }
 
 // standing says who may manage what.

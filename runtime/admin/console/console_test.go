@@ -83,6 +83,14 @@ func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
 
+// Allows binds an argument of one tool.
+func (m *machine) Allows(tool string) []runtime.Allow {
+	if tool == "view" {
+		return []runtime.Allow{{Kind: grant.FileRead, Argument: "path"}}
+	}
+	return nil
+}
+
 func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation {
 	if m.panics {
 		panic("an explanation too many")

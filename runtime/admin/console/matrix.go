@@ -75,8 +75,8 @@ func callersOf(roles []string) []column {
 	return all
 }
 
-// matrixOf draws a table. off are the tools that are switched off.
-func matrixOf(table access.Table, off []string) matrix {
+// matrixOf draws a table. off are the tools that are switched off, and allows what calls of a tool need grants for.
+func matrixOf(table access.Table, off []string, allows func(tool string) []runtime.Allow) matrix {
 	m := matrix{Callers: callersOf(table.Hierarchy())}
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 		part := matrixPart{Kind: k.String()}
@@ -99,6 +99,11 @@ func matrixOf(table access.Table, off []string) matrix {
 				row.Also = append(row.Also, fmt.Sprintf("permission %s (enforced only with PermissionAware)", rule.Permission))
 			case rule.Permission == access.NoPermission:
 				row.Also = append(row.Also, "nothing of the host")
+			}
+			if k == access.Tools {
+				for _, a := range allows(rule.Name()) {
+					row.Also = append(row.Also, fmt.Sprintf("a grant of %s on {%s}", a.Kind, a.Argument))
+				}
 			}
 			part.Rows = append(part.Rows, row)
 		}
@@ -130,7 +135,7 @@ func (v *visit) showMatrix() error {
 	if err != nil {
 		return err
 	}
-	m := matrixOf(v.server.Table(), off)
+	m := matrixOf(v.server.Table(), off, v.server.Allows)
 	if len(m.Parts[0].Rows) > 0 {
 		if host := v.server.ExplainOf(v.ctx, access.Principal{}, access.Tools, m.Parts[0].Rows[0].Name).Host; host != "" {
 			m.Notes = append(m.Notes, anonymous+": "+host)

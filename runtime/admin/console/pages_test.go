@@ -71,7 +71,7 @@ func TestMatrixSaysWhatTheTableDecides(t *testing.T) {
 		"host|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|permission dcim.view_device (enforced only with PermissionAware)",
 		"known|-(needs an authenticated caller)|yes|yes|yes|yes|yes|",
 		"open|yes|yes|yes|yes|yes|yes|",
-		"view|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|",
+		"view|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|a grant of file.read on {path}",
 		"1 prompt",
 		"greet|-(needs an authenticated caller)|yes|yes|yes|yes|yes|",
 		"1 resource",

@@ -225,7 +225,7 @@ func TestGrantsAreNamedForTheAudit(t *testing.T) {
 	p := grant.Permission{Type: "file.read", Resource: "public/**", Restricted: true}
 	for got, want := range map[string]string{
 		front.AboutGrant(grant.Grant{ID: "7", Permission: p, Issuer: "https://id.example", Client: "de\nsk"}): `grant 7 of client "de\nsk" of https://id.example: file.read public/** restricted`,
-		front.AboutRequest(grant.Request{ID: "8", Permission: p, Client: "desk"}):                              `request 8 of client "desk": file.read public/** restricted`,
+		front.AboutRequest(grant.Request{ID: "8", Permission: p, Client: "desk"}):                             `request 8 of client "desk": file.read public/** restricted`,
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -70,6 +71,9 @@ func (d *Desk) RequestPermission(ctx context.Context, wish Wish) (Asked, error) 
 	if err := p.Validate(); err != nil {
 		return Asked{}, err
 	}
+	ctx = audit.Acting(ctx, audit.Event{
+		Issuer: caller.Issuer, Principal: caller.Subject, Client: caller.ClientID(), Role: caller.Role, RequestID: runtime.RequestID(ctx),
+	})
 	r, err := d.keeper.Ask(ctx, grant.Request{
 		Permission: p, Issuer: caller.Issuer, Client: caller.ClientID(), Principal: caller.Subject, Tool: wish.Tool, Reason: wish.Reason,
 	})
