@@ -21,7 +21,7 @@ type Sandbox interface {
 	Enter(ctx context.Context, client Client, tool string, limits Limits) (inside context.Context, leave func(), err error)
 
 	// Isolate runs a call in a process of its own, and returns what its handler did, by [Encoded]. ctx is one that Enter
-	// has returned. None of the call's processes is left when it returns. An error that is a [LimitError]
+	// has returned. All of the call's processes have been killed when it returns. An error that is a [LimitError]
 	// says which limit was reached; one that has a method HandlerError() string has the words of the handler's
 	// own error, for the client; all others are for the log.
 	Isolate(ctx context.Context, call IsolatedCall) (json.RawMessage, error)

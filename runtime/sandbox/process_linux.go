@@ -193,14 +193,24 @@ func (p *process) peakMemory() int64 {
 	return kilobytes << 10
 }
 
-// end kills all of the helper's processes and returns when there is none left.
+// end ends the helper and all that it started, and returns when none of that is left.
 func (p *process) end() {
+	p.kill()
+	p.gone()
+}
+
+// kill has the helper and all that it started end.
+func (p *process) kill() {
 	if p.cgroup != nil {
 		p.cgroup.kill()
 	}
 	// The helper is not waited for yet, so its number is still its own.
 	_ = syscall.Kill(-p.proc.Pid, syscall.SIGKILL)
 	_ = p.proc.Kill()
+}
+
+// gone returns when there is no process left of what kill was called for.
+func (p *process) gone() {
 	// In a pid namespace of its own it is the first process: the kernel lets it end after all others.
 	p.ended, _ = p.proc.Wait()
 	if p.group {

@@ -28,6 +28,9 @@ type Request struct {
 	// Limits bound the call. What is zero is taken from [Options].Limits.
 	Limits Limits
 
+	// Where it is not nil, Run returns an answer as soon as the call's processes have been killed: until the system has
+	// taken them apart it takes as long again. It is called then, with what is known.
+	soon func(Answer)
 	// The workspace of Dir for its variables, or the reason why there is none.
 	space   *ClientWorkspace
 	noSpace error

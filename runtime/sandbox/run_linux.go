@@ -198,6 +198,19 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	entered := sync.OnceFunc(p.entered)
 	begins := func() { time.AfterFunc(callsFirst, entered) }
 	begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
+	if err == nil && r.soon != nil {
+		unwatch()
+		h.kill()
+		p.running.Add(1)
+		go func(answer Answer) {
+			defer p.running.Done()
+			h.gone()
+			entered()
+			answer.Printed, answer.CPU = h.printed.bytes(), h.cpu()
+			r.soon(answer)
+		}(answer)
+		return answer, nil
+	}
 	answer.MaxRSS = h.peakMemory()
 	unwatch()
 	starved := h.cgroup != nil && h.cgroup.killedForMemory()

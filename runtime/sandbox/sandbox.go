@@ -216,10 +216,11 @@ func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.
 		}
 		r.Dir = r.space.Dir()
 	}
+	r.soon = func(a Answer) { s.printed(context.WithoutCancel(ctx), call.Name, a) }
 	answer, err := p.Run(ctx, r)
 	stop()
-	if logger := s.logger.Load(); len(answer.Printed) > 0 && logger.Enabled(ctx, slog.LevelDebug) {
-		logger.DebugContext(ctx, "an isolated call printed", "tool", call.Name, "printed", string(answer.Printed))
+	if err != nil {
+		s.printed(ctx, call.Name, answer)
 	}
 	if answer.journal != nil {
 		if failed := r.space.apply(*answer.journal); failed != nil && err == nil {
@@ -230,6 +231,13 @@ func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.
 		return nil, r.named(err, p.options.Limits)
 	}
 	return answer.Result, nil
+}
+
+// printed logs what a call wrote to its standard output and error.
+func (s *Sandbox) printed(ctx context.Context, tool string, a Answer) {
+	if logger := s.logger.Load(); len(a.Printed) > 0 && logger.Enabled(ctx, slog.LevelDebug) {
+		logger.DebugContext(ctx, "an isolated call printed", "tool", tool, "printed", string(a.Printed))
+	}
 }
 
 // named returns the error of a call with the limit in it that the client knows.
