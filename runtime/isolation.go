@@ -80,11 +80,11 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	what := inherited{Principal: r.call.caller, RequestID: r.record.requestID, Constraints: capability.Constraints(ctx), Bound: map[string]inheritedBound{}}
 	what.Principal.Permits = nil
 	files := map[string]*os.File{}
-	for name, b := range r.decided {
+	for _, b := range r.decided {
 		in := inheritedBound{Kinds: b.Kinds, Named: b.Named, Argv: b.Argv, Host: b.Dialer != nil}
 		if o := b.Opened; o != nil {
 			in.Path, in.Dir, in.Created = o.Path, o.Dir, o.Created
-			files[name] = o.File
+			files[b.Argument] = o.File
 		}
 		if b.Dialer != nil && what.Grants == nil {
 			for _, g := range b.Dialer.Decider.Set.Grants() {
@@ -93,7 +93,7 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 				}
 			}
 		}
-		what.Bound[name] = in
+		what.Bound[b.Argument] = in
 	}
 	caller, err := json.Marshal(what)
 	if err != nil {
@@ -149,9 +149,9 @@ func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.F
 	if err != nil {
 		return ctx, err
 	}
-	decided := grant.Decided{}
+	decided := make(grant.Decided, 0, len(from.Bound))
 	for name, in := range from.Bound {
-		b := grant.Bound{Kinds: in.Kinds, Named: in.Named, Argv: in.Argv, Apart: true}
+		b := grant.Bound{Argument: name, Kinds: in.Kinds, Named: in.Named, Argv: in.Argv, Apart: true}
 		if in.Path != "" {
 			if files[name] == nil {
 				return ctx, fmt.Errorf("the file that %q names was not handed over", name)
@@ -161,7 +161,7 @@ func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.F
 		if in.Host {
 			b.Dialer = &grant.Dialer{Decider: &grant.Decider{Set: set, Isolated: true}}
 		}
-		decided[name] = b
+		decided = append(decided, b)
 	}
 	if len(from.Constraints) > 0 {
 		ctx = capability.WithConstraints(ctx, from.Constraints)

@@ -60,14 +60,15 @@ func (c Call) Allow(ctx context.Context, named ...Named) (context.Context, error
 		return ctx, &unreadGrants{err}
 	}
 	decider := &grant.Decider{Set: set, Roots: r.server.opts.Roots, Isolated: r.tool.Isolate != ""}
-	decided := make(grant.Decided, len(named))
+	decided := make(grant.Decided, 0, len(named))
 	r.uses = make([]audit.Use, 0, len(r.tool.Allow))
 	for _, n := range named {
 		bound, err := decide(ctx, decider, n)
 		if err != nil {
 			return ctx, errors.Join(err, decided.Close())
 		}
-		decided[n.Argument] = bound
+		bound.Argument = n.Argument
+		decided = append(decided, bound)
 		for i, kind := range bound.Kinds {
 			r.uses = append(r.uses, audit.Use{Argument: n.Argument, Kind: kind, Grant: bound.Grants[i].ID})
 		}

@@ -26,6 +26,8 @@ type Host string
 
 // Bound is what was decided for one argument of a call.
 type Bound struct {
+	// Argument is its name, as clients see it.
+	Argument string
 	// Kinds are the permissions that were wanted, and decided on.
 	Kinds []string
 	// Grants are what allowed it, one for each kind.
@@ -42,8 +44,8 @@ type Bound struct {
 	Apart bool
 }
 
-// Decided is what was decided and opened for a call, by the names of the arguments.
-type Decided map[string]Bound
+// Decided is what was decided and opened for a call: its arguments, each once.
+type Decided []Bound
 
 // Close closes the files that were opened, those too that the handler has closed already.
 func (d Decided) Close() error {
@@ -123,13 +125,12 @@ var ErrNotBound = errors.New("the argument is not bound to such a permission")
 
 // bound finds what was decided for an argument.
 func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) bool) (Bound, error) {
-	decided := From(ctx)
-	if b, known := decided[argument]; known && ok(b) {
-		return b, nil
-	}
 	var have []string
-	for name, b := range decided {
-		have = append(have, fmt.Sprintf("%s (%s)", name, strings.Join(b.Kinds, ", ")))
+	for _, b := range From(ctx) {
+		if b.Argument == argument && ok(b) {
+			return b, nil
+		}
+		have = append(have, fmt.Sprintf("%s (%s)", b.Argument, strings.Join(b.Kinds, ", ")))
 	}
 	slices.Sort(have)
 	are := "this call has none that is bound; pass the handler's own context on"

@@ -22,21 +22,22 @@ func TestHandlersTakeWhatWasDecidedAndOpened(t *testing.T) {
 	_, roots := tree(t)
 	port := listen(t)
 	d := &Decider{Set: mustSet(t, "file.read pub/**", "file.write pub/a.txt", "system.command `[\"echo\",\"*\"]`", "net.connect 127.0.0.1:"+port, "db.table.read sales.*"), Roots: roots}
-	bind := func(b Bound, err error) Bound {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+	var decided Decided
+	bind := func(argument string) func(Bound, error) {
+		return func(b Bound, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			decided = append(decided, named(argument, b))
 		}
-		return b
 	}
-	decided := Decided{
-		"path":  bind(d.Path(t.Context(), "pub/in", FileRead)),
-		"both":  bind(d.Path(t.Context(), "pub/a.txt", FileWrite, FileRead)),
-		"dir":   bind(d.Path(t.Context(), "pub/docs", FileRead)),
-		"argv":  bind(d.Argv(Argv{"echo", "a; id"})),
-		"host":  bind(d.Host(Host("127.0.0.1:" + port))),
-		"table": bind(d.Custom("db.table.read", "sales.eu")),
-	}
+	bind("path")(d.Path(t.Context(), "pub/in", FileRead))
+	bind("both")(d.Path(t.Context(), "pub/a.txt", FileWrite, FileRead))
+	bind("dir")(d.Path(t.Context(), "pub/docs", FileRead))
+	bind("argv")(d.Argv(Argv{"echo", "a; id"}))
+	bind("host")(d.Host(Host("127.0.0.1:" + port)))
+	bind("table")(d.Custom("db.table.read", "sales.eu"))
 	ctx := With(t.Context(), decided)
 	file, err := File(ctx, "path")
 	if err != nil {
@@ -56,7 +57,7 @@ func TestHandlersTakeWhatWasDecidedAndOpened(t *testing.T) {
 	} else if _, err := both.WriteAt([]byte("p"), 0); err != nil {
 		t.Error(err)
 	}
-	if b := decided["both"]; !slices.Equal(b.Kinds, []string{FileRead, FileWrite}) || b.Grants[0].ID != "1" || b.Grants[1].ID != "2" {
+	if b := decided[1]; !slices.Equal(b.Kinds, []string{FileRead, FileWrite}) || b.Grants[0].ID != "1" || b.Grants[1].ID != "2" {
 		t.Errorf("%+v", b)
 	}
 	dir, err := Dir(ctx, "dir")
@@ -119,7 +120,7 @@ func TestArgumentsThatAreNotBoundTeach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := With(t.Context(), Decided{"table": table, "host": host})
+	ctx := With(t.Context(), Decided{named("table", table), named("host", host)})
 	call := func(_ any, err error) error { return err }
 	for _, c := range []struct {
 		name, kind string
@@ -148,7 +149,7 @@ func TestArgumentsThatAreNotBoundTeach(t *testing.T) {
 	if _, err := Dial(ctx, "host"); !errors.As(err, &denied) || !strings.Contains(err.Error(), "write host:port") {
 		t.Errorf("a host without a port: %v", err)
 	}
-	if err := (Decided{"a": {}, "table": table}).Close(); err != nil {
+	if err := (Decided{{Argument: "a"}, named("table", table)}).Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -216,7 +217,7 @@ func TestCommandsEndWithTheirContextAndAllThatTheyStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := Command(With(ctx, Decided{"argv": b}), "argv")
+	cmd, err := Command(With(ctx, called("argv", b)), "argv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +256,7 @@ func TestProgramsAreLookedForInThePathOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Command(With(t.Context(), Decided{"argv": b}), "argv"); !errors.Is(err, exec.ErrDot) {
+	if _, err := Command(With(t.Context(), called("argv", b)), "argv"); !errors.Is(err, exec.ErrDot) {
 		t.Errorf("%v", err)
 	}
 }
@@ -283,3 +284,12 @@ func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
 		t.Errorf("what is not valid gave %+v", g)
 	}
 }
+
+// named is what was decided for an argument.
+func named(argument string, b Bound) Bound {
+	b.Argument = argument
+	return b
+}
+
+// called is what was decided for a call of one argument.
+func called(argument string, b Bound) Decided { return Decided{named(argument, b)} }

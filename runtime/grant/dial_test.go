@@ -214,7 +214,7 @@ func TestHTTPClientsFollowRedirectsAsFarAsTheyAreGranted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := HTTP(With(t.Context(), Decided{"url": b}), "url")
+	client, err := HTTP(With(t.Context(), called("url", b)), "url")
 	if err != nil {
 		t.Fatal(err)
 	}

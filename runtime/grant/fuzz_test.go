@@ -330,7 +330,7 @@ func TestCommandsAreRunAsTheyWereDecidedOn(t *testing.T) {
 				continue
 			}
 			run++
-			cmd, err := Command(With(t.Context(), Decided{"argv": b}), "argv")
+			cmd, err := Command(With(t.Context(), called("argv", b)), "argv")
 			if err != nil {
 				t.Fatal(err)
 			}
