@@ -24,7 +24,8 @@
 //     limits, because what it needs of /proc can be opened no more.
 //  6. The handler.
 //  7. The server kills the process group, the pid namespace with its first process, and the cgroup if there is one,
-//     waits, and only then returns.
+//     waits, and only then returns. [Sandbox.Isolate] does not wait where there is an answer: what was killed runs no
+//     more, and until the system has taken it apart it takes as long again as the call.
 //
 // # What holds
 //
