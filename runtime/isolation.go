@@ -20,6 +20,15 @@ func (s *Server) startSandbox() error {
 	if s.opts.Sandbox == nil {
 		return nil
 	}
+	if keeps, ok := s.opts.Sandbox.(interface{ Folder() string }); ok && keeps.Folder() != "" {
+		name, found, err := s.opts.Roots.Holding(keeps.Folder())
+		if err != nil {
+			return fmt.Errorf("Options.Sandbox: the folder of its workspaces: %w", err)
+		}
+		if found {
+			return fmt.Errorf("Options.Sandbox: its workspaces, %s, are in the root %q of Options.Roots, so that grants on that would hold other clients' workspaces: give them a folder beside the roots", keeps.Folder(), name)
+		}
+	}
 	start := SandboxStart{BestEffort: s.opts.SandboxBestEffort, Logger: s.log}
 	for _, t := range s.tools {
 		if t.Isolate == "" {

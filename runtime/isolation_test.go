@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -195,6 +196,37 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 			t.Errorf("%s: it was allowed by %v", name, e.Grants)
 		} else if e.Status != test.status || e.Axis != test.axis || !strings.Contains(logged.String(), test.logged) {
 			t.Errorf("%s: %s %s", name, e.Status, e.Axis)
+		}
+	}
+}
+
+// folder is a sandbox that keeps workspaces.
+type folder struct {
+	box
+	at string
+}
+
+func (f *folder) Folder() string { return f.at }
+
+func TestWorkspacesAreNoFolderThatClientsAreGranted(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"files/deep/ws", "files2"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "files", "deep"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := grant.OpenRoots(map[string]string{"files": filepath.Join(dir, "files")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	for at, want := range map[string]string{"files": `in the root "files"`, "files/deep/ws": `in the root "files"`, "link/ws": `in the root "files"`, "files2": "", ".": "", "none": "no such file"} {
+		_, err := runtime.New(runtime.Options{Logger: quiet(), Roots: opened, Sandbox: &folder{at: filepath.Join(dir, at)}}, oneTool("a", func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", at, err)
 		}
 	}
 }
