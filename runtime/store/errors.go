@@ -35,6 +35,7 @@ const (
 	taken           // a unique key
 	orphan          // a foreign key
 	again           // a deadlock or a failed serialisation: the same again may well work
+	blocked         // by another transaction, for too long
 	occupied        // another table has the name
 	forbidden       // to make tables, or to use them
 )

@@ -28,8 +28,8 @@ type Store struct {
 	// that do not wait for it.
 	writes, reads *sql.DB
 	asks          asker // reads, or statements that are prepared on it
-	// turn is held from the start of a change until it is announced, on SQLite: changes are announced in the
-	// order in which they were made. Nil elsewhere.
+	// turn has a place for each change from its start until it is announced. On SQLite there is one: changes are announced in
+	// the order in which they were made.
 	turn chan struct{}
 	feed feed
 	// together keeps events in one go.
@@ -75,9 +75,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		s.asks = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
-	if e.oneWriter {
-		s.turn = make(chan struct{}, 1)
-	}
+	s.turn = make(chan struct{}, e.changes)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
