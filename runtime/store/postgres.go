@@ -178,10 +178,16 @@ func postgresFault(err error) fault {
 		return again
 	case "55P03": // lock_not_available
 		return blocked
+	case "23514": // check_violation
+		return unfit
 	case "42P07": // duplicate_table
 		return occupied
 	case "42501": // insufficient_privilege
 		return forbidden
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "22", "54": // data exception, program limit exceeded
+		return unfit
 	}
 	return other
 }

@@ -260,5 +260,9 @@ func sqliteFault(err error) fault {
 	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return orphan
 	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH:
+		return unfit
+	}
 	return other
 }

@@ -16,7 +16,8 @@ type Recorded struct {
 	audit.Event
 }
 
-// EventFilter chooses events. What is empty or zero chooses all.
+// EventFilter chooses events. What is empty or zero chooses all. Of a text its first 256 characters count, in the filter and
+// in events.
 type EventFilter struct {
 	Principal, Client, Tool string
 	Type                    audit.Type
@@ -31,7 +32,7 @@ func (f EventFilter) where(e *engine, q *statement) *statement {
 		{"principal", f.Principal}, {"client", f.Client}, {"tool", f.Tool}, {"type", string(f.Type)}, {"status", string(f.Status)}, {"request_id", f.RequestID},
 	} {
 		if column.value != "" {
-			q = q.and(` AND `+column.name+` = ?`, keepable(column.value))
+			q = q.and(` AND `+column.name+` = ?`, findable(column.value))
 		}
 	}
 	if !f.From.IsZero() {
