@@ -95,14 +95,21 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Revision returns how many changes have come to stand: what is read after it is at least as new, and what was read
+// Revision is what a database was when it was looked at. Two that are equal are of the same database: one that was restored
+// from a backup comes to the same number by other changes, and to another epoch.
+type Revision struct {
+	Number int64 // how many changes have come to stand
+	Epoch  int64 // of the last of them, by chance
+}
+
+// Revision returns what the database is now: what is read after it is at least as new, and what was read
 // after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
 // key, cheap enough to be asked for before each use of something that is kept.
-func (s *Store) Revision(ctx context.Context) (at int64, err error) {
-	if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
-		return 0, s.engine.explain(ctx, "read the revision", err)
+func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
+	if err := s.asks.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch); err != nil {
+		return Revision{}, s.engine.explain(ctx, "read the revision", err)
 	}
-	return at, nil
+	return now, nil
 }
 
 // Close ends all that follow [Store.Changes] and closes the database.

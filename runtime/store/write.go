@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,7 +16,10 @@ import (
 // attempts is how often a change is tried that an engine refuses for the sake of another one.
 const attempts = 5
 
-const revisionQuery = `SELECT revision FROM store_revision WHERE id = 1`
+const (
+	revisionQuery = `SELECT revision FROM store_revision WHERE id = 1`
+	epochQuery    = `SELECT revision, epoch FROM store_revision WHERE id = 1`
+)
 
 // change does something in one transaction, records it with it, and announces it once it stands. The event
 // says who asked: Issuer, Principal, Client, Role, RequestID and, by name and digest, Arguments. What was
@@ -113,7 +118,7 @@ func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, acti
 	}
 	// Last, since its row is locked until the transaction ends: revisions are in the order of commits,
 	// and whoever holds it waits for nobody but the chain, whose holder waits for no lock.
-	if err := t.QueryRowContext(ctx, `UPDATE store_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision`).Scan(&c.Revision); err != nil {
+	if err := t.QueryRowContext(ctx, `UPDATE store_revision SET revision = revision + 1, epoch = $1 WHERE id = 1 RETURNING revision`, newEpoch()).Scan(&c.Revision); err != nil {
 		return written{}, err
 	}
 	if s.engine.announce != nil {
@@ -126,6 +131,13 @@ func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, acti
 		}
 	}
 	return written{t, c, by}, nil
+}
+
+// newEpoch is a number by which two changes of the same revision are told apart.
+func newEpoch() int64 {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return int64(binary.BigEndian.Uint64(random[:]))
 }
 
 // seal has the change's event sealed, and the change stand with it.

@@ -1,4 +1,7 @@
 -- +goose Up
+-- Each change writes another number, so that a database that was restored is no other one of the same revision.
+ALTER TABLE store_revision ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
+
 -- The permission is in canonical form. Its digest stands for all of it, which may be longer than an index takes.
 CREATE TABLE grants (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -57,3 +60,4 @@ CREATE TRIGGER grant_requests_stay BEFORE UPDATE ON grant_requests
 DROP TABLE grant_requests;
 DROP FUNCTION grant_requests_stay();
 DROP TABLE grants;
+ALTER TABLE store_revision DROP COLUMN epoch;

@@ -1,4 +1,7 @@
 -- +goose Up
+-- Each change writes another number, so that a database that was restored is no other one of the same revision.
+ALTER TABLE store_revision ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+
 -- The permission is in canonical form. Its digest stands for all of it, which may be longer than an index takes.
 CREATE TABLE grants (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -54,3 +57,4 @@ END;
 -- +goose Down
 DROP TABLE grant_requests;
 DROP TABLE grants;
+ALTER TABLE store_revision DROP COLUMN epoch;
