@@ -13,7 +13,7 @@ import (
 func (s *Store) Hasten(every time.Duration) { s.quiet, s.pause = every, every }
 
 // Limit makes every limit of how many are kept another one, and that of global catalogs one more.
-func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most, most} }
+func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most, most, most} }
 
 // KeepEach keeps events as those who record them at once have them kept.
 func (s *Store) KeepEach(ctx context.Context, events ...audit.Event) error {

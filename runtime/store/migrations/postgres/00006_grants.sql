@@ -56,8 +56,20 @@ $$;
 CREATE TRIGGER grant_requests_stay BEFORE UPDATE ON grant_requests
     FOR EACH ROW WHEN (OLD.status <> 'open') EXECUTE FUNCTION grant_requests_stay();
 
+-- And for as long as somebody may ask for it.
+-- +goose StatementBegin
+CREATE FUNCTION grant_requests_remain() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'requests are kept for 90 days';
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER grant_requests_remain BEFORE DELETE ON grant_requests
+    FOR EACH ROW WHEN (OLD.created_at > now() - interval '90 days') EXECUTE FUNCTION grant_requests_remain();
+
 -- +goose Down
 DROP TABLE grant_requests;
 DROP FUNCTION grant_requests_stay();
+DROP FUNCTION grant_requests_remain();
 DROP TABLE grants;
 ALTER TABLE store_revision DROP COLUMN epoch;

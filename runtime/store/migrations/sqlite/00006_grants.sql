@@ -54,6 +54,15 @@ BEGIN
 END;
 -- +goose StatementEnd
 
+-- And for as long as somebody may ask for it.
+-- +goose StatementBegin
+CREATE TRIGGER grant_requests_remain BEFORE DELETE ON grant_requests
+WHEN OLD.created_at > (CAST(strftime('%s', 'now') AS INTEGER) - 90 * 86400) * 1000000
+BEGIN
+    SELECT RAISE(ABORT, 'requests are kept for 90 days');
+END;
+-- +goose StatementEnd
+
 -- +goose Down
 DROP TABLE grant_requests;
 DROP TABLE grants;
