@@ -188,7 +188,7 @@ func Number(id string) (int64, bool) {
 
 // holds reports whether a filter chooses what is of a client and a type.
 func (f Filter) holds(issuer, client, kind string) bool {
-	return (f.Issuer == "" || f.Issuer == issuer) && (f.Client == "" || f.Client == client) && (f.Type == "" || f.Type == kind)
+	return (f.Issuer == issuer || f.Issuer == "" && !f.Exact) && (f.Client == client || f.Client == "" && !f.Exact) && (f.Type == "" || f.Type == kind)
 }
 
 // clone is a copy of grants that shares no parameters with them.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -218,7 +219,7 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 	w := onSQLite(t)
 	w.trail(t, 10)
 	end, all := make(chan struct{}), make(chan int)
-	for range console.MaxExports {
+	for range front.MaxExports {
 		begun := make(chan struct{})
 		go func() {
 			p := &pausing{httptest.NewRecorder(), begun, end}
@@ -229,7 +230,7 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 	}
 	page(t, w.get("token-admin", "/console/audit/export"), http.StatusTooManyRequests, "Try again when one of them has ended")
 	close(end)
-	for range console.MaxExports {
+	for range front.MaxExports {
 		if code := <-all; code != http.StatusOK {
 			t.Error(code)
 		}

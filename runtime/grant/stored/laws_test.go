@@ -403,6 +403,37 @@ func TestListsAreFilteredAndPaged(t *testing.T) {
 	})
 }
 
+// TestExactFilterChoosesOneClientAndNoOther has clients of one name, of which one is of no issuer.
+func TestExactFilterChoosesOneClientAndNoOther(t *testing.T) {
+	law(t, func(t *testing.T, k, other keeper) {
+		for _, issuer := range []string{"i", "", "j"} {
+			for _, client := range []string{"x", "y"} {
+				must(k.Grant(t.Context(), grant.Grant{Permission: permission("file.read a/**"), Issuer: issuer, Client: client}))
+				must(k.Ask(t.Context(), grant.Request{Permission: permission("file.read b/**"), Issuer: issuer, Client: client}))
+			}
+		}
+		for _, c := range []struct {
+			filter grant.Filter
+			want   string // ids of grants, in order
+		}{
+			{grant.Filter{Client: "x"}, "1 3 5"}, {grant.Filter{Client: "x", Exact: true}, "3"}, {grant.Filter{Client: "x", Issuer: "i", Exact: true}, "1"},
+			{grant.Filter{Issuer: "j"}, "5 6"}, {grant.Filter{Issuer: "j", Exact: true}, ""}, {grant.Filter{Exact: true}, ""}, {grant.Filter{Client: "x", Issuer: "k", Exact: true}, ""},
+			{grant.Filter{Client: "y", Exact: true, Type: "file.read", Status: grant.Open}, "4"}, {grant.Filter{Client: "y", Exact: true, Type: "file.write"}, ""},
+		} {
+			var ids, asked []string
+			for _, g := range must(other.List(t.Context(), c.filter)) {
+				ids = append(ids, g.ID)
+			}
+			for _, r := range must(other.Requests(t.Context(), c.filter)) {
+				asked = append([]string{r.ID}, asked...)
+			}
+			if got, got2 := strings.Join(ids, " "), strings.Join(asked, " "); got != c.want || got2 != c.want {
+				t.Errorf("%+v: %q, %q, want %q", c.filter, got, got2, c.want)
+			}
+		}
+	})
+}
+
 func TestAskingTwiceIsAskingOnce(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
 		first := ask(t, k, "x", "net.connect example.com:443")
