@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -199,6 +200,24 @@ func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	}
 	w.keeper.odd[0].Permission = grant.Permission{Type: "file.read", Resource: "a", Params: map[string]string{"x": "y\u2800"}}
 	page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `y\u2800`)
+}
+
+// Nor does anybody pass for somebody else in the lists of who manages what.
+func TestNamesOfTenantsAreSeen(t *testing.T) {
+	w := onSQLite(t)
+	by := audit.Event{Principal: "seed"}
+	org := must(w.store.CreateOrg(t.Context(), "ac\u3164me", by))
+	in := store.InOrg(org.ID)
+	team := must(w.store.CreateTeam(t.Context(), org.ID, "la\u2800b", by))
+	member := must(w.store.AddMember(t.Context(), in, "https://id\u034f.example", "ada\ufe0f", access.Owner, by))
+	kit := must(w.store.CreateCatalog(t.Context(), in, "k\u115fit", "", true, by))
+	for at, shows := range map[string][]string{
+		"/console/orgs": {`ac\u3164me`}, fmt.Sprint("/console/orgs/", org.ID): {`<h1>ac\u3164me</h1>`, `la\u2800b`, `ada\ufe0f`, `https://id\u034f.example`}, fmt.Sprint("/console/teams/", team.ID): {`<h1>la\u2800b</h1>`},
+		fmt.Sprint("/console/members/", member.ID): {`ada\ufe0f</h1>`, `id\u034f.example`, `<dd>Organisation ac\u3164me</dd>`}, fmt.Sprint("/console/members/", member.ID, "/delete"): {`ada\ufe0f`},
+		"/console/catalogs": {`k\u115fit</a>`, `<td>Organisation ac\u3164me</td>`}, fmt.Sprint("/console/catalogs/", kit.ID): {`<h1>k\u115fit</h1>`, `Organisation ac\u3164me ·`},
+	} {
+		page(t, w.get("token-admin", at), http.StatusOK, shows...)
+	}
 }
 
 // Whoever decides on what they have asked for is told so, and it is recorded with their name on both.
