@@ -51,7 +51,7 @@ func (p Permission) read(in string) (grant.Permission, error) {
 		switch {
 		case errors.As(part, &pattern):
 			at = in + ".resource"
-		case strings.HasPrefix(text, "parameter "):
+		case strings.HasPrefix(text, "parameter"):
 			at = in + ".parameters"
 		}
 		p422.Errors = append(p422.Errors, &huma.ErrorDetail{Location: at, Message: text})

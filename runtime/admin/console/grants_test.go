@@ -186,7 +186,7 @@ func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	w := onSQLite(t)
 	const hangul = "public/\u3164/**"
-	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul, Params: map[string]string{"x": "y"}}, Issuer: issuer, Client: "desk", Status: grant.Open}}
+	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul}, Issuer: issuer, Client: "desk", Status: grant.Open}}
 	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u3164/**`, `name="resource" class="name" value=""`, "write what is, or deny it")
 	if strings.Contains(body, "\u3164") {
 		t.Errorf("it stands in the page: %s", body)
@@ -198,7 +198,7 @@ func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	if css := w.get("", console.Asset("console.css")).Body.String(); !strings.Contains(css, "\n.name { direction: ltr; unicode-bidi: isolate; white-space: pre-wrap; }\n") {
 		t.Error("names turn what stands around them, or lose their spaces")
 	}
-	w.keeper.odd[0].Permission = grant.Permission{Type: "file.read", Resource: "a", Params: map[string]string{"x": "y\u2800"}}
+	w.keeper.odd[0].Permission = grant.Permission{Type: "db.read", Resource: "a", Params: map[string]string{"x": "y\u2800"}}
 	page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `y\u2800`)
 }
 
