@@ -123,14 +123,47 @@ func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
 		}
 		w.done()
 		const all = `{"issuer":"https://id.example","client":"desk","type":"file.write","reason":"it is over"}`
-		for _, want := range []int{3, 0} {
-			gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", all))
-			if done := w.done(); len(gone.Revoked) != want || len(done) != 1 {
-				t.Errorf("%+v, %+v", gone, done)
-			}
+		gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", all))
+		if done := w.done(); len(gone.Revoked) != 3 || len(done) != 1 {
+			t.Errorf("%+v, %+v", gone, done)
+		}
+		if again := w.send("root", "POST", adminGrants+"/revoke", all); again.status != 404 {
+			t.Error(again)
 		}
 		if p, _ := w.page(adminGrants + "?client=desk"); len(p.Items) != 3 || p.Items[0]["type"] != "file.read" {
 			t.Error(p)
+		}
+	})
+}
+
+// TestRevocationThatHitsNothingIsNoSuccess: the client would go on with what somebody believes to have taken away.
+func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for i, client := range []string{"robin", "robin", "robin", "robin", "kim"} {
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("files/%d.md", i)}, Issuer: "me", Client: client}))
+		}
+		must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "prices"}, Issuer: "me", Client: "kim"}))
+		for _, c := range []struct{ issuer, client, kind, resource, says string }{
+			{"me", "robin", "file.read", "files/**", `client "robin" of me has no grant of file.read files/**; it has files/0.md, files/1.md, files/2.md and 1 more`},
+			{"me", "kim", "file.read", "files/0.md", `client "kim" of me has no grant of file.read files/0.md; it has files/4.md`},
+			{"me", "kim", "net.connect", "", `client "kim" of me has no grant of net.connect; it has file.read files/4.md, db.read prices`},
+			{"", "kim", "file.read", "files/4.md", `client "kim" has no grant of file.read files/4.md, nor any other; one that has some is client "kim" of me`},
+			{"me", "robbin", "file.read", "", `client "robbin" of me has no grant of file.read, nor any other: look at how it is spelled in the list of grants`},
+			{"me", "robin", "file.read", "public/**", `everybody has file.read public/** by configuration (GrantDefaults); it cannot be revoked`},
+		} {
+			body := fmt.Sprintf(`{"issuer":%q,"client":%q,"type":%q,"reason":"it is over"`, c.issuer, c.client, c.kind)
+			if c.resource != "" {
+				body += fmt.Sprintf(`,"resource":%q`, c.resource)
+			}
+			if got := w.send("root", "POST", adminGrants+"/revoke", body+"}"); got.status != 404 || got.field("detail") != c.says {
+				t.Errorf("%+v: %s", c, got)
+			}
+			if got := w.send("member", "POST", adminGrants+"/revoke", body+"}"); got.status != 403 || strings.Contains(got.body, "files/") {
+				t.Errorf("%+v: %s", c, got)
+			}
+		}
+		if all, err := w.grants.List(t.Context(), grant.Filter{}); err != nil || len(all) != 6 {
+			t.Errorf("%+v, %v", all, err)
 		}
 	})
 }
