@@ -101,6 +101,9 @@ func (a *API) grantsOfAll() {
 	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body NewGrant }) (*struct{ Body Grant }, error) {
 		given, err := i.Body.Permission.read("body")
 		expires, late := until("body.expires_at", i.Body.Expires)
+		if err == nil {
+			err = a.rooted(given, "body", rootsAre)
+		}
 		if err := first(err, late, i.Body.check(), prose("body.reason", i.Body.Reason)); err != nil {
 			return nil, err
 		}
@@ -253,7 +256,9 @@ func (a *API) requestsOfAll() {
 		verdict := grant.Verdict{By: r.caller.Subject, Note: i.Body.Note}
 		err := prose("body.note", i.Body.Note)
 		if i.Body.Permission != nil && err == nil {
-			verdict.Permission, err = i.Body.Permission.read("body.permission")
+			if verdict.Permission, err = i.Body.Permission.read("body.permission"); err == nil {
+				err = a.rooted(verdict.Permission, "body.permission", rootsAre)
+			}
 		}
 		expires, late := until("body.expires_at", i.Body.Expires)
 		if err := first(err, late); err != nil {

@@ -330,6 +330,37 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 	})
 }
 
+// TestPermissionBelowNoRootIsRefused: it would be granted, and never count. Which roots there are is for admins.
+func TestPermissionBelowNoRootIsRefused(t *testing.T) {
+	opened := must(grant.OpenRoots(map[string]string{"public": t.TempDir(), "files": t.TempDir()}))
+	t.Cleanup(func() { _ = opened.Close() })
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{Roots: opened})
+	of := adminRequests + "/" + w.ask("desk", "**").ID
+	const wrong, right = `{"type":"file.read","resource":"file/*.md"`, `{"type":"file.read","resource":"files/*.md"`
+	for _, c := range []struct{ who, path, before, after, location, says string }{
+		{"member", ownRequests, "", `,"reason":"x"}`, "body.resource", `there is no root "file"`},
+		{"root", adminGrants, "", `,"issuer":"","client":"desk","reason":"x"}`, "body.resource", `there is no root "file"; the roots are files, public`},
+		{"root", of + "/approve", `{"permission":`, `}}`, "body.permission.resource", `there is no root "file"; the roots are files, public`},
+	} {
+		got := w.send(c.who, "POST", c.path, c.before+wrong+c.after)
+		var said struct {
+			Errors []struct{ Location, Message string }
+		}
+		if err := json.Unmarshal([]byte(got.body), &said); err != nil || got.status != 422 || len(said.Errors) != 1 || said.Errors[0].Location != c.location || said.Errors[0].Message != c.says {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if got := w.send(c.who, "POST", c.path, c.before+right+c.after); got.status >= 300 {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	for kind, says := range map[string]string{"file.raed": "file.read and file.write alone", "net.listen": "net.connect alone", "system.shell": "system.command alone"} {
+		got := w.send("member", "POST", ownRequests, `{"type":"`+kind+`","resource":"files/a","reason":"x"}`)
+		if got.status != 422 || !strings.Contains(got.body, `"body.type"`) || !strings.Contains(got.body, says) {
+			t.Error(got)
+		}
+	}
+}
+
 func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, g := range []grant.Grant{
