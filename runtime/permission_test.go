@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -198,7 +200,7 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := json.Marshal(res.StructuredContent)
-	if !res.IsError || string(text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","resource":"docs/./x"}` {
+	if !res.IsError || string(text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","permission":"docs/x","resource":"docs/./x"}` {
 		t.Errorf("%v %s", res.IsError, text)
 	}
 	e := sink.taken()[0]
@@ -229,7 +231,8 @@ func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/new","queue":"mail"}`); got != `{"result":"mail"}` {
 		t.Fatal(got)
 	}
-	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"}, {Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}, {Argument: "queue", Kind: "queue.push", Grant: "1.2"}}
+	// What may make a file is decided on last.
+	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"}, {Argument: "queue", Kind: "queue.push", Grant: "1.2"}, {Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}}
 	e := sink.taken()
 	if got := fmt.Sprint(e[len(e)-1].Grants); got != fmt.Sprint(want) || e[len(e)-1].Status != audit.OK {
 		t.Errorf("%v, want %v", got, want)
@@ -507,4 +510,45 @@ func BenchmarkDecision(b *testing.B) {
 			}
 		}
 	})
+}
+
+func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	for name, end := range map[string]struct {
+		do     func() error
+		status audit.Status
+	}{
+		"a panic":          {func() error { panic("!") }, audit.Crashed},
+		"an error":         {func() error { return errors.New("no") }, audit.Failed},
+		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} }, audit.Failed},
+		"no end in time":   {func() error { time.Sleep(600 * time.Millisecond); return nil }, audit.Timeout},
+	} {
+		sink := &keeper{}
+		tool := runtime.Tool{Name: "write", Timeout: 50 * time.Millisecond, Allow: []runtime.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink}, permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
+		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(), &mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
+		if e := sink.taken()[0]; e.Status != end.status || len(e.Grants) != 1 || e.Grants[0].Kind != grant.FileWrite {
+			t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
+		}
+	}
+}
+
+func TestRefusedCallMakesNoFile(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	opened := roots(t, nil)
+	s := newServer(t, runtime.Options{Grants: p, Roots: opened}, permitting(runtime.Tool{Name: "copy", Allow: []runtime.Allow{
+		{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
+	}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
+	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy", `{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got, "!permission_denied: queue.push") {
+		t.Error(got)
+	}
+	set, err := grant.NewSet(grant.Grant{ID: "1", Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/**"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&grant.Decider{Set: set, Roots: opened}).Open(t.Context(), "docs/new", grant.Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused call has made a file: %v", err)
+	}
 }

@@ -314,3 +314,33 @@ func named(argument string, b Bound) Bound {
 
 // called is what was decided for a call of one argument.
 func called(argument string, b Bound) Decided { return Decided{named(argument, b)} }
+
+func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
+	set, err := NewSet(Grant{ID: "7", Permission: Permission{Type: "db.read", Resource: "sales.*", Params: map[string]string{"rows": "100"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := (&Decider{Set: set}).Custom("db.read", "sales.eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := With(t.Context(), called("table", b))
+	if g, err := Granted(ctx, "table"); err != nil || g.ID != "7" || g.Params["rows"] != "100" {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if _, err := Granted(ctx, "path"); !errors.Is(err, ErrNotBound) {
+		t.Error(err)
+	}
+}
+
+func TestProgramsAreNamedInOneSpelling(t *testing.T) {
+	set, err := NewSet(Grant{ID: "1", Permission: Permission{Type: SystemCommand, Resource: "/opt/*/bin/sh **"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for program, want := range map[string]bool{"/opt/a/bin/sh": true, "/opt/../bin/sh": false, "/opt/./bin/sh": false, "/opt//bin/sh": false, "/opt/a/bin/sh/": false} {
+		if got := set.Decide(time.Now(), Ask{Kind: SystemCommand, Argv: []string{program}}).Allowed; got != want {
+			t.Errorf("%s: %v", program, got)
+		}
+	}
+}

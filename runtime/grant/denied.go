@@ -38,7 +38,7 @@ func (d *Denied) Lacking() (Permission, error) {
 	case Paths:
 		p.Resource = literally(path.Clean(d.Resource))
 	case Commands:
-		words := strings.Fields(d.Resource)
+		words := strings.Split(d.Resource, " ") // as spellCommand joins them
 		if strings.HasPrefix(d.Resource, "[") {
 			if err := json.Unmarshal([]byte(d.Resource), &words); err != nil {
 				return p, fmt.Errorf("grant: %s is no command: %w", d.Resource, err)

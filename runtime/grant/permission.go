@@ -29,7 +29,8 @@ type Permission struct {
 	Resource string `json:"resource"`
 	// Restricted says that it counts inside isolation only.
 	Restricted bool `json:"restricted,omitempty"`
-	// Params narrow it in ways that the type's handlers know. No two are compared but for equality.
+	// Params narrow it in ways that the handlers of a type of one's own know, who find them by [Granted]; the other types
+	// have none. No two are compared but for equality.
 	Params map[string]string `json:"params,omitempty"`
 }
 
@@ -129,6 +130,9 @@ func (p Permission) validate() (pattern, error) {
 	compiled, err := p.compile()
 	if err != nil {
 		errs = append(errs, fmt.Errorf("resource of %s: %w", p.Type, err))
+	}
+	if len(p.Params) > 0 && FamilyOf(p.Type) != Custom {
+		errs = append(errs, errors.New("parameters: files, commands and hosts are decided on without any, so that they would narrow nothing: leave them out"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Params)) {
 		if problem := badParam(key, p.Params[key]); problem != "" {

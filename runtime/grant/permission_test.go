@@ -264,7 +264,8 @@ func TestPermissionsArePrintedInOneCanonicalForm(t *testing.T) {
 	for line, want := range map[string]string{
 		"file.read  public/**":                       "file.read public/**",
 		"file.read\t\"public/my docs/*\" restricted": `file.read "public/my docs/*" restricted`,
-		"net.connect EXAMPLE.com.:443 b=2 a=\"x y\"": `net.connect example.com:443 a="x y" b=2`,
+		"net.connect EXAMPLE.com.:443":               "net.connect example.com:443",
+		"db.read t b=2 a=\"x y\"":                    `db.read t a="x y" b=2`,
 		"net.connect [2001:DB8::1]:80-80":            "net.connect [2001:db8::1]:80",
 		"net.connect [::1] ":                         "net.connect ::1",
 		"net.connect 10.0.0.0/8:1-2":                 "net.connect 10.0.0.0/8:1-2",
@@ -486,9 +487,14 @@ func TestCoversFindsWhatIsMeant(t *testing.T) {
 			t.Errorf("%s covers %s", read, o)
 		}
 	}
-	narrow := Permission{Type: FileRead, Resource: "**", Params: map[string]string{"max": "1"}}
-	if !read.Covers(narrow) || narrow.Covers(read) || narrow.Covers(Permission{Type: FileRead, Resource: "a", Params: map[string]string{"max": "2"}}) {
+	rows := Permission{Type: "db.read", Resource: "*"}
+	narrow := Permission{Type: "db.read", Resource: "*", Params: map[string]string{"max": "1"}}
+	if !rows.Covers(narrow) || narrow.Covers(rows) || narrow.Covers(Permission{Type: "db.read", Resource: "a", Params: map[string]string{"max": "2"}}) {
 		t.Error("parameters do not narrow")
+	}
+	// What nobody would heed must not pass for less.
+	if err := (Permission{Type: FileRead, Resource: "**", Params: narrow.Params}).Validate(); err == nil || !strings.Contains(err.Error(), "leave them out") {
+		t.Error(err)
 	}
 	inside := Permission{Type: FileRead, Resource: "**", Restricted: true}
 	if !read.Covers(inside) || inside.Covers(read) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -69,6 +70,37 @@ func (r *Roots) put(name string, root *os.Root) error {
 	}
 	r.roots[name] = root
 	return nil
+}
+
+// Holding returns the name of a root that a directory is, or is below, if there is one.
+func (r *Roots) Holding(directory string) (name string, found bool, err error) {
+	at, err := filepath.Abs(directory)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	for {
+		here, err := os.Stat(at)
+		if err != nil {
+			return "", false, err
+		}
+		for _, name := range r.Names() {
+			root, err := r.roots[name].Stat(".")
+			if err != nil {
+				return "", false, err
+			}
+			if os.SameFile(here, root) {
+				return name, true, nil
+			}
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			return "", false, nil
+		}
+		at = above
+	}
 }
 
 // Names returns the names, in order.
