@@ -419,6 +419,10 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		"Options.GrantDefaults: ": {runtime.Tool{}, func(o *runtime.Options) {
 			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc"}}
 		}},
+		`file.read pubic/**: there is no root "pubic"; the roots are docs`: {runtime.Tool{}, func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
+		"of file. there are file.read and file.write alone": {runtime.Tool{}, func(o *runtime.Options) {
+			o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**"}}
+		}},
 	} {
 		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
 		set := toolset([]runtime.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
@@ -434,6 +438,28 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 	memory := toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered, Limits: runtime.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
 	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(), "isolate=process only") {
 		t.Error(err)
+	}
+}
+
+func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
+	var logged journal
+	tool := runtime.Tool{Name: "push", Allow: []runtime.Allow{{Kind: "queue.push", Argument: "queue"}}}
+	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
+		{Type: "queue.push", Resource: "mail"}, {Type: "queue.psuh", Resource: "mail"}, {Type: "db.read", Resource: "prices"}, {Type: grant.SystemCommand, Resource: "echo **"},
+	}}, permitting(tool, readAll))
+	text := logged.String()
+	if n := strings.Count(text, "no tool takes"); n != 2 || !strings.Contains(text, "no tool takes queue.psuh; did you mean queue.push?") || !strings.Contains(text, `no tool takes db.read"`) {
+		t.Error(text)
+	}
+}
+
+// TestServerNamesItsRoots: by them, and by nothing of where they are, an admin is told what can be granted.
+func TestServerNamesItsRoots(t *testing.T) {
+	if got := newServer(t, runtime.Options{Roots: roots(t, nil)}, toolset(nil)).Roots(); len(got) != 1 || got[0] != "docs" {
+		t.Error(got)
+	}
+	if got := newServer(t, runtime.Options{}, toolset(nil)).Roots(); len(got) != 0 {
+		t.Error(got)
 	}
 }
 

@@ -285,6 +285,27 @@ func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
 	}
 }
 
+// TestGrantSaysWhyWhereWhoApprovedDidNot: the client's words are marked as such, and kept where they are as long as
+// reasons can be.
+func TestGrantSaysWhyWhereWhoApprovedDidNot(t *testing.T) {
+	for _, c := range []struct{ note, reason, want string }{
+		{"fine", "please", "fine"},
+		{"", "for the report", "asked for: for the report"},
+		{" \n", "for the report", "asked for: for the report"},
+		{"", "", ""},
+		{"", strings.Repeat("ä", MaxReason/2), "asked for: " + strings.Repeat("ä", (MaxReason-len("asked for: …"))/2) + "…"},
+	} {
+		r := Request{Permission: Permission{Type: FileRead, Resource: "a"}, Client: "c", Reason: c.reason}
+		g, err := r.Granted(Verdict{Note: c.note}, noon)
+		if err == nil {
+			g, err = g.Keepable(noon)
+		}
+		if err != nil || g.Reason != c.want {
+			t.Errorf("%q, %.30q: %.40q, %v", c.note, c.reason, g.Reason, err)
+		}
+	}
+}
+
 // named is what was decided for an argument.
 func named(argument string, b Bound) Bound {
 	b.Argument = argument

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The kinds that the runtime itself opens, starts and dials for handlers. Any other dotted kind is decided, and what
-// is done with the decision is the handler's.
+// The kinds that the runtime itself opens, starts and dials for handlers. No other kind begins with file, system or net: it
+// would be a slip. Any other dotted kind is decided, and what is done with the decision is the handler's.
 const (
 	FileRead      = "file.read"
 	FileWrite     = "file.write"
@@ -123,6 +123,8 @@ func (p Permission) validate() (pattern, error) {
 	var errs []error
 	if problem := badKind(p.Type); problem != "" {
 		errs = append(errs, fmt.Errorf("type %q: %s; write a dotted kind in lower case, as in file.read or db.table.read", p.Type, problem))
+	} else if problem := unknownKind(p.Type); problem != "" {
+		errs = append(errs, fmt.Errorf("type %q: %s", p.Type, problem))
 	}
 	compiled, err := p.compile()
 	if err != nil {
@@ -156,6 +158,22 @@ func badKind(kind string) string {
 		if strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 			return "a part holds letters from a to z, digits, hyphens and underscores"
 		}
+	}
+	return ""
+}
+
+// unknownKind says that a kind looks like one of the runtime's and is none.
+func unknownKind(kind string) string {
+	if slices.Contains([]string{FileRead, FileWrite, SystemCommand, NetConnect}, kind) {
+		return ""
+	}
+	switch begins, _, _ := strings.Cut(kind, "."); begins {
+	case "file":
+		return "of file. there are " + FileRead + " and " + FileWrite + " alone"
+	case "system":
+		return "of system. there is " + SystemCommand + " alone"
+	case "net":
+		return "of net. there is " + NetConnect + " alone"
 	}
 	return ""
 }

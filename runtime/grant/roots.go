@@ -111,6 +111,20 @@ func (r *Roots) Names() []string {
 	return slices.Sorted(maps.Keys(r.roots))
 }
 
+// Missing returns the name of a root that a permission on files needs and that is not among some names, or "". A
+// pattern that begins with a sign, as ** does, needs none; under a root "." there is any; and where there are no names
+// nothing is known to be missing.
+func Missing(p Permission, names []string) string {
+	if FamilyOf(p.Type) != Paths || len(names) == 0 || slices.Contains(names, ".") {
+		return ""
+	}
+	pattern, err := parsePath(p.Resource)
+	if err != nil || pattern.depth == 0 || slices.Contains(names, pattern.segments[0].lit) {
+		return ""
+	}
+	return pattern.segments[0].lit
+}
+
 // Close closes the roots that [OpenRoots] opened. Files stay open.
 func (r *Roots) Close() error {
 	var errs []error

@@ -123,14 +123,47 @@ func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
 		}
 		w.done()
 		const all = `{"issuer":"https://id.example","client":"desk","type":"file.write","reason":"it is over"}`
-		for _, want := range []int{3, 0} {
-			gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", all))
-			if done := w.done(); len(gone.Revoked) != want || len(done) != 1 {
-				t.Errorf("%+v, %+v", gone, done)
-			}
+		gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", all))
+		if done := w.done(); len(gone.Revoked) != 3 || len(done) != 1 {
+			t.Errorf("%+v, %+v", gone, done)
+		}
+		if again := w.send("root", "POST", adminGrants+"/revoke", all); again.status != 404 {
+			t.Error(again)
 		}
 		if p, _ := w.page(adminGrants + "?client=desk"); len(p.Items) != 3 || p.Items[0]["type"] != "file.read" {
 			t.Error(p)
+		}
+	})
+}
+
+// TestRevocationThatHitsNothingIsNoSuccess: the client would go on with what somebody believes to have taken away.
+func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for i, client := range []string{"robin", "robin", "robin", "robin", "kim"} {
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("files/%d.md", i)}, Issuer: "me", Client: client}))
+		}
+		must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "prices"}, Issuer: "me", Client: "kim"}))
+		for _, c := range []struct{ issuer, client, kind, resource, says string }{
+			{"me", "robin", "file.read", "files/**", `client "robin" of me has no grant of file.read files/**; it has files/0.md, files/1.md, files/2.md and 1 more`},
+			{"me", "kim", "file.read", "files/0.md", `client "kim" of me has no grant of file.read files/0.md; it has files/4.md`},
+			{"me", "kim", "net.connect", "", `client "kim" of me has no grant of net.connect; it has file.read files/4.md, db.read prices`},
+			{"", "kim", "file.read", "files/4.md", `client "kim" has no grant of file.read files/4.md, nor any other; one that has some is client "kim" of me`},
+			{"me", "robbin", "file.read", "", `client "robbin" of me has no grant of file.read, nor any other: look at how it is spelled in the list of grants`},
+			{"me", "robin", "file.read", "public/**", `everybody has file.read public/** by configuration (GrantDefaults); it cannot be revoked`},
+		} {
+			body := fmt.Sprintf(`{"issuer":%q,"client":%q,"type":%q,"reason":"it is over"`, c.issuer, c.client, c.kind)
+			if c.resource != "" {
+				body += fmt.Sprintf(`,"resource":%q`, c.resource)
+			}
+			if got := w.send("root", "POST", adminGrants+"/revoke", body+"}"); got.status != 404 || got.field("detail") != c.says {
+				t.Errorf("%+v: %s", c, got)
+			}
+			if got := w.send("member", "POST", adminGrants+"/revoke", body+"}"); got.status != 403 || strings.Contains(got.body, "files/") {
+				t.Errorf("%+v: %s", c, got)
+			}
+		}
+		if all, err := w.grants.List(t.Context(), grant.Filter{}); err != nil || len(all) != 6 {
+			t.Errorf("%+v, %v", all, err)
 		}
 	})
 }
@@ -306,6 +339,37 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// TestPermissionBelowNoRootIsRefused: it would be granted, and never count. Which roots there are is for admins.
+func TestPermissionBelowNoRootIsRefused(t *testing.T) {
+	opened := must(grant.OpenRoots(map[string]string{"public": t.TempDir(), "files": t.TempDir()}))
+	t.Cleanup(func() { _ = opened.Close() })
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{Roots: opened})
+	of := adminRequests + "/" + w.ask("desk", "**").ID
+	const wrong, right = `{"type":"file.read","resource":"file/*.md"`, `{"type":"file.read","resource":"files/*.md"`
+	for _, c := range []struct{ who, path, before, after, location, says string }{
+		{"member", ownRequests, "", `,"reason":"x"}`, "body.resource", `there is no root "file"`},
+		{"root", adminGrants, "", `,"issuer":"","client":"desk","reason":"x"}`, "body.resource", `there is no root "file"; the roots are files, public`},
+		{"root", of + "/approve", `{"permission":`, `}}`, "body.permission.resource", `there is no root "file"; the roots are files, public`},
+	} {
+		got := w.send(c.who, "POST", c.path, c.before+wrong+c.after)
+		var said struct {
+			Errors []struct{ Location, Message string }
+		}
+		if err := json.Unmarshal([]byte(got.body), &said); err != nil || got.status != 422 || len(said.Errors) != 1 || said.Errors[0].Location != c.location || said.Errors[0].Message != c.says {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if got := w.send(c.who, "POST", c.path, c.before+right+c.after); got.status >= 300 {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	for kind, says := range map[string]string{"file.raed": "file.read and file.write alone", "net.listen": "net.connect alone", "system.shell": "system.command alone"} {
+		got := w.send("member", "POST", ownRequests, `{"type":"`+kind+`","resource":"files/a","reason":"x"}`)
+		if got.status != 422 || !strings.Contains(got.body, `"body.type"`) || !strings.Contains(got.body, says) {
+			t.Error(got)
+		}
+	}
 }
 
 func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {

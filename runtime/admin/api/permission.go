@@ -59,6 +59,23 @@ func (p Permission) read(in string) (grant.Permission, error) {
 	return grant.Permission{}, p422
 }
 
+// rootsAre lets rooted say which roots there are.
+const rootsAre = "; the roots are "
+
+// rooted refuses a permission on files below a root that there is not: it would be granted, and never count. in is where the
+// permission stands, and which says which roots there are, to those who may know, or is empty.
+func (a *API) rooted(p grant.Permission, in, which string) error {
+	roots := a.server.Roots()
+	name := grant.Missing(p, roots)
+	if name == "" {
+		return nil
+	}
+	if which != "" {
+		which += strings.Join(roots, ", ")
+	}
+	return misfit(http.StatusUnprocessableEntity, in+".resource", "there is no root %q%s", name, which)
+}
+
 // prose refuses a reason or a note that a keeper would not take.
 func prose(location, text string) error {
 	if err := grant.Prose(text); err != nil {

@@ -80,6 +80,17 @@ func TestPermissionIsAskedForAndSeenByItsClientAlone(t *testing.T) {
 	}
 }
 
+func TestPermissionOfNoKindIsNotAskedFor(t *testing.T) {
+	kept := grant.NewMemory()
+	got := said(t, session(t, kept, caller("a", "desk")), "request_permission", strings.Replace(wish, "file.read", "file.raed", 1))
+	if !strings.HasPrefix(got, "!") || !strings.Contains(got, "of file. there are file.read and file.write alone") {
+		t.Error(got)
+	}
+	if all, err := kept.Requests(t.Context(), grant.Filter{}); err != nil || len(all) > 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestAnonymousCallersHaveNoSuchTools(t *testing.T) {
 	nobody := session(t, grant.NewMemory(), access.Principal{})
 	if got := mcptest.Tools(t, nobody); len(got) != 0 {
