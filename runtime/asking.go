@@ -25,16 +25,25 @@ var offerSchema = json.RawMessage(`{"type":"object","properties":{"reason":{"typ
 // why; and where to ask, if the caller has a tool for that. With Options.OfferRequests it asks the person at the client first
 // whether an administrator should be asked.
 func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswer {
-	a := toolAnswer{outcome: audit.Denied, ruled: ruled{axis: audit.AxisGrant, missing: fmt.Sprintf("%s (%s)", denied.Kind, denied.Cause), uses: r.uses}}
+	a := toolAnswer{outcome: audit.Denied, ruled: ruled{axis: audit.AxisGrant, missing: fmt.Sprintf("%s (%s)", shortened(denied.Kind, 64), shortened(string(denied.Cause), 32))}}
+	if denied != r.refused {
+		a.outcome = audit.Failed // it ran, until it wanted what is not granted
+	}
 	said := struct {
 		Error    string `json:"error"`
 		Kind     string `json:"kind"`
 		Resource string `json:"resource"`
 		Cause    string `json:"cause"`
-		Ask      string `json:"ask,omitempty"`
-		Request  string `json:"request,omitempty"`
+		// Permission is what would have to be granted.
+		Permission string `json:"permission,omitempty"`
+		Ask        string `json:"ask,omitempty"`
+		Request    string `json:"request,omitempty"`
 	}{Error: grant.Code, Kind: denied.Kind, Resource: denied.Resource, Cause: string(denied.Cause)}
 	text := denied.Error()
+	lacking, err := denied.Lacking()
+	if err == nil {
+		said.Permission = lacking.Resource
+	}
 	offer, request := r.offered(ctx, denied)
 	switch {
 	case offer != nil:
@@ -43,7 +52,7 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 	case request != "":
 		said.Request = request
 		text += "; an administrator has been asked, by request " + request
-	case r.server.decide(r.call.caller, access.Tools, askingTool).Allowed:
+	case err == nil && r.server.decide(r.call.caller, access.Tools, askingTool).Allowed:
 		said.Ask = askingTool
 		text += "; ask for it with the tool " + askingTool
 	}
@@ -59,7 +68,7 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputRequestMap, string) {
 	requests, ok := r.server.opts.Grants.(grant.Requests)
 	who := clientOf(&r.call.caller)
-	if !ok || !r.server.opts.OfferRequests || who == (Client{}) || r.decided != nil || !elicits(r.req.Session) {
+	if !ok || !r.server.opts.OfferRequests || who == (Client{}) || denied != r.refused || !elicits(r.req.Session) {
 		return nil, ""
 	}
 	lacking, err := denied.Lacking()

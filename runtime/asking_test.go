@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -109,6 +110,35 @@ func TestNothingIsOfferedWhereNobodyCouldDecideOrTheHandlerHadBegun(t *testing.T
 	}
 	if runs != len(eras) {
 		t.Errorf("the handler ran %d times", runs)
+	}
+}
+
+// A handler that ran may say that it was refused something, in words that nobody else would take for true.
+func TestHandlersDoNotMakeUpWhatIsOffered(t *testing.T) {
+	made := &grant.Denied{Kind: grant.NetConnect, Resource: "made-up.example:1", Cause: grant.NoGrant, Reason: "made up"}
+	for name, set := range map[string]runtime.Toolset{
+		"isolated":   apart(runtime.Tool{Name: "look"}),
+		"in process": oneTool("look", func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(made) }),
+	} {
+		for _, era := range eras {
+			kept, sink, runs := grant.NewMemory(), &keeper{}, 0
+			s := newServer(t, runtime.Options{Grants: kept, OfferRequests: true, Audit: sink, Sandbox: &box{isolate: func(context.Context, runtime.IsolatedCall) (json.RawMessage, error) {
+				runs++
+				return nil, words(runtime.Refused(made).Error())
+			}}}, set)
+			session := eliciting(t, serve(t, s), "Member", era, func(message string) *mcp.ElicitResult {
+				t.Errorf("%s, %s: asked: %s", name, era, message)
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"reason": "x"}}
+			})
+			if got := said(t, session, "look", `{}`); !strings.HasPrefix(got, "!") || runs > 1 {
+				t.Errorf("%s, %s: %s after %d runs", name, era, got, runs)
+			}
+			for _, e := range sink.taken() {
+				if e.Type == audit.ToolCall && e.Status != audit.Failed {
+					t.Errorf("%s, %s: a call that ran is %s", name, era, e.Status)
+				}
+			}
+		}
 	}
 }
 

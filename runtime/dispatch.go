@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -166,6 +167,7 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 	}
 	a := r.within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, r)
 	rec.ruled = a.ruled
+	rec.ruled.uses = r.used()
 	if a.failure != nil {
 		return errorResult(a.failure.Error()), a.outcome, nil
 	}
@@ -182,7 +184,17 @@ type toolRun struct {
 
 	// The handler's goroutine's.
 	decided grant.Decided // what its arguments name; nil where nothing was decided
-	uses    []audit.Use
+	refused *grant.Denied // by Allow, so that the handler did not begin
+
+	uses atomic.Pointer[[]audit.Use] // the grants that allowed it
+}
+
+// used are the grants that allowed the call, as far as it has come.
+func (r *toolRun) used() []audit.Use {
+	if uses := r.uses.Load(); uses != nil {
+		return *uses
+	}
+	return nil
 }
 
 func (r *toolRun) crashed() toolAnswer { return crashedTool() }
@@ -221,7 +233,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 	if res.IsError {
 		outcome = audit.Failed
 	}
-	return toolAnswer{res: res, outcome: outcome, body: body, ruled: ruled{uses: r.uses}}
+	return toolAnswer{res: res, outcome: outcome, body: body, ruled: ruled{uses: r.used()}}
 }
 
 // close closes what was opened for the call.
@@ -252,13 +264,11 @@ func (r *toolRun) failed(ctx context.Context, err error) toolAnswer {
 	case errors.As(err, &process):
 		r.server.log.ErrorContext(ctx, "an isolated call came to no answer", "tool", r.tool.Name,
 			"request_id", r.record.requestID, "error", process.err)
-		a := crashedTool()
-		a.ruled.uses = r.uses
-		return a
+		return crashedTool()
 	}
 	// Asking for the words here keeps a panic of Error() inside the recover.
 	text := err.Error()
-	return toolAnswer{failure: handlerError{text, err}, outcome: audit.Failed, ruled: ruled{uses: r.uses}}
+	return toolAnswer{failure: handlerError{text, err}, outcome: audit.Failed}
 }
 
 // handlerError is an error whose words are known already.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -40,7 +41,35 @@ func newGrants(o Options) (*grants, error) {
 	if g.nobody, err = grant.NewSet(g.defaults...); err != nil {
 		return nil, fmt.Errorf("Options.GrantDefaults: %w", err)
 	}
+	roots := o.Roots.Names()
+	for _, p := range o.GrantDefaults {
+		if name := grant.Missing(p, roots); name != "" {
+			return nil, fmt.Errorf("Options.GrantDefaults: %s: there is no root %q; the roots are %s", p, name, strings.Join(roots, ", "))
+		}
+	}
 	return g, nil
+}
+
+// warnOfUntaken tells the log of defaults of a kind that no tool takes, which is a slip most of the time. Those of the
+// runtime's own kinds are none: they are what everybody would have if there was such a tool.
+func (s *Server) warnOfUntaken() {
+	var taken []string
+	for _, t := range s.tools {
+		for _, a := range t.Allow {
+			taken = append(taken, a.Kind)
+		}
+	}
+	slices.Sort(taken)
+	for _, p := range s.opts.GrantDefaults {
+		if grant.FamilyOf(p.Type) != grant.Custom || slices.Contains(taken, p.Type) {
+			continue
+		}
+		text := "Options.GrantDefaults: no tool takes " + p.Type
+		if near := nearest(p.Type, taken, 2); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		s.log.Warn(text)
+	}
 }
 
 // of returns what a caller may use. ctx bounds how long the source may take.
@@ -94,6 +123,9 @@ func (s *Server) Allows(tool string) []Allow {
 	}
 	return nil
 }
+
+// Roots are the names of the folders that Options.Roots opens, in order: what the resources of file permissions begin with.
+func (s *Server) Roots() []string { return s.opts.Roots.Names() }
 
 // GrantDefaults are the grants that everybody has, by Options.GrantDefaults.
 func (s *Server) GrantDefaults() []grant.Grant {

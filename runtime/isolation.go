@@ -20,6 +20,15 @@ func (s *Server) startSandbox() error {
 	if s.opts.Sandbox == nil {
 		return nil
 	}
+	if keeps, ok := s.opts.Sandbox.(interface{ Folder() string }); ok && keeps.Folder() != "" {
+		name, found, err := s.opts.Roots.Holding(keeps.Folder())
+		if err != nil {
+			return fmt.Errorf("Options.Sandbox: the folder of its workspaces: %w", err)
+		}
+		if found {
+			return fmt.Errorf("Options.Sandbox: its workspaces, %s, are in the root %q of Options.Roots, so that grants on that would hold other clients' workspaces: give them a folder beside the roots", keeps.Folder(), name)
+		}
+	}
 	start := SandboxStart{BestEffort: s.opts.SandboxBestEffort, Logger: s.log}
 	for _, t := range s.tools {
 		if t.Isolate == "" {
@@ -65,6 +74,8 @@ type inheritedBound struct {
 	Dir     bool     `json:"dir,omitempty"`
 	Created bool     `json:"created,omitempty"`
 	Host    bool     `json:"host,omitempty"`
+	// Grant is what allowed it, of a kind of one's own.
+	Grant *grant.Grant `json:"grant,omitempty"`
 }
 
 // Isolated runs the call in a process of its own, with what [Call.Allow] has opened, and returns the result as
@@ -82,6 +93,9 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	files := map[string]*os.File{}
 	for _, b := range r.decided {
 		in := inheritedBound{Kinds: b.Kinds, Named: b.Named, Argv: b.Argv, Host: b.Dialer != nil}
+		if grant.FamilyOf(b.Kinds[0]) == grant.Custom {
+			in.Grant = b.Grants[0]
+		}
 		if o := b.Opened; o != nil {
 			in.Path, in.Dir, in.Created = o.Path, o.Dir, o.Created
 			files[b.Argument] = o.File
@@ -113,20 +127,25 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	case errors.As(err, &limit):
 		return nil, limit
 	case errors.As(err, &own):
-		return nil, helperError(own.HandlerError())
+		return nil, r.tool.helperError(own.HandlerError())
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	return nil, &isolationError{err}
 }
 
-// helperError makes an error of the words that came from the process of a call.
-func helperError(words string) error {
+// helperError makes an error of the words that came from the process of a call. What can be refused there are
+// connections, to tools that may make some; else, and where they are longer than a refusal, they are words like others.
+func (t *tool) helperError(words string) error {
+	text, marked := strings.CutPrefix(words, deniedMark)
+	if !marked {
+		return errors.New(words)
+	}
 	var denied grant.Denied
-	if text, ok := strings.CutPrefix(words, deniedMark); ok && json.Unmarshal([]byte(text), &denied) == nil {
+	if err := json.Unmarshal([]byte(text), &denied); err == nil && t.connects() && grant.FamilyOf(denied.Kind) == grant.Hosts && len(text) < 8<<10 {
 		return &denied
 	}
-	return errors.New(words)
+	return errors.New(text)
 }
 
 // deniedMark stands before a refusal that crosses to the server's process; no text for people begins so.
@@ -157,6 +176,9 @@ func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.F
 				return ctx, fmt.Errorf("the file that %q names was not handed over", name)
 			}
 			b.Opened = &grant.Opened{File: files[name], Path: in.Path, Dir: in.Dir, Created: in.Created}
+		}
+		if in.Grant != nil {
+			b.Grants = []*grant.Grant{in.Grant}
 		}
 		if in.Host {
 			b.Dialer = &grant.Dialer{Decider: &grant.Decider{Set: set, Isolated: true}}

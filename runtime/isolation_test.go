@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -165,6 +166,9 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 
 func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 	denied := &grant.Denied{Kind: grant.NetConnect, Resource: "x:1", Cause: grant.NoGrant, Reason: "no grant holds it"}
+	made := &grant.Denied{Kind: grant.SystemCommand, Resource: "sh -c x", Cause: grant.NoGrant, Reason: "made up"}
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"}, grant.Permission{Type: grant.SystemCommand, Resource: "echo *"}, grant.Permission{Type: grant.NetConnect, Resource: "x"})
 	for name, test := range map[string]struct {
 		answer       string
 		err          error
@@ -172,23 +176,57 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		status       audit.Status
 		axis, logged string
 	}{
-		"a result":       {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
-		"its own error":  {"", words("no such thing"), "!no such thing", audit.Failed, "authentication", ""},
-		"a limit":        {"", reached("memory"), "!the tool reached its limit on memory", audit.Limited, audit.AxisLimit, ""},
-		"a refusal":      {"", words(runtime.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Denied, audit.AxisGrant, ""},
-		"no answer":      {"", errors.New("exit status 3, at /srv/secret"), "!internal error", audit.Crashed, "authentication", "/srv/secret"},
-		"an odd refusal": {"", words("\x00denied\x00{"), "!\x00denied\x00{", audit.Failed, "authentication", ""},
+		"a result":            {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
+		"its own error":       {"", words("no such thing"), "!no such thing", audit.Failed, "authentication", ""},
+		"a limit":             {"", reached("memory"), "!the tool reached its limit on memory", audit.Limited, audit.AxisLimit, ""},
+		"a refusal":           {"", words(runtime.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed, audit.AxisGrant, ""},
+		"no answer":           {"", errors.New("exit status 3, at /srv/secret"), "!internal error", audit.Crashed, "authentication", "/srv/secret"},
+		"an odd refusal":      {"", words("\x00denied\x00{"), "!{", audit.Failed, "authentication", ""},
+		"one of another kind": {"", words(runtime.Refused(made).Error()), `!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
 	} {
 		sink, logged := &keeper{}, &journal{}
-		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Sandbox: &box{isolate: func(context.Context, runtime.IsolatedCall) (json.RawMessage, error) {
+		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: &box{isolate: func(context.Context, runtime.IsolatedCall) (json.RawMessage, error) {
 			return json.RawMessage(test.answer), test.err
-		}}}, apart(runtime.Tool{Name: "look"}))
-		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`); got != test.want {
+		}}}, apart(runtime.Tool{Name: "look", Allow: everyFamily}))
+		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{"path":"docs/a","argv":["echo","x"],"host":"x:2"}`); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 		events := sink.taken()
-		if e := events[len(events)-1]; e.Status != test.status || e.Axis != test.axis || !strings.Contains(logged.String(), test.logged) {
+		if e := events[len(events)-1]; len(e.Grants) != 3 {
+			t.Errorf("%s: it was allowed by %v", name, e.Grants)
+		} else if e.Status != test.status || e.Axis != test.axis || !strings.Contains(logged.String(), test.logged) {
 			t.Errorf("%s: %s %s", name, e.Status, e.Axis)
+		}
+	}
+}
+
+// folder is a sandbox that keeps workspaces.
+type folder struct {
+	box
+	at string
+}
+
+func (f *folder) Folder() string { return f.at }
+
+func TestWorkspacesAreNoFolderThatClientsAreGranted(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"files/deep/ws", "files2"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "files", "deep"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := grant.OpenRoots(map[string]string{"files": filepath.Join(dir, "files")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	for at, want := range map[string]string{"files": `in the root "files"`, "files/deep/ws": `in the root "files"`, "link/ws": `in the root "files"`, "files2": "", ".": "", "none": "no such file"} {
+		_, err := runtime.New(runtime.Options{Logger: quiet(), Roots: opened, Sandbox: &folder{at: filepath.Join(dir, at)}}, oneTool("a", func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", at, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,20 +62,31 @@ func (c Call) Allow(ctx context.Context, named ...Named) (context.Context, error
 	}
 	decider := &grant.Decider{Set: set, Roots: r.server.opts.Roots, Isolated: r.tool.Isolate != ""}
 	decided := make(grant.Decided, 0, len(named))
-	r.uses = make([]audit.Use, 0, len(r.tool.Allow))
+	uses := make([]audit.Use, 0, len(r.tool.Allow))
+	slices.SortStableFunc(named, func(a, b Named) int { return cmp.Compare(creates(a), creates(b)) })
 	for _, n := range named {
 		bound, err := decide(ctx, decider, n)
 		if err != nil {
+			errors.As(err, &r.refused)
 			return ctx, errors.Join(err, decided.Close())
 		}
 		bound.Argument = n.Argument
 		decided = append(decided, bound)
 		for i, kind := range bound.Kinds {
-			r.uses = append(r.uses, audit.Use{Argument: n.Argument, Kind: kind, Grant: bound.Grants[i].ID})
+			uses = append(uses, audit.Use{Argument: n.Argument, Kind: kind, Grant: bound.Grants[i].ID})
 		}
 	}
 	r.decided = decided
+	r.uses.Store(&uses)
 	return grant.With(ctx, decided), nil
+}
+
+// creates is 1 for what may make a file, which is decided on last: a call that is refused should leave nothing.
+func creates(n Named) int {
+	if slices.Contains(n.Kinds, grant.FileWrite) {
+		return 1
+	}
+	return 0
 }
 
 // names holds what generated code asks for against what the tool was declared with: none may be left out.

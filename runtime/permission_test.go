@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -198,7 +200,7 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := json.Marshal(res.StructuredContent)
-	if !res.IsError || string(text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","resource":"docs/./x"}` {
+	if !res.IsError || string(text) != `{"cause":"no_grant","error":"permission_denied","kind":"file.read","permission":"docs/x","resource":"docs/./x"}` {
 		t.Errorf("%v %s", res.IsError, text)
 	}
 	e := sink.taken()[0]
@@ -229,7 +231,8 @@ func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/new","queue":"mail"}`); got != `{"result":"mail"}` {
 		t.Fatal(got)
 	}
-	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"}, {Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}, {Argument: "queue", Kind: "queue.push", Grant: "1.2"}}
+	// What may make a file is decided on last.
+	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"}, {Argument: "queue", Kind: "queue.push", Grant: "1.2"}, {Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}}
 	e := sink.taken()
 	if got := fmt.Sprint(e[len(e)-1].Grants); got != fmt.Sprint(want) || e[len(e)-1].Status != audit.OK {
 		t.Errorf("%v, want %v", got, want)
@@ -416,6 +419,10 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		"Options.GrantDefaults: ": {runtime.Tool{}, func(o *runtime.Options) {
 			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc"}}
 		}},
+		`file.read pubic/**: there is no root "pubic"; the roots are docs`: {runtime.Tool{}, func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
+		"of file. there are file.read and file.write alone": {runtime.Tool{}, func(o *runtime.Options) {
+			o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**"}}
+		}},
 	} {
 		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
 		set := toolset([]runtime.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
@@ -431,6 +438,28 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 	memory := toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered, Limits: runtime.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
 	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(), "isolate=process only") {
 		t.Error(err)
+	}
+}
+
+func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
+	var logged journal
+	tool := runtime.Tool{Name: "push", Allow: []runtime.Allow{{Kind: "queue.push", Argument: "queue"}}}
+	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
+		{Type: "queue.push", Resource: "mail"}, {Type: "queue.psuh", Resource: "mail"}, {Type: "db.read", Resource: "prices"}, {Type: grant.SystemCommand, Resource: "echo **"},
+	}}, permitting(tool, readAll))
+	text := logged.String()
+	if n := strings.Count(text, "no tool takes"); n != 2 || !strings.Contains(text, "no tool takes queue.psuh; did you mean queue.push?") || !strings.Contains(text, `no tool takes db.read"`) {
+		t.Error(text)
+	}
+}
+
+// TestServerNamesItsRoots: by them, and by nothing of where they are, an admin is told what can be granted.
+func TestServerNamesItsRoots(t *testing.T) {
+	if got := newServer(t, runtime.Options{Roots: roots(t, nil)}, toolset(nil)).Roots(); len(got) != 1 || got[0] != "docs" {
+		t.Error(got)
+	}
+	if got := newServer(t, runtime.Options{}, toolset(nil)).Roots(); len(got) != 0 {
+		t.Error(got)
 	}
 }
 
@@ -481,4 +510,45 @@ func BenchmarkDecision(b *testing.B) {
 			}
 		}
 	})
+}
+
+func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	for name, end := range map[string]struct {
+		do     func() error
+		status audit.Status
+	}{
+		"a panic":          {func() error { panic("!") }, audit.Crashed},
+		"an error":         {func() error { return errors.New("no") }, audit.Failed},
+		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} }, audit.Failed},
+		"no end in time":   {func() error { time.Sleep(600 * time.Millisecond); return nil }, audit.Timeout},
+	} {
+		sink := &keeper{}
+		tool := runtime.Tool{Name: "write", Timeout: 50 * time.Millisecond, Allow: []runtime.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink}, permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
+		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(), &mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
+		if e := sink.taken()[0]; e.Status != end.status || len(e.Grants) != 1 || e.Grants[0].Kind != grant.FileWrite {
+			t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
+		}
+	}
+}
+
+func TestRefusedCallMakesNoFile(t *testing.T) {
+	p := &purse{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	opened := roots(t, nil)
+	s := newServer(t, runtime.Options{Grants: p, Roots: opened}, permitting(runtime.Tool{Name: "copy", Allow: []runtime.Allow{
+		{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
+	}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
+	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy", `{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got, "!permission_denied: queue.push") {
+		t.Error(got)
+	}
+	set, err := grant.NewSet(grant.Grant{ID: "1", Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/**"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&grant.Decider{Set: set, Roots: opened}).Open(t.Context(), "docs/new", grant.Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused call has made a file: %v", err)
+	}
 }

@@ -175,6 +175,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	s.warnOfUntaken()
 	if err := s.startSandbox(); err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/grant":            {},
-	"runtime/grant/asking":     {"runtime", "runtime/access", "runtime/audit", "runtime/decode", "runtime/grant"},
+	"runtime/grant/asking":     {"runtime", "runtime/access", "runtime/audit", "runtime/decode", "runtime/grant", "runtime/redact"},
 	"runtime/identity":         {"runtime/access"},
 	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},

@@ -3,6 +3,7 @@ package grant
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"strings"
 )
 
@@ -60,7 +61,7 @@ func parseCommand(text string) (*commandPattern, error) {
 			return nil, err
 		}
 		if i == 0 && g.exact && !programName(g.lit) {
-			return fail(offsets[i], "what "+word+" is depends on the working directory", "name the program by a bare name or an absolute path")
+			return fail(offsets[i], "what "+word+" is depends on where it is looked at", `name the program by a bare name, or by an absolute path without ".." and superfluous "/"`)
 		}
 		p.words = append(p.words, g)
 	}
@@ -72,9 +73,13 @@ func parseCommand(text string) (*commandPattern, error) {
 }
 
 // programName reports whether a program is named so that it is the same one wherever the command runs: by a bare name,
-// which is looked up, or by an absolute path.
+// which is looked up, or by an absolute path, in its shortest spelling: a sign that stands for a name must not stand
+// for the way out of a folder.
 func programName(name string) bool {
-	return name != "" && name != "." && name != ".." && strings.IndexByte(name, 0) < 0 && (strings.HasPrefix(name, "/") || !strings.Contains(name, "/"))
+	if name == "" || name == "." || name == ".." || strings.IndexByte(name, 0) >= 0 {
+		return false
+	}
+	return !strings.Contains(name, "/") || strings.HasPrefix(name, "/") && path.Clean(name) == name
 }
 
 // spellCommand is the canonical text: words where they can be told apart by spaces, else a JSON array.

@@ -141,6 +141,18 @@ func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) boo
 		call, argument, ErrNotBound, kinds, argument, are)
 }
 
+// Granted returns the grant that allowed what an argument of a kind of one's own names, for handlers that heed its Params:
+// of several that allow it the first.
+func Granted(ctx context.Context, argument string) (Grant, error) {
+	b, err := bound(ctx, "Granted", argument, "my.kind", func(b Bound) bool {
+		return len(b.Kinds) == 1 && FamilyOf(b.Kinds[0]) == Custom && len(b.Grants) == 1
+	})
+	if err != nil {
+		return Grant{}, err
+	}
+	return *b.Grants[0], nil
+}
+
 // File returns the file that an argument names, which was decided on and opened before the handler ran: for
 // reading, writing or both, as its //mcp:allow says. It is the same file each time, and is closed when the handler has returned.
 //

@@ -285,6 +285,27 @@ func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
 	}
 }
 
+// TestGrantSaysWhyWhereWhoApprovedDidNot: the client's words are marked as such, and kept where they are as long as
+// reasons can be.
+func TestGrantSaysWhyWhereWhoApprovedDidNot(t *testing.T) {
+	for _, c := range []struct{ note, reason, want string }{
+		{"fine", "please", "fine"},
+		{"", "for the report", "asked for: for the report"},
+		{" \n", "for the report", "asked for: for the report"},
+		{"", "", ""},
+		{"", strings.Repeat("ä", MaxReason/2), "asked for: " + strings.Repeat("ä", (MaxReason-len("asked for: …"))/2) + "…"},
+	} {
+		r := Request{Permission: Permission{Type: FileRead, Resource: "a"}, Client: "c", Reason: c.reason}
+		g, err := r.Granted(Verdict{Note: c.note}, noon)
+		if err == nil {
+			g, err = g.Keepable(noon)
+		}
+		if err != nil || g.Reason != c.want {
+			t.Errorf("%q, %.30q: %.40q, %v", c.note, c.reason, g.Reason, err)
+		}
+	}
+}
+
 // named is what was decided for an argument.
 func named(argument string, b Bound) Bound {
 	b.Argument = argument
@@ -293,3 +314,33 @@ func named(argument string, b Bound) Bound {
 
 // called is what was decided for a call of one argument.
 func called(argument string, b Bound) Decided { return Decided{named(argument, b)} }
+
+func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
+	set, err := NewSet(Grant{ID: "7", Permission: Permission{Type: "db.read", Resource: "sales.*", Params: map[string]string{"rows": "100"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := (&Decider{Set: set}).Custom("db.read", "sales.eu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := With(t.Context(), called("table", b))
+	if g, err := Granted(ctx, "table"); err != nil || g.ID != "7" || g.Params["rows"] != "100" {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if _, err := Granted(ctx, "path"); !errors.Is(err, ErrNotBound) {
+		t.Error(err)
+	}
+}
+
+func TestProgramsAreNamedInOneSpelling(t *testing.T) {
+	set, err := NewSet(Grant{ID: "1", Permission: Permission{Type: SystemCommand, Resource: "/opt/*/bin/sh **"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for program, want := range map[string]bool{"/opt/a/bin/sh": true, "/opt/../bin/sh": false, "/opt/./bin/sh": false, "/opt//bin/sh": false, "/opt/a/bin/sh/": false} {
+		if got := set.Decide(time.Now(), Ask{Kind: SystemCommand, Argv: []string{program}}).Allowed; got != want {
+			t.Errorf("%s: %v", program, got)
+		}
+	}
+}

@@ -25,17 +25,20 @@ func (d *Denied) Error() string {
 }
 
 // Lacking returns the permission that holds what was refused, and nothing else: what a client would ask for. What no
-// grant could hold has none.
+// grant could hold has none, nor has an address that is not told: the name is granted already.
 func (d *Denied) Lacking() (Permission, error) {
 	p := Permission{Type: d.Kind}
 	if d.Cause == Malformed || d.Cause == Special {
 		return p, errors.New("grant: no permission could hold " + d.Resource)
 	}
+	if d.Cause == NotPublic {
+		return p, errors.New("grant: what " + d.Resource + " resolves to is not told, and so cannot be asked for")
+	}
 	switch FamilyOf(d.Kind) {
 	case Paths:
 		p.Resource = literally(path.Clean(d.Resource))
 	case Commands:
-		words := strings.Fields(d.Resource)
+		words := strings.Split(d.Resource, " ") // as spellCommand joins them
 		if strings.HasPrefix(d.Resource, "[") {
 			if err := json.Unmarshal([]byte(d.Resource), &words); err != nil {
 				return p, fmt.Errorf("grant: %s is no command: %w", d.Resource, err)

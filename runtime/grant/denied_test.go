@@ -61,3 +61,10 @@ func TestLackingPermissionAllowsWhatWasRefusedAndNothingElse(t *testing.T) {
 		}
 	})
 }
+
+// TestAddressThatIsNotToldIsNotAskedFor: what could be asked for is the name, which is granted already.
+func TestAddressThatIsNotToldIsNotAskedFor(t *testing.T) {
+	if p, err := (&Denied{Kind: NetConnect, Resource: "db.test:80", Cause: NotPublic}).Lacking(); err == nil {
+		t.Error(p)
+	}
+}

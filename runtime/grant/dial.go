@@ -88,7 +88,7 @@ func (d *Decider) decideAddress(e endpoint, named, resolved string) error {
 		return nil
 	}
 	return &Denied{Kind: NetConnect, Resource: named, Cause: NotPublic,
-		Reason: "the name resolves to an address that is not public, and no grant holds that address"}
+		Reason: "the name resolves to an address that is not public; a grant on the address itself is needed as well: ask an administrator which"}
 }
 
 // special are the ranges that are not assigned for the Internet at large, beside those that netip tells by

@@ -195,6 +195,20 @@ func TestPublicAddressesAreThoseOfTheInternetAtLarge(t *testing.T) {
 	}
 }
 
+// TestURLsOfOtherSchemesAreNamedAsSuch: who names one has not mistaken a port.
+func TestURLsOfOtherSchemesAreNamedAsSuch(t *testing.T) {
+	for named, says := range map[string]string{
+		"file:///etc/passwd": "file: is not http or https", "ftp://a.test": "ftp: is not http or https", "://a.test": "no URL of http or https",
+		"a b://a.test": "no URL of http or https", strings.Repeat("x", 33) + "://a.test": "no URL of http or https", "https://": "name is empty", "http://": "name is empty",
+	} {
+		_, err := (&Decider{Set: mustSet(t, "net.connect **")}).Host(Host(named))
+		var denied *Denied
+		if !errors.As(err, &denied) || denied.Cause != Malformed || !strings.Contains(denied.Reason, says) {
+			t.Errorf("%s: %v", named, err)
+		}
+	}
+}
+
 func TestHTTPClientsFollowRedirectsAsFarAsTheyAreGranted(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "page") })
 	other := httptest.NewServer(page)

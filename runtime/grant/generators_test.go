@@ -68,7 +68,7 @@ func genPermission(t *rapid.T, kind string) Permission {
 	default:
 		p.Resource = genCustom(t)
 	}
-	if rapid.IntRange(0, 3).Draw(t, "with parameters") == 0 {
+	if FamilyOf(kind) == Custom && rapid.Bool().Draw(t, "with parameters") {
 		p.Params = rapid.MapOfN(rapid.SampledFrom([]string{"a", "b.c", "restricted"}), rapid.SampledFrom([]string{"", "1", "a b", `"`, "=", "restricted"}), 1, 2).Draw(t, "parameters")
 	}
 	return p

@@ -43,6 +43,10 @@ func parseHost(text string) (*hostPattern, error) {
 	fail := func(at int, problem, cure string) (*hostPattern, error) {
 		return nil, &PatternError{text, at, problem, cure}
 	}
+	const named = "name host and port, as in example.com:443"
+	if strings.Contains(text, "://") {
+		return fail(0, "it is a URL", named)
+	}
 	host, port, at := text, "", -1
 	bracketed := strings.HasPrefix(text, "[")
 	if bracketed {
@@ -59,6 +63,9 @@ func parseHost(text string) (*hostPattern, error) {
 		}
 	} else if i := strings.IndexByte(text, ':'); i >= 0 && strings.LastIndexByte(text, ':') == i {
 		host, port, at = text[:i], text[i+1:], i+1
+	}
+	if host, path, found := strings.Cut(text, "/"); found && strings.Trim(path, ":-[]0123456789") != "" {
+		return fail(len(host), "a path is no part of a host", named)
 	}
 	p := &hostPattern{}
 	if at >= 0 {
@@ -272,11 +279,14 @@ func parseEndpoint(text string) (endpoint, string) {
 	host := text
 	var scheme uint16
 	switch {
-	case len(text) > 8 && strings.EqualFold(text[:8], "https://"):
+	case len(text) >= 8 && strings.EqualFold(text[:8], "https://"):
 		host, scheme = text[8:], 443
-	case len(text) > 7 && strings.EqualFold(text[:7], "http://"):
+	case len(text) >= 7 && strings.EqualFold(text[:7], "http://"):
 		host, scheme = text[7:], 80
 	default:
+		if scheme, _, found := strings.Cut(text, "://"); found {
+			return endpoint{}, otherScheme(scheme)
+		}
 		return parseHostPort(text)
 	}
 	// What is behind the host is of no concern, as long as every reader ends the host at the same place. A user before
@@ -292,6 +302,14 @@ func parseEndpoint(text string) (endpoint, string) {
 		e.port = scheme
 	}
 	return e, problem
+}
+
+// otherScheme says that a URL is of a scheme that nobody connects by, and names it where it is one: RFC 3986, section 3.1.
+func otherScheme(scheme string) string {
+	if scheme == "" || len(scheme) > 32 || strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {
+		return "it is no URL of http or https"
+	}
+	return scheme + ": is not http or https"
 }
 
 // parseHostPort reads "host", "host:port", "address" or "[address]:port".

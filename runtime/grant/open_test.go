@@ -393,6 +393,28 @@ func TestSpellingsThatADirectoryDoesNotHaveAreFound(t *testing.T) {
 	}
 }
 
+func TestPermissionsThatNameNoRootAreFound(t *testing.T) {
+	names := []string{"files", "public"}
+	for line, want := range map[string]string{
+		"file.read pubic/**": "pubic", "file.write pubic": "pubic", `file.read p\u*/a`: "", "file.read public/**": "", "file.read public": "", `file.read \public/x`: "",
+		"file.read **": "", "file.read */x": "", "file.read p*/x": "", "file.read .": "", "queue.push pubic/x": "", "net.connect pubic": "",
+	} {
+		p, err := Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Missing(p, names); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+		if got := Missing(p, nil) + Missing(p, []string{"."}); got != "" {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+	if got := Missing(Permission{Type: FileRead, Resource: "/etc"}, names); got != "" {
+		t.Errorf("what is no pattern needs %q", got)
+	}
+}
+
 func TestRootsAreNamedPlainly(t *testing.T) {
 	dir := t.TempDir()
 	for _, bad := range []map[string]string{

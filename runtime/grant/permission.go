@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
-// The kinds that the runtime itself opens, starts and dials for handlers. Any other dotted kind is decided, and what
-// is done with the decision is the handler's.
+// The kinds that the runtime itself opens, starts and dials for handlers. No other kind begins with file, system or net: it
+// would be a slip. Any other dotted kind is decided, and what is done with the decision is the handler's.
 const (
 	FileRead      = "file.read"
 	FileWrite     = "file.write"
@@ -29,7 +28,8 @@ type Permission struct {
 	Resource string `json:"resource"`
 	// Restricted says that it counts inside isolation only.
 	Restricted bool `json:"restricted,omitempty"`
-	// Params narrow it in ways that the type's handlers know. No two are compared but for equality.
+	// Params narrow it in ways that the handlers of a type of one's own know, who find them by [Granted]; the other types
+	// have none. No two are compared but for equality.
 	Params map[string]string `json:"params,omitempty"`
 }
 
@@ -123,10 +123,15 @@ func (p Permission) validate() (pattern, error) {
 	var errs []error
 	if problem := badKind(p.Type); problem != "" {
 		errs = append(errs, fmt.Errorf("type %q: %s; write a dotted kind in lower case, as in file.read or db.table.read", p.Type, problem))
+	} else if problem := unknownKind(p.Type); problem != "" {
+		errs = append(errs, fmt.Errorf("type %q: %s", p.Type, problem))
 	}
 	compiled, err := p.compile()
 	if err != nil {
 		errs = append(errs, fmt.Errorf("resource of %s: %w", p.Type, err))
+	}
+	if len(p.Params) > 0 && FamilyOf(p.Type) != Custom {
+		errs = append(errs, errors.New("parameters: files, commands and hosts are decided on without any, so that they would narrow nothing: leave them out"))
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Params)) {
 		if problem := badParam(key, p.Params[key]); problem != "" {
@@ -153,6 +158,22 @@ func badKind(kind string) string {
 		if strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 			return "a part holds letters from a to z, digits, hyphens and underscores"
 		}
+	}
+	return ""
+}
+
+// unknownKind says that a kind looks like one of the runtime's and is none.
+func unknownKind(kind string) string {
+	if slices.Contains([]string{FileRead, FileWrite, SystemCommand, NetConnect}, kind) {
+		return ""
+	}
+	switch begins, _, _ := strings.Cut(kind, "."); begins {
+	case "file":
+		return "of file. there are " + FileRead + " and " + FileWrite + " alone"
+	case "system":
+		return "of system. there is " + SystemCommand + " alone"
+	case "net":
+		return "of net. there is " + NetConnect + " alone"
 	}
 	return ""
 }
@@ -207,7 +228,7 @@ func (p Permission) Equal(other Permission) bool {
 //	system.command "git log *" restricted
 //	net.connect api.example.com:443 purpose="price list"
 //
-// A word that holds white space, quotes or what does not print is a Go string literal. [Parse] reads it back.
+// A word that holds white space, quotes or what is [Hidden] is a Go string literal. [Parse] reads it back.
 func (p Permission) String() string {
 	p = p.Canonical()
 	words := []string{word(p.Type), word(p.Resource)}
@@ -223,9 +244,11 @@ func (p Permission) String() string {
 func word(s string) string {
 	plain := s != ""
 	for _, r := range s {
-		plain = plain && r != '"' && r != '`' && r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.IsSpace(r)
+		plain = plain && r != '"' && r != '`' && r != ' '
 	}
 	switch {
+	case Hidden(s) != nil:
+		return strconv.QuoteToASCII(s)
 	case plain:
 		return s
 	case strings.ContainsAny(s, `"\`) && strconv.CanBackquote(s):

@@ -202,6 +202,10 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 		{Permission{Type: NetConnect, Resource: "[::1"}, 0, "not closed"},
 		{Permission{Type: NetConnect, Resource: "[::1]80"}, 5, "no port"},
 		{Permission{Type: NetConnect, Resource: "[example.com]:80"}, 1, "no address"},
+		{Permission{Type: NetConnect, Resource: "https://example.com/x"}, 0, "it is a URL; name host and port, as in example.com:443"},
+		{Permission{Type: NetConnect, Resource: "file:///etc"}, 0, "it is a URL; name host and port"},
+		{Permission{Type: NetConnect, Resource: "example.com/x"}, 11, "no part of a host; name host and port"},
+		{Permission{Type: NetConnect, Resource: "example.com:443/x:1"}, 15, "no part of a host; name host and port"},
 	} {
 		err := c.p.Validate()
 		var wrong *PatternError
@@ -214,6 +218,7 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 		}
 	}
 	for _, p := range []Permission{
+		{Type: "file.raed", Resource: "a"}, {Type: "file.read.all", Resource: "a"}, {Type: "net.listen", Resource: "a"}, {Type: "system.comand", Resource: "a"},
 		{Type: "file", Resource: "a"}, {Type: "File.read", Resource: "a"}, {Type: "file..read", Resource: "a"}, {Type: "file.re ad", Resource: "a"},
 		{Type: strings.Repeat("a.", 100) + "b", Resource: "a"},
 		{Type: "db.read", Resource: "a", Params: map[string]string{"": "x"}},
@@ -224,6 +229,22 @@ func TestErrorsOfPermissionsTeach(t *testing.T) {
 			t.Errorf("%+v is valid", p)
 		} else if p.Covers(p) || (Permission{Type: p.Type, Resource: "*"}).Covers(p) {
 			t.Errorf("%+v is covered", p)
+		}
+	}
+}
+
+func TestKindsNearTheRuntimesOwnAreItsOwnOrNone(t *testing.T) {
+	for kind, says := range map[string]string{
+		"file.raed": `type "file.raed": of file. there are file.read and file.write alone`, "file.read.all": "file.read and file.write alone",
+		"system.shell": "of system. there is system.command alone", "net.listen": "of net. there is net.connect alone",
+	} {
+		if err := (Permission{Type: kind, Resource: "a"}).Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	for _, kind := range []string{"db.read", "files.read", "filesystem.read", "network.connect", "systems.command", "my.file.read"} {
+		if err := (Permission{Type: kind, Resource: "a"}).Validate(); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -243,7 +264,8 @@ func TestPermissionsArePrintedInOneCanonicalForm(t *testing.T) {
 	for line, want := range map[string]string{
 		"file.read  public/**":                       "file.read public/**",
 		"file.read\t\"public/my docs/*\" restricted": `file.read "public/my docs/*" restricted`,
-		"net.connect EXAMPLE.com.:443 b=2 a=\"x y\"": `net.connect example.com:443 a="x y" b=2`,
+		"net.connect EXAMPLE.com.:443":               "net.connect example.com:443",
+		"db.read t b=2 a=\"x y\"":                    `db.read t a="x y" b=2`,
 		"net.connect [2001:DB8::1]:80-80":            "net.connect [2001:db8::1]:80",
 		"net.connect [::1] ":                         "net.connect ::1",
 		"net.connect 10.0.0.0/8:1-2":                 "net.connect 10.0.0.0/8:1-2",
@@ -465,9 +487,14 @@ func TestCoversFindsWhatIsMeant(t *testing.T) {
 			t.Errorf("%s covers %s", read, o)
 		}
 	}
-	narrow := Permission{Type: FileRead, Resource: "**", Params: map[string]string{"max": "1"}}
-	if !read.Covers(narrow) || narrow.Covers(read) || narrow.Covers(Permission{Type: FileRead, Resource: "a", Params: map[string]string{"max": "2"}}) {
+	rows := Permission{Type: "db.read", Resource: "*"}
+	narrow := Permission{Type: "db.read", Resource: "*", Params: map[string]string{"max": "1"}}
+	if !rows.Covers(narrow) || narrow.Covers(rows) || narrow.Covers(Permission{Type: "db.read", Resource: "a", Params: map[string]string{"max": "2"}}) {
 		t.Error("parameters do not narrow")
+	}
+	// What nobody would heed must not pass for less.
+	if err := (Permission{Type: FileRead, Resource: "**", Params: narrow.Params}).Validate(); err == nil || !strings.Contains(err.Error(), "leave them out") {
+		t.Error(err)
 	}
 	inside := Permission{Type: FileRead, Resource: "**", Restricted: true}
 	if !read.Covers(inside) || inside.Covers(read) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -71,12 +72,57 @@ func (r *Roots) put(name string, root *os.Root) error {
 	return nil
 }
 
+// Holding returns the name of a root that a directory is, or is below, if there is one.
+func (r *Roots) Holding(directory string) (name string, found bool, err error) {
+	at, err := filepath.Abs(directory)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	for {
+		here, err := os.Stat(at)
+		if err != nil {
+			return "", false, err
+		}
+		for _, name := range r.Names() {
+			root, err := r.roots[name].Stat(".")
+			if err != nil {
+				return "", false, err
+			}
+			if os.SameFile(here, root) {
+				return name, true, nil
+			}
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			return "", false, nil
+		}
+		at = above
+	}
+}
+
 // Names returns the names, in order.
 func (r *Roots) Names() []string {
 	if r == nil {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(r.roots))
+}
+
+// Missing returns the name of a root that a permission on files needs and that is not among some names, or "". A
+// pattern that begins with a sign, as ** does, needs none; under a root "." there is any; and where there are no names
+// nothing is known to be missing.
+func Missing(p Permission, names []string) string {
+	if FamilyOf(p.Type) != Paths || len(names) == 0 || slices.Contains(names, ".") {
+		return ""
+	}
+	pattern, err := parsePath(p.Resource)
+	if err != nil || pattern.depth == 0 || slices.Contains(names, pattern.segments[0].lit) {
+		return ""
+	}
+	return pattern.segments[0].lit
 }
 
 // Close closes the roots that [OpenRoots] opened. Files stay open.

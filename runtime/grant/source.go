@@ -3,6 +3,7 @@ package grant
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -134,6 +135,7 @@ type Requests interface {
 }
 
 // Granted returns the grant that a verdict on a request gives, without an id, or says why it cannot, by an [ErrInvalid].
+// Its reason is the verdict's note, or else what the client has asked with, marked as the client's words.
 func (r Request) Granted(v Verdict, now time.Time) (Grant, error) {
 	p := r.Permission
 	if v.Permission.Type != "" || v.Permission.Resource != "" {
@@ -147,5 +149,17 @@ func (r Request) Granted(v Verdict, now time.Time) (Grant, error) {
 	if !v.Expires.IsZero() && !now.Before(v.Expires) {
 		return Grant{}, invalid{errors.New("grant: the expiry " + v.Expires.UTC().Format(time.RFC3339) + " has passed")}
 	}
-	return Grant{Permission: p.Canonical(), Issuer: r.Issuer, Client: r.Client, By: v.By, Reason: v.Note, Created: now, Expires: v.Expires}, nil
+	return Grant{Permission: p.Canonical(), Issuer: r.Issuer, Client: r.Client, By: v.By, Reason: r.why(v), Created: now, Expires: v.Expires}, nil
+}
+
+// why is for what reason a verdict grants what was asked for.
+func (r Request) why(v Verdict) string {
+	if strings.TrimSpace(v.Note) != "" || r.Reason == "" {
+		return v.Note
+	}
+	text := "asked for: " + r.Reason
+	if len(text) > MaxReason {
+		text = strings.ToValidUTF8(text[:MaxReason-len("…")], "") + "…" // a character that was cut in two goes
+	}
+	return text
 }

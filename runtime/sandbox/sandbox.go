@@ -240,6 +240,10 @@ func (s *Sandbox) printed(ctx context.Context, tool string, a Answer) {
 	}
 }
 
+// Folder returns the folder of the workspaces, empty where there is none, for a server to see that it is none of those that
+// clients can be granted.
+func (s *Sandbox) Folder() string { return s.options.Workspaces }
+
 // named returns the error of a call with the limit in it that the client knows.
 func (r Request) named(err error, standard Limits) error {
 	var limit *LimitError

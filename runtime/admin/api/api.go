@@ -49,6 +49,8 @@ type Server interface {
 	Table() access.Table
 	// GrantDefaults are what every client may use.
 	GrantDefaults() []grant.Grant
+	// Roots are the names that the resources of file permissions begin with, none where that is not known.
+	Roots() []string
 	// ReloadSwitches has what was just switched count at once.
 	ReloadSwitches(ctx context.Context) error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
@@ -100,6 +101,9 @@ func (a *API) grantsOfAll() {
 	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body NewGrant }) (*struct{ Body Grant }, error) {
 		given, err := i.Body.Permission.read("body")
 		expires, late := until("body.expires_at", i.Body.Expires)
+		if err == nil {
+			err = a.rooted(given, "body", rootsAre)
+		}
 		if err := first(err, late, i.Body.check(), prose("body.reason", i.Body.Reason)); err != nil {
 			return nil, err
 		}
@@ -113,9 +117,9 @@ func (a *API) grantsOfAll() {
 		return &struct{ Body Grant }{grantOf(g)}, err
 	})
 
-	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke", "Take a permission, or all of a type, from a client")
+	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke", "Take a permission, or all of a type, from a client", http.StatusNotFound)
 	op.DefaultStatus = http.StatusOK
-	op.Description = "It counts from the client's next request on. Where the client has none, nothing is revoked, which is no error."
+	op.Description = "It counts from the client's next request on. Where the client has no such grant nothing is revoked, and the answer is 404 and says which it has."
 	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body Revocation }) (*struct{ Body Revoked }, error) {
 		if err := first(i.Body.check(), plain("body.type", i.Body.Type), plain("body.resource", i.Body.Resource), prose("body.reason", i.Body.Reason)); err != nil {
 			return nil, err
@@ -128,6 +132,9 @@ func (a *API) grantsOfAll() {
 			for _, g := range revoked {
 				out.Body.Revoked = append(out.Body.Revoked, grantOf(g))
 			}
+			if err == nil && len(revoked) == 0 {
+				return "", "", a.noneToRevoke(ctx, i.Body)
+			}
 			if len(revoked) == 1 {
 				return "revoke permission", front.AboutGrant(revoked[0]), nil
 			}
@@ -135,6 +142,53 @@ func (a *API) grantsOfAll() {
 		})
 		return out, err
 	})
+}
+
+// noneToRevoke says to an admin why a revocation took nothing away, and what there is in its place: who is told of
+// a success stops looking, and the client goes on.
+func (a *API) noneToRevoke(ctx context.Context, i Revocation) error {
+	if i.Resource != "" {
+		if _, everybodys := grant.Revoke(a.server.GrantDefaults(), i.Type, i.Resource); len(everybodys) > 0 {
+			return problem(http.StatusNotFound, "everybody has %s %s by configuration (GrantDefaults); it cannot be revoked", i.Type, everybodys[0].Resource)
+		}
+	}
+	held, _, err := a.grants.Grants(ctx, i.Issuer, i.Client)
+	if err != nil {
+		return err
+	}
+	whose, lacks := front.AboutClient(i.Issuer, i.Client), "has no grant of "+i.Type
+	if i.Resource != "" {
+		lacks += " " + i.Resource
+	}
+	_, alike := grant.Revoke(held, i.Type, "")
+	switch {
+	case len(alike) > 0:
+		return problem(http.StatusNotFound, "%s %s; it has %s", whose, lacks, few(alike, func(g grant.Grant) string { return g.Resource }))
+	case len(held) > 0:
+		return problem(http.StatusNotFound, "%s %s; it has %s", whose, lacks, few(held, func(g grant.Grant) string { return g.Type + " " + g.Resource }))
+	}
+	others, err := a.grants.List(ctx, grant.Filter{Client: i.Client, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(others) > 0 { // an empty issuer in a filter is any
+		return problem(http.StatusNotFound, "%s %s, nor any other; one that has some is %s", whose, lacks, front.AboutClient(others[0].Issuer, others[0].Client))
+	}
+	return problem(http.StatusNotFound, "%s %s, nor any other: look at how it is spelled in the list of grants", whose, lacks)
+}
+
+// few names some of many in one line.
+func few(all []grant.Grant, name func(grant.Grant) string) string {
+	const most = 3
+	var names []string
+	for _, g := range all[:min(most, len(all))] {
+		names = append(names, name(g))
+	}
+	text := strings.Join(names, ", ")
+	if len(all) > most {
+		text += fmt.Sprintf(" and %d more", len(all)-most)
+	}
+	return text
 }
 
 // PermissionRequest is what a client has asked for, as those see it who decide.
@@ -202,7 +256,9 @@ func (a *API) requestsOfAll() {
 		verdict := grant.Verdict{By: r.caller.Subject, Note: i.Body.Note}
 		err := prose("body.note", i.Body.Note)
 		if i.Body.Permission != nil && err == nil {
-			verdict.Permission, err = i.Body.Permission.read("body.permission")
+			if verdict.Permission, err = i.Body.Permission.read("body.permission"); err == nil {
+				err = a.rooted(verdict.Permission, "body.permission", rootsAre)
+			}
 		}
 		expires, late := until("body.expires_at", i.Body.Expires)
 		if err := first(err, late); err != nil {

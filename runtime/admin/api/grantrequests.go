@@ -66,6 +66,9 @@ func (a *API) ownRequests() {
 	register(a, op, anybody, func(ctx context.Context, r *request, i *struct{ Body NewRequest }) (*made[OwnRequest], error) {
 		wanted, err := i.Body.Permission.read("body")
 		if err == nil {
+			err = a.rooted(wanted, "body", "")
+		}
+		if err == nil {
 			err = prose("body.reason", i.Body.Reason)
 		}
 		if err != nil {

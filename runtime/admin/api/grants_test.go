@@ -123,14 +123,47 @@ func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
 		}
 		w.done()
 		const all = `{"issuer":"https://id.example","client":"desk","type":"file.write","reason":"it is over"}`
-		for _, want := range []int{3, 0} {
-			gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", all))
-			if done := w.done(); len(gone.Revoked) != want || len(done) != 1 {
-				t.Errorf("%+v, %+v", gone, done)
-			}
+		gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", all))
+		if done := w.done(); len(gone.Revoked) != 3 || len(done) != 1 {
+			t.Errorf("%+v, %+v", gone, done)
+		}
+		if again := w.send("root", "POST", adminGrants+"/revoke", all); again.status != 404 {
+			t.Error(again)
 		}
 		if p, _ := w.page(adminGrants + "?client=desk"); len(p.Items) != 3 || p.Items[0]["type"] != "file.read" {
 			t.Error(p)
+		}
+	})
+}
+
+// TestRevocationThatHitsNothingIsNoSuccess: the client would go on with what somebody believes to have taken away.
+func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for i, client := range []string{"robin", "robin", "robin", "robin", "kim"} {
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("files/%d.md", i)}, Issuer: "me", Client: client}))
+		}
+		must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "prices"}, Issuer: "me", Client: "kim"}))
+		for _, c := range []struct{ issuer, client, kind, resource, says string }{
+			{"me", "robin", "file.read", "files/**", `client "robin" of me has no grant of file.read files/**; it has files/0.md, files/1.md, files/2.md and 1 more`},
+			{"me", "kim", "file.read", "files/0.md", `client "kim" of me has no grant of file.read files/0.md; it has files/4.md`},
+			{"me", "kim", "net.connect", "", `client "kim" of me has no grant of net.connect; it has file.read files/4.md, db.read prices`},
+			{"", "kim", "file.read", "files/4.md", `client "kim" has no grant of file.read files/4.md, nor any other; one that has some is client "kim" of me`},
+			{"me", "robbin", "file.read", "", `client "robbin" of me has no grant of file.read, nor any other: look at how it is spelled in the list of grants`},
+			{"me", "robin", "file.read", "public/**", `everybody has file.read public/** by configuration (GrantDefaults); it cannot be revoked`},
+		} {
+			body := fmt.Sprintf(`{"issuer":%q,"client":%q,"type":%q,"reason":"it is over"`, c.issuer, c.client, c.kind)
+			if c.resource != "" {
+				body += fmt.Sprintf(`,"resource":%q`, c.resource)
+			}
+			if got := w.send("root", "POST", adminGrants+"/revoke", body+"}"); got.status != 404 || got.field("detail") != c.says {
+				t.Errorf("%+v: %s", c, got)
+			}
+			if got := w.send("member", "POST", adminGrants+"/revoke", body+"}"); got.status != 403 || strings.Contains(got.body, "files/") {
+				t.Errorf("%+v: %s", c, got)
+			}
+		}
+		if all, err := w.grants.List(t.Context(), grant.Filter{}); err != nil || len(all) != 6 {
+			t.Errorf("%+v, %v", all, err)
 		}
 	})
 }
@@ -145,9 +178,13 @@ func TestGrantThatIsGivenAgainIsRenewed(t *testing.T) {
 		if first.status != 200 || first.field("id") != second.field("id") || first.field("resource") != "api.example.com:443" || second.field("expires_at") != end {
 			t.Error(first, second)
 		}
-		narrow := give(`,"restricted":true,"parameters":{"purpose":"prices"}`)
-		if narrow.field("id") == first.field("id") || narrow.field("restricted") != "true" || narrow.field("parameters") != "map[purpose:prices]" {
+		narrow := give(`,"restricted":true`)
+		if narrow.field("id") == first.field("id") || narrow.field("restricted") != "true" {
 			t.Error(narrow)
+		}
+		own := w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"db.read","resource":"prices","reason":"work","parameters":{"purpose":"prices"}}`)
+		if own.field("parameters") != "map[purpose:prices]" {
+			t.Error(own)
 		}
 	})
 }
@@ -253,25 +290,32 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"member", ownRequests, `{"type":"system.command","resource":"ls; rm","reason":"x"}`, "body.resource", "no shell"},
 			{"member", ownRequests, `{"type":"file.read","resource":"","reason":"x"}`, "body.resource", "length"},
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":""}`, "body.reason", "length"},
-			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"\u202eevil"}`, "body.reason", "printable"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"\u202eevil"}`, "body.reason", "U+202E at byte 0"},
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"` + strings.Repeat("ä", 600) + `"}`, "body.reason", "1200 bytes"},
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","tool":"a b"}`, "body.tool", "name"},
-			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","parameters":{"A":"1"}}`, "body.parameters", "key"},
+			{"member", ownRequests, `{"type":"db.read","resource":"a","reason":"x","parameters":{"A":"1"}}`, "body.parameters", "key"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","parameters":{"a":"1"}}`, "body.parameters", "decided on without any"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/[","` + whose[1:] + `}`, "body.resource", ""},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"2020-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"0001-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"soon"}`, "body.expires_at", ""},
-			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"","client":"a\u0000","reason":"x"}`, "body.client", "printable"},
-			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"\u200b","client":"a","reason":"x"}`, "body.issuer", "printable"},
-			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"","client":"a","reason":"\u0007"}`, "body.reason", "printable"},
-			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"docs/\u0000",` + whose + `}`, "body.resource", "printable"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"","client":"a\u0000","reason":"x"}`, "body.client", "U+0000 at byte 1 cannot be seen"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"\u200b","client":"a","reason":"x"}`, "body.issuer", "U+200B at byte 0 cannot be seen"},
+			{"root", adminGrants, `{"type":"file.read","resource":"docs/a","issuer":"","client":"a","reason":"\u0007"}`, "body.reason", "U+0007"},
+			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"docs/\u0000",` + whose + `}`, "body.resource", "U+0000 at byte 5"},
 			{"root", adminGrants + "/revoke", `{"type":"file.read","resource":"",` + whose + `}`, "body.resource", "length"},
 			{"root", of + "/approve", `{"permission":{"type":"file.read","resource":"docs/**"}}`, "body.permission", "more than was asked for"},
 			{"root", of + "/approve", `{"permission":{"type":"file.write","resource":"docs/a"}}`, "body.permission", "more than was asked for"},
 			{"root", of + "/approve", `{"permission":{"type":"file.read","resource":"/docs"}}`, "body.permission.resource", ""},
 			{"root", of + "/approve", `{"expires_at":"2020-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
-			{"root", of + "/approve", `{"note":"\u0007"}`, "body.note", "printable"},
-			{"root", of + "/deny", `{"note":"\u0007"}`, "body.note", "printable"},
+			{"root", of + "/approve", `{"note":"\u0007"}`, "body.note", "U+0007"},
+			{"root", of + "/deny", `{"note":"\u0007"}`, "body.note", "U+0007"},
+			{"root", of + "/approve", `{"permission":{"type":"file.read","resource":"docs/a\u3164"}}`, "body.permission.resource", "U+3164 at byte 6 cannot be seen"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a\u2800","reason":"x"}`, "body.resource", "U+2800 at byte 1 cannot be seen"},
+			{"member", ownRequests, `{"type":"system.command","resource":"[\"cat\",\"a\\u3164\"]","reason":"x"}`, "body.resource", "U+3164 at byte 5"},
+			{"member", ownRequests, `{"type":"db.read","resource":"a\nb","reason":"x"}`, "body.resource", "U+000A at byte 1"},
+			{"member", ownRequests, `{"type":"db.read","resource":"a","reason":"x","parameters":{"a":"1\u034f"}}`, "body.parameters", "U+034F at byte 1"},
+			{"root", adminGrants, `{"type":"file.read","resource":"\u202ea",` + whose + `}`, "body.resource", "U+202E at byte 0"},
 		} {
 			got := w.send(c.who, "POST", c.path, c.body)
 			var said struct {
@@ -295,6 +339,37 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// TestPermissionBelowNoRootIsRefused: it would be granted, and never count. Which roots there are is for admins.
+func TestPermissionBelowNoRootIsRefused(t *testing.T) {
+	opened := must(grant.OpenRoots(map[string]string{"public": t.TempDir(), "files": t.TempDir()}))
+	t.Cleanup(func() { _ = opened.Close() })
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{Roots: opened})
+	of := adminRequests + "/" + w.ask("desk", "**").ID
+	const wrong, right = `{"type":"file.read","resource":"file/*.md"`, `{"type":"file.read","resource":"files/*.md"`
+	for _, c := range []struct{ who, path, before, after, location, says string }{
+		{"member", ownRequests, "", `,"reason":"x"}`, "body.resource", `there is no root "file"`},
+		{"root", adminGrants, "", `,"issuer":"","client":"desk","reason":"x"}`, "body.resource", `there is no root "file"; the roots are files, public`},
+		{"root", of + "/approve", `{"permission":`, `}}`, "body.permission.resource", `there is no root "file"; the roots are files, public`},
+	} {
+		got := w.send(c.who, "POST", c.path, c.before+wrong+c.after)
+		var said struct {
+			Errors []struct{ Location, Message string }
+		}
+		if err := json.Unmarshal([]byte(got.body), &said); err != nil || got.status != 422 || len(said.Errors) != 1 || said.Errors[0].Location != c.location || said.Errors[0].Message != c.says {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if got := w.send(c.who, "POST", c.path, c.before+right+c.after); got.status >= 300 {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	for kind, says := range map[string]string{"file.raed": "file.read and file.write alone", "net.listen": "net.connect alone", "system.shell": "system.command alone"} {
+		got := w.send("member", "POST", ownRequests, `{"type":"`+kind+`","resource":"files/a","reason":"x"}`)
+		if got.status != 422 || !strings.Contains(got.body, `"body.type"`) || !strings.Contains(got.body, says) {
+			t.Error(got)
+		}
+	}
 }
 
 func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {

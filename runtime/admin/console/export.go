@@ -24,7 +24,7 @@ func (v *visit) exportTrail() error {
 	if len(s.Wrong) > 0 {
 		return v.showTrail()
 	}
-	if err := v.reads(s); err != nil {
+	if err := v.reads(wholeTrail, s); err != nil {
 		return err
 	}
 	end, ok := v.exports.Begin()

@@ -244,11 +244,14 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 func TestWhoReadsTheTrailIsInIt(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
-	for i, at := range []string{"/console/audit?client=desk&from=2026-05-04", "/console/audit/1", "/console/audit/export?tool=view"} {
+	for i, read := range []struct{ at, what string }{
+		{"/console/audit?client=desk&from=2026-05-04", "the audit trail"}, {"/console/audit/1", "event 1 of the audit trail"}, {"/console/audit/export?tool=view", "the audit trail"},
+	} {
+		at := read.at
 		if rec := w.get("token-admin", at); rec.Code != http.StatusOK || len(*events) != i+1 {
 			t.Fatalf("%s: %d, %d events", at, rec.Code, len(*events))
 		}
-		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.OK || e.Principal != "ada" || e.Action != "read" || e.Object != "the audit trail" {
+		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.OK || e.Principal != "ada" || e.Action != "read" || e.Object != read.what {
 			t.Errorf("%s: %+v", at, e)
 		}
 	}

@@ -8,11 +8,13 @@ package asking
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 //go:generate go tool mcpgen .
@@ -27,12 +29,13 @@ type Keeper interface {
 type Desk struct {
 	keeper   Keeper
 	defaults []grant.Grant
+	logger   *slog.Logger
 }
 
 // New returns a desk over what the server's Options.Grants is. Defaults are its Options.GrantDefaults, for
-// clients to see.
+// clients to see. What goes wrong is logged to slog.Default, without secrets.
 func New(keeper Keeper, defaults ...grant.Permission) *Desk {
-	return &Desk{keeper, grant.Default(defaults...)}
+	return &Desk{keeper, grant.Default(defaults...), slog.New(redact.Handler(slog.Default().Handler()))}
 }
 
 // Wish is a permission that a client asks for.
@@ -80,8 +83,10 @@ func (d *Desk) RequestPermission(ctx context.Context, wish Wish) (Asked, error) 
 	switch {
 	case errors.Is(err, grant.ErrTooMany):
 		return Asked{}, errors.New("too many of your requests are open: wait until an administrator has decided on some")
-	case err != nil:
+	case errors.Is(err, grant.ErrInvalid):
 		return Asked{}, err
+	case err != nil:
+		return Asked{}, d.unavailable(ctx, err)
 	}
 	return asked(r), nil
 }
@@ -113,7 +118,7 @@ func (d *Desk) ListPermissions(ctx context.Context) (Permissions, error) {
 	}
 	grants, _, err := d.keeper.Grants(ctx, caller.Issuer, caller.ClientID())
 	if err != nil {
-		return list, err
+		return list, d.unavailable(ctx, err)
 	}
 	now := time.Now()
 	for _, all := range [][]grant.Grant{d.defaults, grants} {
@@ -130,7 +135,7 @@ func (d *Desk) ListPermissions(ctx context.Context) (Permissions, error) {
 	}
 	requests, err := d.keeper.Requests(ctx, grant.Filter{Issuer: caller.Issuer, Client: caller.ClientID(), Limit: 20})
 	if err != nil {
-		return list, err
+		return list, d.unavailable(ctx, err)
 	}
 	for _, r := range requests {
 		// A filter without an issuer chooses those of all issuers.
@@ -143,6 +148,13 @@ func (d *Desk) ListPermissions(ctx context.Context) (Permissions, error) {
 
 // errNobody says that anonymous callers have no permissions of their own. The rule of the tools lets none in.
 var errNobody = errors.New("permissions belong to clients, and you are not known as one: sign in")
+
+// unavailable is what a client is told where the keeper has failed: what that says may name a database, and is for
+// the log.
+func (d *Desk) unavailable(ctx context.Context, err error) error {
+	d.logger.ErrorContext(ctx, "grants or requests could not be read or kept", "request_id", runtime.RequestID(ctx), "error", err)
+	return errors.New("permissions are not available now: try again later")
+}
 
 func asked(r grant.Request) Asked {
 	return Asked{ID: r.ID, Type: r.Type, Resource: r.Resource, Status: string(r.Status), Note: r.Note}
