@@ -29,7 +29,7 @@ var (
 	ErrUnknown = errors.New("there is no such grant or request")
 	// ErrDecided: a request has been approved, denied or withdrawn before.
 	ErrDecided = errors.New("the request has been decided on before")
-	// ErrTooMany: the client has as many requests open as it may have.
+	// ErrTooMany: the client has as many requests open as it may have, or all clients together have.
 	ErrTooMany = errors.New("the client has too many requests open")
 )
 

@@ -66,6 +66,9 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Even
 		}
 		by.Cut = last
 		err = s.change(ctx, by, doing, func(t *tx) (done, error) {
+			if err := t.alone(); err != nil { // or two find the same cut
+				return done{}, err
+			}
 			var newest int64
 			if err := say(`SELECT coalesce(max(upto), 0) FROM audit_cuts`).row(ctx, t).Scan(&newest); err != nil {
 				return done{}, err

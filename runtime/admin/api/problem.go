@@ -92,7 +92,7 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	case errors.Is(err, grant.ErrDecided):
 		return problem(http.StatusConflict, "it has been decided on before: read it")
 	case errors.Is(err, grant.ErrTooMany):
-		return problem(http.StatusTooManyRequests, "there are too many open requests of this client: wait until some are decided on")
+		return problem(http.StatusTooManyRequests, "there are too many open requests of this client, or of all: wait until some are decided on")
 	case errors.Is(err, grant.ErrFull):
 		return problem(http.StatusConflict, "%s", grant.ErrFull)
 	case errors.Is(err, grant.ErrInvalid):
