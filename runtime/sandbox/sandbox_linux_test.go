@@ -93,6 +93,36 @@ func init() {
 			time.Sleep(time.Millisecond)
 		}
 	})
+	Register("reserve space", func(_ context.Context, job Job) ([]byte, error) {
+		f, err := job.Dir.Create("reserved")
+		if err != nil {
+			return nil, err
+		}
+		return nil, unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 1<<30)
+	})
+	// What is counted is a folder at one moment, and at the next something that a count would wait for: were pipes to be had.
+	Register("fill behind a pipe", func(_ context.Context, job Job) ([]byte, error) {
+		if err := unix.Mkdir("y", 0o700); err != nil {
+			return nil, err
+		}
+		if err := unix.Mkfifo("z", 0o600); !errors.Is(err, unix.EPERM) {
+			return nil, fmt.Errorf("a pipe: %w", err)
+		}
+		if err := job.Dir.Symlink("y", "z"); err != nil {
+			return nil, err
+		}
+		b := make([]byte, 1<<20)
+		for i := 0; ; i++ {
+			for range 100 {
+				if err := unix.Renameat2(unix.AT_FDCWD, "y", unix.AT_FDCWD, "z", unix.RENAME_EXCHANGE); err != nil {
+					return nil, err
+				}
+			}
+			if err := job.Dir.WriteFile(fmt.Sprint(i), b, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	})
 	Register("deep folders", func(context.Context, Job) ([]byte, error) {
 		for {
 			if err := errors.Join(unix.Mkdir("d", 0o700), unix.Chdir("d")); err != nil {
@@ -396,10 +426,18 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 		{"many long files", "8 MiB"},
 		{"many files", "1000 files"},
 		{"deep folders", "64 deep"},
+		{"reserve space", ""}, // which is refused
+		{"fill behind a pipe", "8 MiB"},
 	} {
 		t.Run(test.handler, func(t *testing.T) {
 			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: quota, Files: 1000}})
 			_, err := isolate(t, s, ann, runtime.IsolatedCall{Name: test.handler, Timeout: 20 * time.Second})
+			if test.bound == "" {
+				if !errors.As(err, new(*HandlerError)) || !strings.Contains(err.Error(), unix.EOPNOTSUPP.Error()) {
+					t.Errorf("it ended with %v", err)
+				}
+				return
+			}
 			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), test.bound) {
 				t.Fatalf("it ended with %v", err)
 			}
