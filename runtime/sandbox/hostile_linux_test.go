@@ -68,6 +68,14 @@ func init() {
 		_, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_GROWSDOWN|unix.MAP_NORESERVE)
 		return nil, err
 	})
+	Register("stretch the stack", func(context.Context, Job) ([]byte, error) {
+		page := uintptr(unsafe.Pointer(unsafe.StringData(os.Args[0]))) &^ uintptr(os.Getpagesize()-1) // which lies in it
+		_, _, errno := unix.Syscall6(unix.SYS_MREMAP, page, uintptr(os.Getpagesize()), 1<<30, unix.MREMAP_MAYMOVE, 0, 0)
+		if errno != 0 {
+			return nil, errno
+		}
+		return nil, nil
+	})
 	Register("spin", func(context.Context, Job) ([]byte, error) {
 		for i := 0; ; i++ {
 			_ = i
@@ -124,6 +132,12 @@ func init() {
 		"failure": {frameFailure, 0, 0, 0, 1, '{'},
 		"setup":   append([]byte{frameFailure, 0, 0, 0, 14}, `{"Setup":true}`...),
 		"half":    {frameResult, 0, 0, 0, 9, 'x'},
+		"begun":   {frameBegun, 0, 0, 0, 0},
+		"journal": {frameJournal, 0, 0, 0, 2, '{', '}'},
+		"limit":   forged(failure{Limit: Limit(strings.Repeat("x", 400<<10))}),
+		"bound":   forged(failure{Limit: Quota, Bound: strings.Repeat("x", 400<<10)}),
+		"message": forged(failure{Message: strings.Repeat("x", 400<<10)}),
+		"panic":   forged(failure{Panic: true, Message: strings.Repeat("x", 200<<10), Stack: strings.Repeat("x", 200<<10)}),
 	} {
 		Register("forge "+name, func(context.Context, Job) ([]byte, error) {
 			unix.Write(answerFD, frame)
@@ -258,6 +272,15 @@ func init() {
 		}
 		return []byte(strings.Join(got, ",")), nil
 	})
+}
+
+// forged is a frame with a failure.
+func forged(f failure) []byte {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	return append(appendFrame(nil, frameFailure, len(b)), b...)
 }
 
 // attempts makes calls that have to fail and returns those that did not.
@@ -414,6 +437,7 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 		{"allocate slowly", hostile, Memory},
 		{"map shared memory", hostile, Memory},
 		{"map a stack", hostile, Memory},
+		{"stretch the stack", hostile, Memory},
 		{"spin", hostile, CPU},
 		{"spin", quickly, Timeout},
 		{"wait", quickly, Timeout},
@@ -446,11 +470,20 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 }
 
 func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
-	p := newPool(t, Options{})
-	for _, name := range []string{"kind", "failure", "setup", "half"} {
-		if a, err := p.Run(context.Background(), Request{Name: "forge " + name}); err == nil || len(a.Result) > 0 {
+	logged := 0
+	p := newPool(t, Options{Log: func(_, message string) { logged = max(logged, len(message)) }})
+	for name, most := range map[string]int{
+		"kind": 200, "failure": 200, "setup": 200, "half": 200, "begun": 200, "journal": 200, "limit": 200, "bound": 300, "message": maxMessage + 3, "panic": 200,
+	} {
+		a, err := p.Run(context.Background(), Request{Name: "forge " + name})
+		if err == nil || len(a.Result) > 0 {
 			t.Errorf("%s: %q, %v", name, a.Result, err)
+		} else if text := err.Error(); len(text) > most {
+			t.Errorf("%s: an error of %d bytes, %.100s", name, len(text), text)
 		}
+	}
+	if logged == 0 || logged > maxMessage+maxStack+100 {
+		t.Errorf("as many as %d bytes were logged at a time", logged)
 	}
 }
 

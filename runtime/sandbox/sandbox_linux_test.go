@@ -316,10 +316,12 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 }
 
 func TestForgedVariablesAreRefused(t *testing.T) {
-	for name, payload := range map[string]string{"no JSON": "{", "none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`} {
+	for name, payload := range map[string]string{"no JSON": "{", "none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`,
+		"too many": `{"Set":[` + strings.Repeat("{},", 100) + `{}]}`, "no list": `{"Unset":{}}`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Warm: 1}
-			if name == "no JSON" {
+			if name != "none of this call" {
 				o.Workspaces = t.TempDir()
 			}
 			s, _ := started(t, o)

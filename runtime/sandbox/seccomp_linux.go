@@ -185,6 +185,8 @@ func filterOf(my role) filter {
 	f.always(refused, deny)
 	f.always(absent, failWith(unix.ENOSYS))
 	f.always(serving, deny)
+	// It makes stacks longer, which are in no limit. Allocators copy instead.
+	f.always([]uint32{unix.SYS_MREMAP}, failWith(unix.ENOMEM))
 	if my.Group {
 		f.always(grouping, deny)
 		for _, call := range scheduling {
