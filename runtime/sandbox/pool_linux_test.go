@@ -259,6 +259,9 @@ func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	if _, err := p.Run(short, Request{Name: "echo"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second call: %v", err)
 	}
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "1 isolated") {
+		t.Errorf("a second call with time: %v", err)
+	}
 	cancel()
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Errorf("the first call: %v", err)

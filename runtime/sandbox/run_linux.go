@@ -47,14 +47,11 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	r.Limits = r.Limits.over(p.options.Limits)
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return Answer{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
-	case <-p.closing:
-		return Answer{}, errClosed
+	if err := p.slot(ctx); err != nil {
+		return Answer{}, err
 	}
-	defer func() { <-p.slots }()
+	free := func() { <-p.slots }
+	defer func() { free() }()
 
 	o, descriptors, release, err := p.prepare(r)
 	defer release()
@@ -75,9 +72,33 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 			return Answer{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
 		}
 		answer, err := p.once(ctx, h, r, frame, descriptors)
+		if err == nil && r.soon != nil {
+			free = func() {} // it is the helper's until that is gone
+		}
 		if !errors.Is(err, errLost) || try == tries {
 			return answer, err
 		}
+	}
+}
+
+// slot waits for one of the slots, not for long.
+func (p *Pool) slot(ctx context.Context) error {
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	wait := time.NewTimer(slotWithin)
+	defer wait.Stop()
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no helper was free: %w", context.Cause(ctx))
+	case <-p.closing:
+		return errClosed
+	case <-wait.C:
+		return &LimitError{Limit: Concurrency, Bound: fmt.Sprintf("%d isolated ones of all clients", p.options.Max)}
 	}
 }
 
@@ -206,6 +227,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 			defer p.running.Done()
 			h.gone()
 			entered()
+			<-p.slots
 			answer.Printed, answer.CPU = h.printed.bytes(), h.cpu()
 			r.soon(answer)
 		}(answer)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -467,6 +468,91 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNoClientTakesAllHelpers(t *testing.T) {
+	s, _ := started(t, Options{Warm: 2, Max: 4})
+	ended, end := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer end()
+	for range 2 {
+		ctx, leave, err := s.Enter(ended, ann, "wait", runtime.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait.Go(func() {
+			defer leave()
+			_, _ = s.Isolate(ctx, runtime.IsolatedCall{Name: "wait"})
+		})
+	}
+	until(t, "both run", func() bool { return len(s.pool.Load().slots) == 2 })
+	echo := runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}
+	for range 3 {
+		if _, err := isolate(t, s, ann, echo); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "2 isolated ones of one client") {
+			t.Errorf("a third call of one client: %v", err)
+		}
+		for _, other := range []runtime.Client{bob, {}} {
+			if got, err := isolate(t, s, other, echo); err != nil || got != "1" {
+				t.Errorf("a call of %q: %q, %v", other.ID, got, err)
+			}
+		}
+	}
+}
+
+func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1, Max: 1})
+	for range 10 {
+		if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+func TestWhatCertificatesLieBesideIsNotRead(t *testing.T) {
+	o, err := Options{}.filled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"/etc/ssl/private/server.key", "/etc/pki/tls/private/localhost.key", "/etc/pki/nssdb/key4.db", "/etc/ssl/openssl.cnf"} {
+		for _, granted := range o.NetPaths {
+			if secret == granted || strings.HasPrefix(secret, granted+"/") {
+				t.Errorf("%s grants %s", granted, secret)
+			}
+		}
+	}
+}
+
+func TestHelpersAreInNoGroupOfARootServer(t *testing.T) {
+	root := os.Geteuid() == 0
+	if root {
+		before, err := syscall.Getgroups()
+		if err == nil {
+			err = syscall.Setgroups([]int{4, 6})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := syscall.Setgroups(before); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	s, _ := started(t, Options{Warm: 1})
+	if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "groups"}); err != nil || root && got != "[]" {
+		t.Errorf("it is in %s, %v", got, err)
+	}
+}
+
+func init() {
+	Register("groups", func(context.Context, Job) ([]byte, error) {
+		groups, err := os.Getgroups()
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(append([]int{}, groups...))
+	})
 }
 
 func TestWhatACallPrintsIsLogged(t *testing.T) {
