@@ -48,8 +48,9 @@
 //   - Memory, processor time and open files are bounded for each process. A handler that may start programs can have
 //     Limits.Processes times as much, unless there is a cgroup. What the kernel holds for a process (pipes, page
 //     tables, page cache) is counted by a cgroup only.
-//   - What is counted of a process's memory is what it may write to. A handler that means harm fills some, makes it
-//     readable only, and takes more: a cgroup bounds that, or what the machine gives the server.
+//   - RLIMIT_DATA counts memory that may be written to. A handler that means harm fills some, makes it readable only,
+//     and takes more: what a process has resident is looked at every 50 ms or so, and a call with one that has too much is
+//     killed. Until then it has what can be filled in that time, unless there is a cgroup.
 //   - FileSize bounds a file, not how many there are. A workspace is counted while a call runs in it, every 50 ms or so, and a
 //     call that exceeds the quota is killed: it holds more by what can be written in that time, and the client's next calls
 //     cannot write. A file takes its length, or what the file system has reserved for it where that is more. A call whose workspace

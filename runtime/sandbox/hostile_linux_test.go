@@ -76,6 +76,22 @@ func init() {
 		}
 		return nil, nil
 	})
+	Register("fill read-only memory", func(ctx context.Context, _ Job) ([]byte, error) {
+		for ctx.Err() == nil { // each mapping is a small part of what it may have
+			b, err := unix.Mmap(-1, 0, 4<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+			if err != nil {
+				return nil, err
+			}
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			if err := unix.Mprotect(b, unix.PROT_READ); err != nil {
+				return nil, err
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return nil, nil
+	})
 	Register("spin", func(context.Context, Job) ([]byte, error) {
 		for i := 0; ; i++ {
 			_ = i
@@ -437,6 +453,7 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 		{"allocate slowly", hostile, Memory},
 		{"map shared memory", hostile, Memory},
 		{"map a stack", hostile, Memory},
+		{"fill read-only memory", hostile, Memory},
 		{"stretch the stack", hostile, Memory},
 		{"spin", hostile, CPU},
 		{"spin", quickly, Timeout},

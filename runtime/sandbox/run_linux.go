@@ -218,7 +218,16 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	// Helpers are started again when the call is over, or takes its time.
 	entered := sync.OnceFunc(p.entered)
 	begins := func() { time.AfterFunc(callsFirst, entered) }
+	large := false
+	unhold := h.holdMemory(r.Limits, func() {
+		large = true
+		_ = h.answer.SetReadDeadline(time.Now())
+	})
 	begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
+	unhold()
+	if err != nil && large {
+		err = &LimitError{Limit: Memory}
+	}
 	if err == nil && r.soon != nil {
 		unwatch()
 		h.kill()
