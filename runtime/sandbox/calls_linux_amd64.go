@@ -10,7 +10,7 @@ var (
 	archDeadly  = []uint32{unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_IOPL, unix.SYS_IOPERM}
 	archRefused = []uint32{
 		unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT,
-		unix.SYS_USELIB, unix.SYS_SYSFS, unix.SYS_USTAT, unix.SYS_MODIFY_LDT,
+		unix.SYS_USELIB, unix.SYS_SYSFS, unix.SYS_USTAT, unix.SYS_MODIFY_LDT, unix.SYS_MKNOD,
 	}
 	archAbsent  = []uint32{unix.SYS__SYSCTL, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE}
 	archServing = []uint32{}

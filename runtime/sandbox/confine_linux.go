@@ -99,6 +99,7 @@ func limit(o order, statm io.ReaderAt) error {
 		// writable memory is what RLIMIT_DATA counts, and what a handler can exhaust.
 		{unix.RLIMIT_DATA, data + uint64(o.Limits.Memory) + threadStacks},
 		// The hard limit kills. The soft one would only send a signal that can be caught.
+		{unix.RLIMIT_STACK, 8 << 20}, // which RLIMIT_DATA leaves out
 		{unix.RLIMIT_CPU, seconds},
 		{unix.RLIMIT_FSIZE, uint64(o.Limits.FileSize)},
 		// One byte rather than none: it also keeps a core from being piped to a program, which the

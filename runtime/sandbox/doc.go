@@ -18,22 +18,26 @@
 //  3. The request comes over a socket, which carries the descriptors of what is granted: files that the server has
 //     opened, and so decided on. The socket is closed; the answer goes through a pipe, of which the server trusts no
 //     length.
-//  4. Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds by starting), CPU, NOFILE, FSIZE, NPROC, CORE,
-//     MSGQUEUE. Hard ones: limits go down only. They come with the request because they are the request's.
+//  4. Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds by starting), STACK, CPU, NOFILE, FSIZE, NPROC,
+//     CORE, MSGQUEUE. Hard ones: limits go down only. They come with the request because they are the request's.
 //  5. Landlock, on all threads, with exactly the granted paths, the working directory and the null device. After the
 //     limits, because what it needs of /proc can be opened no more.
 //  6. The handler.
 //  7. The server kills the process group, the pid namespace with its first process, and the cgroup if there is one,
-//     waits, and only then returns. [Sandbox.Isolate] does not wait where there is an answer: what was killed runs no
-//     more, and until the system has taken it apart it takes as long again as the call.
+//     waits, and only then returns. [Sandbox.Isolate] does not wait where there is an answer: taking apart what was
+//     killed takes as long again as the call. It has its place among [Options].Max until then. What has left the
+//     process group may run on for that moment, which only a pid namespace lets it: it is seen when the client's workspace is
+//     counted next.
 //
 // # What holds
 //
 // No path can be opened that was not granted, by no thread and no program that the handler starts. No socket of any
-// family can be made, but TCP and UDP ones for calls that were granted a network, and those cannot listen. No other
-// process can be signalled, traced or read. When [Pool.Run] has returned none of the call's processes is left,
+// family can be made, but TCP and UDP ones for calls that were granted a network, and those cannot listen. No pipe with
+// a name and no device can be made, and no space be taken beyond a file's end. No other
+// process can be signalled, traced, read or slowed down, and none becomes the server's child but the helpers. When [Pool.Run] has returned none of the call's processes is left,
 // whatever sessions they made and however often they forked; the same goes for the server's own end, kill -9
-// included. A limit that was reached is named in a [*LimitError]. The tests try all of it on the real kernel.
+// included, which a handler cannot keep from its helper. A limit that was reached is named in a [*LimitError]. What a helper sends is
+// read in one order, each part once and of bounded length. No client has more than [Options].Share calls at a time. The tests try all of it on the real kernel.
 //
 // # What does not
 //
@@ -44,9 +48,13 @@
 //   - Memory, processor time and open files are bounded for each process. A handler that may start programs can have
 //     Limits.Processes times as much, unless there is a cgroup. What the kernel holds for a process (pipes, page
 //     tables, page cache) is counted by a cgroup only.
+//   - RLIMIT_DATA counts memory that may be written to. A handler that means harm fills some, makes it readable only,
+//     and takes more: what a process has resident is looked at every 50 ms or so, and a call with one that has too much is
+//     killed. Until then it has what can be filled in that time, unless there is a cgroup.
 //   - FileSize bounds a file, not how many there are. A workspace is counted while a call runs in it, every 50 ms or so, and a
 //     call that exceeds the quota is killed: it holds more by what can be written in that time, and the client's next calls
-//     cannot write. Files that were removed and are still open are not seen; each process can have Limits.OpenFiles of
+//     cannot write. A file takes its length, or what the file system has reserved for it where that is more. A call whose workspace
+//     cannot be counted within 5 s ends. Files that were removed and are still open are not seen; each process can have Limits.OpenFiles of
 //     Limits.FileSize until the call ends. Folders for which that is too much belong on a file system of their own.
 //   - With a network granted, all addresses can be reached that the server's host can. Which hosts a call may
 //     connect to is for its handler's dialer.

@@ -32,6 +32,15 @@ const (
 	Quota       Limit = "workspace"
 )
 
+// known reports whether there is such a limit.
+func (l Limit) known() bool {
+	switch l {
+	case Timeout, Memory, CPU, Output, OpenFiles, FileSize, Processes, SystemCall, Concurrency, Rate, Quota:
+		return true
+	}
+	return false
+}
+
 // LimitError says that a call ended because it reached a limit. By the time it is returned the
 // call's processes have ended.
 type LimitError struct {

@@ -150,7 +150,7 @@ func perform(o order, job Job) (result []byte, changed *journal, failed *failure
 		run, found = probe, true
 	}
 	if !found {
-		return nil, nil, &failure{Message: notRegistered(o.Name).Error(), Setup: true}
+		return nil, nil, &failure{Message: notRegistered(o.Name).Error()}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.Limits.Timeout)
 	defer cancel()
@@ -166,8 +166,7 @@ func perform(o order, job Job) (result []byte, changed *journal, failed *failure
 				return
 			}
 			value := recover() // nil where the goroutine ended by runtime.Goexit
-			failed = &failure{Panic: true, Message: cut(fmt.Sprint(value)), Stack: string(debug.Stack())}
-			failed.Stack = failed.Stack[:min(len(failed.Stack), 16<<10)]
+			failed = &failure{Panic: true, Message: cut(fmt.Sprint(value), maxMessage), Stack: cut(string(debug.Stack()), maxStack)}
 		}()
 		result, err = run(ctx, job)
 		returned = true
@@ -182,7 +181,7 @@ func perform(o order, job Job) (result []byte, changed *journal, failed *failure
 	switch {
 	case err != nil:
 		limit, bound := limitOf(err, ctx)
-		return nil, changed, &failure{Message: cut(err.Error()), Limit: limit, Bound: bound}
+		return nil, changed, &failure{Message: cut(err.Error(), maxMessage), Limit: limit, Bound: cut(bound, maxBound)}
 	case int64(len(result)) > o.Limits.Output:
 		return nil, changed, &failure{Limit: Output}
 	}
@@ -221,10 +220,10 @@ func writeFailure(w io.Writer, f failure) error {
 	return writeFrame(w, frameFailure, b)
 }
 
-// cut shortens a text to what fits into a failure.
-func cut(s string) string {
-	if len(s) > maxMessage {
-		return s[:maxMessage] + "…"
+// cut shortens a text to as many bytes, and says so.
+func cut(s string, most int) string {
+	if len(s) > most {
+		return s[:most] + "…"
 	}
 	return s
 }

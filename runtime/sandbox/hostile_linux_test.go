@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +63,34 @@ func init() {
 	Register("map shared memory", func(context.Context, Job) ([]byte, error) {
 		_, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
 		return nil, err
+	})
+	Register("map a stack", func(context.Context, Job) ([]byte, error) {
+		_, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_GROWSDOWN|unix.MAP_NORESERVE)
+		return nil, err
+	})
+	Register("stretch the stack", func(context.Context, Job) ([]byte, error) {
+		page := uintptr(unsafe.Pointer(unsafe.StringData(os.Args[0]))) &^ uintptr(os.Getpagesize()-1) // which lies in it
+		_, _, errno := unix.Syscall6(unix.SYS_MREMAP, page, uintptr(os.Getpagesize()), 1<<30, unix.MREMAP_MAYMOVE, 0, 0)
+		if errno != 0 {
+			return nil, errno
+		}
+		return nil, nil
+	})
+	Register("fill read-only memory", func(ctx context.Context, _ Job) ([]byte, error) {
+		for ctx.Err() == nil { // each mapping is a small part of what it may have
+			b, err := unix.Mmap(-1, 0, 4<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+			if err != nil {
+				return nil, err
+			}
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			if err := unix.Mprotect(b, unix.PROT_READ); err != nil {
+				return nil, err
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return nil, nil
 	})
 	Register("spin", func(context.Context, Job) ([]byte, error) {
 		for i := 0; ; i++ {
@@ -119,6 +148,12 @@ func init() {
 		"failure": {frameFailure, 0, 0, 0, 1, '{'},
 		"setup":   append([]byte{frameFailure, 0, 0, 0, 14}, `{"Setup":true}`...),
 		"half":    {frameResult, 0, 0, 0, 9, 'x'},
+		"begun":   {frameBegun, 0, 0, 0, 0},
+		"journal": {frameJournal, 0, 0, 0, 2, '{', '}'},
+		"limit":   forged(failure{Limit: Limit(strings.Repeat("x", 400<<10))}),
+		"bound":   forged(failure{Limit: Quota, Bound: strings.Repeat("x", 400<<10)}),
+		"message": forged(failure{Message: strings.Repeat("x", 400<<10)}),
+		"panic":   forged(failure{Panic: true, Message: strings.Repeat("x", 200<<10), Stack: strings.Repeat("x", 200<<10)}),
 	} {
 		Register("forge "+name, func(context.Context, Job) ([]byte, error) {
 			unix.Write(answerFD, frame)
@@ -255,6 +290,15 @@ func init() {
 	})
 }
 
+// forged is a frame with a failure.
+func forged(f failure) []byte {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	return append(appendFrame(nil, frameFailure, len(b)), b...)
+}
+
 // attempts makes calls that have to fail and returns those that did not.
 func attempts(parent int, dir *os.Root) (made []string) {
 	try := func(name string, err error) {
@@ -315,6 +359,35 @@ func attempts(parent int, dir *os.Root) (made []string) {
 	_, _, errno = unix.Syscall(unix.SYS_CLONE, unix.CLONE_NEWUSER|uintptr(unix.SIGCHLD), 0, 0)
 	if errno != unix.EPERM {
 		made = append(made, "clone into a namespace: "+errno.Error())
+	}
+	_, _, errno = unix.Syscall(unix.SYS_CLONE, unix.CLONE_PARENT|uintptr(unix.SIGCHLD), 0, 0)
+	if errno != unix.EPERM {
+		made = append(made, "clone a sibling: "+errno.Error())
+	}
+	try("prctl(PR_SET_PDEATHSIG)", unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0))
+	if dir != nil {
+		try("mkfifo", unix.Mkfifo("fifo", 0o600))
+		try("mknod", unix.Mknod("file", unix.S_IFREG|0o600, 0))
+		if f, err := dir.Create("reserved"); err != nil {
+			made = append(made, err.Error())
+		} else {
+			for _, mode := range []uint32{0, unix.FALLOC_FL_ZERO_RANGE} {
+				if err := unix.Fallocate(int(f.Fd()), mode|unix.FALLOC_FL_KEEP_SIZE, 0, 1<<20); !errors.Is(err, unix.EOPNOTSUPP) {
+					made = append(made, fmt.Sprintf("fallocate %d: %v", mode, err))
+				}
+			}
+			for _, number := range []uintptr{40, 42, 57} { // FS_IOC_RESVSP, FS_IOC_RESVSP64 and FS_IOC_ZERO_RANGE (linux/falloc.h)
+				space := struct {
+					kind, whence  int16
+					start, length int64
+					rest          [6]int32
+				}{length: 1 << 20}
+				if _, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), 0x40305800|number, uintptr(unsafe.Pointer(&space))); errno != unix.EOPNOTSUPP {
+					made = append(made, fmt.Sprintf("ioctl %d: %v", number, errno))
+				}
+			}
+			f.Close()
+		}
 	}
 	_, _, errno = unix.Syscall(900, 0, 0, 0)
 	if errno != unix.ENOSYS {
@@ -379,6 +452,9 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 		{"allocate", hostile, Memory},
 		{"allocate slowly", hostile, Memory},
 		{"map shared memory", hostile, Memory},
+		{"map a stack", hostile, Memory},
+		{"fill read-only memory", hostile, Memory},
+		{"stretch the stack", hostile, Memory},
 		{"spin", hostile, CPU},
 		{"spin", quickly, Timeout},
 		{"wait", quickly, Timeout},
@@ -411,11 +487,20 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 }
 
 func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
-	p := newPool(t, Options{})
-	for _, name := range []string{"kind", "failure", "setup", "half"} {
-		if a, err := p.Run(context.Background(), Request{Name: "forge " + name}); err == nil || len(a.Result) > 0 {
+	logged := 0
+	p := newPool(t, Options{Log: func(_, message string) { logged = max(logged, len(message)) }})
+	for name, most := range map[string]int{
+		"kind": 200, "failure": 200, "setup": 200, "half": 200, "begun": 200, "journal": 200, "limit": 200, "bound": 300, "message": maxMessage + 3, "panic": 200,
+	} {
+		a, err := p.Run(context.Background(), Request{Name: "forge " + name})
+		if err == nil || len(a.Result) > 0 {
 			t.Errorf("%s: %q, %v", name, a.Result, err)
+		} else if text := err.Error(); len(text) > most {
+			t.Errorf("%s: an error of %d bytes, %.100s", name, len(text), text)
 		}
+	}
+	if logged == 0 || logged > maxMessage+maxStack+100 {
+		t.Errorf("as many as %d bytes were logged at a time", logged)
 	}
 }
 
@@ -446,8 +531,28 @@ func tagged(t *testing.T, tag string) (all []string) {
 	return all
 }
 
+// zombies returns the children of this process that ended and were not waited for.
+func zombies(t *testing.T) (all []string) {
+	t.Helper()
+	for _, child := range children(t) {
+		if b, err := os.ReadFile("/proc/" + child + "/stat"); err == nil && strings.Contains(string(b), ") Z ") {
+			all = append(all, child)
+		}
+	}
+	return all
+}
+
 func TestNoProcessOutlivesItsCall(t *testing.T) {
 	p := newPool(t, Options{})
+	t.Run("siblings", func(t *testing.T) {
+		a, err := p.Run(context.Background(), Request{Name: "have siblings"})
+		if err != nil || string(a.Result) != "0" {
+			t.Errorf("it has %s, %v", a.Result, err)
+		}
+		if left := zombies(t); len(left) > 0 {
+			t.Errorf("there are %v left", left)
+		}
+	})
 	for name, script := range map[string]string{
 		"child":             "sleep %s",
 		"background":        "sleep %s & sleep 0.1",
@@ -466,8 +571,63 @@ func TestNoProcessOutlivesItsCall(t *testing.T) {
 			if left := tagged(t, tag); len(left) > 0 {
 				t.Errorf("after %v there are still %v", err, left)
 			}
+			if left := zombies(t); len(left) > 0 {
+				t.Errorf("after %v the server has children that ended and that it does not wait for: %v", err, left)
+			}
 		})
 	}
+}
+
+func init() {
+	Register("have siblings", func(context.Context, Job) ([]byte, error) {
+		made := 0
+		for range 10 {
+			pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD)|unix.CLONE_PARENT, 0, 0, 0, 0, 0)
+			if errno == 0 && pid == 0 {
+				for {
+					syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+				}
+			}
+			if errno == 0 {
+				made++
+			}
+		}
+		return []byte(strconv.Itoa(made)), nil
+	})
+	// What the server runs with is changed from a helper in its pid namespace.
+	Register("slow the server down", func(context.Context, Job) ([]byte, error) {
+		server := os.Getppid()
+		var made []string
+		try := func(name string, err error) {
+			if err == nil {
+				made = append(made, name)
+			}
+		}
+		var cpus unix.CPUSet
+		cpus.Set(0)
+		try("setpriority", unix.Setpriority(unix.PRIO_PROCESS, server, 19))
+		try("setpriority of all", unix.Setpriority(unix.PRIO_USER, 0, 19))
+		try("sched_setaffinity", unix.SchedSetaffinity(server, &cpus))
+		try("sched_setattr", unix.SchedSetAttr(server, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0))
+		for name, arguments := range map[string][3]uintptr{
+			"ioprio_set":         {unix.SYS_IOPRIO_SET, 1, uintptr(server)},
+			"ioprio_set of all":  {unix.SYS_IOPRIO_SET, 3, 0},
+			"sched_setscheduler": {unix.SYS_SCHED_SETSCHEDULER, uintptr(server), unix.SCHED_IDLE},
+		} {
+			nothing := new(int32)
+			third := uintptr(3 << 13) // the idle class
+			if arguments[0] == unix.SYS_SCHED_SETSCHEDULER {
+				third = uintptr(unsafe.Pointer(nothing))
+			}
+			if _, _, errno := unix.Syscall(arguments[0], arguments[1], arguments[2], third); errno == 0 {
+				made = append(made, name)
+			}
+		}
+		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, 5); err != nil {
+			made = append(made, "not even its own priority: "+err.Error())
+		}
+		return json.Marshal(made)
+	})
 }
 
 func TestProgramsStart(t *testing.T) {

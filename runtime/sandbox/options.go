@@ -19,9 +19,12 @@ type Options struct {
 	// WarmNet is how many more are kept ready for calls with Request.Net; none by default, so that
 	// these wait some milliseconds for a helper. A sandbox keeps 2 for a server with isolated tools that connect.
 	WarmNet int
-	// Max is how many calls run at a time; 64 by default. Others wait for their turn as long as their
-	// context lasts.
+	// Max is how many calls run at a time; 64 by default. A further one is a [*LimitError] with limit Concurrency, unless one ends
+	// within a quarter of a second.
 	Max int
+	// Share is how many of these may be one client's, over all tools; half of Max by default, and one at least. A further one is
+	// a [*LimitError] at once. Anonymous callers are one client. A pool by itself does not know clients.
+	Share int
 	// Limits are those of requests that name none.
 	Limits Limits
 	// Grace is how long a handler whose time is over has to return; 100 ms by default.
@@ -30,14 +33,15 @@ type Options struct {
 	// that is not an error, it is lost.
 	Printed int
 	// UID and GID are the user and group of helpers where the server is root; 65534 (nobody) by
-	// default. A server that is not root can change neither: helpers then have its own.
+	// default, without any further groups. A server that is not root can change neither: helpers then have its own, and keep all
+	// groups that it is in.
 	UID, GID int
 	// Env is the environment of helpers, all of it. By default it is PATH=/usr/local/bin:/usr/bin:/bin
 	// and GOMAXPROCS=2: a call that keeps every processor busy holds up the others, and fewer threads
 	// are confined faster.
 	Env []string
 	// NetPaths are files and folders that calls with Request.Net may read: by default how names are
-	// resolved, and the certificates of authorities. Those that do not exist are left out.
+	// resolved, and the certificates of authorities, but no folders that hold keys as well. Those that do not exist are left out.
 	NetPaths []string
 	// Cgroup is the path of a cgroup (version 2) that is delegated to the server, with
 	// no processes of its own and the controllers memory and pids enabled for its children. Calls then
@@ -54,7 +58,7 @@ type Options struct {
 }
 
 func (o Options) filled() (Options, error) {
-	if o.Warm < 0 || o.WarmNet < 0 || o.Max < 0 || o.Grace < 0 || o.Printed < 0 || o.UID < 0 || o.GID < 0 {
+	if o.Warm < 0 || o.WarmNet < 0 || o.Max < 0 || o.Share < 0 || o.Grace < 0 || o.Printed < 0 || o.UID < 0 || o.GID < 0 {
 		return o, errors.New("sandbox.Options may not have numbers below zero")
 	}
 	if err := o.Limits.check(); err != nil {
@@ -62,6 +66,7 @@ func (o Options) filled() (Options, error) {
 	}
 	fill(&o.Warm, 4)
 	fill(&o.Max, 64)
+	fill(&o.Share, max(1, o.Max/2))
 	fill(&o.Grace, 100*time.Millisecond)
 	fill(&o.Printed, 64<<10)
 	fill(&o.UID, 65534)
@@ -73,7 +78,8 @@ func (o Options) filled() (Options, error) {
 	if o.NetPaths == nil {
 		o.NetPaths = []string{
 			"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/gai.conf",
-			"/etc/ssl", "/etc/pki", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/etc/localtime",
+			"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem",
+			"/etc/pki/tls/certs", "/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/etc/localtime",
 		}
 	}
 	if o.Log == nil {

@@ -18,7 +18,8 @@ var unsupported error
 const (
 	startWithin = 20 * time.Second
 	retryAfter  = time.Second
-	callsFirst  = 5 * time.Millisecond // for so long after a call has begun no helper is started ahead
+	slotWithin  = 250 * time.Millisecond // a call that ends frees its slot a moment after its answer
+	callsFirst  = 5 * time.Millisecond   // for so long after a call has begun no helper is started ahead
 )
 
 // Pool starts helpers ahead of calls and runs each call in one of its own. It is safe for

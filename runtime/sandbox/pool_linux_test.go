@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func init() {
@@ -257,6 +259,9 @@ func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	if _, err := p.Run(short, Request{Name: "echo"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second call: %v", err)
 	}
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "1 isolated") {
+		t.Errorf("a second call with time: %v", err)
+	}
 	cancel()
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Errorf("the first call: %v", err)
@@ -355,10 +360,9 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-// TestWithoutPIDsOfItsOwn tries what holds processes together where there is no pid namespace, which
-// is so in programs with cgo.
-func TestWithoutPIDsOfItsOwn(t *testing.T) {
-	p := newPool(t, Options{})
+// inGroup runs a call in a helper without a pid namespace, as all are in programs with cgo.
+func inGroup(t *testing.T, p *Pool, r Request) (Answer, error) {
+	t.Helper()
 	h, err := start(p.options, role{Group: true}, 0, p.null)
 	if err != nil {
 		t.Fatal(err)
@@ -366,10 +370,7 @@ func TestWithoutPIDsOfItsOwn(t *testing.T) {
 	if err := h.warm(startWithin); err != nil {
 		t.Fatal(err)
 	}
-	tag := fmt.Sprintf("3600.%d77", os.Getpid())
-	r := Request{Name: "sh", Limits: Limits{Timeout: 300 * time.Millisecond}.over(standard)}
-	r.Arguments = json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`, tag, tag))
-	r.Paths = Programs()
+	r.Limits = r.Limits.over(standard)
 	o, descriptors, release, err := p.prepare(r)
 	if err != nil {
 		t.Fatal(err)
@@ -382,14 +383,35 @@ func TestWithoutPIDsOfItsOwn(t *testing.T) {
 	p.mu.Lock()
 	p.entering++ // as take does
 	p.mu.Unlock()
-	_, err = p.once(context.Background(), h, r, frame, descriptors)
-	var limit *LimitError
-	if !errors.As(err, &limit) || limit.Limit != Timeout {
+	return p.once(context.Background(), h, r, frame, descriptors)
+}
+
+func TestWithoutPIDsOfItsOwn(t *testing.T) {
+	p := newPool(t, Options{})
+	tag := fmt.Sprintf("3600.%d77", os.Getpid())
+	_, err := inGroup(t, p, Request{
+		Name: "sh", Limits: Limits{Timeout: 300 * time.Millisecond}, Paths: Programs(),
+		Arguments: json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`, tag, tag)),
+	})
+	if limitOfErr(err) != Timeout {
 		t.Errorf("error %v", err)
 	}
 	if left := tagged(t, tag); len(left) > 0 {
 		t.Errorf("there are still %v", left)
 	}
+	if a, err := inGroup(t, p, Request{Name: "have siblings"}); err != nil || string(a.Result) != "0" || len(zombies(t)) > 0 {
+		t.Errorf("the server has %s children more, %v, %v not waited for", a.Result, err, zombies(t))
+	}
+	if a, err := inGroup(t, p, Request{Name: "slow the server down"}); err != nil || string(a.Result) != "null" {
+		t.Errorf("a handler did to the server: %s, %v", a.Result, err)
+	}
+}
+
+func init() {
+	Register("outlive the server", func(ctx context.Context, job Job) ([]byte, error) {
+		spread(func() { _ = unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) })
+		return nil, exec.CommandContext(ctx, "/bin/sh", "-c", strings.ReplaceAll("(setsid sleep TAG &) ; sleep TAG", "TAG", string(job.Arguments))).Run()
+	})
 }
 
 // serve runs a call that starts programs, and never ends by itself.
@@ -399,8 +421,7 @@ func serve(tag string) {
 		fmt.Println(err)
 		return
 	}
-	script, _ := json.Marshal(fmt.Sprintf("(setsid sleep %s &) ; sleep %s", tag, tag))
-	_, err = p.Run(context.Background(), Request{Name: "sh", Arguments: script, Paths: Programs()})
+	_, err = p.Run(context.Background(), Request{Name: "outlive the server", Arguments: []byte(tag), Paths: Programs()})
 	fmt.Println(err)
 }
 

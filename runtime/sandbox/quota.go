@@ -10,20 +10,18 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"sync"
 	"time"
 )
 
-// deepest is how deep folders of a workspace may lie in each other. Looking into one opens all above it, so counting takes time by the
-// square of it.
+// deepest is how deep folders of a workspace may lie in each other: counting opens all on the way down.
 const deepest = 64
 
 // Room returns how many bytes may be added to the directory, or a [*LimitError] where none may, or too many files are
 // in it, or folders lie deeper than 64 in each other. It reads the directory: ask before much is written. Isolated calls are held to it while they run; what a
 // handler in the server writes too much keeps the client's next isolated calls from writing.
 func (s *ClientWorkspace) Room() (int64, error) {
-	bytes, err := s.used()
+	bytes, err := s.used(context.Background())
 	if err != nil {
 		return 0, err
 	}
@@ -39,53 +37,80 @@ func (s *ClientWorkspace) full() error {
 	return &LimitError{Limit: Quota, Bound: size(s.all.options.Bytes)}
 }
 
-// used returns how many bytes the directory holds, or a [*LimitError] where it has too many files.
-func (s *ClientWorkspace) used() (bytes int64, err error) {
+// entry is what counting sees of a file or folder.
+type entry struct {
+	above  int // how many folders of the directory it lies in
+	folder bool
+	bytes  int64 // that it takes, 0 for what is no regular file
+	linked inode // where it has more than one name
+}
+
+type inode struct{ device, number uint64 }
+
+// used returns how many bytes the directory holds, or a [*LimitError] where it has too many files. A file with several names
+// is counted once, by its length or what the file system has reserved for it. The context's end is its own.
+func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, err error) {
 	dir := s.Dir()
 	if dir == nil {
 		return 0, fmt.Errorf("workspace: %w", os.ErrClosed)
 	}
-	files := 0
-	err = fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if name == "." {
-			return err
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // removed meanwhile
-		}
-		if err != nil {
-			return err
-		}
+	files, seen := 0, map[inode]bool{}
+	err = visitAll(ctx, dir, func(e entry) error {
 		if files++; files > s.all.options.Files {
 			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d files", s.all.options.Files)}
 		}
-		if e.IsDir() && strings.Count(name, "/") >= deepest {
+		if e.folder && e.above >= deepest {
 			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("folders %d deep", deepest)}
 		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+		if e.linked != (inode{}) {
+			if seen[e.linked] {
+				return nil
+			}
+			seen[e.linked] = true
 		}
-		if err == nil && info.Mode().IsRegular() {
-			bytes += info.Size()
-		}
-		return err
+		bytes += e.bytes
+		return nil
 	})
 	return bytes, err
+}
+
+// counted is used, and does not wait for a file system that does not answer: a call whose files cannot be counted ends.
+func (s *ClientWorkspace) counted(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, countWithin, errUncounted)
+	defer cancel()
+	type count struct {
+		bytes int64
+		err   error
+	}
+	done := make(chan count, 1)
+	go func() {
+		bytes, err := s.used(ctx)
+		done <- count{bytes, err}
+	}()
+	select {
+	case c := <-done:
+		return c.bytes, c.err
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
 }
 
 // A running call's directory is counted again and again: the bound on a file's size leaves how many there are.
 const (
 	countEvery = 50 * time.Millisecond
 	countShare = 10 // as many times as long as counting took is the pause, at least
+	// countWithin is far beyond what counting takes where the file system answers.
+	countWithin = 5 * time.Second
 )
+
+var errUncounted = fmt.Errorf("the files of the client's workspace could not be counted within %s: look at the file system that they lie on", countWithin)
 
 // hold holds an isolated call to the quota. Files that it writes may be as long as it returns, at most as long as one
 // that is given and never 0, which would be no bound: a client without any room left may still remove files, and write some of one byte. The
 // context ends with a [*LimitError] as its cause when the directory holds more than it may, or than it did
-// already. stop has to be called when the call is over.
+// already, and with another error when that cannot be found out. stop has to be called when the call is over.
 func (s *ClientWorkspace) hold(ctx context.Context, longest int64) (held context.Context, fileSize int64, stop func(), err error) {
-	used, err := s.used()
+	used, err := s.counted(ctx)
 	if err != nil {
 		return nil, 0, nil, err
 	}
@@ -97,7 +122,7 @@ func (s *ClientWorkspace) hold(ctx context.Context, longest int64) (held context
 	over := false
 	count := func() {
 		begin := time.Now()
-		bytes, err := s.used()
+		bytes, err := s.counted(held)
 		if err == nil && bytes > most {
 			err = s.full()
 		}
@@ -147,10 +172,11 @@ func lift(root *os.Root, name string) (moved []string, err error) {
 	if err := root.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	dir, err := root.Open(name)
+	open := func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|asFolder, 0) }
+	dir, err := open()
 	if errors.Is(err, fs.ErrPermission) {
 		if err = root.Chmod(name, 0o700); err == nil {
-			dir, err = root.Open(name)
+			dir, err = open()
 		}
 	}
 	if err != nil {

@@ -125,11 +125,13 @@ func TestFoldersThatLieDeepAreRefusedAndRemoved(t *testing.T) {
 	}
 	release()
 	w.mu.Lock()
-	err := w.remove(space)
+	err := w.doom(space)
+	w.remove()
 	w.mu.Unlock()
 	if err != nil {
 		t.Error(err)
 	}
+	w.removing.Wait()
 	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) > 0 {
 		t.Errorf("%v is left, %v", entries, err)
 	}

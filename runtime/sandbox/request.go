@@ -44,7 +44,7 @@ const (
 	// Read is reading files, and listing folders.
 	Read Access = 1 << iota
 	// Write is writing and cutting files, and in folders making, renaming and removing files, folders
-	// and symbolic links, but no devices and no sockets.
+	// and symbolic links, but no devices, pipes and sockets.
 	Write
 	// Execute is starting programs. Most need Read on their libraries too: see [Programs].
 	Execute

@@ -47,14 +47,11 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	r.Limits = r.Limits.over(p.options.Limits)
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return Answer{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
-	case <-p.closing:
-		return Answer{}, errClosed
+	if err := p.slot(ctx); err != nil {
+		return Answer{}, err
 	}
-	defer func() { <-p.slots }()
+	free := func() { <-p.slots }
+	defer func() { free() }()
 
 	o, descriptors, release, err := p.prepare(r)
 	defer release()
@@ -75,9 +72,33 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 			return Answer{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
 		}
 		answer, err := p.once(ctx, h, r, frame, descriptors)
+		if err == nil && r.soon != nil {
+			free = func() {} // it is the helper's until that is gone
+		}
 		if !errors.Is(err, errLost) || try == tries {
 			return answer, err
 		}
+	}
+}
+
+// slot waits for one of the slots, not for long.
+func (p *Pool) slot(ctx context.Context) error {
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	wait := time.NewTimer(slotWithin)
+	defer wait.Stop()
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no helper was free: %w", context.Cause(ctx))
+	case <-p.closing:
+		return errClosed
+	case <-wait.C:
+		return &LimitError{Limit: Concurrency, Bound: fmt.Sprintf("%d isolated ones of all clients", p.options.Max)}
 	}
 }
 
@@ -197,7 +218,16 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	// Helpers are started again when the call is over, or takes its time.
 	entered := sync.OnceFunc(p.entered)
 	begins := func() { time.AfterFunc(callsFirst, entered) }
+	large := false
+	unhold := h.holdMemory(r.Limits, func() {
+		large = true
+		_ = h.answer.SetReadDeadline(time.Now())
+	})
 	begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
+	unhold()
+	if err != nil && large {
+		err = &LimitError{Limit: Memory}
+	}
 	if err == nil && r.soon != nil {
 		unwatch()
 		h.kill()
@@ -206,6 +236,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 			defer p.running.Done()
 			h.gone()
 			entered()
+			<-p.slots
 			answer.Printed, answer.CPU = h.printed.bytes(), h.cpu()
 			r.soon(answer)
 		}(answer)
@@ -262,6 +293,7 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 	if err := h.send(frame, descriptors); err != nil {
 		return false, err
 	}
+	// Each kind comes once, and in this order: the handler can write what it likes to the pipe.
 	var changed *journal
 	for {
 		kind, length, err := readPrefix(h.answer)
@@ -269,15 +301,16 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			return begun, err
 		}
 		bound := int64(0)
-		switch kind {
-		case frameResult:
+		switch {
+		case kind == frameBegun && !begun:
+		case kind == frameResult && begun:
 			bound = r.Limits.Output
-		case frameFailure:
+		case kind == frameFailure:
 			bound = maxFailure
-		case frameJournal:
-			if r.space != nil {
-				bound = r.space.journalBound()
-			}
+		case kind == frameJournal && begun && changed == nil && r.space != nil:
+			bound = r.space.journalBound()
+		default:
+			return begun, fmt.Errorf("the helper sent a frame of kind %q where none may be", kind)
 		}
 		if length > bound {
 			return begun, &LimitError{Limit: Output}
@@ -294,8 +327,7 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			begun = true
 			begins()
 		case frameJournal:
-			changed = new(journal)
-			if err := json.Unmarshal(payload, changed); err != nil {
+			if changed, err = readJournal(payload, r.space.all.options.Variables); err != nil {
 				return begun, fmt.Errorf("the helper sent variables that cannot be read: %w", err)
 			}
 		case frameResult:
@@ -303,27 +335,30 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			return begun, nil
 		case frameFailure:
 			answer.journal = changed
-			return begun, p.failed(r, payload)
-		default:
-			return begun, fmt.Errorf("the helper sent a frame of kind %q", kind)
+			return begun, p.failed(r, payload, begun)
 		}
 	}
 }
 
-// failed makes an error of a failure frame.
-func (p *Pool) failed(r Request, payload []byte) error {
+// failed makes an error of a failure frame. No text in it is longer than a helper's own would be.
+func (p *Pool) failed(r Request, payload []byte, begun bool) error {
 	var f failure
 	if err := json.Unmarshal(payload, &f); err != nil {
 		return fmt.Errorf("the helper sent a failure that cannot be read: %w", err)
 	}
+	f.Message = cut(f.Message, maxMessage)
 	switch {
+	case f.Setup == begun:
+		return errors.New("the helper sent a failure of another time than it is at: a handler forged it")
 	case f.Setup:
 		return fmt.Errorf("the call could not be isolated: %s", f.Message)
 	case f.Panic:
-		p.options.Log(r.Name, "panic: "+f.Message+"\n"+f.Stack)
+		p.options.Log(r.Name, "panic: "+f.Message+"\n"+cut(f.Stack, maxStack))
 		return &CrashError{Panic: true}
+	case f.Limit != "" && !f.Limit.known():
+		return errors.New("the helper sent a failure with a limit that there is not: a handler forged it")
 	case f.Limit != "":
-		return &LimitError{Limit: f.Limit, Bound: cut(f.Bound)}
+		return &LimitError{Limit: f.Limit, Bound: cut(f.Bound, maxBound)}
 	}
 	return &HandlerError{Message: f.Message}
 }

@@ -23,6 +23,7 @@ type Sandbox struct {
 	root    *os.Root    // nil where spaces is
 	spaces  *Workspaces // nil where none are kept
 	limiter Limiter
+	shares  Limiter                     // of the pool, for each client
 	pool    atomic.Pointer[Pool]        // nil until a server with isolated tools starts
 	logger  atomic.Pointer[slog.Logger] // nil until then as well
 	granted func() []Path               // Programs, found once
@@ -151,8 +152,8 @@ func (s *Sandbox) Enter(ctx context.Context, client runtime.Client, tool string,
 			return ctx, nil, err
 		}
 	}
-	if s.spaces == nil {
-		return ctx, leave, nil
+	if s.spaces == nil && s.pool.Load() == nil {
+		return ctx, leave, nil // nobody is going to ask whose call it is
 	}
 	v := &visit{Context: ctx, spaces: s.spaces, client: client, limits: leave}
 	return v, v.leave, nil
@@ -186,13 +187,19 @@ func spelled(c runtime.Client) string {
 	return strconv.Itoa(len(c.Issuer)) + ":" + c.Issuer + c.ID
 }
 
-// Isolate runs a call in a helper of its own. Its handler works in the client's workspace, where one is kept for
+// Isolate runs a call in a helper of its own, or returns a [*LimitError] where the client, or all together, have as many calls running as
+// [Options] allow. ctx is the one from Enter. Its handler works in the client's workspace, where one is kept for
 // it; a client that has no more room there cannot write in the call, and one with too many files cannot begin it.
 func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
 	p := s.pool.Load()
 	if p == nil {
 		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started for it", call.Name)
 	}
+	finish, err := s.shares.Enter(spelled(clientOf(ctx)), "", Bounds{Concurrency: p.options.Share})
+	if err != nil {
+		return nil, shared(err)
+	}
+	defer finish()
 	r := Request{
 		Name:      call.Name,
 		Arguments: call.Arguments,
@@ -210,7 +217,6 @@ func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.
 	}
 	stop := func() {}
 	if r.space != nil {
-		var err error
 		if ctx, r.Limits.FileSize, stop, err = r.space.hold(ctx, p.options.Limits.FileSize); err != nil {
 			return nil, err
 		}
@@ -231,6 +237,15 @@ func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.
 		return nil, r.named(err, p.options.Limits)
 	}
 	return answer.Result, nil
+}
+
+// shared says that a limit is on isolated calls.
+func shared(err error) error {
+	var limit *LimitError
+	if errors.As(err, &limit) {
+		limit.Bound += " isolated ones of one client"
+	}
+	return err
 }
 
 // printed logs what a call wrote to its standard output and error.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,6 +92,36 @@ func init() {
 				return nil, err
 			}
 			time.Sleep(time.Millisecond)
+		}
+	})
+	Register("reserve space", func(_ context.Context, job Job) ([]byte, error) {
+		f, err := job.Dir.Create("reserved")
+		if err != nil {
+			return nil, err
+		}
+		return nil, unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 1<<30)
+	})
+	// What is counted is a folder at one moment, and at the next something that a count would wait for: were pipes to be had.
+	Register("fill behind a pipe", func(_ context.Context, job Job) ([]byte, error) {
+		if err := unix.Mkdir("y", 0o700); err != nil {
+			return nil, err
+		}
+		if err := unix.Mkfifo("z", 0o600); !errors.Is(err, unix.EPERM) {
+			return nil, fmt.Errorf("a pipe: %w", err)
+		}
+		if err := job.Dir.Symlink("y", "z"); err != nil {
+			return nil, err
+		}
+		b := make([]byte, 1<<20)
+		for i := 0; ; i++ {
+			for range 100 {
+				if err := unix.Renameat2(unix.AT_FDCWD, "y", unix.AT_FDCWD, "z", unix.RENAME_EXCHANGE); err != nil {
+					return nil, err
+				}
+			}
+			if err := job.Dir.WriteFile(fmt.Sprint(i), b, 0o600); err != nil {
+				return nil, err
+			}
 		}
 	})
 	Register("deep folders", func(context.Context, Job) ([]byte, error) {
@@ -286,10 +317,12 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 }
 
 func TestForgedVariablesAreRefused(t *testing.T) {
-	for name, payload := range map[string]string{"no JSON": "{", "none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`} {
+	for name, payload := range map[string]string{"no JSON": "{", "none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`,
+		"too many": `{"Set":[` + strings.Repeat("{},", 100) + `{}]}`, "no list": `{"Unset":{}}`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Warm: 1}
-			if name == "no JSON" {
+			if name != "none of this call" {
 				o.Workspaces = t.TempDir()
 			}
 			s, _ := started(t, o)
@@ -396,10 +429,18 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 		{"many long files", "8 MiB"},
 		{"many files", "1000 files"},
 		{"deep folders", "64 deep"},
+		{"reserve space", ""}, // which is refused
+		{"fill behind a pipe", "8 MiB"},
 	} {
 		t.Run(test.handler, func(t *testing.T) {
 			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: quota, Files: 1000}})
 			_, err := isolate(t, s, ann, runtime.IsolatedCall{Name: test.handler, Timeout: 20 * time.Second})
+			if test.bound == "" {
+				if !errors.As(err, new(*HandlerError)) || !strings.Contains(err.Error(), unix.EOPNOTSUPP.Error()) {
+					t.Errorf("it ended with %v", err)
+				}
+				return
+			}
 			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), test.bound) {
 				t.Fatalf("it ended with %v", err)
 			}
@@ -427,6 +468,91 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNoClientTakesAllHelpers(t *testing.T) {
+	s, _ := started(t, Options{Warm: 2, Max: 4})
+	ended, end := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer end()
+	for range 2 {
+		ctx, leave, err := s.Enter(ended, ann, "wait", runtime.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait.Go(func() {
+			defer leave()
+			_, _ = s.Isolate(ctx, runtime.IsolatedCall{Name: "wait"})
+		})
+	}
+	until(t, "both run", func() bool { return len(s.pool.Load().slots) == 2 })
+	echo := runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}
+	for range 3 {
+		if _, err := isolate(t, s, ann, echo); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "2 isolated ones of one client") {
+			t.Errorf("a third call of one client: %v", err)
+		}
+		for _, other := range []runtime.Client{bob, {}} {
+			if got, err := isolate(t, s, other, echo); err != nil || got != "1" {
+				t.Errorf("a call of %q: %q, %v", other.ID, got, err)
+			}
+		}
+	}
+}
+
+func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1, Max: 1})
+	for range 10 {
+		if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+func TestWhatCertificatesLieBesideIsNotRead(t *testing.T) {
+	o, err := Options{}.filled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"/etc/ssl/private/server.key", "/etc/pki/tls/private/localhost.key", "/etc/pki/nssdb/key4.db", "/etc/ssl/openssl.cnf"} {
+		for _, granted := range o.NetPaths {
+			if secret == granted || strings.HasPrefix(secret, granted+"/") {
+				t.Errorf("%s grants %s", granted, secret)
+			}
+		}
+	}
+}
+
+func TestHelpersAreInNoGroupOfARootServer(t *testing.T) {
+	root := os.Geteuid() == 0
+	if root {
+		before, err := syscall.Getgroups()
+		if err == nil {
+			err = syscall.Setgroups([]int{4, 6})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := syscall.Setgroups(before); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	s, _ := started(t, Options{Warm: 1})
+	if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "groups"}); err != nil || root && got != "[]" {
+		t.Errorf("it is in %s, %v", got, err)
+	}
+}
+
+func init() {
+	Register("groups", func(context.Context, Job) ([]byte, error) {
+		groups, err := os.Getgroups()
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(append([]int{}, groups...))
+	})
 }
 
 func TestWhatACallPrintsIsLogged(t *testing.T) {

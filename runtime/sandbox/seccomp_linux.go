@@ -46,6 +46,8 @@ var refused = append(archRefused,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 	unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR,
 	unix.SYS_INOTIFY_ADD_WATCH,
+	// Opening a pipe with a name waits for who has its other end: one in a workspace would hold up whoever looks into that.
+	unix.SYS_MKNODAT,
 )
 
 // absent calls fail with ENOSYS: who makes them has another way.
@@ -62,6 +64,16 @@ var serving = append(archServing, unix.SYS_SOCKETPAIR, unix.SYS_BIND, unix.SYS_L
 // grouping calls leave the process group.
 var grouping = []uint32{unix.SYS_SETSID, unix.SYS_SETPGID}
 
+// scheduling calls change how a process runs whose number is their first argument. Without a pid namespace handlers know that
+// of the server.
+var scheduling = []uint32{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}
+
+// What the priorities of setpriority(2) and ioprio_set(2) are of (linux/resource.h, linux/ioprio.h).
+const (
+	priorityOfUser   = 2
+	ioPriorityOfUser = 3
+)
+
 // lastCall is the newest system call that was looked at (Linux 6.19). What comes after is absent
 // until it has been: the list above says what is refused, and could not know it.
 const lastCall = unix.SYS_RSEQ_SLICE_YIELD
@@ -69,6 +81,10 @@ const lastCall = unix.SYS_RSEQ_SLICE_YIELD
 // namespaces are the flags of clone(2) for new ones; that for time cannot be given to it.
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// spaceCalls is the type of ioctls about the space of files and file systems (XFS's, linux/falloc.h): some
+// reserve it like fallocate(2).
+const spaceCalls = 'X' << 8
 
 // restrictCalls installs the filter on all threads of this process, and no_new_privs with it.
 func restrictCalls(my role) error {
@@ -169,8 +185,26 @@ func filterOf(my role) filter {
 	f.always(refused, deny)
 	f.always(absent, failWith(unix.ENOSYS))
 	f.always(serving, deny)
+	// It makes stacks longer, which are in no limit. Allocators copy instead.
+	f.always([]uint32{unix.SYS_MREMAP}, failWith(unix.ENOMEM))
 	if my.Group {
 		f.always(grouping, deny)
+		for _, call := range scheduling {
+			f.when(call, func(f *filter) {
+				f.argument(0)
+				f.add(equal, 1, 0, 0)
+				f.answer(deny)
+			})
+		}
+		for call, user := range map[uint32]uint32{unix.SYS_SETPRIORITY: priorityOfUser, unix.SYS_IOPRIO_SET: ioPriorityOfUser} {
+			f.when(call, func(f *filter) {
+				f.argument(0)
+				f.add(equal, 2, 0, user) // of whom the server may be one
+				f.argument(1)
+				f.add(equal, 1, 0, 0)
+				f.answer(deny)
+			})
+		}
 	}
 	if !my.Net {
 		f.always([]uint32{unix.SYS_SOCKET, unix.SYS_CONNECT}, deny)
@@ -196,15 +230,29 @@ func filterOf(my role) filter {
 	}
 	f.when(unix.SYS_CLONE, func(f *filter) {
 		f.argument(0)
-		f.add(hasAny, 0, 1, namespaces)
+		// A sibling would be the server's child, which it does not wait for.
+		f.add(hasAny, 0, 1, namespaces|unix.CLONE_PARENT)
 		f.answer(deny)
 	})
-	// Shared memory without a file is in no process's RLIMIT_DATA.
+	// Shared memory without a file is in no process's RLIMIT_DATA, and neither are stacks.
 	f.when(unix.SYS_MMAP, func(f *filter) {
 		f.argument(3)
+		f.add(hasAny, 2, 0, unix.MAP_GROWSDOWN)
 		f.add(hasAny, 0, 2, unix.MAP_ANONYMOUS)
 		f.add(hasAny, 0, 1, unix.MAP_SHARED)
 		f.answer(failWith(unix.ENOMEM))
+	})
+	// The signal that ends a helper with its server.
+	f.when(unix.SYS_PRCTL, func(f *filter) {
+		f.argument(0)
+		f.add(equal, 0, 1, unix.PR_SET_PDEATHSIG)
+		f.answer(deny)
+	})
+	// Space beyond a file's end is in no limit on its size.
+	f.when(unix.SYS_FALLOCATE, func(f *filter) {
+		f.argument(1)
+		f.add(hasAny, 0, 1, unix.FALLOC_FL_KEEP_SIZE)
+		f.answer(failWith(unix.EOPNOTSUPP))
 	})
 	// Limits of another process, which may be the server's.
 	f.when(unix.SYS_PRLIMIT64, func(f *filter) {
@@ -226,6 +274,9 @@ func filterOf(my role) filter {
 		f.add(equal, 1, 0, unix.TIOCSTI)
 		f.add(equal, 0, 1, tioclinux)
 		f.answer(deny)
+		f.add(and, 0, 0, 0xff00)
+		f.add(equal, 0, 1, spaceCalls)
+		f.answer(failWith(unix.EOPNOTSUPP))
 	})
 	f.answer(unix.SECCOMP_RET_ALLOW)
 	return f

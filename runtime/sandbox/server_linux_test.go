@@ -102,6 +102,10 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 		"fill_disk":      {"many long files", "workspace (16 MiB)"},
 		"fill_folder":    {"many files", "workspace (1000 files)"},
 		"dig":            {"deep folders", "workspace (folders 64 deep)"},
+		"fill_aside":     {"fill behind a pipe", "workspace (16 MiB)"},
+		"reserve":        {"reserve space", unix.EOPNOTSUPP.Error()},
+		"map_stack":      {"map a stack", "memory (64 MiB)"},
+		"flood":          {"forge begun", "internal error"},
 		"answer_long":    {"answer two megabytes", "output (1 MiB)"},
 		"forge":          {"forge an answer", "output (1 MiB)"},
 	}

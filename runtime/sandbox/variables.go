@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -71,6 +74,45 @@ func (s *ClientWorkspace) journal(b *borrowed) *journal {
 		return nil
 	}
 	return &j
+}
+
+// readJournal reads what a helper sent. Nothing is read of more variables than there may be: a few bytes would
+// take many times as many here.
+func readJournal(payload []byte, most int) (*journal, error) {
+	var lists struct{ Set, Unset json.RawMessage }
+	if err := json.Unmarshal(payload, &lists); err != nil {
+		return nil, err
+	}
+	set, err := readList[variable](lists.Set, most)
+	if err != nil {
+		return nil, err
+	}
+	unset, err := readList[[]byte](lists.Unset, most)
+	if err != nil {
+		return nil, err
+	}
+	return &journal{Set: set, Unset: unset}, nil
+}
+
+func readList[T any](text json.RawMessage, most int) (all []T, err error) {
+	if len(text) == 0 || string(text) == "null" {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return nil, errors.New("there is no list where one has to be")
+	}
+	for d.More() {
+		if len(all) == most {
+			return nil, fmt.Errorf("there are more than %d", most)
+		}
+		var one T
+		if err := d.Decode(&one); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // apply does to the variables what a helper's handler did, all of it, or returns a [*LimitError] and does nothing: another call may

@@ -53,7 +53,7 @@ func (g given) workspace() (*ClientWorkspace, error) { return g.space, g.err }
 // workspace.
 type visit struct {
 	context.Context
-	spaces *Workspaces
+	spaces *Workspaces // nil where none are kept
 	client runtime.Client
 	limits func() // leaves the limiter
 
@@ -64,16 +64,30 @@ type visit struct {
 }
 
 func (v *visit) Value(key any) any {
-	if key == (workspaceKey{}) {
+	switch key.(type) {
+	case workspaceKey, clientKey:
 		return v
 	}
 	return v.Context.Value(key)
+}
+
+// clientKey is the key of a context's visit.
+type clientKey struct{}
+
+// clientOf returns whose call a context is of; the zero Client where it is of none.
+func clientOf(ctx context.Context) runtime.Client {
+	if v, found := ctx.Value(clientKey{}).(*visit); found {
+		return v.client
+	}
+	return runtime.Client{}
 }
 
 func (v *visit) workspace() (*ClientWorkspace, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
+	case v.spaces == nil:
+		return nil, errKeepsNone
 	case v.left:
 		return nil, errLeft
 	case v.space != nil:

@@ -24,9 +24,11 @@ const (
 	prefix = 5
 	// maxRequest bounds a request frame; far above what a server lets in.
 	maxRequest = 256 << 20
-	// maxFailure bounds a failure frame, and maxMessage the text in it.
+	// maxFailure bounds a failure frame, and the others the texts in it.
 	maxFailure = 512 << 10
 	maxMessage = 64 << 10
+	maxStack   = 16 << 10
+	maxBound   = 200
 	// maxFiles is below what one message can carry (253, SCM_MAX_FD in include/net/scm.h), with room
 	// for paths.
 	maxFiles = 128

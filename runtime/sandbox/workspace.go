@@ -41,6 +41,10 @@ type Workspaces struct {
 	mu     sync.Mutex
 	spaces map[string]*ClientWorkspace // by the name of the directory
 	swept  time.Time
+
+	// What has expired is moved aside, and removed while others go on.
+	doomed   []string // names of directories; guarded by mu
+	removing sync.WaitGroup
 }
 
 // ClientWorkspace is what one client has to work with. It is safe for concurrent use.
@@ -88,8 +92,9 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 		w.spaces[e.Name()] = &ClientWorkspace{all: w, name: e.Name(), last: info.ModTime()}
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.sweep(time.Now())
+	w.mu.Unlock()
+	w.removing.Wait()
 	return w, nil
 }
 
@@ -107,9 +112,10 @@ func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release fun
 	}
 	space, known := w.spaces[name]
 	if known && space.expired(now) {
-		if err := w.remove(space); err != nil {
+		if err := w.doom(space); err != nil {
 			return nil, nil, fmt.Errorf("workspace: %w", err)
 		}
+		w.remove()
 		known = false
 	}
 	if !known {
@@ -154,26 +160,53 @@ func (w *Workspaces) open(name string) (*os.Root, error) {
 	return w.root.OpenRoot(name)
 }
 
-// sweep removes what has expired. w.mu is held. What cannot be removed is tried again by the next one.
+// sweep begins to remove what has expired. w.mu is held. What cannot be removed is tried again by the next one.
 func (w *Workspaces) sweep(now time.Time) {
 	w.swept = now
 	for _, space := range w.spaces {
 		if space.expired(now) {
-			_ = w.remove(space)
+			_ = w.doom(space)
 		}
 	}
+	w.remove()
 }
 
 func (s *ClientWorkspace) expired(now time.Time) bool {
 	return s.users == 0 && now.Sub(s.last) >= s.all.options.Idle
 }
 
-func (w *Workspaces) remove(s *ClientWorkspace) error {
-	if err := removeAll(w.root, s.name); err != nil {
+// doom moves a workspace aside, so that its client can have another one. w.mu is held. A server that is killed before
+// it is removed leaves what looks like a workspace, and expires like one.
+func (w *Workspaces) doom(s *ClientWorkspace) error {
+	aside := spareName()
+	if err := w.root.Rename(s.name, aside); err == nil {
+		w.doomed = append(w.doomed, aside)
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	delete(w.spaces, s.name)
 	return nil
+}
+
+// remove begins to remove what was moved aside. w.mu is held, but not while files are removed: there may be many, and each call
+// needs it.
+func (w *Workspaces) remove() {
+	names := w.doomed
+	w.doomed = nil
+	if len(names) == 0 {
+		return
+	}
+	w.removing.Go(func() {
+		var left []string
+		for _, name := range names {
+			if err := removeAll(w.root, name); err != nil {
+				left = append(left, name)
+			}
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.doomed = append(w.doomed, left...)
+	})
 }
 
 // Dir is the client's directory. It is closed on release, when its call ends, and nil after that.

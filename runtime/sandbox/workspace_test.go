@@ -214,6 +214,36 @@ func TestWorkspaceOfAContext(t *testing.T) {
 	}
 }
 
+func TestNobodyWaitsWhileAWorkspaceIsRemoved(t *testing.T) {
+	w, root := newWorkspaces(t, WorkspaceOptions{Idle: time.Hour})
+	space, release := acquire(t, w, "a")
+	if err := space.Dir().WriteFile("f", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	w.mu.Lock()
+	space.last = time.Now().Add(-2 * time.Hour)
+	if err := w.doom(space); err != nil {
+		t.Fatal(err)
+	}
+	w.mu.Unlock()
+	// It is all there still, and its client has a new one.
+	again, _ := acquire(t, w, "a")
+	if _, err := again.Dir().Stat("f"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the new workspace has the old one's file: %v", err)
+	}
+	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 2 {
+		t.Fatalf("%d directories, %v", len(entries), err)
+	}
+	w.mu.Lock()
+	w.remove()
+	w.mu.Unlock()
+	w.removing.Wait()
+	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 1 || entries[0].Name() != again.name {
+		t.Errorf("%d directories, %v", len(entries), err)
+	}
+}
+
 func TestAFolderThatCannotBeUsedIsAnError(t *testing.T) {
 	w, root := newWorkspaces(t, WorkspaceOptions{Idle: time.Hour})
 	space, release := acquire(t, w, "a")
@@ -227,6 +257,7 @@ func TestAFolderThatCannotBeUsedIsAnError(t *testing.T) {
 	w.mu.Unlock()
 	_, release = acquire(t, w, "b")
 	release()
+	w.removing.Wait()
 	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 1 {
 		t.Errorf("%d directories, %v", len(entries), err)
 	}
