@@ -44,14 +44,16 @@ name their files with --checkpoint. Where old files are deleted as configured, -
 checkpoints up to which nothing is asked for.
 
 The key is that of the server, from a file or from $` + keyVariable + `. A store's trail is exported first,
-with Store.ExportEvents; this command opens no database.
+with Store.ExportEvents; this command opens no database. A trail without a record is no sound one.
 
 Exit codes: 0 the trail is sound; 1 findings; 2 usage, or the work could not be done.`,
 		Example: `  mcpgen audit verify --key-file audit.key audit*.jsonl
   mcpgen audit verify --key-file audit.key --checkpoint /mnt/worm/checkpoints.jsonl audit*.jsonl
 
-  # a store's: what the server exports, as an administrator's API or a job of yours hands it out
-  curl -H "Authorization: Bearer $TOKEN" https://mcp.example/audit/export | mcpgen audit verify --key-file audit.key -`,
+  # a store's, by the admin API: an export that fails must not count as one that is sound
+  set -o pipefail
+  curl -fsS -H "Authorization: Bearer $TOKEN" https://mcp.example/api/v1/admin/audit/export |
+    mcpgen audit verify --key-file audit.key -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			options := chain.VerifyOptions{Unchained: unchained}

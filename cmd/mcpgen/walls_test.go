@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
 	"runtime/grant/stored":     {"runtime/audit", "runtime/grant", "runtime/store"},
 
-	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
+	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
 	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/store"},
 	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/redact", "runtime/store"},

@@ -27,8 +27,17 @@ type waiting[T any] struct {
 	done  chan error // of size one: nobody may be left to take it
 }
 
+// Errors are what became of each value of a batch, in their order, where it was not the same of all: nil is of one that
+// was written.
+type Errors []error
+
+func (e Errors) Error() string { return errors.Join(e...).Error() }
+
+// Unwrap returns the errors.
+func (e Errors) Unwrap() []error { return e }
+
 // New makes a group of a function that writes at most so many at once. It is never called twice at the same
-// time. Its context ends at the last deadline of those whose values are written, if all have one, and
+// time. Its error is that of all of them, or [Errors], as it is and not wrapped, one of each. Its context ends at the last deadline of those whose values are written, if all have one, and
 // with none of them otherwise.
 func New[T any](most int, write func(ctx context.Context, batch []T) error) *Group[T] {
 	return &Group[T]{write: write, most: most, turn: make(chan struct{}, 1)}
@@ -88,8 +97,13 @@ func (g *Group[T]) lead() {
 	defer cancel()
 	err := errUnfinished
 	defer func() {
-		for _, w := range batch {
-			w.done <- err
+		each, apart := err.(Errors)
+		for i, w := range batch {
+			if apart && len(each) == len(batch) {
+				w.done <- each[i]
+			} else {
+				w.done <- err
+			}
 		}
 	}()
 	err = g.write(ctx, values)

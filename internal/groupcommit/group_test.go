@@ -192,3 +192,31 @@ func TestWriteThatPanicsGivesTheTurnUpAndTellsTheOthers(t *testing.T) {
 		}
 	})
 }
+
+func TestErrorsOfAWriteAreEachOfItsValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		odd := errors.New("odd")
+		open := make(chan struct{})
+		g := groupcommit.New(10, func(_ context.Context, batch []int) error {
+			<-open
+			errs := make(groupcommit.Errors, len(batch))
+			for i, value := range batch {
+				if value%2 == 1 {
+					errs[i] = odd
+				}
+			}
+			return errs
+		})
+		var all sync.WaitGroup
+		for i := range 7 {
+			all.Go(func() {
+				if err := g.Do(t.Context(), i); (i%2 == 1) != errors.Is(err, odd) || i%2 == 0 && err != nil {
+					t.Errorf("%d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		close(open)
+		all.Wait()
+	})
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/api"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
@@ -64,12 +65,13 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	kept := a.source.Store()
 	sink := cmp.Or(a.options.Audit, server.Audit(), kept.Audit())
 	who := authority.New(server, kept, a.source.Memberships())
-	routes, err := api.New(server, kept, who, api.Options{Audit: sink, Grants: a.options.Grants, Logger: a.options.Logger})
+	exports := front.NewExports()
+	routes, err := api.New(server, kept, who, api.Options{Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants, Logger: a.options.Logger})
+	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -2,15 +2,19 @@ package admin_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin"
+	"github.com/mcpgen/mcpgen/runtime/admin/api"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
@@ -158,4 +162,71 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
+}
+
+// TestExportsOfTheAPIAndTheConsoleShareTheirPlaces has readers of the API that wait, so that the console has none left.
+func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
+	s := open(t)
+	source := stored.New(s, stored.Stored)
+	a, err := admin.New(source, admin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source, Admin: a.Handler,
+	}, runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := server.Handler()
+	export := func(w http.ResponseWriter, path string) {
+		r := httptest.NewRequest("GET", path, nil)
+		if path == console {
+			r.Header.Set("Cookie", "__Secure-mcpgen-console=root")
+		} else {
+			r.Header.Set("Authorization", "Bearer root")
+		}
+		handler.ServeHTTP(w, r)
+	}
+	end, begun := make(chan struct{}), make(chan struct{}, front.MaxExports)
+	var waiting sync.WaitGroup
+	for range front.MaxExports {
+		waiting.Go(func() { export(&pausing{httptest.NewRecorder(), begun, end}, api.PathAuditExport) })
+	}
+	for range front.MaxExports {
+		<-begun
+	}
+	for _, path := range []string{api.PathAuditExport, console} {
+		rec := httptest.NewRecorder()
+		if export(rec, path); rec.Code != http.StatusTooManyRequests {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+	}
+	close(end)
+	waiting.Wait()
+	for _, path := range []string{api.PathAuditExport, console} {
+		rec := httptest.NewRecorder()
+		if export(rec, path); rec.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+		}
+	}
+}
+
+const console = runtime.PathConsole + "/audit/export"
+
+// pausing is an answer that is not taken until end is closed.
+type pausing struct {
+	*httptest.ResponseRecorder
+	begun chan<- struct{}
+	end   <-chan struct{}
+}
+
+func (p *pausing) Write(b []byte) (int, error) {
+	select {
+	case <-p.end:
+	default:
+		p.begun <- struct{}{}
+		<-p.end
+	}
+	return p.ResponseRecorder.Write(b)
 }

@@ -5,6 +5,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -12,9 +13,21 @@ import (
 // posix says that permissions and the syncing of directories mean something.
 const posix = true
 
+// noFollow opens no link.
+const noFollow = syscall.O_NOFOLLOW
+
+// ofUser refuses a file of another user than this process's and root, who could change it at any time.
+func ofUser(path string, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if own := os.Geteuid(); ok && stat.Uid != 0 && int(stat.Uid) != own {
+		return fmt.Errorf("%s is of the user with id %d, who can change it, and not of this one, %d: move it away, or chown it", path, stat.Uid, own)
+	}
+	return nil
+}
+
 // lockFile takes a lock that ends with the process. The file stays: deleting it would let two have it.
 func lockFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := openOwn(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

@@ -187,3 +187,12 @@ type Sealer interface {
 	// whether the event stands, and another begins.
 	Seal(ctx context.Context, do func(seal func(Event) (Event, error)) error) error
 }
+
+// Voucher is a [Sealer] that knows its records again. What is deleted from a trail is named by a record that it seals, so that
+// only what it vouches for may be named.
+type Voucher interface {
+	Sealer
+	// Vouches reports whether a record's text is what was written after the record with a MAC, which is zero for the first of
+	// a chain. It may be called from many goroutines at once, and within Seal.
+	Vouches(after MAC, text []byte) bool
+}

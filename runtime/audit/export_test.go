@@ -16,3 +16,6 @@ func (r *RotatingFile) SyncBy(sync func(*os.File) error) { r.sync = sync }
 
 // Waiting counts the records that wait for a sync that is under way.
 func (r *RotatingFile) Waiting() int { return r.together.Waiting() }
+
+// OfUser refuses a file of another user.
+var OfUser = ofUser

@@ -14,7 +14,7 @@ import (
 
 // open opens the file, or makes it, and cuts off what a crash left of a line.
 func (r *RotatingFile) open() error {
-	file, err := os.OpenFile(r.path, os.O_RDWR|os.O_APPEND, 0)
+	file, err := openOwn(r.path, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := r.create(); err != nil {
 			return err
@@ -35,12 +35,6 @@ func (r *RotatingFile) resume() error {
 	info, err := r.file.Stat()
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file", r.path)
-	}
-	if loose := info.Mode().Perm() & 0o037; loose != 0 && posix {
-		return fmt.Errorf("%s has the permissions %#o: others may read or change it; chmod 600 it", r.path, info.Mode().Perm())
 	}
 	start := max(info.Size()-2*mostBytes, 0)
 	end := make([]byte, info.Size()-start)
@@ -109,7 +103,7 @@ func (r *RotatingFile) lastAside() error {
 	if len(files) == 0 {
 		return nil
 	}
-	file, err := os.Open(files[len(files)-1])
+	file, err := openOwn(files[len(files)-1], os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,9 @@ const (
 // once the line is on the disk, synced; records of many callers share a write and a sync. An error means that the record does
 // not count, as where the disk is full; what was written of it is taken away again.
 //
-// Files have the permissions 0600, and one that exists must be writable by its owner alone and not readable by all. What a
+// Files have the permissions 0600. One that exists must be a regular file and no link, of this process's user or of root,
+// writable by its owner alone and not readable by all; the same goes for audit.jsonl.lock. A directory that all may write, and that is not
+// sticky as /tmp is, is refused. What a
 // crash left of a line that was never acknowledged is moved to audit.jsonl.torn-TIME when the
 // file is opened again, and said by [RotatingFile.Torn]. One process at a time has the file, by a lock on audit.jsonl.lock
 // where the system has such locks.
@@ -52,6 +54,9 @@ func Rotating(path string, options RotateOptions) (*RotatingFile, error) {
 	}
 	if options.MaxBytes == 0 {
 		options.MaxBytes = defaultMaxBytes
+	}
+	if err := sheltered(path); err != nil {
+		return nil, fmt.Errorf("audit.Rotating: %w", err)
 	}
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
@@ -246,7 +251,7 @@ func (r *RotatingFile) rotate() error {
 
 // resumeRotation goes on with a rotation that failed halfway.
 func (r *RotatingFile) resumeRotation() error {
-	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND, 0)
+	file, err := openOwn(r.path, os.O_WRONLY|os.O_APPEND)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r.create()
 	}

@@ -1,15 +1,13 @@
 package grant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Limits of what a [Keeper] and [Requests] keep.
@@ -124,11 +122,12 @@ func (p Permission) same(other Permission) bool {
 	return p.Type == other.Type && p.Resource == other.Resource && p.Restricted == other.Restricted && maps.Equal(p.Params, other.Params)
 }
 
-// keepable is Validate, with what databases do not take.
+// keepable is Validate, with what databases do not take and what nobody can decide on who does not see it.
 func (p Permission) keepable() error {
-	errs := []error{p.Validate()}
-	if strings.IndexByte(p.Resource, 0) >= 0 {
-		errs = append(errs, errors.New("the resource holds a NUL: leave it out"))
+	// A command may be typed with escapes, which its canonical form has no more.
+	errs := []error{p.Validate(), cmp.Or(seen("resource", p.Resource), seen("resource", p.Canonical().Resource))}
+	for _, key := range slices.Sorted(maps.Keys(p.Params)) {
+		errs = append(errs, seen(fmt.Sprintf("parameter %q", key), p.Params[key]))
 	}
 	if len(p.Params) > MaxParams {
 		errs = append(errs, fmt.Errorf("the permission has %d parameters, more than %d", len(p.Params), MaxParams))
@@ -140,28 +139,24 @@ func (p Permission) keepable() error {
 }
 
 func identity(noun, text string) error {
-	switch {
-	case len(text) > MaxIdentity:
+	if len(text) > MaxIdentity {
 		return fmt.Errorf("the %s has %d bytes, more than %d", noun, len(text), MaxIdentity)
-	case !printable(text):
-		return fmt.Errorf("the %s is not all printable characters", noun)
+	}
+	return seen(noun, text)
+}
+
+func seen(noun, text string) error {
+	if hidden := Hidden(text); hidden != nil {
+		return fmt.Errorf("the %s: %w", noun, hidden)
 	}
 	return nil
 }
 
 func prose(noun, text string) error {
-	switch {
-	case len(text) > MaxReason:
-		return fmt.Errorf("the %s has %d bytes, more than %d: say it shorter", noun, len(text), MaxReason)
-	case !printable(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text)):
-		return fmt.Errorf("the %s is not all printable characters and line ends", noun)
+	if err := Prose(text); err != nil {
+		return fmt.Errorf("the %s: %w", noun, err)
 	}
 	return nil
-}
-
-// printable reports whether a person can see all of a text. The replacement character stands for what cannot be kept.
-func printable(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
 }
 
 // Page returns the number of the id that a page comes after, 0 for the first page, and how many it has at most. The error
@@ -188,7 +183,7 @@ func Number(id string) (int64, bool) {
 
 // holds reports whether a filter chooses what is of a client and a type.
 func (f Filter) holds(issuer, client, kind string) bool {
-	return (f.Issuer == "" || f.Issuer == issuer) && (f.Client == "" || f.Client == client) && (f.Type == "" || f.Type == kind)
+	return (f.Issuer == issuer || f.Issuer == "" && !f.Exact) && (f.Client == client || f.Client == "" && !f.Exact) && (f.Type == "" || f.Type == kind)
 }
 
 // clone is a copy of grants that shares no parameters with them.

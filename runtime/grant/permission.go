@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -229,7 +228,7 @@ func (p Permission) Equal(other Permission) bool {
 //	system.command "git log *" restricted
 //	net.connect api.example.com:443 purpose="price list"
 //
-// A word that holds white space, quotes or what does not print is a Go string literal. [Parse] reads it back.
+// A word that holds white space, quotes or what is [Hidden] is a Go string literal. [Parse] reads it back.
 func (p Permission) String() string {
 	p = p.Canonical()
 	words := []string{word(p.Type), word(p.Resource)}
@@ -245,9 +244,11 @@ func (p Permission) String() string {
 func word(s string) string {
 	plain := s != ""
 	for _, r := range s {
-		plain = plain && r != '"' && r != '`' && r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.IsSpace(r)
+		plain = plain && r != '"' && r != '`' && r != ' '
 	}
 	switch {
+	case Hidden(s) != nil:
+		return strconv.QuoteToASCII(s)
 	case plain:
 		return s
 	case strings.ContainsAny(s, `"\`) && strconv.CanBackquote(s):

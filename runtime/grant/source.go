@@ -69,6 +69,9 @@ type Filter struct {
 	Status Status // of requests
 	After  string // the id of the last one on the page before
 	Limit  int    // 0 and what is more than [MaxPage] are that
+	// Exact chooses what is of exactly one client, as Issuer and Client name it: an issuer that is empty is
+	// then that of clients which have none, in place of all issuers.
+	Exact bool
 }
 
 // Status is how far a request is.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
@@ -52,10 +53,10 @@ func (s sink) RecordBatch(ctx context.Context, events []audit.Event) error {
 const batch = 256
 
 func newTogether(s *Store) *groupcommit.Group[row] {
-	return groupcommit.New(batch, s.keep)
+	return groupcommit.New(batch, s.keepEach)
 }
 
-// row is an event as it is kept: the record's text, and what it is looked up by.
+// row is an event as it is kept: the record's text, and the beginning of what it is looked up by.
 type row struct {
 	at                                                          time.Time
 	typ, status, request, issuer, principal, client, tool, text string
@@ -67,9 +68,26 @@ func rowOf(e audit.Event) (row, error) {
 		return row{}, fmt.Errorf("encode the event: %w", err)
 	}
 	return row{
-		e.Time.UTC(), keepable(string(e.Type)), keepable(string(e.Status)), keepable(e.RequestID), keepable(e.Issuer), keepable(e.Principal),
-		keepable(e.Client), keepable(e.Tool), string(text),
+		e.Time.UTC(), findable(string(e.Type)), findable(string(e.Status)), findable(e.RequestID), findable(e.Issuer), findable(e.Principal),
+		findable(e.Client), findable(e.Tool), string(text),
 	}, nil
+}
+
+// searched is how many characters of a text an event is looked up by: an index of PostgreSQL takes no more than some 2,700
+// bytes, and whoever calls may name itself by more. Migration 5 has the same number.
+const searched = 256
+
+// findable is what a text is looked up by.
+func findable(text string) string {
+	text = keepable(text)
+	n := 0
+	for i := range text {
+		if n == searched {
+			return text[:i]
+		}
+		n++
+	}
+	return text
 }
 
 const (
@@ -81,7 +99,26 @@ func (r row) values(e *engine) []any {
 	return []any{e.moment(r.at), r.typ, r.status, r.request, r.issuer, r.principal, r.client, r.tool, r.text}
 }
 
-// keep writes events in one transaction, since it is the disk that takes the time.
+// keepEach writes events, together as far as the database takes them: what it does not take of one is no error of
+// the others.
+func (s *Store) keepEach(ctx context.Context, rows []row) error {
+	err := s.keep(ctx, rows)
+	if len(rows) == 1 || s.engine.fault(err) != unfit {
+		return err
+	}
+	var errs groupcommit.Errors
+	for _, half := range [][]row{rows[:len(rows)/2], rows[len(rows)/2:]} {
+		err := s.keepEach(ctx, half)
+		if each, ok := err.(groupcommit.Errors); ok {
+			errs = append(errs, each...)
+			continue
+		}
+		errs = append(errs, slices.Repeat([]error{err}, len(half))...)
+	}
+	return errs
+}
+
+// keep writes events in one transaction, all or none, since it is the disk that takes the time.
 func (s *Store) keep(ctx context.Context, rows []row) error {
 	select {
 	case <-s.closing.Done():

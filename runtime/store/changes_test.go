@@ -231,7 +231,7 @@ func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
 		`{"kind":"everything","revision":9000000000000000000}`, `{"kind":"org","revision":9000000000000000000}`, `{"kind":"org","revision":-9000000000000000000}`,
 		`{"kind":"org","revision":NEXT}`, `{"kind":"org","revision":LAST}`,
 	} {
-		last := must(s.Revision(t.Context()))
+		last := must(s.Revision(t.Context())).Number
 		forge(t, poor, strings.NewReplacer("NEXT", fmt.Sprint(last+1), "LAST", fmt.Sprint(last)).Replace(payload))
 		if err := s.SwitchTool(t.Context(), "tool", true, ada); err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ type engine struct {
 	dialect    goose.Dialect
 	migrations fs.FS
 	oneWriter  bool
+	changes    int    // that are made at once; fewer than there are connections to write with, or the only one
 	forUpdate  string // ends a SELECT that keeps its rows as they are until the transaction ends
 
 	// open opens the pools of a database that has been migrated.
@@ -40,6 +41,8 @@ type engine struct {
 	// serves says what the account lacks that serves from a database that has been migrated. Nil where files have
 	// no accounts.
 	serves func(ctx context.Context, db *sql.DB) error
+	// hurry bounds how long a transaction waits for those of others. Nil where it is bounded already.
+	hurry func(ctx context.Context, tx *sql.Tx) error
 	// announce tells other processes of a change, with the transaction that makes it. Nil where
 	// there is no way.
 	announce func(ctx context.Context, tx *sql.Tx, payload string) error

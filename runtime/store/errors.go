@@ -35,6 +35,8 @@ const (
 	taken           // a unique key
 	orphan          // a foreign key
 	again           // a deadlock or a failed serialisation: the same again may well work
+	blocked         // by another transaction, for too long
+	unfit           // a value that the database does not take
 	occupied        // another table has the name
 	forbidden       // to make tables, or to use them
 )

@@ -5,13 +5,27 @@ import (
 	"database/sql"
 	"io/fs"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
 // Hasten makes followers look, and connect again, every so often.
 func (s *Store) Hasten(every time.Duration) { s.quiet, s.pause = every, every }
 
 // Limit makes every limit of how many are kept another one, and that of global catalogs one more.
-func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most, most} }
+func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most, most, most} }
+
+// KeepEach keeps events as those who record them at once have them kept.
+func (s *Store) KeepEach(ctx context.Context, events ...audit.Event) error {
+	rows := make([]row, len(events))
+	for i, e := range events {
+		var err error
+		if rows[i], err = rowOf(e); err != nil {
+			return err
+		}
+	}
+	return s.keepEach(ctx, rows)
+}
 
 // Writes is the pool that changes are made with.
 func (s *Store) Writes() *sql.DB { return s.writes }

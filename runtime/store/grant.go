@@ -219,8 +219,11 @@ func (s *Store) Grants(ctx context.Context, f grant.Filter) ([]grant.Grant, erro
 
 // chosen adds whose and of what type the filter chooses to a statement that has a condition already.
 func chosen(f grant.Filter, q *statement) *statement {
-	for _, column := range []struct{ name, value string }{{"issuer", f.Issuer}, {"client", f.Client}, {"type", f.Type}} {
-		if column.value != "" {
+	for _, column := range []struct {
+		name, value string
+		exact       bool
+	}{{"issuer", f.Issuer, f.Exact}, {"client", f.Client, f.Exact}, {"type", f.Type, false}} {
+		if column.value != "" || column.exact {
 			q = q.and(`AND `+column.name+` = ?`, keepable(column.value))
 		}
 	}

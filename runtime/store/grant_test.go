@@ -66,7 +66,7 @@ func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("recorded are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		if n := must(s.Revision(ctx)); n != int64(len(want)) {
+		if n := must(s.Revision(ctx)).Number; n != int64(len(want)) {
 			t.Errorf("the revision is %d after %d changes", n, len(want))
 		}
 	})

@@ -35,7 +35,8 @@ func (e *engine) openRequests(q *statement, issuer, client string, at time.Time)
 }
 
 // RequestGrant keeps a request, in canonical form. An open one of the same client for the same permission is returned in
-// its place. A client has so many open at most; those that were for as long as [grant.Waits] are withdrawn. Errors wrap
+// its place. A client has so many open at most, and all together [MaxRequests]; those that were for as long as [grant.Waits]
+// are withdrawn, and some of those of which nobody has heard for 90 days after that are deleted. Errors wrap
 // [grant.ErrInvalid] and [grant.ErrTooMany].
 func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by audit.Event) (made grant.Request, err error) {
 	const doing = "request permission"
@@ -51,6 +52,13 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 	case err == nil:
 		return made, nil
 	case !errors.Is(err, sql.ErrNoRows):
+		return grant.Request{}, s.engine.explain(ctx, doing, err)
+	}
+	// Counted before anything is written too, for a client that goes on asking holds up nobody.
+	switch err := s.engine.room(ctx, s.reads, r, now(), most, s.limits.requests); {
+	case errors.Is(err, grant.ErrTooMany):
+		return grant.Request{}, fmt.Errorf("store: %s: %w", doing, err)
+	case err != nil:
 		return grant.Request{}, s.engine.explain(ctx, doing, err)
 	}
 	found := false
@@ -82,12 +90,11 @@ func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, e
 	if err != nil {
 		return r, err
 	}
-	var open int
-	if err := t.engine.openRequests(say(`SELECT count(*) FROM grant_requests`), r.Issuer, r.Client, t.now).row(t.ctx, t).Scan(&open); err != nil {
+	if err := t.forget(); err != nil {
 		return r, err
 	}
-	if open >= most {
-		return r, grant.ErrTooMany
+	if err := t.engine.room(t.ctx, t, r, t.now, most, t.limits.requests); err != nil {
+		return r, err
 	}
 	r.Created = t.now
 	var id int64
@@ -95,6 +102,50 @@ func (t *tx) request(r grant.Request, digest string, most int) (grant.Request, e
 		r.Issuer, r.Client, r.Type, r.Resource, r.Restricted, paramsOf(r.Permission), digest, r.Principal, r.Tool, r.Reason, t.engine.moment(r.Created)).row(t.ctx, t).Scan(&id)
 	r.ID = strconv.FormatInt(id, 10)
 	return r, err
+}
+
+// tooMany is a [grant.ErrTooMany] of all clients.
+type tooMany int
+
+func (n tooMany) Error() string {
+	return fmt.Sprintf("all clients together have %d requests open, which is the most: approve or deny some of them first", int(n))
+}
+
+func (tooMany) Is(target error) bool { return target == grant.ErrTooMany }
+
+// room is an error where a client has so many requests open as it may have, or all clients have.
+func (e *engine) room(ctx context.Context, db asker, r grant.Request, at time.Time, most, all int) error {
+	var open int
+	if err := e.openRequests(say(`SELECT count(*) FROM grant_requests`), r.Issuer, r.Client, at).row(ctx, db).Scan(&open); err != nil {
+		return err
+	}
+	if open >= most {
+		return grant.ErrTooMany
+	}
+	var one int64
+	q := say(`SELECT id FROM grant_requests WHERE status = 'open' AND created_at > ? ORDER BY id DESC LIMIT 1 OFFSET ?`, e.moment(at.Add(-grant.Waits)), all-1)
+	switch err := q.row(ctx, db).Scan(&one); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return tooMany(all)
+}
+
+const (
+	// remembered is how old a request becomes: 90 days after it can have been decided on at the latest. The database lets none
+	// be deleted that was asked within 90 days.
+	remembered = grant.Waits + 90*24*time.Hour
+	// forgotten is how many are deleted at once, at most.
+	forgotten = 100
+)
+
+// forget deletes the oldest requests, some at a time. Their ids are in the order in which they were asked.
+func (t *tx) forget() error {
+	_, err := say(`DELETE FROM grant_requests WHERE id IN (SELECT id FROM (SELECT id, created_at FROM grant_requests ORDER BY id LIMIT ?) AS oldest WHERE created_at <= ?)`,
+		forgotten, t.engine.moment(t.now.Add(-remembered))).exec(t.ctx, t)
+	return err
 }
 
 // GrantRequest returns a request, and wraps [grant.ErrUnknown] where there is none.

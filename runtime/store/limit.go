@@ -16,12 +16,13 @@ const (
 	MaxGlobalCatalogs = 100_000 // that are global
 	MaxTeams          = 1_000   // in an organisation
 	MaxMembers        = 100_000 // in an organisation or a team
+	MaxRequests       = 10_000  // for grants, of all clients, that are open
 )
 
 // limits are the constants of these names, or a test's.
-type limits struct{ entries, catalogs, globalCatalogs, teams, members, grants int }
+type limits struct{ entries, catalogs, globalCatalogs, teams, members, grants, requests int }
 
-var usual = limits{MaxEntries, MaxCatalogs, MaxGlobalCatalogs, MaxTeams, MaxMembers, grant.MaxGrants}
+var usual = limits{MaxEntries, MaxCatalogs, MaxGlobalCatalogs, MaxTeams, MaxMembers, grant.MaxGrants, MaxRequests}
 
 // catalogsOf is how many catalogs a scope has at most.
 func (l limits) catalogsOf(in Scope) int {

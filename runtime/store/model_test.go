@@ -108,7 +108,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 		orgs: map[int64]store.Org{}, teams: map[int64]store.Team{}, members: map[int64]store.Membership{}, catalogs: map[int64]store.Catalog{},
 		entries: map[int64]map[string]string{}, off: map[string]bool{}, given: map[string]int64{},
 	}
-	before := must(s.Revision(t.Context()))
+	before := must(s.Revision(t.Context())).Number
 	name := rapid.SampledFrom([]string{"a", "b", "A"})
 	tool := rapid.SampledFrom([]string{"t1", "t2", "T1"})
 	standing := rapid.SampledFrom([]access.Standing{access.Owner, access.Admin, access.Lead, access.Member})
@@ -288,7 +288,7 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 		},
 	})
 	compare(r, t, s, m)
-	if got := must(s.Revision(t.Context())) - before; got != int64(m.changes) {
+	if got := must(s.Revision(t.Context())).Number - before; got != int64(m.changes) {
 		r.Fatalf("the revision went on by %d with %d changes", got, m.changes)
 	}
 }

@@ -22,6 +22,12 @@ var postgresMigrations embed.FS
 const (
 	// connections is how many a store opens for statements; one more for each follower of changes.
 	connections = 10
+	// changing is how many changes have one at once: while they wait for each other, there are others for what is read and
+	// for the audit trail.
+	changing = 4
+	// contended is how long a change waits for one of another process: less than a server waits for its audit trail
+	// (runtime.DefaultAuditTimeout).
+	contended = 3 * time.Second
 	// connecting is how long one may take to open, where the URL has no connect_timeout.
 	connecting = 10 * time.Second
 )
@@ -45,7 +51,7 @@ func postgresEngine(url string) (*engine, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	return &engine{
-		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations, forUpdate: "FOR UPDATE",
+		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations, forUpdate: "FOR UPDATE", changes: changing,
 		open: func() (*sql.DB, *sql.DB, error) {
 			db := stdlib.OpenDB(*config)
 			db.SetMaxOpenConns(connections)
@@ -85,9 +91,16 @@ func postgresEngine(url string) (*engine, error) {
 			if postgresFault(err) == forbidden {
 				return fmt.Errorf("%w; to serve, the role needs: %s", err, postgresGrants(place, config.User))
 			}
+			if postgresFault(err) == blocked {
+				return fmt.Errorf("another change to the database has not come to its end for %s: try again; where it stays so, pg_stat_activity says whose it is: %w", contended, err)
+			}
 			return postgresUnreached(err)
 		},
 		serves: postgresServes,
+		hurry: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, contended.Milliseconds()))
+			return err
+		},
 		announce: func(ctx context.Context, tx *sql.Tx, payload string) error {
 			_, err := tx.ExecContext(ctx, `SELECT pg_notify(`+channel+`, $1)`, payload)
 			return err
@@ -163,10 +176,18 @@ func postgresFault(err error) fault {
 		return orphan
 	case "40001", "40P01": // serialization_failure, deadlock_detected
 		return again
+	case "55P03": // lock_not_available
+		return blocked
+	case "23514": // check_violation
+		return unfit
 	case "42P07": // duplicate_table
 		return occupied
 	case "42501": // insufficient_privilege
 		return forbidden
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "22", "54": // data exception, program limit exceeded
+		return unfit
 	}
 	return other
 }

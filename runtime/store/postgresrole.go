@@ -18,8 +18,7 @@ var postgresNeeds = []struct {
 	rights []string
 	tables []string
 }{
-	{[]string{"SELECT", "INSERT", "UPDATE", "DELETE"}, []string{"organizations", "teams", "memberships", "tool_catalogs", "tool_catalog_entries", "tool_switches", "grants"}},
-	{[]string{"SELECT", "INSERT", "UPDATE"}, []string{"grant_requests"}},
+	{[]string{"SELECT", "INSERT", "UPDATE", "DELETE"}, []string{"organizations", "teams", "memberships", "tool_catalogs", "tool_catalog_entries", "tool_switches", "grants", "grant_requests"}},
 	{[]string{"SELECT", "INSERT"}, []string{"audit_events"}},
 	{[]string{"SELECT", "UPDATE"}, []string{"store_revision"}},
 	{[]string{"SELECT"}, []string{versionTable}},

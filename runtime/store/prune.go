@@ -14,78 +14,122 @@ import (
 // youngest is how old an event is, at least, that may be deleted: by then all that was being written before it stands.
 const youngest = time.Hour
 
-// pruned is how many events are deleted in one transaction.
+// pruned is how many events a cut takes at most. They are deleted in one transaction, so that whoever reads the trail sees all of
+// them or none, and one record for as many is little.
 const pruned = 5_000
 
 // PruneEvents deletes the audit events before a moment, which is an hour ago at the latest, and says how many. It deletes
 // from the oldest record on, up to the first one that is not older: no gap comes about.
 //
 // What goes is recorded before anything is deleted, by an event that names the last record of each chain that goes, so
-// that a chain verifies from there on; it is a change like others, sealed by [Store.SealBy]. The database lets nothing be
-// deleted that is younger than such a cut. It does not stop its owner, who can make a cut, or drop the
+// that a chain verifies from there on; it is a change like others, sealed by [Store.SealBy]. There is one for each five
+// thousand events, which go as a whole: where the call ends early what is done stays done, and the next one goes on.
+//
+// A sealed event vouches for what it names. So where there is a sealer it has to be an [audit.Voucher], and records go only that
+// it vouches for, one by one, from the beginning of their chain or from an earlier cut on; what does not verify is refused with
+// [ErrInvalid]. Records in no chain go as well, and nothing that they say is taken over. A store without a sealer
+// deletes whatever is old, by cuts that vouch for nothing: who verifies the chain finds a gap.
+//
+// The database lets nothing be deleted that is younger than a cut. It does not stop its owner, who can make a cut, or drop the
 // triggers: that is what the chain is for, in which a cut that no sealed event names is a gap.
 //
 // On PostgreSQL a role that only serves cannot: pruning needs DELETE on audit_events and SELECT and INSERT on audit_cuts
-// besides, and is best left to a role of its own.
-//
-// Where it ends early, the next call deletes the rest.
-func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Event) (int64, error) {
+// besides, and is best left to a role of its own. Of two who prune at once one may get [ErrConflict].
+func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Event) (deleted int64, err error) {
 	const doing = "prune audit events"
 	if time.Since(before) < youngest {
 		return 0, invalid(doing, fmt.Errorf("%s is less than an hour ago: keep what is younger: %w", before.UTC().Format(time.RFC3339), ErrInvalid))
 	}
 	var upto, cut int64
-	err := say(`SELECT coalesce((SELECT min(id) - 1 FROM audit_events WHERE at >= ?), (SELECT max(id) FROM audit_events), 0), coalesce((SELECT max(upto) FROM audit_cuts), 0)`,
+	err = say(`SELECT coalesce((SELECT min(id) - 1 FROM audit_events WHERE at >= ?), (SELECT max(id) FROM audit_events), 0), coalesce((SELECT max(upto) FROM audit_cuts), 0)`,
 		s.engine.moment(before.UTC())).row(ctx, s.reads).Scan(&upto, &cut)
 	if err != nil {
 		return 0, s.engine.explain(ctx, doing, err)
 	}
-	if upto > cut {
-		if by.Cut, err = s.lastOf(ctx, upto); err != nil {
-			return 0, s.engine.explain(ctx, doing, err)
+	proof, err := s.proof()
+	if err != nil {
+		return 0, fmt.Errorf("store: %s: %w", doing, err)
+	}
+	for {
+		n, err := s.deleteUpto(ctx, cut) // the first time, what an earlier call did not come to
+		if deleted += n; err != nil {
+			return deleted, s.engine.explain(ctx, doing, err)
 		}
-		err := s.change(ctx, by, doing, func(t *tx) (done, error) {
-			_, err := say(`INSERT INTO audit_cuts (upto, at) VALUES (?, ?)`, upto, t.engine.moment(t.now)).exec(ctx, t)
-			return done{ChangedAudit, fmt.Sprintf("audit events up to %d", upto)}, err
+		next, last, err := s.step(ctx, proof, cut, upto)
+		switch {
+		case known(err):
+			return deleted, fmt.Errorf("store: %s: %w", doing, err)
+		case err != nil:
+			return deleted, s.engine.explain(ctx, doing, err)
+		case next == cut:
+			return deleted, nil
+		}
+		by.Cut = last
+		err = s.change(ctx, by, doing, func(t *tx) (done, error) {
+			var newest int64
+			if err := say(`SELECT coalesce(max(upto), 0) FROM audit_cuts`).row(ctx, t).Scan(&newest); err != nil {
+				return done{}, err
+			}
+			if newest != cut { // what was read may be gone in part
+				return done{}, ErrConflict
+			}
+			_, err := say(`INSERT INTO audit_cuts (upto, at) VALUES (?, ?)`, next, t.engine.moment(t.now)).exec(ctx, t)
+			return done{ChangedAudit, fmt.Sprintf("audit events up to %d", next)}, err
 		})
 		if err != nil {
-			return 0, err
+			return deleted, err
 		}
-		cut = upto
+		cut = next
 	}
-	var deleted int64
+}
+
+// deleteUpto deletes what a cut took, of which there may be more than one transaction's where an earlier version made it.
+func (s *Store) deleteUpto(ctx context.Context, cut int64) (deleted int64, err error) {
 	for {
 		n, err := say(`DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE id <= ? ORDER BY id LIMIT ?)`, cut, pruned).exec(ctx, s.writes)
 		deleted += n
-		if err != nil {
-			return deleted, s.engine.explain(ctx, doing, err)
-		}
-		if n < pruned {
-			return deleted, nil
+		if err != nil || n < pruned {
+			return deleted, err
 		}
 	}
 }
 
-// lastOf is the last record of each chain up to an id, and what an earlier cut said of chains that have none.
-func (s *Store) lastOf(ctx context.Context, upto int64) ([]audit.Link, error) {
-	last := map[string]audit.Link{}
-	note := func(l audit.Link) {
-		if l.Seq > last[l.ID].Seq {
-			last[l.ID] = audit.Link{ID: l.ID, Seq: l.Seq, MAC: l.MAC}
-		}
+// step reads the oldest records after a cut, as many as go at once, and is the id of the newest of them, with the last record of each
+// of their chains and what they say of chains that were cut before. Where there is none it is the cut itself.
+func (s *Store) step(ctx context.Context, p *proof, cut, upto int64) (next int64, links []audit.Link, err error) {
+	type kept struct {
+		id   int64
+		text string
 	}
-	err := s.texts(ctx, say(`SELECT event FROM audit_events WHERE id <= ? ORDER BY id`, upto), func(text string) (bool, error) {
-		link, cut, err := placeOf(text)
+	rows, err := all(ctx, s.reads, say(`SELECT id, event FROM audit_events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, cut, upto, pruned), func(row scanner) (k kept, err error) {
+		return k, row.Scan(&k.id, &k.text)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	next = cut
+	last := newest{}
+	for _, r := range rows {
+		link, cuts, err := p.placeOf(ctx, r.id, r.text)
 		if err != nil {
-			return false, err
+			return 0, nil, err
 		}
 		if link != nil {
-			note(*link)
+			last.note(*link)
 		}
-		for _, l := range cut {
-			note(l)
+		for _, l := range cuts {
+			last.note(l)
 		}
-		return true, nil
-	})
-	return slices.SortedFunc(maps.Values(last), func(a, b audit.Link) int { return cmp.Compare(a.ID, b.ID) }), err
+		next = r.id
+	}
+	return next, slices.SortedFunc(maps.Values(last), func(a, b audit.Link) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+// newest is the last record of each chain, by the chain's id.
+type newest map[string]audit.Link
+
+func (n newest) note(l audit.Link) {
+	if l.Seq > n[l.ID].Seq {
+		n[l.ID] = audit.Link{ID: l.ID, Seq: l.Seq, MAC: l.MAC}
+	}
 }

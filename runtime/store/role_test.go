@@ -41,7 +41,7 @@ func TestRoleThatLacksARightIsToldAtTheStartAndTheCureIsRight(t *testing.T) {
 	}
 	must(db.Exec("GRANT USAGE ON SCHEMA s1 TO " + role + "; GRANT SELECT ON ALL TABLES IN SCHEMA s1 TO " + role))
 	s, err = store.Open(t.Context(), reader)
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on organizations and 22 more: have the owner", role)) {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on organizations and 23 more: have the owner", role)) {
 		t.Fatalf("%v, %v", s, err)
 	}
 	cure := grants(t, err)

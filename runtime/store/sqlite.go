@@ -55,7 +55,7 @@ func sqliteEngine(path string) (*engine, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	e := &engine{
-		name: "SQLite", dialect: goose.DialectSQLite3, migrations: migrations, oneWriter: true,
+		name: "SQLite", dialect: goose.DialectSQLite3, migrations: migrations, oneWriter: true, changes: 1,
 		open: func() (*sql.DB, *sql.DB, error) {
 			// FULL: what was acknowledged is on the disk, and survives the machine as well.
 			writes, err := sqlitePool(path, "busy_timeout("+milliseconds(busy)+")", "foreign_keys(1)", "synchronous(FULL)")
@@ -259,6 +259,10 @@ func sqliteFault(err error) fault {
 		return taken
 	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
 		return orphan
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH:
+		return unfit
 	}
 	return other
 }

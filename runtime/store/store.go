@@ -28,8 +28,8 @@ type Store struct {
 	// that do not wait for it.
 	writes, reads *sql.DB
 	asks          asker // reads, or statements that are prepared on it
-	// turn is held from the start of a change until it is announced, on SQLite: changes are announced in the
-	// order in which they were made. Nil elsewhere.
+	// turn has a place for each change from its start until it is announced. On SQLite there is one: changes are announced in
+	// the order in which they were made.
 	turn chan struct{}
 	feed feed
 	// together keeps events in one go.
@@ -75,9 +75,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		s.asks = &prepared{DB: s.reads, kept: map[string]*sql.Stmt{}}
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
-	if e.oneWriter {
-		s.turn = make(chan struct{}, 1)
-	}
+	s.turn = make(chan struct{}, e.changes)
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -97,14 +95,21 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Revision returns how many changes have come to stand: what is read after it is at least as new, and what was read
+// Revision is what a database was when it was looked at. Two that are equal are of the same database: one that was restored
+// from a backup comes to the same number by other changes, and to another epoch.
+type Revision struct {
+	Number int64 // how many changes have come to stand
+	Epoch  int64 // of the last of them, by chance
+}
+
+// Revision returns what the database is now: what is read after it is at least as new, and what was read
 // after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
 // key, cheap enough to be asked for before each use of something that is kept.
-func (s *Store) Revision(ctx context.Context) (at int64, err error) {
-	if err := s.asks.QueryRowContext(ctx, revisionQuery).Scan(&at); err != nil {
-		return 0, s.engine.explain(ctx, "read the revision", err)
+func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
+	if err := s.asks.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch); err != nil {
+		return Revision{}, s.engine.explain(ctx, "read the revision", err)
 	}
-	return at, nil
+	return now, nil
 }
 
 // Close ends all that follow [Store.Changes] and closes the database.

@@ -1,11 +1,9 @@
 package store
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -18,7 +16,8 @@ type Recorded struct {
 	audit.Event
 }
 
-// EventFilter chooses events. What is empty or zero chooses all.
+// EventFilter chooses events. What is empty or zero chooses all. Of a text its first 256 characters count, in the filter and
+// in events.
 type EventFilter struct {
 	Principal, Client, Tool string
 	Type                    audit.Type
@@ -33,7 +32,7 @@ func (f EventFilter) where(e *engine, q *statement) *statement {
 		{"principal", f.Principal}, {"client", f.Client}, {"tool", f.Tool}, {"type", string(f.Type)}, {"status", string(f.Status)}, {"request_id", f.RequestID},
 	} {
 		if column.value != "" {
-			q = q.and(` AND `+column.name+` = ?`, keepable(column.value))
+			q = q.and(` AND `+column.name+` = ?`, findable(column.value))
 		}
 	}
 	if !f.From.IsZero() {
@@ -66,25 +65,6 @@ func readEvent(row scanner) (r Recorded, err error) {
 		return r, err
 	}
 	return r, json.Unmarshal([]byte(event), &r.Event)
-}
-
-// ExportEvents writes the events that a filter chooses as lines of JSON, in the order of their ids, as they were at one
-// moment, and says how many. All of them can be verified, as what the sink of a chain keeps; a part of them has gaps.
-func (s *Store) ExportEvents(ctx context.Context, w io.Writer, f EventFilter) (n int64, err error) {
-	out := bufio.NewWriterSize(w, 64<<10)
-	// One statement sees one state of the database, however long its rows are read.
-	err = s.texts(ctx, f.where(s.engine, say(`SELECT event FROM audit_events WHERE id > 0`)).and(` ORDER BY id`), func(text string) (bool, error) {
-		n++
-		_, err := out.WriteString(text + "\n")
-		return true, err
-	})
-	if err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
-		return n, s.engine.explain(ctx, "export audit events", err)
-	}
-	return n, nil
 }
 
 // texts calls yield with the records that a statement gives, one after the other.

@@ -281,11 +281,15 @@ func TestEventsOfAnEarlierVersionAreFoundByClientAndTool(t *testing.T) {
 		if isSQLite(url) {
 			now = "1"
 		}
-		for _, event := range []string{`{"client":"cli","tool":"read"}`, `{"client_id":"web","tool_name":"write"}`, `{"client":"x\u0000"}`} {
+		long := strings.Repeat("é", 300)
+		for _, event := range []string{`{"client":"` + long + `","tool":"` + long + `"}`, `{"client":"cli","tool":"read"}`, `{"client_id":"web","tool_name":"write"}`, `{"client":"x\u0000"}`} {
 			must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (` + now + `, 't', 'ok', 'r', '', 'bob', '` + event + `')`))
 		}
+		for i := range 3 { // no two are alike, so that no compression makes them short
+			must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (`+now+`, 't', 'ok', $1, '', 'bob', '{}')`, fmt.Sprint(i)+noise(3000)))
+		}
 		s := open(t, url)
-		for _, f := range []store.EventFilter{{Client: "cli", Tool: "read"}, {Client: "web", Tool: "write"}} {
+		for _, f := range []store.EventFilter{{Client: "cli", Tool: "read"}, {Client: "web", Tool: "write"}, {Client: long, Tool: long}} {
 			got, _, err := s.SearchEvents(t.Context(), f, store.Page[int64]{})
 			if err != nil || len(got) != 1 || got[0].Client != f.Client || got[0].Tool != f.Tool {
 				t.Errorf("%+v, %v", got, err)

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,7 +16,10 @@ import (
 // attempts is how often a change is tried that an engine refuses for the sake of another one.
 const attempts = 5
 
-const revisionQuery = `SELECT revision FROM store_revision WHERE id = 1`
+const (
+	revisionQuery = `SELECT revision FROM store_revision WHERE id = 1`
+	epochQuery    = `SELECT revision, epoch FROM store_revision WHERE id = 1`
+)
 
 // change does something in one transaction, records it with it, and announces it once it stands. The event
 // says who asked: Issuer, Principal, Client, Role, RequestID and, by name and digest, Arguments. What was
@@ -23,13 +28,11 @@ const revisionQuery = `SELECT revision FROM store_revision WHERE id = 1`
 // When ctx ends while the transaction is being committed, or the connection does, the change may stand
 // nonetheless: the error says neither.
 func (s *Store) change(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) error {
-	if s.turn != nil {
-		select {
-		case s.turn <- struct{}{}:
-			defer func() { <-s.turn }()
-		case <-ctx.Done():
-			return s.engine.explain(ctx, action, ctx.Err())
-		}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return s.engine.explain(ctx, action, ctx.Err())
 	}
 	for attempt := 1; ; attempt++ {
 		c, err := s.attempt(ctx, by, action, do)
@@ -57,58 +60,105 @@ type tx struct {
 }
 
 func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) (c Change, err error) {
-	if s.sealer == nil {
-		return s.sealed(ctx, by, action, do, func(e audit.Event) (audit.Event, error) { return e, nil })
+	once := func(finish func(w written) error) error {
+		begun, err := s.writes.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer begun.Rollback() // nothing once it is committed
+		w, err := s.prepare(ctx, begun, by, action, do)
+		if err != nil {
+			return err
+		}
+		c = w.change
+		return finish(w)
 	}
-	// Before the transaction: what is being written to the chain may wait for its connection.
-	err = s.sealer.Seal(ctx, func(seal func(audit.Event) (audit.Event, error)) error {
-		c, err = s.sealed(ctx, by, action, do, seal)
-		return err
-	})
+	type seal = func(audit.Event) (audit.Event, error)
+	switch {
+	case s.sealer == nil:
+		err = once(func(w written) error { return w.stand(ctx, w.event) })
+	case s.engine.oneWriter:
+		// What is being written to the chain waits for the one connection that writes: whoever has that must not wait for the chain.
+		err = s.sealer.Seal(ctx, func(seal seal) error {
+			return once(func(w written) error { return w.seal(ctx, seal) })
+		})
+	default:
+		// The chain comes last: what waits for others' transactions holds up no event, and whoever has the chain waits for none.
+		// There is a connection for what is being written to the chain, since changes have only so many.
+		err = once(func(w written) error {
+			return s.sealer.Seal(ctx, func(seal seal) error { return w.seal(ctx, seal) })
+		})
+	}
 	return c, err
 }
 
-func (s *Store) sealed(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error), seal func(audit.Event) (audit.Event, error)) (Change, error) {
-	begun, err := s.writes.BeginTx(ctx, nil)
-	if err != nil {
-		return Change{}, err
-	}
-	defer begun.Rollback() // nothing once it is committed
+// written is a change that is made, but for its event, and not committed yet.
+type written struct {
+	*tx
+	change Change
+	event  audit.Event
+}
+
+// prepare does all of a change that may wait for others' transactions.
+func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, action string, do func(tx *tx) (done, error)) (written, error) {
 	t := &tx{begun, ctx, s.engine, now(), s.limits}
+	if s.engine.hurry != nil {
+		if err := s.engine.hurry(ctx, begun); err != nil {
+			return written{}, err
+		}
+	}
 	did, err := do(t)
 	if err != nil {
-		return Change{}, err
+		return written{}, err
 	}
 	c := Change{Kind: did.kind}
 	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, did.object
 	if by.Time.IsZero() {
 		by.Time = t.now
 	}
-	if by, err = seal(by); err != nil {
-		return Change{}, err
-	}
-	event, err := rowOf(by)
-	if err != nil {
-		return Change{}, err
-	}
-	if _, err := t.ExecContext(ctx, insertRow, event.values(s.engine)...); err != nil {
-		return Change{}, err
-	}
 	// Last, since its row is locked until the transaction ends: revisions are in the order of commits,
-	// and whoever holds it waits for nobody.
-	if err := t.QueryRowContext(ctx, `UPDATE store_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision`).Scan(&c.Revision); err != nil {
-		return Change{}, err
+	// and whoever holds it waits for nobody but the chain, whose holder waits for no lock.
+	if err := t.QueryRowContext(ctx, `UPDATE store_revision SET revision = revision + 1, epoch = $1 WHERE id = 1 RETURNING revision`, newEpoch()).Scan(&c.Revision); err != nil {
+		return written{}, err
 	}
 	if s.engine.announce != nil {
 		payload, err := json.Marshal(c)
 		if err != nil {
-			return Change{}, err
+			return written{}, err
 		}
 		if err := s.engine.announce(ctx, begun, string(payload)); err != nil {
-			return Change{}, err
+			return written{}, err
 		}
 	}
-	return c, begun.Commit()
+	return written{t, c, by}, nil
+}
+
+// newEpoch is a number by which two changes of the same revision are told apart.
+func newEpoch() int64 {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return int64(binary.BigEndian.Uint64(random[:]))
+}
+
+// seal has the change's event sealed, and the change stand with it.
+func (w written) seal(ctx context.Context, seal func(audit.Event) (audit.Event, error)) error {
+	event, err := seal(w.event)
+	if err != nil {
+		return err
+	}
+	return w.stand(ctx, event)
+}
+
+// stand keeps the change's event and commits both.
+func (w written) stand(ctx context.Context, event audit.Event) error {
+	row, err := rowOf(event)
+	if err != nil {
+		return err
+	}
+	if _, err := w.ExecContext(ctx, insertRow, row.values(w.engine)...); err != nil {
+		return err
+	}
+	return w.Commit()
 }
 
 // statement is a statement with its arguments. Parameters are written as question marks.

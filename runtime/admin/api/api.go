@@ -7,6 +7,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,6 +63,8 @@ type Options struct {
 	Audit audit.Sink
 	// Grants is where grants are kept and asked for. Nil leaves the operations on them out.
 	Grants grant.Registry
+	// Exports are those of the audit trail that are under way, the console's too where it is given the same. Nil is the API's own.
+	Exports *front.Exports
 	// Logger is told what went wrong inside. Nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -73,7 +76,7 @@ type API struct {
 	authority *authority.Authority
 	audit     audit.Sink
 	grants    grant.Registry // nil where there are none
-	exporting chan struct{}  // a place for each export under way
+	exports   *front.Exports
 	log       *slog.Logger
 	patience  time.Duration // for a body
 
@@ -88,7 +91,7 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 		o.Logger = slog.Default()
 	}
 	api := &API{
-		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants, exporting: make(chan struct{}, maxExports), log: slog.New(redact.Handler(o.Logger.Handler())),
+		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants, exports: cmp.Or(o.Exports, front.NewExports()), log: slog.New(redact.Handler(o.Logger.Handler())),
 		patience: front.Patience, mux: http.NewServeMux(),
 	}
 	api.huma = humago.New(api.mux, config())

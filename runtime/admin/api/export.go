@@ -10,22 +10,19 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // PathAuditExport is where the audit trail leaves as lines of JSON.
 const PathAuditExport = runtime.PathAPI + "admin" + auditPath + "/export"
 
-const (
-	// exportTimeout bounds an export, which takes as long as the trail is.
-	exportTimeout = 15 * time.Minute
-	// maxExports is how many are under way at a time: each keeps a connection to the database.
-	maxExports = 2
-)
+// exportTimeout bounds an export, which takes as long as the trail is.
+const exportTimeout = 15 * time.Minute
 
 const ndjson = "application/x-ndjson"
 
-var errExporting = problem(http.StatusTooManyRequests, "%d exports are under way, which is the most: wait until one has ended", maxExports)
+var errExporting = problem(http.StatusTooManyRequests, "%d exports are under way, which is the most: wait until one has ended", front.MaxExports)
 
 // export registers the export of the audit trail. Its lines are sent as they are read: an export that fails on the way is cut off,
 // and what came of it is no whole answer.
@@ -40,17 +37,16 @@ func (a *API) export() {
 		if err != nil {
 			return nil, err
 		}
-		select {
-		case a.exporting <- struct{}{}:
-		default:
+		end, ok := a.exports.Begin()
+		if !ok {
 			return nil, errExporting
 		}
 		if err := a.reads(r, op.OperationID); err != nil {
-			<-a.exporting
+			end()
 			return nil, err
 		}
 		return &output{func(c huma.Context) {
-			defer func() { <-a.exporting }()
+			defer end()
 			_, w := humago.Unwrap(c)
 			a.sendTrail(w, r, chosen)
 		}}, nil

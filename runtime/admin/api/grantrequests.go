@@ -52,9 +52,8 @@ func (a *API) ownRequests() {
 
 	op := huma.Operation{OperationID: "list-own-grant-requests", Method: http.MethodGet, Path: path, Tags: tags, Summary: "List what the caller's client has asked for, the newest first"}
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (*pageOutput[OwnRequest], error) {
-		// An issuer that is empty narrows nothing: whose they are is looked at here as well.
 		some, more, err := part(r, *i, requestID, r.own, func(after string, limit int) ([]grant.Request, error) {
-			return a.grants.Requests(ctx, grant.Filter{Issuer: r.caller.Issuer, Client: r.caller.ClientID(), After: after, Limit: limit})
+			return a.grants.Requests(ctx, grant.Filter{Issuer: r.caller.Issuer, Client: r.caller.ClientID(), Exact: true, After: after, Limit: limit})
 		})
 		return paged(r, some, more, ownRequestOf, requestCursor), err
 	})

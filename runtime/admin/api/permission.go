@@ -3,11 +3,11 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -33,7 +33,12 @@ func (p Permission) read(in string) (grant.Permission, error) {
 	read := grant.Permission{Type: p.Type, Resource: p.Resource, Restricted: p.Restricted, Params: p.Params}
 	err := read.Validate()
 	if err == nil {
-		return read.Canonical(), nil
+		read = read.Canonical() // in which escapes of a command are what they stand for
+		hidden := first(plain(in+".resource", p.Resource), plain(in+".resource", read.Resource))
+		for _, key := range slices.Sorted(maps.Keys(p.Params)) {
+			hidden = first(hidden, plain(in+".parameters", p.Params[key]))
+		}
+		return read, hidden
 	}
 	parts := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -46,7 +51,7 @@ func (p Permission) read(in string) (grant.Permission, error) {
 		switch {
 		case errors.As(part, &pattern):
 			at = in + ".resource"
-		case strings.HasPrefix(text, "parameter "):
+		case strings.HasPrefix(text, "parameter"):
 			at = in + ".parameters"
 		}
 		p422.Errors = append(p422.Errors, &huma.ErrorDetail{Location: at, Message: text})
@@ -73,26 +78,19 @@ func (a *API) rooted(p grant.Permission, in, which string) error {
 
 // prose refuses a reason or a note that a keeper would not take.
 func prose(location, text string) error {
-	switch {
-	case len(text) > grant.MaxReason:
-		return misfit(http.StatusUnprocessableEntity, location, "it has %d bytes, more than %d: say it shorter", len(text), grant.MaxReason)
-	case !prints(strings.NewReplacer("\r\n", "", "\n", "", "\t", "").Replace(text)):
-		return misfit(http.StatusUnprocessableEntity, location, "it is not all printable characters and line ends")
+	if err := grant.Prose(text); err != nil {
+		return misfit(http.StatusUnprocessableEntity, location, "%s", err)
 	}
 	return nil
 }
 
-// plain refuses the name of somebody or something that none has.
+// plain refuses the name of somebody or something that none has: what cannot be seen in it may show as something else to
+// who decides by it.
 func plain(location, text string) error {
-	if !prints(text) {
-		return misfit(http.StatusUnprocessableEntity, location, "it is not all printable characters")
+	if hidden := grant.Hidden(text); hidden != nil {
+		return misfit(http.StatusUnprocessableEntity, location, "%s", hidden)
 	}
 	return nil
-}
-
-// prints reports whether all of a text can be seen: what cannot may show as something else to who decides by it.
-func prints(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar })
 }
 
 // until is the time until which something is granted; zero is for ever.

@@ -44,6 +44,8 @@ type Options struct {
 	// Grants is what the pages of requests and grants manage, which is to be what the server decides by. Where it is nil there
 	// are no such pages.
 	Grants grant.Registry
+	// Exports are those of the audit trail that are under way, the API's too where it is given the same. Nil is the console's own.
+	Exports *front.Exports
 
 	patience time.Duration // front.Patience, or a test's
 }
@@ -106,12 +108,12 @@ type console struct {
 	audit  audit.Sink
 	grants grant.Registry // nil where there are none
 
-	patience  time.Duration // for a form
-	exporting chan struct{} // a place for each export that is under way
+	patience time.Duration // for a form
+	exports  *front.Exports
 }
 
 func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
-	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, grants: o.Grants, patience: cmp.Or(o.patience, front.Patience), exporting: make(chan struct{}, maxExports)}
+	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, grants: o.Grants, patience: cmp.Or(o.patience, front.Patience), exports: cmp.Or(o.Exports, front.NewExports())}
 	if c.title == "" {
 		c.title = "MCP server"
 	}

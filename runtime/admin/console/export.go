@@ -12,11 +12,9 @@ const exportPattern = "GET " + pathAudit + "/export"
 
 const (
 	// exportTimeout bounds what an export may take, and stallTimeout how long a reader may take for a part of it: who
-	// stops reading holds the database no longer.
+	// stops reading has its place no longer.
 	exportTimeout = 10 * time.Minute
 	stallTimeout  = 30 * time.Second
-	// maxExports is how many are under way at a time: each keeps a connection to the database.
-	maxExports = 2
 )
 
 // exportTrail sends the events that a search finds as lines of JSON, oldest first. Where it fails half way the connection
@@ -26,15 +24,14 @@ func (v *visit) exportTrail() error {
 	if len(s.Wrong) > 0 {
 		return v.showTrail()
 	}
-	if err := v.reads(s); err != nil {
+	if err := v.reads(wholeTrail, s); err != nil {
 		return err
 	}
-	select {
-	case v.exporting <- struct{}{}:
-		defer func() { <-v.exporting }()
-	default:
+	end, ok := v.exports.Begin()
+	if !ok {
 		return v.showAs(http.StatusTooManyRequests, "message", page{Title: "Not now", Data: message{Text: "As many downloads are under way as there may be. Try again when one of them has ended."}})
 	}
+	defer end()
 	out := &download{w: v.w, control: http.NewResponseController(v.w)}
 	if v.r.Method != http.MethodHead {
 		if _, err := v.store.ExportEvents(v.ctx, out, f); err != nil {

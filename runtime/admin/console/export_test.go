@@ -45,9 +45,8 @@ func Quoted(text string) (lines []string, cut bool) {
 }
 
 const (
-	MaxToken   = maxToken
-	PartBytes  = partBytes
-	MaxExports = maxExports
+	MaxToken  = maxToken
+	PartBytes = partBytes
 )
 
 // Hasty has a form come within d.

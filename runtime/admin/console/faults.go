@@ -39,6 +39,13 @@ func (f faults) pattern(field string, err error) {
 	f["resource"] = &fault{"resource", visible(wrong.Pattern[:at]), visible(wrong.Pattern[at:]), sentence(fmt.Sprintf("at byte %d: %s; %s", wrong.Offset, wrong.Problem, wrong.Cure))}
 }
 
+// seen notes what of a resource cannot be seen, and shows it as an escape.
+func (f faults) seen(text string) {
+	if hidden := grant.Hidden(text); hidden != nil {
+		f["resource"] = &fault{"resource", text[:hidden.Offset], visible(text[hidden.Offset:]), sentence(hidden.Error())}
+	}
+}
+
 // layouts are how a time can be typed: as people write it, as records do, and as browsers do (HTML standard, 2.3.5.5).
 var layouts = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02", time.RFC3339, "2006-01-02T15:04", "2006-01-02T15:04:05"}
 
@@ -62,8 +69,10 @@ func (f faults) words(field, text string, needed bool) {
 	switch {
 	case needed && strings.TrimSpace(text) == "":
 		f.add(field, "Say why: whoever reads the audit trail wants to know.")
-	case len(text) > grant.MaxReason, hides(strings.NewReplacer("\n", "", "\t", "").Replace(text)):
-		f.add(field, fmt.Sprintf("Write at most %d bytes of characters that can be seen.", grant.MaxReason))
+	default:
+		if err := grant.Prose(text); err != nil {
+			f.add(field, told(err))
+		}
 	}
 }
 
@@ -72,7 +81,9 @@ func (f faults) name(field, text string, needed bool) {
 	switch {
 	case needed && text == "":
 		f.add(field, "Say whose it is to be.")
-	case len(text) > grant.MaxIdentity, hides(text), strings.TrimSpace(text) != text:
+	case hides(text):
+		f.add(field, told(grant.Hidden(text)))
+	case len(text) > grant.MaxIdentity, strings.TrimSpace(text) != text:
 		f.add(field, fmt.Sprintf("Write at most %d bytes of characters that can be seen, and no space at the start or the end.", grant.MaxIdentity))
 	}
 }

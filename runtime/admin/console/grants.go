@@ -137,6 +137,7 @@ func (v *visit) createGrant() error {
 	d.Wrong.words("reason", d.Reason, true)
 	d.Wrong.name("client", d.Client, true)
 	d.Wrong.name("issuer", d.Issuer, false)
+	d.Wrong.seen(d.Resource)
 	// The type alone first: an error that says both is about both fields.
 	if err := (grant.Permission{Type: d.Type, Resource: "x"}).Validate(); err != nil {
 		d.Wrong.pattern("type", err)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -75,7 +76,7 @@ func TestRequestIsDenied(t *testing.T) {
 	at := "/console/requests/" + w.asks("desk", "system.command", "rm **", "").ID
 	page(t, w.get("token-admin", "/console/requests"), http.StatusOK, "no reason given")
 	page(t, w.post("token-admin", at+"/deny", form("note", " ")), http.StatusUnprocessableEntity, "Nothing was done", `id="why" name="note" value=" "`, `aria-describedby="why-wrong"`, "Say why")
-	page(t, w.post("token-admin", at+"/deny", form("note", strings.Repeat("x", grant.MaxReason+1))), http.StatusUnprocessableEntity, "Write at most 1000 bytes")
+	page(t, w.post("token-admin", at+"/deny", form("note", strings.Repeat("x", grant.MaxReason+1))), http.StatusUnprocessableEntity, "1001 bytes are more than 1000")
 	led(t, w.post("token-admin", at+"/deny", form("note", "not that one")), "/console/requests?done=request-denied")
 	page(t, w.get("token-admin", at), http.StatusOK, "<b>denied</b>", "not that one")
 	page(t, w.get("token-admin", "/console/requests?status=denied"), http.StatusOK, "rm **")
@@ -128,12 +129,14 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 		{"no time", at, []any{"resource", "reports/**", "lasts", "soon"}, "lasts", []string{"Choose how long"}},
 		{"a time that is none", at, []any{"resource", "reports/**", "lasts", "1d", "until", "soon"}, "until", []string{"This is no time"}},
 		{"a time that has passed", at, []any{"resource", "reports/**", "lasts", "1d", "until", "2001-01-01T00:00"}, "until", []string{"This time has passed"}},
-		{"too many words", at, []any{"resource", "reports/**", "lasts", "1d", "note", strings.Repeat("x", 1001)}, "note", []string{"at most 1000 bytes"}},
-		{"words that cannot be seen", at, []any{"resource", "reports/**", "lasts", "1d", "note", "a\u202eb"}, "note", []string{"that can be seen"}},
+		{"too many words", at, []any{"resource", "reports/**", "lasts", "1d", "note", strings.Repeat("x", 1001)}, "note", []string{"1001 bytes are more than 1000"}},
+		{"words that cannot be seen", at, []any{"resource", "reports/**", "lasts", "1d", "note", "a\u202eb"}, "note", []string{"U&#43;202E at byte 1 cannot be seen"}},
 
 		{"a type that is none", "/console/grants", []any{"client", "desk", "type", "files", "resource", "a", "lasts", "1d", "reason", "r"}, "type", []string{"no dot"}},
 		{"a pattern", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a/../b", "lasts", "1d", "reason", "r"}, "resource", []string{`<mark>../b</mark>`, "At byte 2"}},
 		{"no client", "/console/grants", []any{"type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "client", []string{"Say whose"}},
+		{"a client that cannot be seen", "/console/grants", []any{"client", "desk\u3164", "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "client", []string{"U&#43;3164 at byte 4 cannot be seen"}},
+		{"a resource that cannot be seen", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a\u2800b", "lasts", "1d", "reason", "r"}, "resource", []string{`a<mark>\u2800b</mark>`, "U&#43;2800 at byte 1 cannot be seen"}},
 		{"a client with a space", "/console/grants", []any{"client", "desk ", "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "client", []string{"no space at the start"}},
 		{"an issuer that is too long", "/console/grants", []any{"client", "desk", "issuer", strings.Repeat("i", 513), "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "issuer", []string{"at most 512 bytes"}},
 		{"no reason", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a", "lasts", "1d"}, "reason", []string{"Say why"}},
@@ -176,6 +179,69 @@ func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 	}
 	if n := strings.Count(page(t, w.get("token-admin", "/console/requests"), http.StatusOK), "ö"); n != 160 {
 		t.Errorf("%d of its characters are in the list", n)
+	}
+}
+
+// What cannot be seen is neither offered to whoever approves nor taken from them, and keepers let nobody have it.
+func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
+	w := onSQLite(t)
+	const hangul = "public/\u3164/**"
+	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul}, Issuer: issuer, Client: "desk", Status: grant.Open}}
+	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u3164/**`, `name="resource" class="name" value=""`, "write what is, or deny it")
+	if strings.Contains(body, "\u3164") {
+		t.Errorf("it stands in the page: %s", body)
+	}
+	body = page(t, w.post("token-admin", "/console/requests/odd-1/approve", form("resource", hangul, "lasts", "1d")), http.StatusUnprocessableEntity, `public/<mark>\u3164/**</mark>`, "U&#43;3164 at byte 7 cannot be seen", `value=""`)
+	if strings.Contains(body, "\u3164") || len(w.has("desk")) > 0 {
+		t.Errorf("%v, %s", w.has("desk"), body)
+	}
+	if css := w.get("", console.Asset("console.css")).Body.String(); !strings.Contains(css, "\n.name { direction: ltr; unicode-bidi: isolate; white-space: pre-wrap; }\n") {
+		t.Error("names turn what stands around them, or lose their spaces")
+	}
+	w.keeper.odd[0].Permission = grant.Permission{Type: "db.read", Resource: "a", Params: map[string]string{"x": "y\u2800"}}
+	page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `y\u2800`)
+}
+
+// Nor does anybody pass for somebody else in the lists of who manages what.
+func TestNamesOfTenantsAreSeen(t *testing.T) {
+	w := onSQLite(t)
+	by := audit.Event{Principal: "seed"}
+	org := must(w.store.CreateOrg(t.Context(), "ac\u3164me", by))
+	in := store.InOrg(org.ID)
+	team := must(w.store.CreateTeam(t.Context(), org.ID, "la\u2800b", by))
+	member := must(w.store.AddMember(t.Context(), in, "https://id\u034f.example", "ada\ufe0f", access.Owner, by))
+	kit := must(w.store.CreateCatalog(t.Context(), in, "k\u115fit", "", true, by))
+	for at, shows := range map[string][]string{
+		"/console/orgs": {`ac\u3164me`}, fmt.Sprint("/console/orgs/", org.ID): {`<h1>ac\u3164me</h1>`, `la\u2800b`, `ada\ufe0f`, `https://id\u034f.example`}, fmt.Sprint("/console/teams/", team.ID): {`<h1>la\u2800b</h1>`},
+		fmt.Sprint("/console/members/", member.ID): {`ada\ufe0f</h1>`, `id\u034f.example`, `<dd>Organisation ac\u3164me</dd>`}, fmt.Sprint("/console/members/", member.ID, "/delete"): {`ada\ufe0f`},
+		"/console/catalogs": {`k\u115fit</a>`, `<td>Organisation ac\u3164me</td>`}, fmt.Sprint("/console/catalogs/", kit.ID): {`<h1>k\u115fit</h1>`, `Organisation ac\u3164me ·`},
+	} {
+		page(t, w.get("token-admin", at), http.StatusOK, shows...)
+	}
+}
+
+// Whoever decides on what they have asked for is told so, and it is recorded with their name on both.
+func TestWhoAsksAndDecidesIsToldSo(t *testing.T) {
+	w := onSQLite(t)
+	events := recorded(w)
+	ask := func(by, client, principal string) string {
+		return "/console/requests/" + must(w.keeper.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "a"}, Issuer: by, Client: client, Principal: principal, Reason: "r"})).ID
+	}
+	const told = "You ask for this yourself."
+	own := ask(issuer, "ada", "ada")
+	for at, want := range map[string]bool{
+		own: true, ask(issuer, "desk", "ada"): true, ask(issuer, "desk-2", "vera"): false, ask("https://elsewhere.example", "ada", "ada"): false, ask(issuer, "desk-3", ""): false,
+	} {
+		if body := page(t, w.get("token-admin", at), http.StatusOK); strings.Contains(body, told) != want {
+			t.Errorf("%s: %s", at, body)
+		}
+	}
+	led(t, w.post("token-admin", own+"/approve", form("resource", "a", "lasts", "1d")), "/console/requests?done=request-approved")
+	if e := (*events)[len(*events)-1]; e.Action != "approve request" || e.Principal != "ada" || !strings.Contains(e.Object, `client "ada"`) {
+		t.Errorf("%+v", e)
+	}
+	if strings.Contains(page(t, w.get("token-admin", own), http.StatusOK), told) {
+		t.Error("what is decided is still asked for")
 	}
 }
 

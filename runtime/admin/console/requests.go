@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -89,6 +90,7 @@ type requestPage struct {
 	requestRow
 	Quote  quote
 	Hidden bool // something in it cannot be seen
+	Own    bool // whoever looks at it asks for it
 	Has    []grantRow
 
 	// As in the form that approves, and as in the one that denies.
@@ -104,8 +106,9 @@ func (v *visit) request() (grant.Request, error) {
 }
 
 func (v *visit) requestPage(r grant.Request) (d requestPage, err error) {
-	d = requestPage{requestRow: requestRow{r}, Quote: quoted(r.Reason), Narrow: r.Resource, Isolated: r.Restricted, lasting: lasting{Lasts: usual}, Wrong: faults{}}
-	for _, text := range []string{r.Type, r.Resource, r.Issuer, r.Client, r.Principal, r.Tool} {
+	d = requestPage{requestRow: requestRow{r}, Quote: quoted(r.Reason), Narrow: typable(r.Resource), Isolated: r.Restricted, lasting: lasting{Lasts: usual}, Wrong: faults{}}
+	d.Own = r.Issuer == v.caller.Issuer && (r.Client == v.caller.ClientID() || r.Principal != "" && r.Principal == v.caller.Subject)
+	for _, text := range slices.AppendSeq([]string{r.Type, r.Resource, r.Issuer, r.Client, r.Principal, r.Tool}, maps.Values(r.Params)) {
 		d.Hidden = d.Hidden || hides(text)
 	}
 	has, _, err := v.grants.Grants(v.ctx, r.Issuer, r.Client)
@@ -136,11 +139,13 @@ func (v *visit) approve() error {
 		d.lasting, verdict.Expires = v.lasting(d.Wrong)
 		d.Wrong.words("note", verdict.Note, false)
 		less := grant.Permission{Type: r.Type, Resource: d.Narrow, Restricted: d.Isolated, Params: r.Params}
+		d.Wrong.seen(d.Narrow)
 		if err := less.Validate(); err != nil {
 			d.Wrong.pattern("resource", err)
-		} else if !r.Covers(less) {
+		} else if d.Wrong["resource"] == nil && !r.Covers(less) {
 			d.Wrong.add("resource", "This is more than was asked for, which is "+visible(r.Resource)+". Grant that or less; more is granted under Grants.")
 		}
+		d.Narrow = typable(d.Narrow)
 		if !less.Equal(r.Permission) {
 			verdict.Permission = less
 		}

@@ -52,13 +52,16 @@ func (v *visit) search() (s search, f store.EventFilter) {
 	return s, f
 }
 
-// reads records that the caller is about to read the trail, and what is searched for, by name, size and digest.
-func (v *visit) reads(s search) error {
+// wholeTrail is what is read by a search, as it is recorded.
+const wholeTrail = "the audit trail"
+
+// reads records that the caller is about to read what of the trail, and what is searched for, by name, size and digest.
+func (v *visit) reads(what string, s search) error {
 	by, q := v.by(), s.query()
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		by.Arguments = append(by.Arguments, audit.Argument{Name: name, Bytes: len(q.Get(name)), Digest: audit.DigestOf([]byte(q.Get(name)))})
 	}
-	return front.Reads(v.ctx, v.audit, by, "read", "the audit trail")
+	return front.Reads(v.ctx, v.audit, by, "read", what)
 }
 
 // trail is a page of the audit trail.
@@ -77,7 +80,7 @@ func (v *visit) showTrail() error {
 	if len(s.Wrong) > 0 {
 		return v.showAs(http.StatusUnprocessableEntity, "audit", page{Title: "Audit", Here: "audit", Problem: problemBelow, Data: t})
 	}
-	if err := v.reads(s); err != nil {
+	if err := v.reads(wholeTrail, s); err != nil {
 		return err
 	}
 	found, more, err := v.store.SearchEvents(v.ctx, f, store.Page[int64]{After: v.after("after"), Limit: pageSize})
@@ -148,7 +151,7 @@ func (v *visit) showEvent() error {
 	if err != nil {
 		return err
 	}
-	if err := v.reads(search{}); err != nil {
+	if err := v.reads(fmt.Sprintf("event %d of %s", id, wholeTrail), search{}); err != nil {
 		return err
 	}
 	found, _, err := v.store.Events(v.ctx, store.Page[int64]{After: id - 1, Limit: 1})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/admin/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -218,7 +219,7 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 	w := onSQLite(t)
 	w.trail(t, 10)
 	end, all := make(chan struct{}), make(chan int)
-	for range console.MaxExports {
+	for range front.MaxExports {
 		begun := make(chan struct{})
 		go func() {
 			p := &pausing{httptest.NewRecorder(), begun, end}
@@ -229,7 +230,7 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 	}
 	page(t, w.get("token-admin", "/console/audit/export"), http.StatusTooManyRequests, "Try again when one of them has ended")
 	close(end)
-	for range console.MaxExports {
+	for range front.MaxExports {
 		if code := <-all; code != http.StatusOK {
 			t.Error(code)
 		}
@@ -243,11 +244,14 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 func TestWhoReadsTheTrailIsInIt(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
-	for i, at := range []string{"/console/audit?client=desk&from=2026-05-04", "/console/audit/1", "/console/audit/export?tool=view"} {
+	for i, read := range []struct{ at, what string }{
+		{"/console/audit?client=desk&from=2026-05-04", "the audit trail"}, {"/console/audit/1", "event 1 of the audit trail"}, {"/console/audit/export?tool=view", "the audit trail"},
+	} {
+		at := read.at
 		if rec := w.get("token-admin", at); rec.Code != http.StatusOK || len(*events) != i+1 {
 			t.Fatalf("%s: %d, %d events", at, rec.Code, len(*events))
 		}
-		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.OK || e.Principal != "ada" || e.Action != "read" || e.Object != "the audit trail" {
+		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.OK || e.Principal != "ada" || e.Action != "read" || e.Object != read.what {
 			t.Errorf("%s: %+v", at, e)
 		}
 	}

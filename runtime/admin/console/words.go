@@ -6,38 +6,35 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 // visible is a text in which each character that cannot be seen, or that turns those around it, stands as an escape: what
 // a client writes must not look like something else to whoever decides on it.
 func visible(text string) string {
-	if !hides(text) {
-		return text
-	}
 	var b strings.Builder
-	for text != "" {
-		r, size := utf8.DecodeRuneInString(text)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(text[0]), 16))
-		case strconv.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+	for hidden := grant.Hidden(text); hidden != nil; hidden = grant.Hidden(text) {
+		b.WriteString(text[:hidden.Offset])
+		if hidden.Rune == utf8.RuneError && hidden.Size == 1 {
+			b.WriteString(`\x` + strconv.FormatUint(uint64(text[hidden.Offset]), 16))
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(hidden.Rune), "'"))
 		}
-		text = text[size:]
+		text = text[hidden.Offset+hidden.Size:] // in which a mark stands on nothing: not on the escape
 	}
-	return b.String()
+	return b.String() + text
 }
 
 // hides reports whether a text has characters that visible shows as escapes.
-func hides(text string) bool {
-	for i, r := range text {
-		if !strconv.IsPrint(r) || r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)) {
-			return true
-		}
+func hides(text string) bool { return grant.Hidden(text) != nil }
+
+// typable is what a form is filled with: a text of which all can be seen where it is changed, or else nothing.
+func typable(text string) string {
+	if hides(text) {
+		return ""
 	}
-	return false
+	return text
 }
 
 // What is shown of a client's own words: of each line, and how many lines, in a page; and in a row of a list.

@@ -13,6 +13,7 @@ package chain
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -90,7 +91,10 @@ type entry struct {
 
 var replicaName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-var errClosed = errors.New("chain: it is closed")
+var (
+	errClosed   = errors.New("chain: it is closed")
+	errPanicked = errors.New("chain: what was to write the record panicked")
+)
 
 // New begins a chain in front of a sink. It has a goroutine until it is closed.
 func New(sink audit.Sink, options Options) (*Chain, error) {
@@ -179,8 +183,7 @@ func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark b
 		}
 		events = append(events, at.seal(c.options.Key, e))
 	}
-	if err := audit.InOrder(ctx, c.sink, events); err != nil {
-		c.broken(err)
+	if err := c.deliver(ctx, events); err != nil {
 		return err
 	}
 	c.at = at
@@ -189,6 +192,18 @@ func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark b
 		c.announce(sealCheckpoint(c.options.Key, Checkpoint{Chain: at.id, Seq: at.seq, MAC: at.mac, Time: events[len(events)-1].Time}))
 	}
 	return nil
+}
+
+// deliver hands events to the sink. Where it does not return in order, a panic included, nobody can tell what
+// stands.
+func (c *Chain) deliver(ctx context.Context, events []audit.Event) (err error) {
+	err = errPanicked
+	defer func() {
+		if err != nil {
+			c.broken(err)
+		}
+	}()
+	return audit.InOrder(ctx, c.sink, events)
 }
 
 func (c *Chain) broken(err error) {
@@ -213,7 +228,16 @@ func (c *Chain) Seal(ctx context.Context, do func(seal func(audit.Event) (audit.
 			return errClosed
 		}
 		at, sealed := c.at, false
-		err := do(func(event audit.Event) (audit.Event, error) {
+		err := errPanicked
+		defer func() {
+			switch {
+			case err == nil:
+				c.at = at
+			case sealed:
+				c.broken(err)
+			}
+		}()
+		err = do(func(event audit.Event) (audit.Event, error) {
 			if sealed {
 				return audit.Event{}, errors.New("chain: one event is sealed at a time")
 			}
@@ -224,14 +248,18 @@ func (c *Chain) Seal(ctx context.Context, do func(seal func(audit.Event) (audit.
 			sealed = true
 			return at.seal(c.options.Key, e), nil
 		})
-		switch {
-		case err == nil:
-			c.at = at
-		case sealed:
-			c.broken(err)
-		}
 		return err
 	})
+}
+
+// Vouches implements [audit.Voucher], for the records of any chain with this key.
+func (c *Chain) Vouches(after audit.MAC, text []byte) bool {
+	link, _, err := read(text)
+	if err != nil || link == nil || (link.Seq == 1) != (after == audit.MAC{}) {
+		return false
+	}
+	want := macOf(c.options.Key, after, digestOf(text))
+	return hmac.Equal(want[:], link.MAC[:])
 }
 
 // keep writes a checkpoint when it is time, and sends them; again, where one could not be sent and no newer one came.

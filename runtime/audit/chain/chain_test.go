@@ -258,6 +258,66 @@ func TestSinkThatFailsEndsTheChainAndNothingIsLost(t *testing.T) {
 	}
 }
 
+// panicking is a sink that panics once its records are written, or before that.
+type panicking struct {
+	memory
+	before, after bool
+}
+
+func (p *panicking) Record(ctx context.Context, e audit.Event) error {
+	return p.RecordBatch(ctx, []audit.Event{e})
+}
+
+func (p *panicking) RecordBatch(ctx context.Context, events []audit.Event) error {
+	if p.before {
+		panic("before it is written")
+	}
+	err := p.memory.RecordBatch(ctx, events)
+	if p.after {
+		panic("after it is written")
+	}
+	return err
+}
+
+// panics reports whether do does.
+func panics(do func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	do()
+	return false
+}
+
+func TestSinkThatPanicsEndsTheChainAndTheTrailIsSound(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		m := &panicking{}
+		c := begin(t, m, chain.Options{})
+		put(t, c, "a", "b")
+		m.before, m.after = before, !before
+		if !panics(func() { c.Record(t.Context(), audit.Event{RequestID: "panics"}) }) {
+			t.Error("the panic is not the caller's")
+		}
+		m.before, m.after = false, false
+		put(t, c, "c")
+		if !panics(func() {
+			c.Seal(t.Context(), func(seal func(audit.Event) (audit.Event, error)) error {
+				if e, err := seal(audit.Event{RequestID: "sealed"}); err != nil || !before && m.Record(t.Context(), e) != nil {
+					t.Error(err)
+				}
+				panic("while it is committed")
+			})
+		}) {
+			t.Error("the panic is not the caller's")
+		}
+		put(t, c, "d")
+		all := links(t, m.lines)
+		if last := all[len(all)-1]; last.Seq != 1 || last.Previous == nil || last.Previous.Seq != 1 {
+			t.Errorf("%+v", all)
+		}
+		if got := verified(t, chain.VerifyOptions{}, m.text()); len(got.Findings) > 0 || got.Chains != 3 {
+			t.Errorf("before: %v: %+v", before, got)
+		}
+	}
+}
+
 func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, k := &memory{}, &kept{}

@@ -20,13 +20,16 @@ const (
 	Foreign Kind = "foreign"
 	// Unchained: records have no place in any chain, so that nothing vouches for them.
 	Unchained Kind = "unchained"
+	// Empty: there is no record that could be held against the key, and so nothing that was verified.
+	Empty Kind = "empty"
 	// Disordered: so much is wrong that the rest was not looked at.
 	Disordered Kind = "disordered"
 
 	// Torn: a crash has left a part of a line that nobody was told of. It is no sign of tampering.
 	Torn Kind = "torn"
-	// Unproven: a record is older than what was to be looked at, and the one before it is gone. It is no
-	// sign of tampering.
+	// Unproven: a record is older than what was to be looked at, and the one before it is gone. A checkpoint vouches for
+	// what comes after it, and not for what it says. It is no sign of tampering: where a file is deleted, there is one of
+	// each chain.
 	Unproven Kind = "unproven"
 )
 
@@ -71,5 +74,7 @@ const (
 	cureForeign   = "use the key of the server that wrote it; if this is it, somebody without it wrote this"
 	cureUnchained = "trust it as far as the place it was kept in; if the trail is older than its chain, say that such records are expected"
 	cureTorn      = "nothing: it was never acknowledged"
+	cureForged    = "compare it with another copy of the trail; pruning and the deletion of old files leave no such record, and where somebody put it in, it does not prove what it says"
+	cureEmpty     = "look at what was read: a trail that was verified before has records, and an export that failed has none"
 	cureUnproven  = "nothing, or name an earlier checkpoint and give the files before"
 )

@@ -20,7 +20,8 @@ type VerifyOptions struct {
 	// Checkpoints are from elsewhere. All records up to each of them have to be there.
 	Checkpoints []Checkpoint
 	// Since are checkpoints up to which records may be gone, as where old files are deleted. What is still there of
-	// them is looked at nonetheless.
+	// them is looked at nonetheless, and has to lead up to a checkpoint; what the first record that is left says is then
+	// [Unproven].
 	Since []Checkpoint
 	// Unchained accepts records that are in no chain: those of a trail from before it had one.
 	Unchained bool
@@ -57,16 +58,15 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 	}
 	v := &verifier{
 		key: options.Key, unchained: options.Unchained, chains: map[string]*history{},
-		known: map[spot]audit.MAC{}, covered: map[string]int64{}, wanted: map[string]want{},
+		vouched: map[spot]audit.MAC{}, known: map[spot]audit.MAC{}, since: map[string]int64{}, cuts: map[string]int64{}, wanted: map[string]want{},
 	}
 	for _, p := range options.Since {
 		if v.genuine(p) {
-			v.gone(audit.Link{ID: p.Chain, Seq: p.Seq, MAC: p.MAC})
+			v.since[p.Chain] = max(v.since[p.Chain], p.Seq)
 		}
 	}
 	for _, p := range options.Checkpoints {
 		if v.genuine(p) {
-			v.known[spot{p.Chain, p.Seq}] = p.MAC
 			v.want(p.Chain, p.Seq, "the checkpoint of "+p.Time.UTC().Format(time.RFC3339))
 		}
 	}
@@ -81,6 +81,9 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 		v.record(r)
 	}
 	v.conclude()
+	if v.Records == 0 && v.Sound() && !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Kind == Unproven }) {
+		v.find(Finding{Kind: Empty, What: "there is no record that the key proves", Cure: cureEmpty})
+	}
 	return v.Report, nil
 }
 
@@ -92,8 +95,10 @@ type verifier struct {
 	runs      int    // most of a chain
 	loose     string // the source of the record before, if it was in no chain
 
-	known   map[spot]audit.MAC // of records that were vouched for elsewhere
-	covered map[string]int64   // up to where a chain may be gone
+	vouched map[spot]audit.MAC // of records that checkpoints from elsewhere are of
+	known   map[spot]audit.MAC // of records that proven cuts took away last
+	since   map[string]int64   // up to where a chain may be gone as far as the caller says
+	cuts    map[string]int64   // up to where a chain is gone, or about to go, by proven cuts
 	wanted  map[string]want    // up to where a chain has to be there
 }
 
@@ -124,6 +129,9 @@ type run struct {
 	first, last int64
 	mac         audit.MAC // of the last one
 	pending     bool      // the first one is not proven yet
+	sure        bool      // the first one is proven
+	joined      bool      // it is, by the run before it
+	anchored    bool      // a checkpoint is of a record of it, or of one that the chain leads to
 	digest      [sha256.Size]byte
 	firstMAC    audit.MAC
 	previous    *audit.Link
@@ -143,19 +151,28 @@ func (v *verifier) find(f Finding) {
 	v.Findings = append(v.Findings, f)
 }
 
+// genuine notes a checkpoint from elsewhere, if it is by this key.
 func (v *verifier) genuine(p Checkpoint) bool {
 	if p.Sealed(v.key) {
+		v.vouched[spot{p.Chain, p.Seq}] = p.MAC
 		return true
 	}
 	v.find(Finding{Kind: Foreign, Chain: p.Chain, Seq: p.Seq, What: "this checkpoint is not by this key, or was altered", Cure: cureForeign})
 	return false
 }
 
-// gone notes that a chain may be gone up to a record.
+// gone notes what a proven cut says of a chain, unless a checkpoint says otherwise of the same record.
 func (v *verifier) gone(l audit.Link) {
-	v.known[spot{l.ID, l.Seq}] = l.MAC
-	v.covered[l.ID] = max(v.covered[l.ID], l.Seq)
+	at := spot{l.ID, l.Seq}
+	if mac, ok := v.vouched[at]; ok && mac != l.MAC {
+		return
+	}
+	v.known[at] = l.MAC
+	v.cuts[l.ID] = max(v.cuts[l.ID], l.Seq)
 }
+
+// covered is up to where a chain may be gone, from its beginning on.
+func (v *verifier) covered(chain string) int64 { return max(v.since[chain], v.cuts[chain]) }
 
 func (v *verifier) want(chain string, seq int64, by string) {
 	if seq > v.wanted[chain].seq {
@@ -208,6 +225,11 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 		return Finding{Kind: kind, Source: r.Source, Line: r.Line, Chain: h.id, Seq: link.Seq, What: what, Cure: cure}
 	}
 	digest := digestOf(r.Text)
+	mac, vouched := v.vouched[spot{h.id, link.Seq}]
+	anchored := vouched && mac == link.MAC
+	if vouched && !anchored {
+		v.find(at(Altered, "a checkpoint is of another record of this number", cureAltered))
+	}
 	if into != nil {
 		if same && into != h.current {
 			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last), cureReordered))
@@ -217,6 +239,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 		}
 		v.prove(h, into.mac, digest, link.MAC, at(Altered, "the record, or the one before it, is not what the chain wrote", cureAltered), cut, nil)
 		into.last, into.mac, into.endSource, into.endLine = link.Seq, link.MAC, r.Source, r.Line
+		into.anchored = into.anchored || anchored
 		h.follow(into, r.Source)
 		return
 	}
@@ -228,12 +251,12 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	}
 	begun := &run{
 		first: link.Seq, last: link.Seq, mac: link.MAC, pending: link.Seq > 1, digest: digest, firstMAC: link.MAC, previous: link.Previous, cut: cut,
-		source: r.Source, line: r.Line, jump: jump, endSource: r.Source, endLine: r.Line,
+		anchored: anchored, source: r.Source, line: r.Line, jump: jump, endSource: r.Source, endLine: r.Line,
 	}
 	h.runs = append(h.runs, begun)
 	v.runs = max(v.runs, len(h.runs))
 	if !begun.pending {
-		v.prove(h, audit.MAC{}, digest, link.MAC, at(Altered, "the record is not what the chain wrote", cureAltered), cut, link.Previous)
+		begun.sure = v.prove(h, audit.MAC{}, digest, link.MAC, at(Altered, "the record is not what the chain wrote", cureAltered), cut, link.Previous)
 	}
 	h.follow(begun, r.Source)
 }
@@ -272,7 +295,7 @@ func (v *verifier) prove(h *history, before audit.MAC, digest [sha256.Size]byte,
 	for _, l := range cut {
 		v.gone(l)
 	}
-	if previous != nil && v.covered[h.id] < 1 {
+	if previous != nil && v.covered(h.id) < 1 {
 		v.want(previous.ID, previous.Seq, "the first record of chain "+h.id)
 	}
 	return true
@@ -291,15 +314,29 @@ func (v *verifier) release(h *history) {
 func (v *verifier) conclude() {
 	chains := slices.SortedFunc(maps.Values(v.chains), func(a, b *history) int { return cmp.Compare(a.id, b.id) })
 	v.Chains = len(chains)
+	v.byCuts(chains) // first: what was put in before a record is no proof against it
 	for _, h := range chains {
 		slices.SortFunc(h.runs, func(a, b *run) int { return cmp.Compare(a.first, b.first) })
 		for i, r := range h.runs[1:] {
 			if before := h.runs[i]; r.pending && before.last+1 == r.first {
-				v.settle(h, r, before.mac)
+				r.joined = v.settle(h, r, before.mac)
 			}
 		}
+		for i := len(h.runs) - 1; i > 0; i-- {
+			h.runs[i-1].anchored = h.runs[i-1].anchored || h.runs[i].joined && h.runs[i].anchored
+		}
 	}
-	// A cut says where another chain begins, and may be by a record that itself comes first after one.
+	v.byCuts(chains)
+	for _, h := range chains {
+		v.gaps(h)
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.wanted)) {
+		v.tail(id)
+	}
+}
+
+// byCuts settles what comes first after a cut. It may be by a record that itself comes first after one.
+func (v *verifier) byCuts(chains []*history) {
 	for again := true; again; {
 		again = false
 		for _, h := range chains {
@@ -310,24 +347,23 @@ func (v *verifier) conclude() {
 			}
 		}
 	}
-	for _, h := range chains {
-		v.gaps(h)
-	}
-	for _, id := range slices.Sorted(maps.Keys(v.wanted)) {
-		v.tail(id)
-	}
 }
 
-func (v *verifier) settle(h *history, r *run, before audit.MAC) {
+func (v *verifier) settle(h *history, r *run, before audit.MAC) bool {
 	r.pending = false
-	v.prove(h, before, r.digest, r.firstMAC, Finding{
+	r.sure = v.prove(h, before, r.digest, r.firstMAC, Finding{
 		Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "the record, or the one before it, is not what the chain wrote", Cure: cureAltered,
 	}, r.cut, r.previous)
+	return r.sure
 }
 
 // begins settles a run whose record before is gone, where that one's MAC is known.
 func (v *verifier) begins(h *history, r *run) bool {
-	before, ok := v.known[spot{h.id, r.first - 1}]
+	at := spot{h.id, r.first - 1}
+	before, ok := v.vouched[at]
+	if !ok {
+		before, ok = v.known[at]
+	}
 	if !ok {
 		// The record of a cut may be the first that is left of its own chain.
 		i := slices.IndexFunc(r.cut, func(l audit.Link) bool { return l.ID == h.id && l.Seq == r.first-1 })
@@ -353,17 +389,32 @@ func (v *verifier) gaps(h *history) {
 		})
 	}
 	next := int64(1)
+	var held *run // the last one whose beginning is proven
 	for _, r := range h.runs {
-		from := max(next, v.covered[h.id]+1)
+		from := max(next, v.covered(h.id)+1)
+		if held != nil { // a cut takes what is oldest, and all of it at once
+			from = max(next, v.since[h.id]+1)
+		}
 		switch {
 		case r.first > from:
 			v.find(Finding{Kind: Missing, Source: r.source, Line: r.line, Chain: h.id, Seq: from, What: before(from, r.first-1), Cure: cureMissing})
 		case r.jump && r.first == next:
 			v.find(Finding{Kind: Reordered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "what comes before it is elsewhere", Cure: cureReordered})
+		case r.pending && (r.first > v.since[h.id] || !r.anchored):
+			v.find(Finding{Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "it is of a part of the chain that was taken away, and nothing proves it", Cure: cureForged})
 		case r.pending:
 			v.find(Finding{Kind: Unproven, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "the record before it is gone, and with it the proof of this one", Cure: cureUnproven})
 		}
+		if r.sure {
+			held = r
+		}
 		next = r.last + 1
+	}
+	if cut := v.cuts[h.id]; held != nil && held.last < cut && cut > v.since[h.id] {
+		v.find(Finding{
+			Kind: CutOff, Source: held.endSource, Line: held.endLine, Chain: h.id, Seq: held.last + 1,
+			What: fmt.Sprintf("what a cut was to take away ends with record %d, and the cut says %d", held.last, cut), Cure: cureMissing,
+		})
 	}
 }
 
@@ -377,7 +428,7 @@ func before(from, to int64) string {
 // tail reports that a chain ends too early, or is not there at all.
 func (v *verifier) tail(id string) {
 	want, h := v.wanted[id], v.chains[id]
-	if want.seq <= v.covered[id] {
+	if want.seq <= v.covered(id) {
 		return
 	}
 	if h == nil {

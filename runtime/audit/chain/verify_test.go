@@ -409,9 +409,12 @@ func TestCutSaysWhatMayBeGone(t *testing.T) {
 	}{
 		"all":                      {text(0, 1, 2, 3, 4, 5), ""},
 		"what was cut":             {text(2, 5), ""},
-		"the rest of one, later":   {text(1, 2, 5), "unproven"},
+		"the rest of one, later":   {text(1, 2, 5), "altered"}, // what a cut takes goes at once
+		"a part that it took":      {text(0, 2, 5), "missing"},
 		"more than what was cut":   {text(5), ""}, // nothing names the rest of the other chain
 		"the cut itself":           {text(2), "missing"},
+		"a row that was put in":    {text(2) + forged(t, text(0), 1, strings.Repeat("ab", 32)) + text(5), "reorderedaltered"},
+		"a row with the cut's MAC": {text(2) + forged(t, text(1), 2, "") + text(5), "reorderedaltered"},
 		"the cut is not the chain": {strings.Replace(text(2, 5), `"seq":2`, `"seq":3`, 1), "missingmissing"},
 	} {
 		got := verified(t, chain.VerifyOptions{}, test.text)
@@ -467,31 +470,198 @@ func TestVerifyStopsWhereItsReaderIsNotAsked(t *testing.T) {
 	}
 }
 
+// pruned is a trail of three chains of which a cut has taken the oldest records: what is left, a line each, and what
+// is gone. The first chain is gone as a whole.
+func pruned(t tb) (left, gone []string) {
+	m := &memory{}
+	put(t, begin(t, m, chain.Options{Replica: "dead"}), "d1", "d2", "d3")
+	put(t, begin(t, m, chain.Options{Replica: "other"}), "o1", "o2", "o3")
+	c := begin(t, m, chain.Options{})
+	put(t, c, "a", "b", "c")
+	all := links(t, m.lines)
+	if err := c.Record(context.Background(), audit.Event{Type: audit.Changed, Cut: []audit.Link{all[2], all[4], all[7]}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range m.lines {
+		if text := string(line) + "\n"; slices.Contains([]int{5, 8, 9}, i) {
+			left = append(left, text)
+		} else {
+			gone = append(gone, text)
+		}
+	}
+	return left, gone
+}
+
+// forged says something else in the place of a record, by its MAC or another one.
+func forged(t tb, line string, seq int64, mac string) string {
+	l := links(t, [][]byte{[]byte(line)})[0]
+	if mac == "" {
+		mac = l.MAC.String()
+	}
+	return fmt.Sprintf(`{"event_type":"changed","request_id":"forged","chain":{"id":"%s","seq":%d,"mac":"%s"}}`+"\n", l.ID, seq, mac)
+}
+
+func TestRecordThatWasPutInBelowACutIsFound(t *testing.T) {
+	left, gone := pruned(t) // gone: d1 d2 d3, o1 o2, a b
+	if got := verified(t, chain.VerifyOptions{}, strings.Join(left, "")); len(got.Findings) > 0 || got.Records != 3 {
+		t.Fatalf("%+v", got)
+	}
+	junk := strings.Repeat("ab", 32)
+	for name, put := range map[string][]string{
+		"one of a chain that is gone":       {forged(t, gone[0], 2, junk)},
+		"some of it, without order":         {forged(t, gone[0], 3, junk), forged(t, gone[0], 1, junk)},
+		"two of it, with a gap":             {forged(t, gone[0], 1, junk), forged(t, gone[0], 3, junk)},
+		"the whole of it":                   {forged(t, gone[0], 1, junk), forged(t, gone[0], 2, junk), forged(t, gone[0], 3, junk)},
+		"one with the MAC that the cut has": {forged(t, gone[2], 3, "")},
+		"one before records that are left":  {forged(t, gone[4], 2, "")},
+		"one of a chain that goes on":       {forged(t, gone[3], 1, junk)},
+		"what was there, but for its start": {gone[1], gone[2]},
+		"what was there, but for its end":   {gone[0], gone[1]},
+		"what was there, but for a middle":  {gone[0], gone[2]},
+		"one that leads to what was there":  {forged(t, gone[0], 1, ""), gone[1], gone[2]},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			text, more := strings.Join(left, ""), strings.Join(put, "")
+			for where, texts := range map[string][]string{
+				"behind": {text + more}, "in front": {more + text}, "another file": {text, more}, "files before": append(slices.Clone(put), text),
+			} {
+				got := verified(t, chain.VerifyOptions{}, texts...)
+				if got.Sound() || slices.ContainsFunc(got.Findings, func(f chain.Finding) bool { return f.Kind == chain.Unproven }) {
+					t.Errorf("%s: %+v", where, got)
+				}
+				for _, f := range got.Findings { // what is left is as good as it was
+					if f.Kind == chain.Altered && !strings.Contains(strings.Split(texts[f.Source[1]-'0'], "\n")[f.Line-1], "forged") && !slices.Contains(put, strings.Split(texts[f.Source[1]-'0'], "\n")[f.Line-1]+"\n") {
+						t.Errorf("%s: an honest record: %s", where, f)
+					}
+				}
+			}
+		})
+	}
+	// All that a cut is about to take, or the whole of a chain from a backup, is what was written.
+	if got := verified(t, chain.VerifyOptions{}, strings.Join(gone, ""), strings.Join(left, "")); len(got.Findings) > 0 || got.Records != 10 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRecordThatWasPutInBelowACheckpointIsFound(t *testing.T) {
+	lines, points := ten(t)
+	lines[9] += "\n"
+	junk := strings.Repeat("ab", 32)
+	for name, test := range map[string]struct {
+		texts []string
+		want  string
+	}{
+		"nothing":                        {[]string{lines[9]}, "unproven"},
+		"the end of what was there":      {lines[7:], "unproven"},
+		"in files of their own":          {[]string{lines[9], lines[8], lines[7]}, "unproven"},
+		"one":                            {[]string{forged(t, lines[0], 4, junk), lines[9]}, "altered unproven"},
+		"one that nothing comes after":   {[]string{forged(t, lines[0], 4, junk)}, "altered"},
+		"one with a MAC that was there":  {[]string{forged(t, lines[3], 4, "")}, "altered"},
+		"one in the checkpoint's place":  {[]string{forged(t, lines[9], 10, junk)}, "altered altered"},
+		"one right before what is there": {[]string{forged(t, lines[6], 7, junk) + strings.Join(lines[7:], "")}, "altered unproven"},
+	} {
+		got := verified(t, chain.VerifyOptions{Since: points}, test.texts...)
+		var kinds []string
+		for _, f := range got.Findings {
+			kinds = append(kinds, string(f.Kind))
+		}
+		if strings.Join(kinds, " ") != test.want || got.Sound() != (test.want == "unproven") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestTrailWithoutARecordIsNotSound(t *testing.T) {
+	_, points := ten(t)
+	for name, test := range map[string]struct {
+		options chain.VerifyOptions
+		text    string
+		empty   bool
+	}{
+		"nothing":                     {chain.VerifyOptions{}, "", true},
+		"a part of a line":            {chain.VerifyOptions{}, `{"timestamp":`, true},
+		"nothing that is in a chain":  {chain.VerifyOptions{Unchained: true}, "{}\n", true},
+		"nothing after a checkpoint":  {chain.VerifyOptions{Since: points}, "", true},
+		"something else that is said": {chain.VerifyOptions{}, "{}\n", false},
+	} {
+		got := verified(t, test.options, test.text)
+		empty := slices.ContainsFunc(got.Findings, func(f chain.Finding) bool { return f.Kind == chain.Empty && f.Cure != "" })
+		if got.Sound() || empty != test.empty {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// FuzzVerify puts a text into two honest trails, one that was cut and one whose start may be gone: where that passes for
+// sound, each line is one that was written, but for the first that is left of a file that was deleted.
 func FuzzVerify(f *testing.F) {
-	lines, points := ten(f)
-	honest := strings.Join(lines, "")
+	whole, points := ten(f)
+	whole[9] += "\n"
+	left, gone := pruned(f)
+	written := map[string]bool{}
+	for _, line := range slices.Concat(whole, left, gone) {
+		written[strings.TrimSuffix(line, "\n")] = true
+	}
+	place := func(line string) string { return line[max(strings.LastIndex(line, `"mac":`), 0):] }
+	macs := map[string]bool{}
+	for line := range written {
+		macs[place(line)] = true
+	}
 	f.Add("{}\n\n[]\nnull\n"+strings.Repeat("[", 100), 5, 9)
 	f.Add(`{"chain":{"id":"a","seq":9223372036854775807,"mac":"`+strings.Repeat("0", 64)+`"}}`+"\n"+`{"chain":{"id":"a","seq":-1,"mac":"`+strings.Repeat("0", 64)+`"}}`, 3, 7)
+	f.Add(forged(f, gone[0], 2, strings.Repeat("ab", 32)), 0, 0)
+	f.Add(forged(f, gone[2], 3, ""), 0, 0)
+	f.Add(forged(f, whole[4], 5, strings.Repeat("ab", 32)), 0, 0)
+	f.Add(gone[1]+gone[2], 0, 0)
 	f.Fuzz(func(t *testing.T, text string, from, to int) {
-		n := len(honest)
-		from, to = (from%n+n)%n, (to%n+n)%n
-		if from > to {
-			from, to = to, from
-		}
-		report, err := chain.Verify(files(honest[:from]+text+honest[to:], text), chain.VerifyOptions{Key: key, Checkpoints: points, Since: points[:0]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// What was not written with the key is never proven.
-		if report.Records > 10 {
-			t.Errorf("%d records of ten are proven: %v", report.Records, report.Findings)
-		}
-		if text != honest[from:to] && text != "" && report.Sound() && !strings.Contains(honest, text) && len(report.Findings) == 0 {
-			t.Errorf("%q for %q is not noticed", text, honest[from:to])
-		}
-		for _, finding := range report.Findings {
-			if strings.TrimSpace(finding.String()) == "" {
-				t.Error("an empty finding")
+		for name, test := range map[string]struct {
+			lines   []string
+			options chain.VerifyOptions
+		}{
+			"whole":         {whole, chain.VerifyOptions{Key: key, Checkpoints: points}},
+			"start is gone": {whole, chain.VerifyOptions{Key: key, Since: points}},
+			"cut":           {left, chain.VerifyOptions{Key: key}},
+		} {
+			honest := strings.Join(test.lines, "")
+			n := len(honest)
+			from, to := (from%n+n)%n, (to%n+n)%n
+			if from > to {
+				from, to = to, from
+			}
+			texts := []string{honest[:from] + text + honest[to:], text}
+			report, err := chain.Verify(files(texts...), test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// What was not written with the key is never proven.
+			if report.Records > int64(len(written)) {
+				t.Errorf("%s: %d records of %d are proven: %v", name, report.Records, len(written), report.Findings)
+			}
+			unproven := map[string]bool{}
+			for _, finding := range report.Findings {
+				if strings.TrimSpace(finding.String()) == "" {
+					t.Error("an empty finding")
+				}
+				if finding.Kind == chain.Unproven {
+					unproven[fmt.Sprint(finding.Source, ":", finding.Line)] = true
+				}
+			}
+			if len(unproven) > 0 && len(test.options.Since) == 0 || len(unproven) > 1 {
+				t.Errorf("%s: %v", name, report.Findings)
+			}
+			if !report.Sound() {
+				continue
+			}
+			if name == "whole" && report.Records < int64(len(whole)) {
+				t.Errorf("%s: %q for %q is not noticed", name, text, honest[from:to])
+			}
+			for i, text := range texts {
+				lines := strings.Split(text, "\n") // what is after the last end is a line that was torn, or nothing
+				for k, line := range lines[:len(lines)-1] {
+					if at := fmt.Sprint("f", i, ":", k+1); !written[line] && !(unproven[at] && macs[place(line)]) {
+						t.Errorf("%s: %s: %q was never written, and passes for sound: %v", name, at, line, report.Findings)
+					}
+				}
 			}
 		}
 	})

@@ -22,7 +22,7 @@ const (
 // change that came in between has mixed is kept under a revision that nobody will read again.
 type cache struct {
 	mu       sync.Mutex
-	revision int64
+	revision store.Revision
 	places   shelf[string, place]    // by caller
 	answers  shelf[question, answer] // by where and what
 	tools    shelf[int64, []string]  // by catalog
@@ -55,7 +55,7 @@ func newCache(answers, tools int) *cache {
 }
 
 // at makes the cache one of a revision.
-func (c *cache) at(revision int64) {
+func (c *cache) at(revision store.Revision) {
 	if c.revision == revision {
 		return
 	}
@@ -66,7 +66,7 @@ func (c *cache) at(revision int64) {
 }
 
 // through returns what is kept under a key, or reads it and keeps it, if it is no error.
-func through[K comparable, V any](c *cache, s *shelf[K, V], revision int64, key K, read func() (V, error)) (V, error) {
+func through[K comparable, V any](c *cache, s *shelf[K, V], revision store.Revision, key K, read func() (V, error)) (V, error) {
 	c.mu.Lock()
 	c.at(revision)
 	value, found := s.kept[key]

@@ -2,6 +2,7 @@ package stored_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -294,4 +295,37 @@ func (c *ending) Done() <-chan struct{} {
 		return done
 	}
 	return nil
+}
+
+// TestCatalogThatIsGoneIsNotFoundInARestoredDatabase has one that comes to the revision it was at by another change.
+func TestCatalogThatIsGoneIsNotFoundInARestoredDatabase(t *testing.T) {
+	worlds(t, func(t *testing.T, w *world) {
+		driver, source := "pgx", w.url
+		if file, ok := strings.CutPrefix(w.url, "sqlite:"); ok {
+			driver, source = "sqlite", file
+		}
+		db := must(sql.Open(driver, source))
+		defer db.Close()
+		c := w.add("global", "kit", true)
+		backup := must(w.Revision(t.Context()))
+		if err := w.SwitchTool(t.Context(), "tool", true, ada); err != nil {
+			t.Fatal(err)
+		}
+		sources := w.resolvers()
+		for kind, r := range sources {
+			if _, err := r.Catalog(t.Context(), access.Principal{}, catalog.Ask{Name: "kit"}); err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+		must(db.Exec(`DELETE FROM tool_switches`))
+		must(db.Exec(`UPDATE store_revision SET revision = $1, epoch = $2`, backup.Number, backup.Epoch))
+		if err := w.DeleteCatalog(t.Context(), store.Global, c.ID, 0, ada); err != nil {
+			t.Fatal(err)
+		}
+		for kind, r := range sources {
+			if got, err := r.Catalog(t.Context(), access.Principal{}, catalog.Ask{Name: "kit"}); !errors.Is(err, catalog.ErrUnknown) {
+				t.Errorf("%s: %+v, %v", kind, got, err)
+			}
+		}
+	})
 }

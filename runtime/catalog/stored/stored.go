@@ -100,7 +100,7 @@ func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 }
 
 // place is where the caller's catalogs can be.
-func (r *Source) place(ctx context.Context, revision int64, caller access.Principal) (place, error) {
+func (r *Source) place(ctx context.Context, revision store.Revision, caller access.Principal) (place, error) {
 	if !r.memberships.counts(caller) {
 		return placeOf(store.Global), nil
 	}
@@ -153,7 +153,7 @@ func names(memberships []access.Membership) []string {
 }
 
 // answer finds the catalog. That there is none is an answer like any other.
-func (r *Source) answer(ctx context.Context, revision int64, in place, ask catalog.Ask) (answer, error) {
+func (r *Source) answer(ctx context.Context, revision store.Revision, in place, ask catalog.Ask) (answer, error) {
 	read := func() (answer, error) { return r.byName(ctx, in.scopes, ask.Name) }
 	if ask.ID != "" {
 		ask.Name = ""

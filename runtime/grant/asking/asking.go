@@ -133,15 +133,12 @@ func (d *Desk) ListPermissions(ctx context.Context) (Permissions, error) {
 			list.Granted = append(list.Granted, h)
 		}
 	}
-	requests, err := d.keeper.Requests(ctx, grant.Filter{Issuer: caller.Issuer, Client: caller.ClientID(), Limit: 20})
+	requests, err := d.keeper.Requests(ctx, grant.Filter{Issuer: caller.Issuer, Client: caller.ClientID(), Exact: true, Limit: 20})
 	if err != nil {
 		return list, d.unavailable(ctx, err)
 	}
 	for _, r := range requests {
-		// A filter without an issuer chooses those of all issuers.
-		if r.Issuer == caller.Issuer && r.Client == caller.ClientID() {
-			list.Requests = append(list.Requests, asked(r))
-		}
+		list.Requests = append(list.Requests, asked(r))
 	}
 	return list, nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 const (
@@ -20,7 +21,7 @@ type owner struct{ issuer, client string }
 // holding is what a client had when the store was at a revision, and a number of its own, which it keeps for as long as
 // nothing else is read. It does not change.
 type holding struct {
-	at       int64
+	at       store.Revision
 	revision uint64
 	grants   []grant.Grant
 }
@@ -41,7 +42,7 @@ func newCache(clients, grants int) *cache {
 	return &cache{clients: clients, grants: grants, kept: map[owner]holding{}}
 }
 
-func (c *cache) get(of owner, at int64) (holding, bool) {
+func (c *cache) get(of owner, at store.Revision) (holding, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h, found := c.kept[of]
@@ -49,7 +50,7 @@ func (c *cache) get(of owner, at int64) (holding, bool) {
 }
 
 // put keeps what was read, and makes room by leaving out whatever comes first, which is by chance.
-func (c *cache) put(of owner, at int64, read []grant.Grant) holding {
+func (c *cache) put(of owner, at store.Revision, read []grant.Grant) holding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h, found := c.kept[of]

@@ -227,18 +227,18 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 		many[fmt.Sprint("k", i)] = ""
 	}
 	wrong := map[string]func(g *grant.Grant){
-		"resource":                   func(g *grant.Grant) { g.Resource = "[" },
-		"no dot":                     func(g *grant.Grant) { g.Type = "file" },
-		"NUL":                        func(g *grant.Grant) { g.Permission = grant.Permission{Type: "db.read", Resource: "a\x00"} },
-		"more than 16":               func(g *grant.Grant) { g.Params = many },
-		"more than 8192":             func(g *grant.Grant) { g.Params = long },
-		"names no client":            func(g *grant.Grant) { g.Client = "" },
-		"the client has 513 bytes":   func(g *grant.Grant) { g.Client = strings.Repeat("x", 513) },
-		"issuer is not all":          func(g *grant.Grant) { g.Issuer = "\xff" },
-		"who grants it is not all":   func(g *grant.Grant) { g.By = "\ufffd" },
-		"reason is not all":          func(g *grant.Grant) { g.Reason = "\x1b[2J" },
-		"the reason has 1001 bytes":  func(g *grant.Grant) { g.Reason = strings.Repeat("x", 1001) },
-		"has passed: choose a later": func(g *grant.Grant) { g.Expires = time.Now() },
+		"resource":                        func(g *grant.Grant) { g.Resource = "[" },
+		"no dot":                          func(g *grant.Grant) { g.Type = "file" },
+		"NUL":                             func(g *grant.Grant) { g.Permission = grant.Permission{Type: "db.read", Resource: "a\x00"} },
+		"more than 16":                    func(g *grant.Grant) { g.Params = many },
+		"more than 8192":                  func(g *grant.Grant) { g.Params = long },
+		"names no client":                 func(g *grant.Grant) { g.Client = "" },
+		"the client has 513 bytes":        func(g *grant.Grant) { g.Client = strings.Repeat("x", 513) },
+		"the issuer: byte 0 is not UTF-8": func(g *grant.Grant) { g.Issuer = "\xff" },
+		"who grants it: U+FFFD at byte 0": func(g *grant.Grant) { g.By = "\ufffd" },
+		"the reason: U+001B at byte 0":    func(g *grant.Grant) { g.Reason = "\x1b[2J" },
+		"the reason: 1001 bytes":          func(g *grant.Grant) { g.Reason = strings.Repeat("x", 1001) },
+		"has passed: choose a later":      func(g *grant.Grant) { g.Expires = time.Now() },
 	}
 	law(t, func(t *testing.T, k, other keeper) {
 		for says, spoil := range wrong {
@@ -247,7 +247,7 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 			if _, err := k.Grant(t.Context(), g); !errors.Is(err, grant.ErrInvalid) || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", says, err)
 			}
-			if says == "who grants it is not all" || strings.HasPrefix(says, "has passed") {
+			if says == "who grants it: U+FFFD at byte 0" || strings.HasPrefix(says, "has passed") {
 				continue // requests have neither
 			}
 			_, err := k.Ask(t.Context(), grant.Request{Permission: g.Permission, Issuer: g.Issuer, Client: g.Client, Reason: g.Reason})
@@ -398,6 +398,37 @@ func TestListsAreFilteredAndPaged(t *testing.T) {
 			}
 			if got, got2 := strings.Join(ids, " "), strings.Join(asked, " "); got != c.grants || got2 != c.requests {
 				t.Errorf("%+v: %q, %q", c.filter, got, got2)
+			}
+		}
+	})
+}
+
+// TestExactFilterChoosesOneClientAndNoOther has clients of one name, of which one is of no issuer.
+func TestExactFilterChoosesOneClientAndNoOther(t *testing.T) {
+	law(t, func(t *testing.T, k, other keeper) {
+		for _, issuer := range []string{"i", "", "j"} {
+			for _, client := range []string{"x", "y"} {
+				must(k.Grant(t.Context(), grant.Grant{Permission: permission("file.read a/**"), Issuer: issuer, Client: client}))
+				must(k.Ask(t.Context(), grant.Request{Permission: permission("file.read b/**"), Issuer: issuer, Client: client}))
+			}
+		}
+		for _, c := range []struct {
+			filter grant.Filter
+			want   string // ids of grants, in order
+		}{
+			{grant.Filter{Client: "x"}, "1 3 5"}, {grant.Filter{Client: "x", Exact: true}, "3"}, {grant.Filter{Client: "x", Issuer: "i", Exact: true}, "1"},
+			{grant.Filter{Issuer: "j"}, "5 6"}, {grant.Filter{Issuer: "j", Exact: true}, ""}, {grant.Filter{Exact: true}, ""}, {grant.Filter{Client: "x", Issuer: "k", Exact: true}, ""},
+			{grant.Filter{Client: "y", Exact: true, Type: "file.read", Status: grant.Open}, "4"}, {grant.Filter{Client: "y", Exact: true, Type: "file.write"}, ""},
+		} {
+			var ids, asked []string
+			for _, g := range must(other.List(t.Context(), c.filter)) {
+				ids = append(ids, g.ID)
+			}
+			for _, r := range must(other.Requests(t.Context(), c.filter)) {
+				asked = append([]string{r.ID}, asked...)
+			}
+			if got, got2 := strings.Join(ids, " "), strings.Join(asked, " "); got != c.want || got2 != c.want {
+				t.Errorf("%+v: %q, %q, want %q", c.filter, got, got2, c.want)
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package stored_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -62,6 +63,37 @@ func TestRevocationCountsForTheNextQuestionOnEveryReplica(t *testing.T) {
 			must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**"}))
 			want(t, has(t, other, "i", "x"))
 		}
+	})
+}
+
+// raw opens a store's database past it.
+func raw(t *testing.T, url string) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", url
+	if file, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, source = "sqlite", file
+	}
+	db := must(sql.Open(driver, source))
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// TestRevokedGrantDoesNotCountInARestoredDatabase has one that comes to the revision it was at by another change.
+func TestRevokedGrantDoesNotCountInARestoredDatabase(t *testing.T) {
+	stores(t, func(t *testing.T, url string, s *store.Store) {
+		k, db := stored.New(s, stored.Options{}), raw(t, url)
+		give(t, k, "x", "file.read a/**")
+		backup := must(s.Revision(t.Context()))
+		give(t, k, "other", "file.read a/**")
+		before := must(s.Revision(t.Context()))
+		want(t, has(t, k, "i", "x"), "file.read a/**")
+		must(db.Exec(`DELETE FROM grants WHERE client = 'other'`))
+		must(db.Exec(`UPDATE store_revision SET revision = $1, epoch = $2`, backup.Number, backup.Epoch))
+		must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "file.read"}))
+		if after := must(s.Revision(t.Context())); after.Number != before.Number {
+			t.Fatalf("%+v after %+v", after, before)
+		}
+		want(t, has(t, k, "i", "x"))
 	})
 }
 

@@ -2,8 +2,11 @@
 DROP TRIGGER audit_events_stay ON audit_events;
 ALTER TABLE audit_events ADD COLUMN client text NOT NULL DEFAULT '', ADD COLUMN tool text NOT NULL DEFAULT '';
 -- A client or a tool with a NUL in its name has no text here.
-UPDATE audit_events SET client = coalesce(event::json ->> 'client_id', event::json ->> 'client', ''), tool = coalesce(event::json ->> 'tool_name', event::json ->> 'tool', '')
+UPDATE audit_events SET client = left(coalesce(event::json ->> 'client_id', event::json ->> 'client', ''), 256), tool = left(coalesce(event::json ->> 'tool_name', event::json ->> 'tool', ''), 256)
     WHERE position('\u0000' in event) = 0;
+-- The event has all of it; an index takes no more than some 2,700 bytes.
+UPDATE audit_events SET request_id = left(request_id, 256), issuer = left(issuer, 256), principal = left(principal, 256), type = left(type, 256), status = left(status, 256)
+    WHERE greatest(length(request_id), length(issuer), length(principal), length(type), length(status)) > 256;
 DROP INDEX audit_events_principal;
 CREATE INDEX audit_events_principal ON audit_events (principal, id);
 CREATE INDEX audit_events_client ON audit_events (client, id);

@@ -1,4 +1,7 @@
 -- +goose Up
+-- Each change writes another number, so that a database that was restored is no other one of the same revision.
+ALTER TABLE store_revision ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
+
 -- The permission is in canonical form. Its digest stands for all of it, which may be longer than an index takes.
 CREATE TABLE grants (
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -53,7 +56,20 @@ $$;
 CREATE TRIGGER grant_requests_stay BEFORE UPDATE ON grant_requests
     FOR EACH ROW WHEN (OLD.status <> 'open') EXECUTE FUNCTION grant_requests_stay();
 
+-- And for as long as somebody may ask for it.
+-- +goose StatementBegin
+CREATE FUNCTION grant_requests_remain() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'requests are kept for 90 days';
+END
+$$;
+-- +goose StatementEnd
+CREATE TRIGGER grant_requests_remain BEFORE DELETE ON grant_requests
+    FOR EACH ROW WHEN (OLD.created_at > now() - interval '90 days') EXECUTE FUNCTION grant_requests_remain();
+
 -- +goose Down
 DROP TABLE grant_requests;
 DROP FUNCTION grant_requests_stay();
+DROP FUNCTION grant_requests_remain();
 DROP TABLE grants;
+ALTER TABLE store_revision DROP COLUMN epoch;

@@ -3,7 +3,10 @@ DROP TRIGGER audit_events_stay;
 DROP TRIGGER audit_events_remain;
 ALTER TABLE audit_events ADD COLUMN client TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit_events ADD COLUMN tool TEXT NOT NULL DEFAULT '';
-UPDATE audit_events SET client = coalesce(event ->> '$.client_id', event ->> '$.client', ''), tool = coalesce(event ->> '$.tool_name', event ->> '$.tool', '');
+UPDATE audit_events SET client = substr(coalesce(event ->> '$.client_id', event ->> '$.client', ''), 1, 256), tool = substr(coalesce(event ->> '$.tool_name', event ->> '$.tool', ''), 1, 256);
+-- The event has all of it.
+UPDATE audit_events SET request_id = substr(request_id, 1, 256), issuer = substr(issuer, 1, 256), principal = substr(principal, 1, 256), type = substr(type, 1, 256), status = substr(status, 1, 256)
+    WHERE max(length(request_id), length(issuer), length(principal), length(type), length(status)) > 256;
 DROP INDEX audit_events_principal;
 CREATE INDEX audit_events_principal ON audit_events (principal);
 CREATE INDEX audit_events_client ON audit_events (client);

@@ -1,4 +1,7 @@
 -- +goose Up
+-- Each change writes another number, so that a database that was restored is no other one of the same revision.
+ALTER TABLE store_revision ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+
 -- The permission is in canonical form. Its digest stands for all of it, which may be longer than an index takes.
 CREATE TABLE grants (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -51,6 +54,16 @@ BEGIN
 END;
 -- +goose StatementEnd
 
+-- And for as long as somebody may ask for it.
+-- +goose StatementBegin
+CREATE TRIGGER grant_requests_remain BEFORE DELETE ON grant_requests
+WHEN OLD.created_at > (CAST(strftime('%s', 'now') AS INTEGER) - 90 * 86400) * 1000000
+BEGIN
+    SELECT RAISE(ABORT, 'requests are kept for 90 days');
+END;
+-- +goose StatementEnd
+
 -- +goose Down
 DROP TABLE grant_requests;
 DROP TABLE grants;
+ALTER TABLE store_revision DROP COLUMN epoch;

@@ -1,0 +1,105 @@
+package grant
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxMarks are as many combining marks as stand on one letter: no script that is written today needs more, and what is
+// piled up higher covers the lines above.
+const maxMarks = 4
+
+// blank are the characters that Unicode counts as letters, marks and symbols and that leave no ink: BRAILLE PATTERN
+// BLANK, OBJECT REPLACEMENT CHARACTER, EGYPTIAN HIEROGLYPH FULL BLANK and HALF BLANK, KHITAN SMALL SCRIPT FILLER and
+// MUSICAL SYMBOL NULL NOTEHEAD.
+const blank = "\u2800\ufffc\U00013441\U00013442\U00016fe4\U0001d159"
+
+// HiddenError says which character of a text a person does not see, or not as what it is.
+type HiddenError struct {
+	Rune         rune // [utf8.RuneError] with a Size of 1 for a byte that is not UTF-8
+	Offset, Size int  // in bytes
+	Problem      string
+}
+
+func (e *HiddenError) Error() string {
+	if e.Rune == utf8.RuneError && e.Size == 1 {
+		return fmt.Sprintf("byte %d %s", e.Offset, e.Problem)
+	}
+	return fmt.Sprintf("%U at byte %d %s", e.Rune, e.Offset, e.Problem)
+}
+
+// Hidden returns the first character of a text that a person does not see, or not as what it is; or nil. It is what names
+// are held to that somebody decides by: types, resources, parameters, clients and issuers. Seen are letters, marks,
+// numbers, punctuation, symbols and the space U+0020, but for
+//
+//   - what is not drawn by default (Unicode 15, PropList.txt, Other_Default_Ignorable_Code_Point) and the selectors of
+//     variants (Variation_Selector), which show as nothing: the fillers of Hangul, U+034F, U+FE0F;
+//   - what is drawn without ink, as U+2800;
+//   - U+FFFD, which stands for what could not be read;
+//   - a combining mark that stands on no letter and no number, which changes the sign before it ("/", or the frame around
+//     the text), and the fifth on one letter.
+//
+// Names in scripts that join letters by U+200D or U+200C have to do without those.
+func Hidden(text string) *HiddenError {
+	bare, marks := true, 0 // there is nothing to stand on; how many stand on it
+	for at, r := range text {
+		if ' ' <= r && r <= '~' {
+			bare, marks = !isDigitOrLetter(r), 0
+			continue
+		}
+		problem := ""
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[at:], string(utf8.RuneError)):
+			return &HiddenError{r, at, 1, "is not UTF-8: write it in UTF-8"}
+		case r == utf8.RuneError:
+			problem = "stands for what could not be read: write what it was"
+		case unseen(r):
+			problem = "cannot be seen: leave it out"
+		case !unicode.IsMark(r):
+			bare, marks = !unicode.IsLetter(r) && !unicode.IsNumber(r), 0
+			continue
+		case bare:
+			problem = "is a mark that stands on no letter: leave it out"
+		case marks == maxMarks:
+			problem = "is one mark too many on a letter: leave it out"
+		default:
+			marks++
+			continue
+		}
+		return &HiddenError{r, at, utf8.RuneLen(r), problem}
+	}
+	return nil
+}
+
+func isDigitOrLetter(r rune) bool {
+	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// unseen reports whether a character by itself shows as nothing, or as what Unicode has not assigned.
+func unseen(r rune) bool {
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || strings.ContainsRune(blank, r)
+}
+
+// Prose returns what keepers do not take of a reason or a note, or nil: more than [MaxReason] bytes, and what neither is
+// printed nor ends a line. Less is asked of it than of a name: nothing is decided by its letters, and in scripts and
+// emoji there is what cannot be seen. Show it with escapes for what [Hidden] finds.
+func Prose(text string) error {
+	if len(text) > MaxReason {
+		return fmt.Errorf("%d bytes are more than %d: say it shorter", len(text), MaxReason)
+	}
+	for at, r := range text {
+		switch {
+		case r == utf8.RuneError, r == '\r' && !strings.HasPrefix(text[at:], "\r\n"), r != '\n' && r != '\t' && r != '\r' && !unicode.IsPrint(r):
+			return Hidden(text[at:]).behind(at)
+		}
+	}
+	return nil
+}
+
+// behind is the error in a text that has so many bytes more before it.
+func (e *HiddenError) behind(bytes int) *HiddenError {
+	e.Offset += bytes
+	return e
+}
