@@ -110,7 +110,7 @@ func TestRevisionOfAClientIsItsOwn(t *testing.T) {
 		}
 		give(t, k, "x", "file.read a/**")
 		x, y := at("x"), at("y")
-		give(t, k, "y", "file.read a/** k=v")
+		give(t, k, "y", "file.read a/** restricted")
 		ask(t, k, "x", "file.read b/**")
 		if err := s.SwitchTool(t.Context(), "tool", true, ada); err != nil {
 			t.Fatal(err)
