@@ -25,7 +25,8 @@ programs or may write files. Without capabilities= what is reached is recorded a
 
 What is found is written to mcp.proven.json beside the source, for packages without findings. mcpgen copies
 from there into MCP.md and the matrix, and says "not proven" of what has changed since: the Go files of the
-package or of those of its module that it imports, go.mod or go.sum. It takes seconds a package, since all source is read,
+package or of those of its module that it imports, go.mod or go.sum. Edits below vendor/ or in the
+module cache are not seen: prove again after one. It takes seconds a package, since all source is read,
 the standard library's too. Prompts and resources have no capabilities=, and are not looked at.
 
 With --check nothing is written, and it also fails where an mcp.proven.json is not what would be
@@ -92,8 +93,12 @@ func writeReached(cmd *cobra.Command, services []model.Service) {
 
 func commitProof(cmd *cobra.Command, proof generator.Proof) error {
 	changed, err := proof.Commit()
-	for _, path := range changed {
-		fmt.Fprintln(cmd.OutOrStdout(), relative(path))
+	for i, path := range changed {
+		next := ""
+		if i == len(changed)-1 {
+			next = "; run mcpgen to copy it into MCP.md"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s written%s\n", relative(path), next)
 	}
 	return err
 }

@@ -340,11 +340,11 @@ func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 	{
 		Code:  Unbindable,
 		Title: "argument that cannot be bound",
-		Cause: "//mcp:allow KIND={argument} binds a property of the tool's input, by its name as clients see it: one that is there, of a string type, or for system.command of type []string or grant.Argv. It has one kind, or file.read and file.write. A plain parameter that is bound has a type that no other parameter of the handler has, so that swapping two does not compile.",
+		Cause: "//mcp:allow KIND={argument} binds a property of the tool's input, by its name as clients see it: one that is there, of a string type, or for system.command of type []string or grant.Argv. It has one kind, or file.read and file.write. A plain parameter that is bound has a string type that no other parameter of the handler has, so that swapping two does not compile: a lone string will do, and not one beside another.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:allow file.read={path}
 func Read(ctx context.Context, path, encoding string) (string, error)`,
-		Cure: "Correct the name, or give the parameter the type grant.Path, grant.Host or grant.Argv of runtime/grant, or one of your own.",
+		Cure: "Correct the name, or give the parameter the type grant.Path, grant.Host or grant.Argv of runtime/grant; for a kind of your own, a named type, as in type Table string.",
 	},
 	{
 		Code:  NotOpened,

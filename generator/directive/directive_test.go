@@ -303,6 +303,9 @@ func TestSuggestionsNameTheNearest(t *testing.T) {
 			t.Errorf("%s: %s", wrong, got)
 		}
 	}
+	if got := Nearest("isolate=", "thread", []string{"process"}); got != "write isolate=process" {
+		t.Error(got)
+	}
 }
 
 // The table is the grammar and the documentation: it must be complete, and its examples hold.

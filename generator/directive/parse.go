@@ -73,6 +73,9 @@ func Nearest(prefix, wrong string, candidates []string) string {
 	if best != "" && distance <= max(2, len(best)/3) && distance < len(best) {
 		return "did you mean " + prefix + best + "?"
 	}
+	if len(candidates) == 1 {
+		return "write " + prefix + candidates[0]
+	}
 	return "write one of " + prefix + strings.Join(candidates, ", "+prefix)
 }
 

@@ -4,6 +4,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -103,7 +105,16 @@ func typeFor(kind string) string {
 	case strings.HasPrefix(kind, "net."):
 		return "grant.Host"
 	}
-	return "a string type of its own"
+	return ownType
+}
+
+// ownType is what fits kinds that the runtime has no type for.
+const ownType = "a string type of its own"
+
+// named is what a type could be called that is there for one argument.
+func named(argument string) string {
+	first, size := utf8.DecodeRuneInString(argument)
+	return string(unicode.ToUpper(first)) + argument[size:]
 }
 
 // argument finds what a binding names, or reports that there is no such thing.
@@ -200,6 +211,9 @@ func (s *scanner) distinct(d *decl, byName map[string]*bound) {
 			}
 			told[v] = true
 			fix := "give " + v.Name() + " the type " + typeFor(b.Kinds[0]) + ", which no other parameter has"
+			if typeFor(b.Kinds[0]) == ownType {
+				fix = "give " + v.Name() + " a string type that no other parameter has, as in type " + named(v.Name()) + " string"
+			}
 			if !b.Plain {
 				fix = "give each a type of its own, as in type Target string, or take a struct"
 			}
