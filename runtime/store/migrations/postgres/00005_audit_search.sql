@@ -21,6 +21,8 @@ CREATE TABLE audit_cuts (
     upto bigint NOT NULL CHECK (upto >= 0),
     at   timestamptz NOT NULL
 );
+-- Each record that is deleted is held against the newest cut.
+CREATE INDEX audit_cuts_upto ON audit_cuts (upto);
 CREATE TRIGGER audit_cuts_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_cuts
     FOR EACH STATEMENT EXECUTE FUNCTION audit_events_stay();
 CREATE TRIGGER audit_events_stay BEFORE UPDATE OR TRUNCATE ON audit_events

@@ -21,6 +21,8 @@ CREATE TABLE audit_cuts (
     upto INTEGER NOT NULL CHECK (upto >= 0),
     at   INTEGER NOT NULL
 ) STRICT;
+-- Each record that is deleted is held against the newest cut.
+CREATE INDEX audit_cuts_upto ON audit_cuts (upto);
 -- +goose StatementBegin
 CREATE TRIGGER audit_cuts_stay BEFORE UPDATE ON audit_cuts
 BEGIN
