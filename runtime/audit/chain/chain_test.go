@@ -88,6 +88,12 @@ func (k *kept) add(_ context.Context, p chain.Checkpoint) error {
 	return nil
 }
 
+func (k *kept) points() []chain.Checkpoint {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.all)
+}
+
 func (k *kept) count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -324,7 +330,7 @@ func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 		c := begin(t, m, chain.Options{Every: 3, Interval: time.Minute, Checkpoints: k.add})
 		seqs := func() (all []int64) {
 			synctest.Wait()
-			for _, p := range k.all {
+			for _, p := range k.points() {
 				if !p.Sealed(key) {
 					t.Errorf("%+v is not sealed", p)
 				}
@@ -353,10 +359,10 @@ func TestCheckpointsAreWrittenByCountAndByTime(t *testing.T) {
 			t.Error(got)
 		}
 		var e audit.Event
-		if err := json.Unmarshal(m.lines[3], &e); err != nil || e.Type != audit.Checkpoint || e.Total != 4 || e.Status != audit.OK || e.Chain.MAC != k.all[0].MAC || !e.Time.Equal(k.all[0].Time) {
-			t.Errorf("%+v, %v, want %+v", e, err, k.all[0])
+		if err := json.Unmarshal(m.lines[3], &e); err != nil || e.Type != audit.Checkpoint || e.Total != 4 || e.Status != audit.OK || e.Chain.MAC != k.points()[0].MAC || !e.Time.Equal(k.points()[0].Time) {
+			t.Errorf("%+v, %v, want %+v", e, err, k.points()[0])
 		}
-		if got := verified(t, chain.VerifyOptions{Checkpoints: k.all}, m.text()); len(got.Findings) > 0 || got.Records != 8 {
+		if got := verified(t, chain.VerifyOptions{Checkpoints: k.points()}, m.text()); len(got.Findings) > 0 || got.Records != 8 {
 			t.Errorf("%+v", got)
 		}
 		if err := c.Close(t.Context()); err != nil {
