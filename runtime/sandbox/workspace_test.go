@@ -99,7 +99,8 @@ func TestAWorkspaceExpiresWhenNobodyUsesIt(t *testing.T) {
 	}
 	release()
 
-	// A server that starts removes what expired, by the time on disk.
+	// A server that starts removes what expired, by the time on disk. The one before it has ended.
+	w.removing.Wait()
 	if err := root.Chtimes(fresh.name, time.Now(), time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
