@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
@@ -27,6 +28,10 @@ type bounded struct {
 	timer *time.Timer   // made together with done
 	err   error
 	after map[*func()]struct{} // what runs when it ends
+
+	// Of a tool's handler: whether its result may be added to, and what is.
+	advised bool
+	advice  []mcp.Content
 }
 
 // Deadline implements context.Context.
@@ -66,6 +71,8 @@ func (c *bounded) Value(key any) any {
 			return c.record
 		case callerKey:
 			return &c.caller
+		case adviceKey:
+			return c
 		}
 	}
 	if key == causeKey {

@@ -26,6 +26,16 @@ type record struct {
 	header    http.Header      // of the HTTP request, without credentials; nil on stdio
 	requestID string
 	started   time.Time
+	from      *origin // the HTTP request; nil on stdio
+
+	// What is known once the message has reached the guard.
+	server  *Server
+	talk    *talk  // with the client, while the message is answered
+	traceID string // of W3C Trace Context; empty for none
+	spanID  string
+	doing   work    // what the caller asked for, where that is something that there is
+	told    Outcome // for Options.Observer
+
 	asked     asked     // the catalog, for a list of tools
 	narrowing narrowing // what it makes of that
 

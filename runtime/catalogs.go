@@ -138,7 +138,7 @@ func (s *Server) narrow(ctx context.Context, rec *record) (narrowing, error) {
 	if s.opts.CatalogStrict {
 		outcome = "; the list is refused"
 	}
-	s.log.LogAttrs(ctx, level, text+outcome, slog.String("catalog", recordedAsk(rec.asked.Ask)),
+	s.log.LogAttrs(ctx, level, text+outcome, slog.String("catalog", s.recordedAsk(rec.asked.Ask)),
 		slog.String("principal", rec.principal.Subject), slog.String("request_id", rec.requestID), reason)
 	switch {
 	case s.opts.CatalogStrict:
@@ -169,12 +169,12 @@ const recordedAskBytes = 64
 
 // recordedAsk is what is recorded of a catalog that was asked for: at most 64 bytes, and nothing that
 // looks like a secret.
-func recordedAsk(ask catalog.Ask) string {
+func (s *Server) recordedAsk(ask catalog.Ask) string {
 	text := ask.Name
 	if ask.ID != "" {
 		text = "id " + ask.ID
 	}
-	return recordedName(text, recordedAskBytes, access.Decision{Axis: access.AxisUnknown})
+	return s.recordedName(text, recordedAskBytes, access.Decision{Axis: access.AxisUnknown})
 }
 
 // isOff reports whether a tool is switched off: it is unknown then, whatever its rule.

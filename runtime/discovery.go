@@ -23,7 +23,8 @@ type discovery[T any] struct {
 	denial   access.Denial // Options.Denial
 	clone    func(T) T     // nil where nobody inside the guard could write to what is listed
 
-	off func() *access.Set // what is switched off; nil for nothing
+	off    func() *access.Set           // what is switched off; nil for nothing
+	looked func(cache string, hit bool) // told whether a view was kept
 
 	mu    sync.RWMutex
 	views map[string]*view[T] // by the key of the visible set
@@ -55,6 +56,7 @@ func (d *discovery[T]) visible(p access.Principal, in *access.Set) *view[T] {
 	d.mu.RLock()
 	v := d.views[key]
 	d.mu.RUnlock()
+	d.looked("views", v != nil)
 	if v != nil {
 		return v
 	}

@@ -65,6 +65,7 @@ type answer[R any] struct {
 // ruled is what was decided behind the table, for the audit.
 type ruled struct {
 	axis    string // "grant" or "limit", where that refused or ended the call
+	killed  bool   // its processes were killed for a limit
 	missing string
 	uses    []audit.Use // the grants that allowed what the call named
 }
@@ -138,7 +139,7 @@ func settle[R any](call *bounded, w work, a answer[R]) answer[R] {
 	var limit LimitError
 	switch ended := call.Err(); {
 	case errors.Is(ended, context.DeadlineExceeded):
-		a.failure, a.outcome = fmt.Errorf("timed out after %s", w.timeout), audit.Timeout
+		a.failure, a.outcome = timedOut{w.timeout}, audit.Timeout
 	case ended != nil && errors.Is(a.failure, context.Canceled):
 		a.failure, a.outcome = errors.New("the call was cancelled"), audit.Failed
 	case errors.As(a.failure, &limit):
@@ -148,6 +149,14 @@ func settle[R any](call *bounded, w work, a answer[R]) answer[R] {
 	}
 	return a
 }
+
+// timedOut says that a call has reached its time limit.
+type timedOut struct{ after time.Duration }
+
+func (e timedOut) Error() string { return fmt.Sprintf("timed out after %s", e.after) }
+
+// Reached implements [LimitError].
+func (e timedOut) Reached() string { return "timeout" }
 
 type toolAnswer = answer[*mcp.CallToolResult]
 
@@ -167,9 +176,9 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 	}
 	a := r.within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, r)
 	rec.ruled = a.ruled
-	rec.ruled.uses = r.used()
+	rec.ruled.uses, rec.ruled.killed = r.used(), r.killed.Load()
 	if a.failure != nil {
-		return errorResult(a.failure.Error()), a.outcome, nil
+		return advised(s.failureResult(a.failure), r.call.taken()), a.outcome, nil
 	}
 	rec.body = a.body
 	return a.res, a.outcome, a.err
@@ -185,6 +194,8 @@ type toolRun struct {
 	// The handler's goroutine's.
 	decided grant.Decided // what its arguments name; nil where nothing was decided
 	refused *grant.Denied // by Allow, so that the handler did not begin
+
+	killed atomic.Bool // its processes, for a limit
 
 	uses atomic.Pointer[[]audit.Use] // the grants that allowed it
 }
@@ -216,7 +227,9 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		ctx = inside
 	}
 	defer r.close(ctx)
+	r.call.takes()
 	result, err := r.tool.Call(ctx, Call{Arguments: arguments, run: r})
+	advice := r.call.taken()
 	if err != nil {
 		return r.failed(ctx, err)
 	}
@@ -225,6 +238,9 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		r.server.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", r.tool.Name,
 			"request_id", r.record.requestID, "error", err)
 		return toolAnswer{res: errorResult("internal error"), outcome: audit.Crashed}
+	}
+	if len(advice) > 0 && res.InputRequests == nil {
+		res, body = advised(res, advice), nil
 	}
 	if err := r.tool.fits(res, body); err != nil {
 		return r.failed(ctx, err)

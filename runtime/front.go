@@ -50,7 +50,9 @@ type front struct {
 }
 
 // Handler returns the server on HTTP: every protocol version at [PathMCP], and the health of
-// the process at [PathHealthz] and [PathReadyz], which ask for no credential. The older
+// the process at [PathHealthz] and [PathReadyz], which ask for no credential. The first says that it runs; the second, that it takes
+// requests: it does not before Options.Identity or Options.Anonymous admits somebody, while one of Options.Readiness fails, and from
+// [Server.Shutdown] on. The older
 // HTTP+SSE transport is not offered.
 //
 // Without Options.Identity and Options.Anonymous nobody could be admitted: the handler then
@@ -86,8 +88,8 @@ func (s *Server) Handler() http.Handler {
 		}
 	}
 	mux.HandleFunc("GET "+PathHealthz, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, _ *http.Request) {
-		if f.closed() || !s.ready() {
+	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, r *http.Request) {
+		if f.closed() || !s.ready() || !s.readiness.holds(r.Context()) {
 			plain(w, http.StatusServiceUnavailable, "not ready")
 			return
 		}
@@ -101,6 +103,36 @@ func (f *front) closed() bool { return f.opts.Identity == nil && !f.opts.Anonymo
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.recovers(w, r)
+	if f.watching.observer == nil {
+		f.serve(w, r)
+		return
+	}
+	t := &turnstile{ResponseWriter: w}
+	f.serve(t, r)
+	if !t.passed && t.status >= http.StatusBadRequest {
+		f.watching.turnedAway(r.Context(), t.status)
+	}
+}
+
+// turnstile notes how a request is answered that does not get through to go-sdk.
+type turnstile struct {
+	http.ResponseWriter
+	status int
+	passed bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (t *turnstile) WriteHeader(status int) {
+	if t.status == 0 {
+		t.status = status
+	}
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (t *turnstile) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		// Before anything is answered: net/http reads what is left of a body then, for as long as it takes. Not all
 		// writers have a deadline; the bound is then the http.Server's.
@@ -130,6 +162,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rec := newRecord(id, withoutCredentials(r.Header))
+	rec.from = originOf(r, id)
 	rec.asked = asks.orElse(r)
 	rec.seats, rec.streams = f.seats, end
 	if err := f.project(r.Context(), rec); err != nil {
@@ -149,6 +182,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
+	}
+	if t, ok := w.(*turnstile); ok {
+		t.passed, w = true, t.ResponseWriter
 	}
 	f.pass(w, r, rec)
 }

@@ -41,8 +41,12 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 			s.log.ErrorContext(ctx, "a message came without a caller; refused", "method", method)
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated"}
 		}
+		ctx, seen := s.begun(ctx, method, req, rec)
+		defer func() { s.watching.ended(seen, rec.ended(err)) }()
 		ctx, cancel := rec.bounded(ctx)
 		defer cancel()
+		rec.talk.ctx = ctx
+		defer rec.talk.end()
 		if s.project(ctx, rec) != nil {
 			return nil, errNobody()
 		}
@@ -147,7 +151,13 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		}
 	}
 	switch method {
-	case "ping", "server/discover", "logging/setLevel",
+	case "logging/setLevel":
+		res, err := g.inner(ctx, method, req)
+		if r, ok := req.(*mcp.ServerRequest[*mcp.SetLoggingLevelParams]); ok && err == nil && r.Params != nil {
+			g.levels.set(r.Session, r.Params.Level)
+		}
+		return res, err
+	case "ping", "server/discover",
 		"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed":
 		return g.inner(ctx, method, req)
 	}
@@ -258,7 +268,7 @@ func (g guard) list(ctx context.Context, method string, req mcp.Request, rec *re
 	kind, visible, total := g.lists.counts(method, rec)
 	event := g.event(rec, kind)
 	if kind == audit.ToolList {
-		event.Catalog = recordedAsk(rec.asked.Ask)
+		event.Catalog = g.recordedAsk(rec.asked.Ask)
 		g.watch.listed(req, rec)
 	}
 	event.Visible, event.Total = visible, total
@@ -269,6 +279,7 @@ func (g guard) list(ctx context.Context, method string, req mcp.Request, rec *re
 	g.log.LogAttrs(ctx, slog.LevelDebug, "list filtered", slog.String("method", method),
 		slog.String("role", rec.principal.Role), slog.Int("visible", event.Visible), slog.Int("total", event.Total),
 		slog.String("request_id", rec.requestID))
+	rec.concluded(event)
 	if !g.recorded(ctx, event, rec) {
 		return nil, internalError()
 	}
@@ -286,7 +297,11 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	name := req.Params.Name
 	d := g.decide(rec.principal, access.Tools, name)
 	event := g.event(rec, audit.ToolCall)
-	event.Tool, event.Axis, event.Missing = recordedName(name, 128, d), string(d.Axis), g.missing(rec, d)
+	event.Tool, event.Axis, event.Missing = g.recordedName(name, 128, d), string(d.Axis), g.missing(rec, d)
+	if d.Axis != access.AxisUnknown {
+		rec.told.Kind, rec.told.Name = access.Tools, name
+		rec.doing = work{kind: access.Tools.String(), name: name}
+	}
 	if g.catalogs.isOff(access.Tools, name) {
 		event.Missing = "the tool is switched off"
 	}
@@ -313,6 +328,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			if rec.ruled.axis != "" {
 				event.Axis, event.Missing = rec.ruled.axis, rec.ruled.missing
 			}
+			rec.told.Isolated = rec.ruled.killed
 		}
 		if rec.expired() {
 			// It ran, and its answer does not leave.
@@ -331,6 +347,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
 	}
+	rec.concluded(event)
 	stands := false
 	if event.Status == audit.OK && rec.recorded { // in this order: the worker of an abandoned call may write rec.recorded
 		stands = g.stands(ctx, rec, rec.unrecorded)

@@ -125,10 +125,12 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	var limit LimitError
 	switch {
 	case errors.As(err, &limit):
+		r.killed.Store(true)
 		return nil, limit
 	case errors.As(err, &own):
 		return nil, r.tool.helperError(own.HandlerError())
 	case ctx.Err() != nil:
+		r.killed.Store(errors.Is(ctx.Err(), context.DeadlineExceeded))
 		return nil, ctx.Err()
 	}
 	return nil, &isolationError{err}

@@ -18,7 +18,7 @@ type lists struct {
 	templates *discovery[*mcp.ResourceTemplate]
 }
 
-func newLists(table access.Table, opts Options, off func() *access.Set) lists {
+func newLists(table access.Table, opts Options, off func() *access.Set, looked func(cache string, hit bool)) lists {
 	l := lists{
 		tools:     newDiscovery(table.Of(access.Tools), opts, 0, cloneTool),
 		prompts:   newDiscovery(table.Of(access.Prompts), opts, 1, clonePrompt),
@@ -26,6 +26,7 @@ func newLists(table access.Table, opts Options, off func() *access.Set) lists {
 		templates: newDiscovery(table.Of(access.Resources), opts, 3, cloneTemplate),
 	}
 	l.tools.off = off
+	l.tools.looked, l.prompts.looked, l.resources.looked, l.templates.looked = looked, looked, looked, looked
 	return l
 }
 

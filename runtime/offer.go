@@ -29,8 +29,12 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	defer g.end()
 	d := g.table.Of(what.kind).Decide(rec.principal, what.name)
 	event.Axis, event.Missing, event.Status = string(d.Axis), g.missing(rec, d), audit.Denied
-	event.Prompt, event.Resource = recordedName(event.Prompt, 128, d), recordedName(event.Resource, 256, d)
+	event.Prompt, event.Resource = g.recordedName(event.Prompt, 128, d), g.recordedName(event.Resource, 256, d)
 	res, err := mcp.Result(nil), g.refused(d, what, unknown)
+	if d.Axis != access.AxisUnknown {
+		rec.told.Kind, rec.told.Name = what.kind, what.name
+		rec.doing = work{kind: what.kind.String(), name: what.name}
+	}
 	g.trace(ctx, rec, what.kind, what.name)
 	challenged := g.challengeable(rec, d)
 	if d.Allowed {
@@ -42,6 +46,7 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
 	}
+	rec.concluded(event)
 	if !g.recorded(ctx, event, rec) {
 		return nil, internalError()
 	}
@@ -130,9 +135,9 @@ func ran[R any](ctx context.Context, s *Server, w work, rec *record, do func(con
 	var none R
 	var malformed *decode.Error
 	if errors.As(a.failure, &malformed) {
-		return none, invalidParams("%s", a.failure.Error())
+		return none, invalidParams("%s", s.masked(a.failure))
 	}
-	return none, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: a.failure.Error()}
+	return none, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.masked(a.failure)}
 }
 
 // texts is what may be kept of arguments that are texts.

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -127,6 +128,16 @@ type Options struct {
 	// are masked on the way to it; see package redact.
 	Logger *slog.Logger
 
+	// Masker knows what is secret, besides what package redact does by itself: in logs, in errors, in the audit, and in what
+	// debug tools show.
+	Masker redact.Masker
+	// Observer watches what the server does; see package telemetry. Nil watches nothing.
+	Observer Observer
+	// Readiness are checks of what the server cannot do without, by a name for the log: a database, a directory of
+	// users. While one fails, [PathReadyz] says that the server is not ready, and nothing else changes. Each has two
+	// seconds, and an answer counts for one.
+	Readiness map[string]func(context.Context) error
+
 	// PageSize is the largest number of tools in one page of a list. Zero is DefaultPageSize.
 	PageSize int
 
@@ -204,7 +215,15 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	o.Logger = slog.New(redact.Handler(o.Logger.Handler()))
+	o.Logger = slog.New(o.Masker.Handler(o.Logger.Handler()))
+	if isNil(o.Observer) && o.Observer != nil {
+		bad("Options.Observer is a nil %T: pass one that works, or leave the option out", o.Observer)
+	}
+	for name, check := range o.Readiness {
+		if check == nil {
+			bad("Options.Readiness[%q] is nil: remove it", name)
+		}
+	}
 	if o.PageSize < 0 {
 		bad("Options.PageSize is %d: use a positive number, or 0 for %d", o.PageSize, DefaultPageSize)
 	}

@@ -37,7 +37,8 @@ type said struct {
 // timeout, whether the host heeds its context or not.
 type permitCache struct {
 	ask      func(context.Context, access.Principal) (*said, error)
-	answered func(access.Principal) // called after each answer to a request that is kept; may be nil
+	answered func(access.Principal)       // called after each answer to a request that is kept; may be nil
+	looked   func(cache string, hit bool) // told of each request whether its answer was kept; may be nil
 	timeout  time.Duration
 	ttl      time.Duration
 	max      int
@@ -89,8 +90,11 @@ func (c *permitCache) look(ctx context.Context, p access.Principal) (*hostAnswer
 func (c *permitCache) wait(ctx context.Context, p access.Principal, requested bool) (*hostAnswer, error) {
 	var late <-chan time.Time
 	anew := false
-	for {
+	for first := true; ; first = false {
 		e, joined := c.entry(p, requested)
+		if first && requested && c.looked != nil {
+			c.looked("capabilities", joined)
+		}
 		select {
 		case <-e.ready:
 		default:

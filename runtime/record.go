@@ -13,7 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
-	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // What is recorded of what a client made up is bounded.
@@ -26,8 +25,20 @@ const (
 func (s *Server) event(rec *record, kind audit.Type) audit.Event {
 	p := rec.principal
 	return audit.Event{
-		Type: kind, RequestID: rec.requestID, TraceID: traceID(rec.header.Get("Traceparent")),
+		Type: kind, RequestID: rec.requestID, TraceID: rec.traceID,
 		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Role: p.Role,
+	}
+}
+
+// concluded notes what came of a message, for Options.Observer.
+func (r *record) concluded(event audit.Event) {
+	r.told.Status, r.told.Axis = event.Status, event.Axis
+	r.told.Listed, r.told.Total = event.Visible, event.Total
+	switch {
+	case event.Status == audit.Timeout:
+		r.told.Limit = timedOut{}.Reached()
+	case event.Axis == audit.AxisLimit:
+		r.told.Limit = event.Missing
 	}
 }
 
@@ -56,7 +67,7 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 	names := room[:0]
 	for i := range members {
 		m := &members[i]
-		m.name = shortened(m.name, maxRecordedName)
+		m.name = s.recordedArgument(m.name)
 		names = append(names, m.name...)
 	}
 	rest := string(names)
@@ -182,11 +193,20 @@ func (e *writing) ended(c *crash) bool {
 	return e.turn(running, over)
 }
 
+// recordedArgument is what is recorded of an argument's name. Clients make names up as well.
+func (s *Server) recordedArgument(name []byte) []byte {
+	name = shortened(name, 4<<10)
+	if masked := s.opts.Masker.Text(string(name)); masked != string(name) {
+		name = []byte(masked)
+	}
+	return shortened(name, maxRecordedName)
+}
+
 // recordedName is what is recorded of a name that was asked for: at most n bytes. One that nothing has may
 // be anything, a token that went astray included; it is looked at before it is cut.
-func recordedName(name string, n int, d access.Decision) string {
+func (s *Server) recordedName(name string, n int, d access.Decision) string {
 	if d.Axis == access.AxisUnknown {
-		name = redact.Text(shortened(name, 4<<10))
+		name = s.opts.Masker.Text(shortened(name, 4<<10))
 	}
 	return shortened(name, n)
 }

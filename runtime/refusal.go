@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // unknownTool is the one answer to a tool that does not exist and to one that is concealed.
@@ -79,6 +81,32 @@ func errCrowded(status int) error {
 // errorResult is the answer of a call that failed, for the model to read.
 func errorResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// failureResult is the answer of a call whose handler failed, or that reached a limit. What is wrong with the arguments, and limits, are
+// for the model, which can mend its call; what a handler says may be for anybody.
+func (s *Server) failureResult(failure error) *mcp.CallToolResult {
+	var malformed *decode.Error
+	var limit LimitError
+	text := s.masked(failure)
+	if errors.As(failure, &malformed) || errors.As(failure, &limit) {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{ForModel(1, text)}}
+	}
+	return errorResult(text)
+}
+
+// masked are the words of an error without its secrets. In what is wrong with a document the names of its members stand before colons, and
+// are not what names in logs are.
+func (s *Server) masked(err error) string {
+	var malformed *decode.Error
+	if !errors.As(err, &malformed) || malformed.Error() != err.Error() {
+		return s.opts.Masker.Text(err.Error())
+	}
+	problems := slices.Clone(malformed.Problems)
+	for i, p := range problems {
+		problems[i] = decode.Problem{Pointer: s.opts.Masker.Text(p.Pointer), Message: s.opts.Masker.Text(p.Message)}
+	}
+	return decode.NewError(problems).Error()
 }
 
 // wireError makes any error fit to leave: a JSON-RPC error keeps its code and words, an end

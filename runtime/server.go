@@ -45,6 +45,10 @@ type Server struct {
 
 	grants *grants // nil where nothing is granted
 
+	watching  watching
+	levels    sessionLevels
+	readiness *readiness
+
 	workers   workers
 	recording chan struct{} // a place for each record that is being written
 
@@ -144,6 +148,10 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 		recording: make(chan struct{}, maxRecording), patience: bodyTimeout,
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
+	s.watching = watching{opts.Observer, func(p any, stack []byte) {
+		s.log.Error("Options.Observer panicked", "panic", fmt.Sprint(p), "stack", string(stack))
+	}}
+	s.readiness = newReadiness(opts.Readiness, s.log)
 	errs := []error{s.checkKnown()}
 	var err error
 	if s.metadata, err = metadataOf(opts.Identity); err != nil {
@@ -187,9 +195,9 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 		s.watch = newWatch(s)
 	}
 	if s.host != nil {
-		s.host.cache.answered = s.watch.answered
+		s.host.cache.answered, s.host.cache.looked = s.watch.answered, s.watching.cached
 	}
-	s.lists = newLists(s.table, opts, s.catalogs.off.Load)
+	s.lists = newLists(s.table, opts, s.catalogs.off.Load, s.watching.cached)
 	own.list(s)
 	for name, t := range s.tools {
 		s.lists.tools.items[name] = t.public
@@ -220,6 +228,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 			return nil, fmt.Errorf("Options.Admin: %w", err)
 		}
 	}
+	s.logStart()
 	if opts.Catalogs != nil {
 		go s.follow()
 	}

@@ -40,7 +40,7 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 // watchOver is a watch of a server that serves nothing.
 func watchOver(c *permitCache) *watch {
 	table := access.Table{}
-	return newWatch(&Server{table: table, host: &host{table: table, cache: c}, lists: newLists(table, Options{PageSize: 1}, nil), catalogs: newCatalogs(table, nil, nil)})
+	return newWatch(&Server{table: table, host: &host{table: table, cache: c}, lists: newLists(table, Options{PageSize: 1}, nil, func(string, bool) {}), catalogs: newCatalogs(table, nil, nil)})
 }
 
 // A client hears nothing more once the credential of its last caller has ended, and the host is not asked for it.

@@ -1,9 +1,12 @@
 package runtime
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -25,12 +28,20 @@ func TestEventNamesTheTraceOfItsRequest(t *testing.T) {
 		"00-" + strings.Repeat("\x00", 32) + "-" + span + "-01": "",
 		"": "",
 	} {
-		rec := newRecord(identity.Identity{}, http.Header{"Traceparent": {parent}})
-		if got := (&Server{}).event(rec, audit.ToolCall).TraceID; got != want {
-			t.Errorf("%q: %q, want %q", parent, got, want)
+		for _, rec := range []*record{traced(parent, "none"), traced("", parent)} {
+			if got := (&Server{}).event(rec, audit.ToolCall).TraceID; got != want {
+				t.Errorf("%q: %q, want %q", parent, got, want)
+			}
 		}
 	}
-	if got := (&Server{}).event(newRecord(identity.Identity{}, nil), audit.ToolCall).TraceID; got != "" {
-		t.Error(got)
+	if got := (&Server{}).event(traced("00-"+strings.Repeat("a", 32)+"-"+span+"-01", "00-"+id+"-"+span+"-01"), audit.ToolCall).TraceID; got != id {
+		t.Errorf("%q: the message itself says %s", got, id)
 	}
+}
+
+// traced is the record of a request that came with a trace context in a header, and in its _meta.
+func traced(header, meta string) *record {
+	rec := newRecord(identity.Identity{}, http.Header{"Traceparent": {header}})
+	(&Server{}).begun(context.Background(), "ping", &mcp.ServerRequest[*mcp.PingParams]{Params: &mcp.PingParams{Meta: mcp.Meta{"traceparent": meta}}}, rec)
+	return rec
 }

@@ -27,6 +27,11 @@ type Identity struct {
 	// is for people as well. A source that cannot tell leaves it false: a person who comes by a client
 	// is not that client.
 	ClientItself bool
+	// Scheme is how the caller was verified, in a word for people: "Bearer", "JWT", "mTLS". It may be empty.
+	Scheme string
+	// Claims are what the credential says of the caller, as JSON knows values: for debug tools, which mask what is
+	// secret in them, and for nothing that decides. nil where there are none. Nobody changes it.
+	Claims map[string]any
 	// Expires is when the credential ends. Streams end with it. The zero time never ends.
 	Expires time.Time
 }

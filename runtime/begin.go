@@ -1,0 +1,140 @@
+package runtime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+)
+
+// begun readies the record of a message that has reached the guard, and tells Options.Observer of it.
+func (s *Server) begun(ctx context.Context, method string, req mcp.Request, rec *record) (context.Context, Observation) {
+	session, _ := req.GetSession().(*mcp.ServerSession)
+	meta := metaOfRequest(req)
+	rec.server = s
+	rec.talk = s.newTalk(session, meta)
+	from, around := contextIn(meta), contextAround(rec.header)
+	rec.traceID, rec.spanID = cmp.Or(traceID(from.Traceparent), traceID(around.Traceparent)), ""
+	if s.watching.observer == nil {
+		return ctx, nil
+	}
+	m := Message{Transport: rec.transport(), RequestID: rec.requestID, Meta: from, Header: around}
+	if knownMethods[method] {
+		m.Method = method
+	}
+	if session != nil {
+		m.Protocol = protocolOf(session, meta)
+	}
+	ctx, seen := s.watching.began(ctx, m)
+	if trace, span := s.watching.trace(seen); trace != "" {
+		rec.traceID, rec.spanID = trace, span
+	}
+	return ctx, seen
+}
+
+// ended is what came of the message.
+func (r *record) ended(err error) Outcome {
+	if err == nil {
+		return r.told
+	}
+	var rpc *jsonrpc.Error
+	if errors.As(err, &rpc) && rpc != nil {
+		r.told.Code = rpc.Code
+	}
+	if r.told.Status == "" || r.told.Status == audit.OK {
+		r.told.Status = audit.Failed
+	}
+	return r.told
+}
+
+// knownMethods are those that the guard lets through.
+var knownMethods = func() map[string]bool {
+	known := map[string]bool{}
+	for name := range strings.FieldsSeq(`initialize ping server/discover logging/setLevel
+		tools/call tools/list prompts/get prompts/list resources/read resources/list resources/templates/list
+		subscriptions/listen completion/complete
+		notifications/initialized notifications/cancelled notifications/progress notifications/roots/list_changed`) {
+		known[name] = true
+	}
+	return known
+}()
+
+// metaOfRequest is a request's _meta. Params may be a typed nil, which panics when it is asked.
+func metaOfRequest(req mcp.Request) map[string]any {
+	params := req.GetParams()
+	if isNil(params) {
+		return nil
+	}
+	return params.GetMeta()
+}
+
+// maxTraceContext bounds what is passed on of a caller's trace context: as much as W3C Baggage has everybody take (section 3.3.2).
+const maxTraceContext = 8 << 10
+
+// contextIn is the trace context in a message's _meta, whose keys are those of the headers (specification 2026-07-28, basic, _meta).
+func contextIn(meta map[string]any) TraceContext {
+	text := func(key string) string {
+		s, _ := meta[key].(string)
+		return bearable(s)
+	}
+	return TraceContext{text("traceparent"), text("tracestate"), text("baggage")}
+}
+
+// contextAround is the trace context of an HTTP request.
+func contextAround(h http.Header) TraceContext {
+	return TraceContext{bearable(h.Get("Traceparent")), bearable(strings.Join(h.Values("Tracestate"), ",")), bearable(strings.Join(h.Values("Baggage"), ","))}
+}
+
+func bearable(s string) string {
+	if len(s) > maxTraceContext {
+		return ""
+	}
+	return s
+}
+
+// protocolOf is the version of the protocol that a message is of, where it is one that there is.
+func protocolOf(session *mcp.ServerSession, meta map[string]any) string {
+	version, _ := meta[mcp.MetaKeyProtocolVersion].(string)
+	if params := session.InitializeParams(); version == "" && params != nil {
+		version = params.ProtocolVersion
+	}
+	if !protocols[version] {
+		return ""
+	}
+	return version
+}
+
+var protocols = map[string]bool{"2024-11-05": true, "2025-03-26": true, "2025-06-18": true, newestWithSessions: true, stateless: true}
+
+// newTalk is a talk with the client of a message.
+func (s *Server) newTalk(session *mcp.ServerSession, meta map[string]any) *talk {
+	t := &talk{server: s, session: session, token: meta["progressToken"]}
+	if name, said := meta[mcp.MetaKeyLogLevel].(string); said {
+		t.own, t.asked = levelNamed(mcp.LoggingLevel(name))
+	}
+	if t.token != nil && session != nil {
+		t.reporter = &ProgressReporter{redact: s.opts.Masker.Text, send: func(p *mcp.ProgressNotificationParams) {
+			p.ProgressToken = t.token
+			t.report(p)
+		}}
+	}
+	return t
+}
+
+// level is from which level on the client wants log messages, and whether any.
+func (t *talk) level() (slog.Level, bool) {
+	if t.asked {
+		return t.own, true
+	}
+	if !legacy(t.session) {
+		return 0, false
+	}
+	return t.server.levels.get(t.session)
+}

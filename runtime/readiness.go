@@ -1,0 +1,108 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	readinessTimeout = 2 * time.Second
+	readinessTTL     = time.Second
+)
+
+// readiness are the checks of Options.Readiness. Whoever can reach the endpoint can ask, so they run once a second at most and one
+// round at a time, and say why to the log alone.
+type readiness struct {
+	checks []*readinessCheck
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	checked time.Time
+	failing map[string]bool // as of then
+}
+
+type readinessCheck struct {
+	name  string
+	check func(context.Context) error
+	busy  atomic.Bool // it runs, be it since long ago
+}
+
+func newReadiness(checks map[string]func(context.Context) error, log *slog.Logger) *readiness {
+	r := &readiness{log: log}
+	for name, check := range checks {
+		r.checks = append(r.checks, &readinessCheck{name: name, check: check})
+	}
+	return r
+}
+
+// holds reports whether all checks pass.
+func (r *readiness) holds(ctx context.Context) bool {
+	if len(r.checks) == 0 {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.checked.IsZero() && time.Since(r.checked) < readinessTTL {
+		return len(r.failing) == 0
+	}
+	failing := map[string]bool{}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readinessTimeout)
+	defer cancel()
+	for name, err := range r.run(ctx) {
+		failing[name] = true
+		if !r.failing[name] {
+			r.log.WarnContext(ctx, "the server is not ready", "check", name, "error", err)
+		}
+	}
+	for name := range r.failing {
+		if !failing[name] {
+			r.log.InfoContext(ctx, "a check of readiness passes again", "check", name)
+		}
+	}
+	r.checked, r.failing = time.Now(), failing
+	return len(failing) == 0
+}
+
+// run runs all checks at once, and returns what failed of them. It does not wait for one that does not heed its context.
+func (r *readiness) run(ctx context.Context) map[string]error {
+	type answer struct {
+		name string
+		err  error
+	}
+	answers := make(chan answer, len(r.checks))
+	failed := map[string]error{}
+	asked := 0
+	for _, c := range r.checks {
+		failed[c.name] = errNoAnswer
+		if !c.busy.CompareAndSwap(false, true) {
+			continue // the last round's, which did not heed its context
+		}
+		asked++
+		go func() {
+			a := answer{c.name, errGoexit}
+			defer func() {
+				if p := recover(); p != nil {
+					a.err = fmt.Errorf("it panicked: %v", p)
+				}
+				c.busy.Store(false)
+				answers <- a
+			}()
+			a.err = c.check(ctx)
+		}()
+	}
+	for range asked {
+		select {
+		case a := <-answers:
+			if failed[a.name] = a.err; a.err == nil {
+				delete(failed, a.name)
+			}
+		case <-ctx.Done():
+			return failed
+		}
+	}
+	return failed
+}

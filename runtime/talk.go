@@ -1,0 +1,179 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// What one message may keep its client waiting with, or the server.
+const (
+	maxUnsent        = 256      // log messages that wait to be sent; more are dropped, and counted
+	maxSaid          = 64 << 10 // bytes of one log message
+	progressInterval = 50 * time.Millisecond
+	parting          = 2 * time.Second // how long an answer waits for what is to be sent before it
+)
+
+// talk is what is said to a client while one of its messages is answered: log messages and progress. It is sent by a
+// goroutine of its own, which there is from the first word on, so that no handler waits for a client that does not read.
+// It belongs to the request alone, and so does what is sent: go-sdk sends it on the stream of the answer.
+type talk struct {
+	server   *Server
+	ctx      context.Context // of the message, by which go-sdk knows its stream
+	session  *mcp.ServerSession
+	token    any  // the client's progress token; nil where it asked for none
+	asked    bool // the message says which log messages are wanted
+	own      slog.Level
+	reporter *ProgressReporter // nil without a token
+
+	mu       sync.Mutex
+	unsent   []*mcp.LoggingMessageParams
+	dropped  int
+	progress *mcp.ProgressNotificationParams // the newest that was not sent; nil for none
+	next     time.Time                       // when progress may be sent again
+	over     bool                            // nothing is taken any more
+	left     bool                            // and nothing is sent
+	wake     chan struct{}                   // nil until there is something to send; of one place
+	sent     chan struct{}                   // closed when all is
+}
+
+// listens reports whether the client wants log messages of a level.
+func (t *talk) listens(level slog.Level) bool {
+	if t == nil || t.session == nil {
+		return false
+	}
+	least, any := t.level()
+	return any && level >= least
+}
+
+// say has a log message sent.
+func (t *talk) say(m *mcp.LoggingMessageParams) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.over:
+	case len(t.unsent) >= maxUnsent:
+		t.dropped++
+	default:
+		t.unsent = append(t.unsent, m)
+		t.begin()
+	}
+}
+
+// report has progress sent, in place of what has not been sent yet.
+func (t *talk) report(p *mcp.ProgressNotificationParams) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		t.progress = p
+		t.begin()
+	}
+}
+
+// begin wakes the sender, or starts it. t.mu is held.
+func (t *talk) begin() {
+	if t.wake == nil {
+		t.wake, t.sent = make(chan struct{}, 1), make(chan struct{})
+		go t.send()
+	}
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// end lets nothing more be said, and waits for what was, so that it comes before the answer.
+func (t *talk) end() {
+	t.mu.Lock()
+	t.over = true
+	if t.wake == nil {
+		t.mu.Unlock()
+		return
+	}
+	t.begin()
+	t.mu.Unlock()
+	timer := time.NewTimer(parting)
+	defer timer.Stop()
+	select {
+	case <-t.sent:
+		return
+	case <-timer.C:
+	case <-t.ctx.Done():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = true
+}
+
+func (t *talk) send() {
+	defer close(t.sent)
+	for {
+		say, wait, over := t.following()
+		switch {
+		case say != nil:
+			say()
+		case over:
+			return
+		case wait > 0:
+			timer := time.NewTimer(wait)
+			select {
+			case <-t.wake:
+			case <-timer.C:
+			}
+			timer.Stop()
+		default:
+			<-t.wake
+		}
+	}
+}
+
+// following is what to say next; or how long to wait with it, 0 for until there is something; or that all was said.
+func (t *talk) following() (say func(), wait time.Duration, over bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left {
+		return nil, 0, true
+	}
+	if len(t.unsent) > 0 {
+		m := t.unsent[0]
+		t.unsent = t.unsent[1:]
+		return func() { t.log(m) }, 0, false
+	}
+	if n := t.dropped; n > 0 {
+		t.dropped = 0
+		return func() {
+			t.log(&mcp.LoggingMessageParams{Level: "warning", Data: map[string]any{
+				"msg": fmt.Sprintf("%d log messages were left out: more came than could be sent", n)}})
+		}, 0, false
+	}
+	if p := t.progress; p != nil {
+		if wait := time.Until(t.next); wait > 0 && !t.over {
+			return nil, wait, false
+		}
+		t.progress, t.next = nil, time.Now().Add(progressInterval)
+		return func() { t.sending(t.session.NotifyProgress(t.ctx, p)) }, 0, false
+	}
+	return nil, 0, t.over
+}
+
+func (t *talk) log(m *mcp.LoggingMessageParams) {
+	//lint:ignore SA1019 clients of all versions may ask for log messages
+	t.sending(t.session.Log(t.ctx, m))
+}
+
+// sending notes what was in the way, once: the client may be gone.
+func (t *talk) sending(err error) {
+	if err == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.left {
+		t.server.log.DebugContext(t.ctx, "a log message or progress could not be sent to the client", "error", err)
+	}
+	t.left = true
+}
