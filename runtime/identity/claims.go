@@ -2,7 +2,8 @@ package identity
 
 import "strings"
 
-// tokenShown stands in claims where the token stood.
+// tokenShown stands in claims for a text that held the token. All of it goes: what is left of one could be no less secret,
+// and would look less like it.
 const tokenShown = "(the token)"
 
 // withoutToken returns claims that do not hold the token: some authorization servers say it again in what they answer
@@ -46,11 +47,11 @@ func holds(v any, token string) bool {
 func replaced(v any, token string) any {
 	switch v := v.(type) {
 	case string:
-		return strings.ReplaceAll(v, token, tokenShown)
+		return replacedText(v, token)
 	case map[string]any:
 		all := make(map[string]any, len(v))
 		for name, member := range v {
-			all[strings.ReplaceAll(name, token, tokenShown)] = replaced(member, token)
+			all[replacedText(name, token)] = replaced(member, token)
 		}
 		return all
 	case []any:
@@ -62,9 +63,16 @@ func replaced(v any, token string) any {
 	case []string:
 		all := make([]string, len(v))
 		for i, item := range v {
-			all[i] = strings.ReplaceAll(item, token, tokenShown)
+			all[i] = replacedText(item, token)
 		}
 		return all
 	}
 	return v
+}
+
+func replacedText(s, token string) string {
+	if strings.Contains(s, token) {
+		return tokenShown
+	}
+	return s
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -50,42 +49,24 @@ func TestClaimsArePassedOnWithoutACopy(t *testing.T) {
 
 func TestClaimsNeverHoldTheToken(t *testing.T) {
 	const token = "opaque.of-a_visitor"
-	for name, held := range map[string]any{
-		"a claim":          token,
-		"within a text":    "Bearer " + token + ", once",
-		"nested":           map[string]any{"a": map[string]any{"b": token}},
-		"in a list":        []any{1, []any{token}},
-		"a list of texts":  []string{"a", token},
-		"the name of one":  map[string]any{"of " + token: true},
-		"beside all kinds": []any{token, nil, true, json.Number("7"), "x"},
+	const gone = "(the token)"
+	for name, test := range map[string]struct{ held, want any }{
+		"a claim":         {token, gone},
+		"within a text":   {"Bearer " + token + ", once", gone},
+		"nested":          {map[string]any{"a": map[string]any{"b": token, "c": "d"}}, map[string]any{"a": map[string]any{"b": gone, "c": "d"}}},
+		"in a list":       {[]any{1, []any{token}, nil, true, json.Number("7"), "x"}, []any{1, []any{gone}, nil, true, json.Number("7"), "x"}},
+		"a list of texts": {[]string{"a", token}, []string{"a", gone}},
+		"a name":          {map[string]any{"of " + token: true}, map[string]any{gone: true}},
 	} {
-		claims := map[string]any{"jti": held, "sub": "ada"}
+		claims := map[string]any{"jti": test.held, "sub": "ada"}
 		before := fmt.Sprint(claims)
-		got := verified(t, identity.Identity{Claims: claims}, token).Claims
-		text, err := json.Marshal(got)
-		if err != nil || strings.Contains(string(text), token) || !strings.Contains(string(text), "(the token)") || got["sub"] != "ada" {
-			t.Errorf("%s: %s, %v", name, text, err)
+		if got := verified(t, identity.Identity{Claims: claims}, token).Claims; !reflect.DeepEqual(got, map[string]any{"jti": test.want, "sub": "ada"}) {
+			t.Errorf("%s: %v", name, got)
 		}
 		if fmt.Sprint(claims) != before {
 			t.Errorf("%s: claims that others may share were changed: %v", name, claims)
 		}
-		// All else is as it was.
-		if got, want := strings.ReplaceAll(string(text), "(the token)", token), encoded(t, claims); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
 	}
-	if got := verified(t, identity.Identity{Claims: map[string]any{token: 1, "sub": "ada"}}, token).Claims; !maps.Equal(got, map[string]any{"(the token)": 1, "sub": "ada"}) {
-		t.Errorf("as a name: %v", got)
-	}
-}
-
-func encoded(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // BenchmarkBearerWithClaims measures what passing claims on costs a request.
