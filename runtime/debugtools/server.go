@@ -52,6 +52,10 @@ func (i *Inspector) GetServerInfo(ctx context.Context, _ *mcp.CallToolRequest, _
 	if err != nil { // it was removed
 		directory = ""
 	}
+	built, ok := debug.ReadBuildInfo()
+	if !ok { // of a program that was built without modules
+		built = &debug.BuildInfo{}
+	}
 	return indented(ServerInfo{
 		ServerName:       mask.Text(req.Server.Name),
 		Version:          mask.Text(req.Server.Version),
@@ -61,16 +65,12 @@ func (i *Inspector) GetServerInfo(ctx context.Context, _ *mcp.CallToolRequest, _
 		ProcessorCount:   runtime.NumCPU(),
 		WorkingDirectory: mask.Text(directory),
 		Uptime:           time.Since(i.started).Truncate(time.Second).String(),
-		Build:            build(mask.Text),
+		Build:            buildOf(built, mask.Text),
 	})
 }
 
-// build is of the program, with what it says masked.
-func build(mask func(string) string) Build {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return Build{}
-	}
+// buildOf says of a program what is no secret.
+func buildOf(info *debug.BuildInfo, mask func(string) string) Build {
 	b := Build{Module: mask(info.Main.Path), ModuleVersion: mask(info.Main.Version)}
 	shown := map[string]*string{
 		"vcs": &b.VCS, "vcs.revision": &b.Revision, "vcs.time": &b.Time, "vcs.modified": &b.Modified,

@@ -221,6 +221,10 @@ func TestDebugToolsOverHTTPInEveryEra(t *testing.T) {
 				t.Errorf("%s: %s: %s", era, name, got)
 			}
 		}
+		// Whoever has a session's id may end it.
+		if got, sent := headers.Headers["Mcp-Session-Id"]; sent != (era != "2026-07-28") || sent && got != mask {
+			t.Errorf("%s: a session %q", era, got)
+		}
 		var claims debugtools.UserClaims
 		call(t, session, debugtools.ToolGetUserClaims, &claims)
 		if !claims.Available || !claims.IsAuthenticated || claims.AuthenticationType != "Bearer" || claims.Claims["sub"] != "bea" {
