@@ -51,8 +51,10 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 		return req, true
 	}
 	header := mask.Header(r.header)
-	for _, name := range r.from.withheld {
-		header[name] = []string{redact.Mask}
+	for i, name := range credentialHeaders {
+		if r.from.withheld&(1<<i) != 0 {
+			header[name] = []string{redact.Mask}
+		}
 	}
 	req.HTTP = &HTTPRequest{
 		Method: r.from.method, Path: mask.Text(r.from.path), Query: mask.Query(r.from.query), Header: header,
@@ -67,16 +69,16 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 // origin is the HTTP request of a record.
 type origin struct {
 	method, path, query string
-	withheld            []string // the headers that held a credential, in canonical form
+	withheld            uint8 // which of credentialHeaders were sent, a bit each
 	scheme              string
 	claims              map[string]any
 }
 
 func originOf(r *http.Request, id identity.Identity) *origin {
 	o := &origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims}
-	for _, name := range credentialHeaders {
+	for i, name := range credentialHeaders {
 		if _, sent := r.Header[name]; sent {
-			o.withheld = append(o.withheld, name)
+			o.withheld |= 1 << i
 		}
 	}
 	return o
