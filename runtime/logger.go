@@ -19,22 +19,30 @@ import (
 // logger for the rest.
 //
 // Sending never holds up the handler. Where the client does not keep up, messages to it are dropped, and a last one says
-// how many. A handler in a process of its own has a logger like any other. Outside of a call it is slog.Default().
+// how many. Outside of a call it is slog.Default().
+//
+// A handler in a process of its own (isolate=process) has a logger like any other. Its attributes stand in the group "isolated" of
+// the server's log, where they cannot pass for the server's own; and what it says beyond some thousand messages is dropped, and counted.
 //
 // Levels between those of the protocol are sent as the next lower one.
 func Logger(ctx context.Context) *slog.Logger {
 	if emit := emitterOf(ctx); emit != nil {
-		return slog.New(emit.handler())
+		return slog.New(emit.logs)
 	}
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok || r.server == nil {
 		return slog.Default()
 	}
+	return slog.New(r.logs(ctx))
+}
+
+// logs is what the logger of a handler writes to.
+func (r *record) logs(ctx context.Context) callHandler {
 	h := callHandler{server: r.server.log.Handler().WithAttrs(r.attrs(ctx))}
 	if r.talk != nil && r.talk.session != nil {
 		h.client = newClientLog(r)
 	}
-	return slog.New(h)
+	return h
 }
 
 // attrs say in the server's log whose line it is.
