@@ -12,11 +12,12 @@ import (
 	"unicode"
 )
 
-// heard takes what a handler in a process of its own says while it runs, in the process of the server. Such a handler can
-// write what it likes to the pipe, so nothing in it is believed: no level, no time, no name.
+// heard takes what a handler in a process of its own says while it runs, in the process of the server, and passes it on as if a
+// handler there had said it. Such a handler can write what it likes to the pipe, so nothing in it is believed: no level, no
+// time, no name.
 type heard struct {
 	run    *toolRun
-	logs   *callHandler // nil before the first record
+	logs   slog.Handler // nil before the first record
 	unread int          // emissions that were none
 }
 
@@ -33,30 +34,24 @@ const isolatedGroup = "isolated"
 
 // wants adds to what the process of a call is told what is wanted of it.
 func (h *heard) wants(ctx context.Context, what *inherited) {
-	r := h.run.record
-	if level, any := wantedLevel(ctx, h.run.server.log.Handler(), r.talk); any {
-		what.Log = &level
-	}
-	what.Progress = r.talk.progressReporter() != nil
+	what.Log = wanted(ctx, Logger(&h.run.call).Handler())
+	what.Progress = Progress(&h.run.call) != nil
 }
 
-// wantedLevel is from which level on the log or the client wants records, and whether any does.
-func wantedLevel(ctx context.Context, log slog.Handler, t *talk) (slog.Level, bool) {
-	least, any := slog.Level(0), false
-	if t != nil && t.session != nil {
-		least, any = t.level()
-	}
-	// Handlers do not say from where on they want records. Below the lowest level of the protocol is all.
-	for level := slog.LevelDebug - 4; level <= logLevels[len(logLevels)-1].level && (!any || level < least); level++ {
-		if !log.Enabled(ctx, level) {
+// wanted is from which level on a handler wants records, nil where it wants none. Handlers do not say it, so they are asked level by
+// level; one that wants a level below all of the protocol's wants all.
+func wanted(ctx context.Context, logs slog.Handler) *slog.Level {
+	const below = slog.LevelDebug - 4
+	for level := below; level <= logLevels[len(logLevels)-1].level; level++ {
+		if !logs.Enabled(ctx, level) {
 			continue
 		}
-		if level == slog.LevelDebug-4 {
+		if level == below {
 			level = -maxHeardLevel
 		}
-		return level, true
+		return &level
 	}
-	return least, any
+	return nil
 }
 
 // take takes one emission.
@@ -70,7 +65,7 @@ func (h *heard) take(ctx context.Context, raw json.RawMessage) {
 		h.log(ctx, l)
 	}
 	if p := e.Progress; p != nil {
-		h.run.record.talk.progressReporter().Report(p.Done, p.Total, legible(p.Message))
+		Progress(&h.run.call).Report(p.Done, p.Total, legible(p.Message))
 	}
 	if a := e.Advice; a != nil {
 		h.run.call.advise(ForModel(a.Priority, h.run.server.opts.Masker.Text(legible(a.Text))))
@@ -104,17 +99,18 @@ func (h *heard) log(ctx context.Context, l *emittedLog) {
 	h.write(ctx, r)
 }
 
-// write writes a record as the handler of a tool in the server's process would.
+// write writes a record as the handler of a tool in the server's process would, but for the group.
 func (h *heard) write(ctx context.Context, r slog.Record) {
 	if h.logs == nil {
-		logs := h.run.record.logs(ctx)
-		logs.server = logs.server.WithGroup(isolatedGroup)
-		h.logs = &logs
+		h.logs = Logger(&h.run.call).Handler().WithAttrs(nil)
+		if both, ok := h.logs.(callHandler); ok { // the client knows whose words they are
+			both.server = both.server.WithGroup(isolatedGroup)
+			h.logs = both
+		}
 	}
-	if !h.logs.Enabled(ctx, r.Level) {
-		return
+	if h.logs.Enabled(ctx, r.Level) {
+		_ = h.logs.Handle(ctx, r) // where it could be said is the log itself
 	}
-	_ = h.logs.Handle(ctx, r) // where it can be said is the log itself
 }
 
 // heardAttrs makes attributes of a JSON object, in its order, and of the objects in it groups.

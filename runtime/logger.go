@@ -27,22 +27,17 @@ import (
 // Levels between those of the protocol are sent as the next lower one.
 func Logger(ctx context.Context) *slog.Logger {
 	if emit := emitterOf(ctx); emit != nil {
-		return slog.New(emit.logs)
+		return slog.New(emit.handler())
 	}
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok || r.server == nil {
 		return slog.Default()
 	}
-	return slog.New(r.logs(ctx))
-}
-
-// logs is what the logger of a handler writes to.
-func (r *record) logs(ctx context.Context) callHandler {
 	h := callHandler{server: r.server.log.Handler().WithAttrs(r.attrs(ctx))}
 	if r.talk != nil && r.talk.session != nil {
 		h.client = newClientLog(r)
 	}
-	return h
+	return slog.New(h)
 }
 
 // attrs say in the server's log whose line it is.

@@ -26,10 +26,10 @@ func Progress(ctx context.Context) *ProgressReporter {
 		return emit.progress
 	}
 	r, ok := ctx.Value(recordKey{}).(*record)
-	if !ok {
+	if !ok || r.talk == nil {
 		return nil
 	}
-	return r.talk.progressReporter()
+	return r.talk.reporter
 }
 
 // Report says that so much is done, of a total, or of nobody knows how much where total is 0. The message is for a person; it

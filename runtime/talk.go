@@ -50,14 +50,6 @@ func (t *talk) listens(level slog.Level) bool {
 	return any && level >= least
 }
 
-// progressReporter is nil where the client did not ask.
-func (t *talk) progressReporter() *ProgressReporter {
-	if t == nil {
-		return nil
-	}
-	return t.reporter
-}
-
 // say has a log message sent.
 func (t *talk) say(m *mcp.LoggingMessageParams) {
 	t.mu.Lock()

@@ -297,10 +297,15 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 	if err := h.send(frame, descriptors); err != nil {
 		return false, err
 	}
+	return p.hearOut(h.answer, said, r, begins, answer)
+}
+
+// hearOut reads the answer.
+func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(), answer *Answer) (begun bool, err error) {
 	// Each kind but emissions comes once, and in this order: the handler can write what it likes to the pipe.
 	var changed *journal
 	for {
-		kind, length, err := readPrefix(h.answer)
+		kind, length, err := readPrefix(from)
 		if err != nil {
 			return begun, err
 		}
@@ -325,7 +330,7 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			return begun, errors.New("the helper said more than it may: a handler forged it")
 		}
 		payload := make([]byte, length)
-		if _, err := io.ReadFull(h.answer, payload); err != nil {
+		if _, err := io.ReadFull(from, payload); err != nil {
 			if errors.Is(err, io.ErrUnexpectedEOF) {
 				err = io.EOF
 			}
