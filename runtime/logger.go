@@ -18,7 +18,10 @@ import (
 // logger for the rest.
 //
 // Sending never holds up the handler. Where the client does not keep up, messages to it are dropped, and a last one says
-// how many. A handler in a process of its own has a logger like any other. Outside of a call it is slog.Default().
+// how many. Outside of a call it is slog.Default().
+//
+// A handler in a process of its own (isolate=process) has a logger like any other. Its attributes stand in the group "isolated" of
+// the server's log, where they cannot pass for the server's own; and what it says beyond some thousand messages is dropped, and counted.
 //
 // Levels between those of the protocol are sent as the next lower one.
 func Logger(ctx context.Context) *slog.Logger {

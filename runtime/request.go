@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -33,6 +34,8 @@ type HTTPRequest struct {
 	Scheme        string
 	// Claims are what the credential says of the caller, where the identity source passes that on.
 	Claims map[string]any
+	// Expires is when the credential ends. The zero time never does.
+	Expires time.Time
 }
 
 // RequestOf returns what a handler may know of its request, made anew by each call. It reports false outside of a
@@ -55,7 +58,7 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 	}
 	req.HTTP = &HTTPRequest{
 		Method: r.from.method, Path: mask.Text(r.from.path), Query: mask.Query(r.from.query), Header: header,
-		Authenticated: !r.caller.Anonymous(), Scheme: r.from.scheme,
+		Authenticated: !r.caller.Anonymous(), Scheme: r.from.scheme, Expires: r.expires,
 	}
 	if r.from.claims != nil {
 		req.HTTP.Claims, _ = mask.Any(r.from.claims).(map[string]any)
