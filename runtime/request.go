@@ -74,8 +74,8 @@ type origin struct {
 	claims              map[string]any
 }
 
-func originOf(r *http.Request, id identity.Identity) *origin {
-	o := &origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims}
+func originOf(r *http.Request, id identity.Identity) origin {
+	o := origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims}
 	for i, name := range credentialHeaders {
 		if _, sent := r.Header[name]; sent {
 			o.withheld |= 1 << i
