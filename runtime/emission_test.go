@@ -18,18 +18,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
-// said is what a handler in a process of its own has sent, and takes as much as there is room for.
-type spoken struct {
+// emissions are what a handler in a process of its own has sent, of which it takes as much as there is room for.
+type emissions struct {
 	mu   sync.Mutex
 	all  []string
 	last int
 	room int
 }
 
-func (s *spoken) send(emission json.RawMessage, last bool) bool {
+func (s *emissions) send(emission json.RawMessage, last bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last {
@@ -43,7 +42,7 @@ func (s *spoken) send(emission json.RawMessage, last bool) bool {
 	return true
 }
 
-func (s *spoken) taken() []string {
+func (s *emissions) taken() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.all
@@ -52,9 +51,9 @@ func (s *spoken) taken() []string {
 }
 
 // emitting is the context of a handler in a process of its own, which is told what is wanted.
-func emitting(t *testing.T, room int, wanted string) (context.Context, *spoken, func()) {
+func emitting(t *testing.T, room int, wanted string) (context.Context, *emissions, func()) {
 	t.Helper()
-	s := &spoken{room: room}
+	s := &emissions{room: room}
 	ctx, end := runtime.Emitting(context.Background(), s.send)
 	ctx, err := runtime.Inherit(ctx, json.RawMessage(wanted), nil)
 	if err != nil {
@@ -183,13 +182,13 @@ func TestProgressOfAProcessOfItsOwnIsSentAsOftenAsAnybodyCanSee(t *testing.T) {
 			p.Report(float64(i), 1000, "")
 			time.Sleep(time.Millisecond)
 		}
-		took := time.Since(begun)
-		if all := s.taken(); len(all) > int(took/(50*time.Millisecond))+1 || len(all) < 10 {
-			t.Errorf("it sent %d reports in %s", len(all), took)
-		}
 		time.Sleep(time.Second)
-		if all := s.taken(); len(all) != 1 || all[0] != `{"progress":{"done":999,"total":1000}}` {
-			t.Errorf("it sent %q while the handler rests", all)
+		all, took := s.taken(), time.Since(begun)
+		if len(all) > int(took/(50*time.Millisecond))+1 || len(all) < 10 {
+			t.Fatalf("it sent %d reports in %s", len(all), took)
+		}
+		if last := all[len(all)-1]; last != `{"progress":{"done":999,"total":1000}}` {
+			t.Errorf("the handler rests, and it sent last %q", last)
 		}
 		p.Report(1000, 1000, "password=hunter2")
 		p.Report(1001, 1000, "left out")
@@ -237,45 +236,24 @@ func TestAProcessOfItsOwnIsToldWhatIsWanted(t *testing.T) {
 	}
 }
 
-// hearing is a server whose one tool says what it is given, and what comes of that.
-type hearing struct {
-	session *mcp.ClientSession
-	log     *lockedBuffer
-	say     []string
-}
-
-func newHearing(t testing.TB) *hearing {
-	h := &hearing{log: &lockedBuffer{}}
-	b := &box{isolate: func(_ context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
-		for _, raw := range h.say {
-			call.Emitted(json.RawMessage(raw))
-		}
-		return json.RawMessage(`1`), nil
-	}}
-	s := newServer(t, runtime.Options{Sandbox: b, Logger: slog.New(slog.NewJSONHandler(h.log, nil))}, apart(runtime.Tool{Name: "look"}))
-	h.session = connectHTTP(t, serve(t, s), tokens["Member"], "")
-	return h
-}
-
-// hear returns what is logged, and the result.
-func (h *hearing) hear(t testing.TB, say ...string) (lines []map[string]any, res *mcp.CallToolResult) {
+// emitted returns what is logged of what a process says, and the advice in it.
+func emitted(t *testing.T, s *runtime.Server, log *lockedBuffer, say ...string) (lines []map[string]any, advice []mcp.Content) {
 	t.Helper()
-	h.say = say
-	before := len(h.log.String())
-	res, err := h.session.CallTool(context.Background(), &mcp.CallToolParams{Name: "look", Arguments: map[string]any{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(h.log.String()[before:]) {
+	log.mu.Lock()
+	log.b.Reset()
+	log.mu.Unlock()
+	advice = runtime.Hear(t.Context(), s, principalOf("Member"), "look", say...)
+	for line := range strings.Lines(log.String()) {
 		var fields map[string]any
 		d := json.NewDecoder(strings.NewReader(line))
 		d.UseNumber()
 		if err := d.Decode(&fields); err != nil {
 			t.Fatalf("the log has a line %q: %v", line, err)
 		}
-		// Those of a name that comes twice are not the last ones alone.
+		// Of a name that stands there twice only the last is in fields.
+		own, _, _ := strings.Cut(line, `,"isolated":`)
 		for _, name := range []string{"time", "level", "msg", "request_id", "principal", "tool"} {
-			if own, _, _ := strings.Cut(line, `,"isolated":`); strings.Count(own, `"`+name+`":`) != 1 {
+			if strings.Count(own, `"`+name+`":`) != 1 {
 				t.Errorf("%s stands twice in %s", name, line)
 			}
 		}
@@ -287,12 +265,18 @@ func (h *hearing) hear(t testing.TB, say ...string) (lines []map[string]any, res
 		}
 		lines = append(lines, fields)
 	}
-	return lines, res
+	return lines, advice
+}
+
+// journaled is a server that logs as JSON.
+func journaled(t testing.TB) (*runtime.Server, *lockedBuffer) {
+	log := &lockedBuffer{}
+	return newServer(t, runtime.Options{Logger: slog.New(slog.NewJSONHandler(log, nil)), Sandbox: &box{}}, apart(runtime.Tool{Name: "look"})), log
 }
 
 func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 	const unread = "could not be read"
-	h := newHearing(t)
+	s, log := journaled(t)
 	for name, test := range map[string]struct{ say, want string }{
 		"a record":              {`{"log":{"level":"WARN","msg":"m","attrs":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]}}}`, `{"isolated":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]},"level":"WARN","msg":"m"}`},
 		"a level that is low":   {`{"log":{"level":"DEBUG-1000000","msg":"m"}}`, ``},
@@ -317,7 +301,7 @@ func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 		"more than was said":    {`{"dropped":3}`, `{"isolated":{"messages":3},"level":"WARN","msg":"log messages of an isolated call were left out: it said more than it may"}`},
 		"less than nothing":     {`{"dropped":-3}`, ``},
 	} {
-		lines, _ := h.hear(t, test.say)
+		lines, _ := emitted(t, s, log, test.say)
 		got := ""
 		for _, fields := range lines {
 			for _, own := range []string{"time", "request_id", "principal", "tool"} {
@@ -337,11 +321,11 @@ func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 	for i := range 40 {
 		say = append(say, fmt.Sprintf(`{"advice":{"priority":%d,"text":"advice %d with password=hunter2 and \u001b"}}`, 1000*i-1, i))
 	}
-	_, res := h.hear(t, say...)
-	if len(res.Content) != 1+16 {
-		t.Fatalf("there are %d contents", len(res.Content))
+	_, advice := emitted(t, s, log, say...)
+	if len(advice) != 16 {
+		t.Fatalf("there are %d contents", len(advice))
 	}
-	for i, content := range res.Content[1:] {
+	for i, content := range advice {
 		if c := content.(*mcp.TextContent); c.Annotations.Priority != float64(min(i, 1)) || c.Text != fmt.Sprintf("advice %d with password=***MASKED*** and �", i) {
 			t.Errorf("%+v %+v", c, c.Annotations)
 		}
@@ -353,19 +337,16 @@ func FuzzEmissionsNeverPassForTheServersOwnWords(f *testing.F) {
 	f.Add(`{"log":{"level":"WARN","msg":"m","attrs":{"principal":"root","a":{"b":[1,{"c":"x"}]}}},"progress":{"done":1},"advice":{"priority":2,"text":"x"},"dropped":1}`)
 	f.Add(`{"log":{"level":"ERROR+3","msg":"\n{\"level\":\"x\"}","time":"2026-01-01T00:00:00Z","attrs":{"":{"":{}},"a.b":1e400}}}`)
 	f.Add("\xff")
-	h := newHearing(f)
+	s, log := journaled(f)
 	f.Fuzz(func(t *testing.T, say string) {
-		if len(say) > runtime.MaxEmission {
-			return
-		}
-		lines, res := h.hear(t, say)
+		lines, advice := emitted(t, s, log, say)
 		for _, fields := range lines {
 			if strings.ContainsFunc(fmt.Sprint(fields), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 				t.Errorf("%q", fields)
 			}
 		}
-		if text := mcptest.Text(res); res.IsError || len(res.Content) > 2 || !strings.HasPrefix(text, `{"result":1}`) {
-			t.Errorf("the call came to %q", text)
+		if len(lines) > 2 || len(advice) > 1 {
+			t.Errorf("%d lines and %d contents of one emission", len(lines), len(advice))
 		}
 	})
 }
