@@ -67,10 +67,11 @@ type origin struct {
 	withheld            []string // the headers that held a credential, in canonical form
 	scheme              string
 	claims              map[string]any
+	around              context.Context // the request's own; that of a message is the session's
 }
 
 func originOf(r *http.Request, id identity.Identity) *origin {
-	o := &origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims}
+	o := &origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims, around: r.Context()}
 	for _, name := range credentialHeaders {
 		if _, sent := r.Header[name]; sent {
 			o.withheld = append(o.withheld, name)
