@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/propagation"
@@ -48,9 +49,9 @@ func (o origins) of(ctx context.Context, m runtime.Message) (context.Context, []
 	if o.public {
 		parent = ours
 	}
-	for _, one := range theirs {
+	for i, one := range theirs {
 		switch {
-		case !one.IsValid() || one.SpanID() == parent.SpanID() && one.TraceID() == parent.TraceID():
+		case !one.IsValid() || same(one, parent) || slices.ContainsFunc(theirs[:i], func(before trace.SpanContext) bool { return same(one, before) }):
 		case !o.public && !parent.IsValid():
 			parent = one
 		default:
@@ -65,6 +66,9 @@ func (o origins) of(ctx context.Context, m runtime.Message) (context.Context, []
 	}
 	return o.carrying(ctx, around, luggage, further), links
 }
+
+// same reports whether two are the same span.
+func same(a, b trace.SpanContext) bool { return a.TraceID() == b.TraceID() && a.SpanID() == b.SpanID() }
 
 // carrying is ctx with the baggage that came with a message, if it is passed on.
 func (o origins) carrying(ctx, around context.Context, luggage, further baggage.Baggage) context.Context {
@@ -82,10 +86,14 @@ func (o origins) carrying(ctx, around context.Context, luggage, further baggage.
 	return baggage.ContextWithBaggage(ctx, luggage)
 }
 
-// read is what a trace context says, as far as it is valid.
+// read is what a trace context says, as far as it is valid. Invalid baggage is not shown to the propagator, which would tell
+// the program's error handler of it in the caller's words.
 func (o origins) read(c runtime.TraceContext) (trace.SpanContext, baggage.Baggage) {
 	if c == (runtime.TraceContext{}) {
 		return trace.SpanContext{}, baggage.Baggage{}
+	}
+	if _, err := baggage.Parse(c.Baggage); err != nil {
+		c.Baggage = ""
 	}
 	ctx := o.propagator.Extract(context.Background(), carrier(c))
 	return trace.SpanContextFromContext(ctx), baggage.FromContext(ctx)
