@@ -103,8 +103,12 @@ func (s saying) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestTracesAndMetricsReachACollector(t *testing.T) {
 	c := collect(t)
 	p := start(t, "-otlp", c.url, "-store", "sqlite:"+t.TempDir()+"/kept.db")
-	if res, err := http.Get(p.Base + "/readyz"); err != nil || res.StatusCode != 200 {
-		t.Fatalf("it is not ready: %v, %v", res, err)
+	res, err := http.Get(p.Base + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); res.StatusCode != http.StatusOK {
+		t.Errorf("it is not ready: %s", res.Status)
 	}
 	type wanted struct{ trace, parent string }
 	want := map[string][]wanted{} // by the name of the span
@@ -126,8 +130,8 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 			t.Errorf("%s: %v", era, err)
 		}
 		meta := func(span string, n int) mcp.Meta { return mcp.Meta{"traceparent": expect(span, id+n)} }
-		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_by_id", Arguments: map[string]any{"id": 1}, Meta: meta("tools/call get_by_id", 1)}); err != nil {
-			t.Errorf("%s: %v", era, err)
+		if res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_by_id", Arguments: map[string]any{"id": 999}, Meta: meta("tools/call get_by_id", 1)}); err != nil || !res.IsError {
+			t.Errorf("%s: %v, %v", era, res, err)
 		}
 		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "create", Meta: meta("tools/call create", 2)}); err == nil {
 			t.Errorf("%s: a viewer creates", era)
@@ -140,8 +144,8 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 		}
 	}
 	audited := map[string]string{} // the tool of a trace
-	for _, e := range p.must(t, 200, "ada", "GET", "/admin/audit/events?limit=200", nil)["items"].([]any) {
-		e := e.(map[string]any)
+	for _, item := range p.must(t, 200, "ada", "GET", "/admin/audit/events?limit=200", nil)["items"].([]any) {
+		e := item.(map[string]any)["event"].(map[string]any)
 		if e["event_type"] == "tool_call" {
 			audited[fmt.Sprint(e["trace_id"], " ", e["request_id"])] = fmt.Sprint(e["tool_name"])
 		}
@@ -182,7 +186,7 @@ func TestTracesAndMetricsReachACollector(t *testing.T) {
 	for _, m := range c.metrics {
 		for _, point := range m.GetSum().GetDataPoints() {
 			switch what := m.Name + " " + words(point.Attributes, "gen_ai.tool.name", "mcpgen.status", "mcpgen.denial.axis"); what {
-			case "mcpgen.requests get_by_id ok":
+			case "mcpgen.requests get_all ok":
 				calls = point.GetAsInt()
 			case "mcpgen.denials create role":
 				denials = point.GetAsInt()
