@@ -278,7 +278,7 @@ func (o *office) one(t testing.TB, method string) tracetest.SpanStub {
 func attributesOf(list []attribute.KeyValue) map[string]string {
 	texts := map[string]string{}
 	for _, kv := range list {
-		texts[string(kv.Key)] = kv.Value.Emit()
+		texts[string(kv.Key)] = kv.Value.String()
 	}
 	return texts
 }

@@ -115,7 +115,7 @@ func (c carrier) Get(key string) string {
 	return ""
 }
 
-// Set implements [propagation.TextMapCarrier]. Nothing is written to what came in.
+// Set implements [propagation.TextMapCarrier] and writes nothing.
 func (carrier) Set(string, string) {}
 
 // Keys implements [propagation.TextMapCarrier].
