@@ -233,12 +233,12 @@ func (f *front) recovers(w http.ResponseWriter, r *http.Request) {
 func (f *front) near(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case !f.hostAllowed(r):
-		f.log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts", "host", shortened(r.Host, 256))
+		f.log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts", "host", f.recordedText(r.Host, 256))
 		plain(w, http.StatusForbidden, "host not allowed")
 		return false
 	case !f.originAllowed(r):
 		f.log.InfoContext(r.Context(), "a request of a page of another origin was refused: see Options.AllowedOrigins, or have the proxy pass Host on",
-			"origin", shortened(strings.Join(r.Header.Values("Origin"), ", "), 256), "host", shortened(r.Host, 256))
+			"origin", f.recordedText(strings.Join(r.Header.Values("Origin"), ", "), 256), "host", f.recordedText(r.Host, 256))
 		plain(w, http.StatusForbidden, "origin not allowed")
 		return false
 	}
@@ -391,7 +391,7 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) (asked, bool) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(refused.status(r))
-		_, _ = w.Write(refused.response()) // the client may be gone
+		_, _ = w.Write(refused.response(f.opts.Masker)) // the client may be gone
 		return asked{}, false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
