@@ -168,7 +168,8 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rec := newRecord(id, withoutCredentials(r.Header))
-	rec.from = originOf(r, id)
+	rec.http = originOf(r, id)
+	rec.from = &rec.http
 	if t, ok := w.(*turnstile); ok {
 		t.record = rec
 	}

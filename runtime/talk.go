@@ -66,11 +66,8 @@ func (t *talk) with(s *Server, session *mcp.ServerSession, meta map[string]any) 
 
 // level is from which level on the client wants log messages, and whether any.
 func (t *talk) level() (slog.Level, bool) {
-	switch {
-	case t.asked:
+	if t.asked {
 		return t.own, true
-	case t.session == nil:
-		return 0, false
 	}
 	return t.server.levels.get(t.session) // none of a client that has no session
 }
