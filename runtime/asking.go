@@ -56,7 +56,11 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 		said.Ask = askingTool
 		text += "; ask for it with the tool " + askingTool
 	}
-	a.res = errorResult(text)
+	mask := r.server.opts.Masker.Text
+	if said.Resource = mask(said.Resource); said.Permission != mask(said.Permission) {
+		said.Permission = "" // a mask in a pattern would be a wildcard
+	}
+	a.res = errorResult(mask(text))
 	if body, err := marshal(said); err == nil {
 		a.res.StructuredContent = json.RawMessage(body)
 	}
@@ -72,8 +76,8 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 		return nil, ""
 	}
 	lacking, err := denied.Lacking()
-	if err != nil {
-		return nil, ""
+	if err != nil || lacking.Resource != r.server.opts.Masker.Text(lacking.Resource) {
+		return nil, "" // nobody is asked for a permission that holds a secret, and keeps it
 	}
 	given, answered := r.req.Params.InputResponses[offerKey]
 	if !answered {
@@ -95,7 +99,7 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 	reason, _ := answer.Content["reason"].(string)
 	made, err := requests.Ask(audit.Acting(ctx, r.server.event(r.record, "")), grant.Request{
 		Permission: lacking, Issuer: who.Issuer, Client: who.ID,
-		Principal: r.call.caller.Subject, Tool: r.tool.Name, Reason: shortened(reason, 1000),
+		Principal: r.call.caller.Subject, Tool: r.tool.Name, Reason: r.server.recordedText(reason, 1000),
 	})
 	if err != nil {
 		r.server.log.WarnContext(ctx, "a request for a permission was not taken", "tool", r.tool.Name, "request_id", r.record.requestID, "error", err)

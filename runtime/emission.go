@@ -134,7 +134,7 @@ func (h emitLog) Handle(ctx context.Context, r slog.Record) error {
 	if err != nil {
 		return err
 	}
-	short, err := json.Marshal(emission{Log: &emittedLog{Time: r.Time, Level: r.Level, Message: redact.Text(shortened(r.Message, 1024)), Attrs: note}})
+	short, err := json.Marshal(emission{Log: &emittedLog{Time: r.Time, Level: r.Level, Message: shortened(redact.Text(r.Message), maxMessage), Attrs: note}})
 	if err != nil {
 		return err
 	}
