@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -427,6 +428,34 @@ func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
 	broken := newSpeaker(failing{})
 	if broken.say([]byte("{}"), false) || !broken.quiet {
 		t.Error("it goes on after a frame that was not written")
+	}
+}
+
+func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	s := newSpeaker(write)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range 5 {
+				s.say(bytes.Repeat([]byte("x"), 5000), false) // in two writes
+			}
+		})
+	}
+	go func() {
+		all.Wait()
+		_ = writeFrame(write, frameResult, nil)
+		write.Close()
+	}()
+	times := 0
+	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
+	begun := bytes.NewReader(appendFrame(nil, frameBegun, 0))
+	if _, err := (&Pool{}).hearOut(io.MultiReader(begun, read), allowance{since: time.Now()}, r, func() {}, &Answer{}); err != nil || times != 250 {
+		t.Errorf("%d emissions, %v", times, err)
 	}
 }
 
