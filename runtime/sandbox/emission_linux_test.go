@@ -441,7 +441,7 @@ func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			for range 5 {
+			for range 14 {
 				s.say(bytes.Repeat([]byte("x"), 5000), false) // in two writes
 			}
 		})
@@ -454,7 +454,7 @@ func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
 	times := 0
 	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
 	begun := bytes.NewReader(appendFrame(nil, frameBegun, 0))
-	if _, err := (&Pool{}).hearOut(io.MultiReader(begun, read), allowance{since: time.Now()}, r, func() {}, &Answer{}); err != nil || times != 250 {
+	if _, err := (&Pool{}).hearOut(io.MultiReader(begun, read), allowance{since: time.Now()}, r, func() {}, &Answer{}); err != nil || times != 700 {
 		t.Errorf("%d emissions, %v", times, err)
 	}
 }
