@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
 
@@ -18,14 +17,15 @@ import (
 func (s *Server) begun(ctx context.Context, method string, req mcp.Request, rec *record) (context.Context, Observation) {
 	session, _ := req.GetSession().(*mcp.ServerSession)
 	meta := metaOfRequest(req)
+	rec.begun.Store(true)
 	rec.server = s
-	rec.talk = s.newTalk(session, meta)
-	from, around := contextIn(meta), contextAround(rec.header)
-	rec.traceID, rec.spanID = cmp.Or(traceID(from.Traceparent), traceID(around.Traceparent)), ""
+	rec.talk.with(s, session, meta)
+	from := contextIn(meta)
+	rec.traceID = cmp.Or(traceID(from.Traceparent), traceID(rec.header.Get("Traceparent")))
 	if s.watching.observer == nil {
 		return ctx, nil
 	}
-	m := Message{Transport: rec.transport(), RequestID: rec.requestID, Meta: s.exported(from), Header: s.exported(around)}
+	m := Message{Transport: rec.transport(), RequestID: rec.requestID, Meta: s.exported(from), Header: s.exported(contextAround(rec.header))}
 	if rec.from != nil {
 		m.Around = rec.from.around
 	}
@@ -48,7 +48,7 @@ func (r *record) ended(err error) Outcome {
 		return r.told
 	}
 	var rpc *jsonrpc.Error
-	if errors.As(err, &rpc) && rpc != nil {
+	if errors.As(err, &rpc) && rpc != nil && !r.challenged {
 		r.told.Code = rpc.Code
 	}
 	if r.told.Status == "" || r.told.Status == audit.OK {
@@ -123,29 +123,3 @@ func protocolOf(session *mcp.ServerSession, meta map[string]any) string {
 }
 
 var protocols = map[string]bool{"2024-11-05": true, "2025-03-26": true, "2025-06-18": true, newestWithSessions: true, stateless: true}
-
-// newTalk is a talk with the client of a message.
-func (s *Server) newTalk(session *mcp.ServerSession, meta map[string]any) *talk {
-	t := &talk{server: s, session: session, token: meta["progressToken"]}
-	if name, said := meta[mcp.MetaKeyLogLevel].(string); said {
-		t.own, t.asked = levelNamed(mcp.LoggingLevel(name))
-	}
-	if t.token != nil && session != nil {
-		t.reporter = &ProgressReporter{redact: s.opts.Masker.Text, send: func(p *mcp.ProgressNotificationParams) {
-			p.ProgressToken = t.token
-			t.report(p)
-		}}
-	}
-	return t
-}
-
-// level is from which level on the client wants log messages, and whether any.
-func (t *talk) level() (slog.Level, bool) {
-	if t.asked {
-		return t.own, true
-	}
-	if !legacy(t.session) {
-		return 0, false
-	}
-	return t.server.levels.get(t.session)
-}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -26,11 +27,12 @@ type record struct {
 	header    http.Header      // of the HTTP request, without credentials; nil on stdio
 	requestID string
 	started   time.Time
-	from      *origin // the HTTP request; nil on stdio
+	from      *origin     // the HTTP request; nil on stdio
+	begun     atomic.Bool // the message has reached the guard
 
-	// What is known once the message has reached the guard.
+	// What is known once it has.
 	server  *Server
-	talk    *talk  // with the client, while the message is answered
+	talk    talk   // with the client, while the message is answered
 	traceID string // of W3C Trace Context; empty for none
 	spanID  string
 	doing   work    // what the caller asked for, where that is something that there is
@@ -46,7 +48,8 @@ type record struct {
 	ruled   ruled // what was decided behind the table
 	body    *body // what it answered with; nil where that is not the structured content alone
 
-	gate *gate // of the HTTP answer, where refusals may be challenges
+	gate       *gate // of the HTTP answer, where refusals may be challenges
+	challenged bool  // and this one was: nobody reads any other answer
 	// With permission-aware discovery: what the host said of the caller.
 	projected  bool        // it was asked
 	unanswered bool        // and did not answer

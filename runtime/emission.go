@@ -3,23 +3,37 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
-// emission is one thing that a handler in a process of its own says while it runs, on its way to the server.
+// MaxEmission is how many bytes one thing may have that a handler in a process of its own says while it runs.
+const MaxEmission = 64 << 10
+
+// emission is one such thing, on its way to the process of the server.
 type emission struct {
 	Log      *emittedLog      `json:"log,omitempty"`
 	Progress *emittedProgress `json:"progress,omitempty"`
 	Advice   *emittedAdvice   `json:"advice,omitempty"`
+	Dropped  int              `json:"dropped,omitempty"` // how many log messages were not sent
 }
 
+// emittedLog is a record as slog.JSONHandler writes it, with its attributes in a group.
 type emittedLog struct {
-	Time    time.Time       `json:"time"`
+	Time    time.Time       `json:"time,omitzero"`
 	Level   slog.Level      `json:"level"`
 	Message string          `json:"msg"`
 	Attrs   json.RawMessage `json:"attrs,omitempty"` // a JSON object
 }
+
+// emittedAttrs is that group's name.
+const emittedAttrs = "attrs"
 
 type emittedProgress struct {
 	Done    float64 `json:"done"`
@@ -32,11 +46,29 @@ type emittedAdvice struct {
 	Text     string  `json:"text"`
 }
 
+// Emitting returns a context for a handler in a process of its own, where [Inherit] and then [Logger], [Progress] and
+// [Advise] find what takes to the server what is said there. Package sandbox calls it. send is given one emission after the other, of
+// at most [MaxEmission] bytes; last says that no handler can say anything any more, and send reports whether it was sent.
+// The func that Emitting returns is to be called when the handler has returned, before its result is sent: it sends what is left, and
+// nothing after it.
+func Emitting(ctx context.Context, send func(emission json.RawMessage, last bool) bool) (context.Context, func()) {
+	e := &emitter{to: send, logs: slog.DiscardHandler}
+	return context.WithValue(ctx, emitterKey{}, e), e.end
+}
+
 // emitter is where a handler in a process of its own says what goes to the server.
 type emitter struct {
-	send     func(emission)
-	level    *slog.Level       // from which on log records are wanted; nil for none
+	to       func(json.RawMessage, bool) bool
+	logs     slog.Handler      // discards where nobody wants any
 	progress *ProgressReporter // nil where no client asked
+
+	mu      sync.Mutex // held while something is sent
+	over    bool
+	advised int
+	dropped int
+	unsent  *emittedProgress // the newest, nil for none
+	next    time.Time        // when progress may be sent again
+	waiting bool             // a timer is going to send it
 }
 
 type emitterKey struct{}
@@ -47,9 +79,163 @@ func emitterOf(ctx context.Context) *emitter {
 	return e
 }
 
-func (e *emitter) handler() slog.Handler { return slog.DiscardHandler }
+// handler is that of the logger.
+func (e *emitter) handler() slog.Handler { return e.logs }
+
+// inherit readies it for what is wanted.
+func (e *emitter) inherit(from inherited) {
+	if from.Log != nil {
+		p := &page{}
+		written := slog.NewJSONHandler(p, &slog.HandlerOptions{Level: *from.Log, ReplaceAttr: spelledDuration})
+		// What a value shows is found out where the value is: the server masks by its own rules once more.
+		e.logs = emitLog{e: e, page: p, Handler: redact.Handler(written).WithGroup(emittedAttrs)}
+	}
+	if from.Progress {
+		e.progress = &ProgressReporter{redact: redact.Text, send: e.report}
+	}
+}
+
+// spelledDuration has durations stay legible, which else are numbers.
+func spelledDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}
+
+// emitLog sends each record that the handler in it writes.
+type emitLog struct {
+	slog.Handler // writes to page
+	e            *emitter
+	page         *page
+}
+
+func (h emitLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	h.Handler = h.Handler.WithAttrs(attrs)
+	return h
+}
+
+func (h emitLog) WithGroup(name string) slog.Handler {
+	if name != "" {
+		h.Handler = h.Handler.WithGroup(name)
+	}
+	return h
+}
+
+func (h emitLog) Handle(ctx context.Context, r slog.Record) error {
+	text, err := h.written(ctx, r)
+	if err == nil && len(text) <= MaxEmission && json.Valid(text) {
+		h.e.log(text)
+		return nil
+	}
+	note, err := json.Marshal(map[string]string{"note": fmt.Sprintf("its attributes were left out: %d bytes are too many, or no JSON", len(text))})
+	if err != nil {
+		return err
+	}
+	short, err := json.Marshal(emission{Log: &emittedLog{Time: r.Time, Level: r.Level, Message: redact.Text(shortened(r.Message, 1024)), Attrs: note}})
+	if err != nil {
+		return err
+	}
+	h.e.log(short)
+	return nil
+}
+
+// written is a record as an emission.
+func (h emitLog) written(ctx context.Context, r slog.Record) (json.RawMessage, error) {
+	h.page.mu.Lock()
+	defer h.page.mu.Unlock()
+	h.page.text = h.page.text[:0]
+	err := h.Handler.Handle(ctx, r)
+	text := make([]byte, 0, len(`{"log":}`)+len(h.page.text))
+	return append(append(append(text, `{"log":`...), h.page.text...), '}'), err
+}
+
+func (e *emitter) log(text json.RawMessage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.over && !e.to(text, false) {
+		e.dropped++
+	}
+}
 
 func (e *emitter) advise(priority float64, text string) bool {
-	e.send(emission{Advice: &emittedAdvice{priority, text}})
+	if !(priority > 0) { // nor a number
+		priority = 0
+	}
+	raw, ok := fitting(redact.Text(text), func(text string) emission { return emission{Advice: &emittedAdvice{min(priority, 1), text}} })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !ok || e.over || e.advised >= maxAdvice || !e.to(raw, false) {
+		return false
+	}
+	e.advised++
 	return true
+}
+
+// fitting is an emission with as much of a text as there is room for.
+func fitting(text string, with func(string) emission) (json.RawMessage, bool) {
+	for whole := text; ; {
+		raw, err := json.Marshal(with(text))
+		if err != nil {
+			return nil, false
+		}
+		if len(raw) <= MaxEmission {
+			return raw, true
+		}
+		whole = shortened(whole, min(len(whole)/2, MaxEmission))
+		text = whole + "…"
+	}
+}
+
+// report sends progress: at once where none was sent for a while, and else the newest when it may.
+func (e *emitter) report(p *mcp.ProgressNotificationParams) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unsent = &emittedProgress{p.Progress, p.Total, p.Message}
+	if e.over || e.waiting {
+		return
+	}
+	if wait := time.Until(e.next); wait > 0 {
+		e.waiting = true
+		time.AfterFunc(wait, e.waited)
+		return
+	}
+	e.flush(false)
+}
+
+// waited sends the progress that had to wait.
+func (e *emitter) waited() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiting = false
+	if !e.over {
+		e.flush(false)
+	}
+}
+
+// flush sends the newest progress. e.mu is held.
+func (e *emitter) flush(last bool) {
+	if e.unsent == nil {
+		return
+	}
+	if raw, err := json.Marshal(emission{Progress: e.unsent}); err == nil {
+		e.to(raw, last) // or there is newer progress soon
+	}
+	e.unsent, e.next = nil, time.Now().Add(progressInterval)
+}
+
+// end sends what is left.
+func (e *emitter) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.over {
+		return
+	}
+	e.over = true
+	e.flush(true)
+	if e.dropped > 0 {
+		if raw, err := json.Marshal(emission{Dropped: e.dropped}); err == nil {
+			e.to(raw, true)
+		}
+	}
 }

@@ -102,24 +102,27 @@ func (s *Server) Handler() http.Handler {
 func (f *front) closed() bool { return f.opts.Identity == nil && !f.opts.Anonymous }
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f.watching.observer != nil {
+		t := &turnstile{ResponseWriter: w}
+		w = t
+		defer func() {
+			if t.status >= http.StatusBadRequest && !t.passed() {
+				f.watching.turnedAway(r.Context(), t.status)
+			}
+		}()
+	}
 	defer f.recovers(w, r)
-	if f.watching.observer == nil {
-		f.serve(w, r)
-		return
-	}
-	t := &turnstile{ResponseWriter: w}
-	f.serve(t, r)
-	if !t.passed && t.status >= http.StatusBadRequest {
-		f.watching.turnedAway(r.Context(), t.status)
-	}
+	f.serve(w, r)
 }
 
-// turnstile notes how a request is answered that does not get through to go-sdk.
+// turnstile notes how a request is answered whose message does not get through to the guard.
 type turnstile struct {
 	http.ResponseWriter
 	status int
-	passed bool
+	record *record // once there is one
 }
+
+func (t *turnstile) passed() bool { return t.record != nil && t.record.begun.Load() }
 
 // WriteHeader implements http.ResponseWriter.
 func (t *turnstile) WriteHeader(status int) {
@@ -163,6 +166,9 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	rec := newRecord(id, withoutCredentials(r.Header))
 	rec.from = originOf(r, id)
+	if t, ok := w.(*turnstile); ok {
+		t.record = rec
+	}
 	rec.asked = asks.orElse(r)
 	rec.seats, rec.streams = f.seats, end
 	if err := f.project(r.Context(), rec); err != nil {
@@ -182,9 +188,6 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-	}
-	if t, ok := w.(*turnstile); ok {
-		t.passed, w = true, t.ResponseWriter
 	}
 	f.pass(w, r, rec)
 }

@@ -27,22 +27,33 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 	g := guard{Server: s, sdk: next, inner: s.contained(inner)}
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		notification := strings.HasPrefix(method, "notifications/")
+		var (
+			rec  *record
+			seen Observation
+		)
+		defer func() {
+			if seen != nil {
+				s.watching.ended(seen, rec.ended(err))
+			}
+		}()
 		defer func() {
 			if p := recover(); p != nil {
 				s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				res, err = nil, internalError()
+				if rec != nil {
+					rec.told.Status = audit.Crashed
+				}
 			}
 		}()
 		if isNil(req) {
 			return nil, internalError()
 		}
-		rec := recordOf(req.GetExtra())
+		rec = recordOf(req.GetExtra())
 		if rec == nil {
 			s.log.ErrorContext(ctx, "a message came without a caller; refused", "method", method)
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated"}
 		}
-		ctx, seen := s.begun(ctx, method, req, rec)
-		defer func() { s.watching.ended(seen, rec.ended(err)) }()
+		ctx, seen = s.begun(ctx, method, req, rec)
 		ctx, cancel := rec.bounded(ctx)
 		defer cancel()
 		rec.talk.ctx = ctx
@@ -149,14 +160,12 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		if method == "completion/complete" && r.Params != nil {
 			return g.complete(ctx, r, rec)
 		}
+	case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
+		if method == "logging/setLevel" && r.Params != nil {
+			return g.setLevel(ctx, r)
+		}
 	}
 	switch method {
-	case "logging/setLevel":
-		res, err := g.inner(ctx, method, req)
-		if r, ok := req.(*mcp.ServerRequest[*mcp.SetLoggingLevelParams]); ok && err == nil && r.Params != nil {
-			g.levels.set(r.Session, r.Params.Level)
-		}
-		return res, err
 	case "ping", "server/discover",
 		"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed":
 		return g.inner(ctx, method, req)
@@ -359,7 +368,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 		return nil, internalError()
 	}
 	if challenged {
-		rec.gate.challenge(g.insufficientScope(d))
+		rec.challenged = rec.gate.challenge(g.insufficientScope(d))
 	}
 	return res, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -63,6 +64,9 @@ type inherited struct {
 	Bound       map[string]inheritedBound `json:"bound,omitempty"`
 	// Grants are those on hosts, since each connection is decided on when it is made.
 	Grants []grant.Grant `json:"grants,omitempty"`
+	// Log is from which level on anybody wants log records, and Progress says whether the client wants to know how far the call has come.
+	Log      *slog.Level `json:"log,omitempty"`
+	Progress bool        `json:"progress,omitempty"`
 }
 
 // inheritedBound is a grant.Bound without what cannot be written: its file is handed over beside it.
@@ -90,6 +94,8 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	}
 	what := inherited{Principal: r.call.caller, RequestID: r.record.requestID, Constraints: capability.Constraints(ctx), Bound: map[string]inheritedBound{}}
 	what.Principal.Permits = nil
+	said := &heard{run: r}
+	said.wants(ctx, &what)
 	files := map[string]*os.File{}
 	for _, b := range r.decided {
 		in := inheritedBound{Kinds: b.Kinds, Named: b.Named, Argv: b.Argv, Host: b.Dialer != nil}
@@ -117,7 +123,9 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 		Name: r.tool.Isolate, Arguments: c.Arguments, Caller: caller, Files: files,
 		Network: r.tool.connects(), Programs: r.tool.starts(),
 		Timeout: time.Until(r.call.deadline), Limits: r.tool.Limits,
+		Emitted: func(emission json.RawMessage) { said.take(ctx, emission) },
 	})
+	said.end(ctx)
 	if err == nil {
 		return out, nil
 	}
@@ -189,6 +197,9 @@ func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.F
 	}
 	if len(from.Constraints) > 0 {
 		ctx = capability.WithConstraints(ctx, from.Constraints)
+	}
+	if e := emitterOf(ctx); e != nil {
+		e.inherit(from)
 	}
 	ctx = context.WithValue(ctx, recordKey{}, &record{principal: from.Principal, caller: from.Principal, requestID: from.RequestID, started: time.Now()})
 	return grant.With(ctx, decided), nil

@@ -36,9 +36,8 @@ func (s *Server) ListTools(ctx context.Context, ask catalog.Ask) (Listing, error
 		return Listing{}, nil
 	}
 	p, admin := rec.caller, s.IsAdmin(rec.caller)
-	asking := *rec
-	asking.asked = asked{Ask: ask, said: !ask.IsZero()}.kept()
-	n, err := s.narrow(ctx, &asking)
+	asking := &record{principal: rec.principal, requestID: rec.requestID, asked: asked{Ask: ask, said: !ask.IsZero()}.kept()}
+	n, err := s.narrow(ctx, asking)
 	if err != nil {
 		return Listing{}, err
 	}

@@ -1,13 +1,12 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Logger returns the logger of a handler. What it logs goes to the server's log (Options.Logger), with the ids of the
@@ -19,7 +18,10 @@ import (
 // logger for the rest.
 //
 // Sending never holds up the handler. Where the client does not keep up, messages to it are dropped, and a last one says
-// how many. A handler in a process of its own has a logger like any other. Outside of a call it is slog.Default().
+// how many. Outside of a call it is slog.Default().
+//
+// A handler in a process of its own (isolate=process) has a logger like any other. Its attributes stand in the group "isolated" of
+// the server's log, where they cannot pass for the server's own; and what it says beyond some thousand messages is dropped, and counted.
 //
 // Levels between those of the protocol are sent as the next lower one.
 func Logger(ctx context.Context) *slog.Logger {
@@ -30,18 +32,48 @@ func Logger(ctx context.Context) *slog.Logger {
 	if !ok || r.server == nil {
 		return slog.Default()
 	}
-	h := callHandler{server: r.server.log.Handler().WithAttrs(r.attrs(ctx))}
-	if r.talk != nil && r.talk.session != nil {
-		h.client = newClientLog(r)
-	}
-	return slog.New(h)
+	caller, _ := Caller(ctx)
+	return slog.New(&callLog{record: r, principal: caller.Subject})
+}
+
+// callLog is the handler of a call's logger. What it hands records to is made once there is one that anybody wants.
+type callLog struct {
+	record    *record
+	principal string // empty for an anonymous caller
+
+	once sync.Once
+	both callHandler
+}
+
+// Enabled implements [slog.Handler].
+func (h *callLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.record.talk.listens(level) || h.record.server.log.Enabled(ctx, level)
+}
+
+// Handle implements [slog.Handler].
+func (h *callLog) Handle(ctx context.Context, r slog.Record) error { return h.made().Handle(ctx, r) }
+
+// WithAttrs implements [slog.Handler].
+func (h *callLog) WithAttrs(attrs []slog.Attr) slog.Handler { return h.made().WithAttrs(attrs) }
+
+// WithGroup implements [slog.Handler].
+func (h *callLog) WithGroup(name string) slog.Handler { return h.made().WithGroup(name) }
+
+func (h *callLog) made() callHandler {
+	h.once.Do(func() {
+		h.both = callHandler{server: h.record.server.log.Handler().WithAttrs(h.record.attrs(h.principal))}
+		if h.record.talk.session != nil {
+			h.both.client = newClientLog(h.record)
+		}
+	})
+	return h.both
 }
 
 // attrs say in the server's log whose line it is.
-func (r *record) attrs(ctx context.Context) []slog.Attr {
+func (r *record) attrs(principal string) []slog.Attr {
 	attrs := []slog.Attr{slog.String("request_id", r.requestID)}
-	if caller, ok := Caller(ctx); ok && !caller.Anonymous() {
-		attrs = append(attrs, slog.String("principal", caller.Subject))
+	if principal != "" {
+		attrs = append(attrs, slog.String("principal", principal))
 	}
 	if r.doing.kind != "" {
 		attrs = append(attrs, slog.String(r.doing.kind, r.doing.name))
@@ -96,9 +128,10 @@ func (h callHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // clientLog writes what is sent to a client, a JSON object each.
 type clientLog struct {
-	talk *talk
-	json slog.Handler // masks, and writes to page
-	page *page
+	record *record
+	talk   *talk        // the record's
+	json   slog.Handler // masks, and writes to page
+	page   *page
 }
 
 // page is what a record is written to, one at a time.
@@ -116,7 +149,7 @@ func (p *page) Write(text []byte) (int, error) {
 func newClientLog(r *record) *clientLog {
 	p := &page{}
 	written := slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.Level(-1 << 30), ReplaceAttr: withoutLevel})
-	return &clientLog{talk: r.talk, page: p, json: r.server.opts.Masker.Handler(written).WithAttrs([]slog.Attr{slog.String("request_id", r.requestID)})}
+	return &clientLog{record: r, talk: &r.talk, page: p, json: r.server.opts.Masker.Handler(written).WithAttrs([]slog.Attr{slog.String("request_id", r.requestID)})}
 }
 
 // withoutLevel leaves the level out, which stands beside the data.
@@ -130,21 +163,26 @@ func withoutLevel(groups []string, a slog.Attr) slog.Attr {
 }
 
 func (c *clientLog) with(json slog.Handler) *clientLog {
-	return &clientLog{talk: c.talk, json: json, page: c.page}
+	return &clientLog{record: c.record, talk: c.talk, json: json, page: c.page}
 }
 
 func (c *clientLog) say(ctx context.Context, r slog.Record) {
-	c.page.mu.Lock()
-	err := c.json.Handle(ctx, r)
-	data := json.RawMessage(append([]byte(nil), c.page.text...))
-	c.page.mu.Unlock()
-	if err != nil || !json.Valid(data) || len(data) > maxSaid {
-		short, err := json.Marshal(map[string]any{
-			"msg": c.talk.server.opts.Masker.Text(shortened(r.Message, 1024)), "note": fmt.Sprintf("its attributes were left out: %d bytes are too many, or no JSON", len(data))})
-		if err != nil {
-			return
-		}
-		data = short
+	data, size := c.written(ctx, r)
+	if size > maxSaid {
+		short := slog.NewRecord(r.Time, r.Level, shortened(c.talk.server.opts.Masker.Text(r.Message), maxMessage), 0)
+		short.AddAttrs(slog.String("note", fmt.Sprintf("what else it said was left out: %d bytes are more than %d", size, maxSaid)))
+		data, _ = newClientLog(c.record).written(ctx, short)
 	}
-	c.talk.say(&mcp.LoggingMessageParams{Logger: c.talk.server.info.Name, Level: nameOf(r.Level), Data: data})
+	c.talk.say(r.Level, data)
+}
+
+// written is what is sent of a record, nil where it is too large, and its size.
+func (c *clientLog) written(ctx context.Context, r slog.Record) (data json.RawMessage, size int) {
+	c.page.mu.Lock()
+	defer c.page.mu.Unlock()
+	_ = c.json.Handle(ctx, r) // which writes to the page, and that does not fail
+	if size = len(c.page.text); size <= maxSaid {
+		data = bytes.Clone(c.page.text)
+	}
+	return data, size
 }

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 
@@ -44,12 +45,22 @@ type sessionLevels struct {
 	of map[*mcp.ServerSession]slog.Level
 }
 
-// set remembers a session's level for as long as the session lives.
-func (s *sessionLevels) set(session *mcp.ServerSession, name mcp.LoggingLevel) {
-	level, ok := levelNamed(name)
-	if !ok || session == nil {
-		return
+// setLevel passes on from which level on a client wants log messages, and remembers it. go-sdk, which takes any word for a level, does
+// not tell whether a client has set one.
+func (g guard) setLevel(ctx context.Context, r *mcp.ServerRequest[*mcp.SetLoggingLevelParams]) (mcp.Result, error) {
+	level, known := levelNamed(r.Params.Level)
+	if !known {
+		return nil, invalidParams("level is not one of debug, info, notice, warning, error, critical, alert, emergency")
 	}
+	res, err := g.inner(ctx, "logging/setLevel", r)
+	if err == nil && r.Session != nil {
+		g.levels.set(r.Session, level)
+	}
+	return res, err
+}
+
+// set remembers a session's level for as long as the session lives.
+func (s *sessionLevels) set(session *mcp.ServerSession, level slog.Level) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of == nil {

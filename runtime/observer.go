@@ -18,8 +18,8 @@ type Observer interface {
 	// Began is told of each message that has a caller, before anything is decided. Handlers get what the context that it
 	// returns holds; that must be ctx or one derived from it. A nil Observation hears nothing more.
 	Began(ctx context.Context, m Message) (context.Context, Observation)
-	// TurnedAway is told of each HTTP request to the MCP endpoint that was refused before its message was looked at, by the status
-	// that it was answered with.
+	// TurnedAway is told of each HTTP request to the MCP endpoint that was refused and of whose message Began was not told, by the
+	// status that it was answered with: 401 without a valid credential, 404 for a session that there is not (any more).
 	TurnedAway(ctx context.Context, status int)
 	// Cached is told whether what was looked for was found: in "views", the lists as they are kept for each set of what callers see, or in
 	// "capabilities", what the host said of callers.

@@ -51,7 +51,7 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 		return nil, internalError()
 	}
 	if challenged {
-		rec.gate.challenge(g.insufficientScope(d))
+		rec.challenged = rec.gate.challenge(g.insufficientScope(d))
 	}
 	return res, err
 }

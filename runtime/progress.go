@@ -26,10 +26,10 @@ func Progress(ctx context.Context) *ProgressReporter {
 		return emit.progress
 	}
 	r, ok := ctx.Value(recordKey{}).(*record)
-	if !ok || r.talk == nil {
+	if !ok {
 		return nil
 	}
-	return r.talk.reporter
+	return r.talk.reporting()
 }
 
 // Report says that so much is done, of a total, or of nobody knows how much where total is 0. The message is for a person; it
@@ -47,7 +47,7 @@ func (p *ProgressReporter) Report(done, total float64, message string) {
 		return
 	}
 	p.told, p.done = true, done
-	p.send(&mcp.ProgressNotificationParams{Progress: done, Total: total, Message: p.redact(shortened(message, maxMessage))})
+	p.send(&mcp.ProgressNotificationParams{Progress: done, Total: total, Message: shortened(p.redact(message), maxMessage)})
 }
 
 // maxMessage is how many bytes of a message a client is sent with progress.

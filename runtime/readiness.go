@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +24,7 @@ type readiness struct {
 
 	mu      sync.Mutex
 	checked time.Time
-	failing map[string]bool // as of then
+	failing map[string]error // as of then, by name
 }
 
 type readinessCheck struct {
@@ -33,8 +35,8 @@ type readinessCheck struct {
 
 func newReadiness(checks map[string]func(context.Context) error, log *slog.Logger) *readiness {
 	r := &readiness{log: log}
-	for name, check := range checks {
-		r.checks = append(r.checks, &readinessCheck{name: name, check: check})
+	for _, name := range slices.Sorted(maps.Keys(checks)) {
+		r.checks = append(r.checks, &readinessCheck{name: name, check: checks[name]})
 	}
 	return r
 }
@@ -49,18 +51,16 @@ func (r *readiness) holds(ctx context.Context) bool {
 	if !r.checked.IsZero() && time.Since(r.checked) < readinessTTL {
 		return len(r.failing) == 0
 	}
-	failing := map[string]bool{}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readinessTimeout)
 	defer cancel()
-	for name, err := range r.run(ctx) {
-		failing[name] = true
-		if !r.failing[name] {
-			r.log.WarnContext(ctx, "the server is not ready", "check", name, "error", err)
-		}
-	}
-	for name := range r.failing {
-		if !failing[name] {
-			r.log.InfoContext(ctx, "a check of readiness passes again", "check", name)
+	failing := r.run(ctx)
+	for _, c := range r.checks {
+		_, before := r.failing[c.name]
+		switch err, now := failing[c.name]; {
+		case now && !before:
+			r.log.WarnContext(ctx, "the server is not ready", "check", c.name, "error", err)
+		case before && !now:
+			r.log.InfoContext(ctx, "a check of readiness passes again", "check", c.name)
 		}
 	}
 	r.checked, r.failing = time.Now(), failing

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -33,6 +34,8 @@ type HTTPRequest struct {
 	Scheme        string
 	// Claims are what the credential says of the caller, where the identity source passes that on.
 	Claims map[string]any
+	// Expires is when the credential ends. The zero time never does.
+	Expires time.Time
 }
 
 // RequestOf returns what a handler may know of its request, made anew by each call. It reports false outside of a
@@ -48,12 +51,14 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 		return req, true
 	}
 	header := mask.Header(r.header)
-	for _, name := range r.from.withheld {
-		header[name] = []string{redact.Mask}
+	for i, name := range credentialHeaders {
+		if r.from.withheld&(1<<i) != 0 {
+			header[name] = []string{redact.Mask}
+		}
 	}
 	req.HTTP = &HTTPRequest{
 		Method: r.from.method, Path: mask.Text(r.from.path), Query: mask.Query(r.from.query), Header: header,
-		Authenticated: !r.caller.Anonymous(), Scheme: r.from.scheme,
+		Authenticated: !r.caller.Anonymous(), Scheme: r.from.scheme, Expires: r.expires,
 	}
 	if r.from.claims != nil {
 		req.HTTP.Claims, _ = mask.Any(r.from.claims).(map[string]any)
@@ -64,7 +69,7 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 // origin is the HTTP request of a record.
 type origin struct {
 	method, path, query string
-	withheld            []string // the headers that held a credential, in canonical form
+	withheld            uint8 // which of credentialHeaders were sent, a bit each
 	scheme              string
 	claims              map[string]any
 	around              context.Context // the request's own; that of a message is the session's
@@ -72,9 +77,9 @@ type origin struct {
 
 func originOf(r *http.Request, id identity.Identity) *origin {
 	o := &origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims, around: r.Context()}
-	for _, name := range credentialHeaders {
+	for i, name := range credentialHeaders {
 		if _, sent := r.Header[name]; sent {
-			o.withheld = append(o.withheld, name)
+			o.withheld |= 1 << i
 		}
 	}
 	return o

@@ -54,6 +54,9 @@ type IsolatedCall struct {
 	// Network says that the handler may connect to where the caller's grants let it, and Programs that it may start the programs that
 	// systems have.
 	Network, Programs bool
+	// Emitted takes what the handler says while it runs, as [Emitting] has it sent. It is called from one goroutine, in order, and not any more when
+	// Isolate has returned. Nil: nothing is taken.
+	Emitted func(emission json.RawMessage)
 	// Timeout is how long it may take, and Limits.Memory and Limits.Output bound it; zero is the sandbox's default.
 	Timeout time.Duration
 	Limits  Limits

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -13,6 +14,7 @@ import (
 // What one message may keep its client waiting with, or the server.
 const (
 	maxUnsent        = 256      // log messages that wait to be sent; more are dropped, and counted
+	maxUnsentBytes   = 1 << 20  // and of how many bytes
 	maxSaid          = 64 << 10 // bytes of one log message
 	progressInterval = 50 * time.Millisecond
 	parting          = 2 * time.Second // how long an answer waits for what is to be sent before it
@@ -22,16 +24,17 @@ const (
 // goroutine of its own, which there is from the first word on, so that no handler waits for a client that does not read.
 // It belongs to the request alone, and so does what is sent: go-sdk sends it on the stream of the answer.
 type talk struct {
-	server   *Server
-	ctx      context.Context // of the message, by which go-sdk knows its stream
-	session  *mcp.ServerSession
-	token    any  // the client's progress token; nil where it asked for none
-	asked    bool // the message says which log messages are wanted
-	own      slog.Level
-	reporter *ProgressReporter // nil without a token
+	server  *Server
+	ctx     context.Context    // of the message, by which go-sdk knows its stream
+	session *mcp.ServerSession // nil where nobody could be told anything
+	token   any                // the client's progress token; nil where it asked for none
+	asked   bool               // the message says which log messages are wanted
+	own     slog.Level
 
 	mu       sync.Mutex
-	unsent   []*mcp.LoggingMessageParams
+	reporter *ProgressReporter // made when a handler asks for it
+	unsent   []unsent
+	bytes    int // of unsent
 	dropped  int
 	progress *mcp.ProgressNotificationParams // the newest that was not sent; nil for none
 	next     time.Time                       // when progress may be sent again
@@ -41,27 +44,70 @@ type talk struct {
 	sent     chan struct{}                   // closed when all is
 }
 
+// unsent is a log message that waits to be sent.
+type unsent struct {
+	level mcp.LoggingLevel
+	data  json.RawMessage
+}
+
+// with readies a talk with the client of a message, whose _meta says what it wants to hear.
+func (t *talk) with(s *Server, session *mcp.ServerSession, meta map[string]any) {
+	t.server, t.session = s, session
+	switch token := meta["progressToken"].(type) {
+	case string, float64, int, int64, json.Number: // specification 2025-11-25, basic/utilities/progress: a string or an integer
+		t.token = token
+	}
+	if name, said := meta[mcp.MetaKeyLogLevel].(string); said && !legacy(session) {
+		t.own, t.asked = levelNamed(mcp.LoggingLevel(name))
+	}
+}
+
+// level is from which level on the client wants log messages, and whether any.
+func (t *talk) level() (slog.Level, bool) {
+	switch {
+	case t.asked:
+		return t.own, true
+	case t.session == nil:
+		return 0, false
+	}
+	return t.server.levels.get(t.session) // none of a client that has no session
+}
+
 // listens reports whether the client wants log messages of a level.
 func (t *talk) listens(level slog.Level) bool {
-	if t == nil || t.session == nil {
-		return false
-	}
-	least, any := t.level()
-	return any && level >= least
+	least, wanted := t.level()
+	return wanted && level >= least
 }
 
 // say has a log message sent.
-func (t *talk) say(m *mcp.LoggingMessageParams) {
+func (t *talk) say(level slog.Level, data json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.over:
-	case len(t.unsent) >= maxUnsent:
+	case len(t.unsent) >= maxUnsent || t.bytes+len(data) > maxUnsentBytes:
 		t.dropped++
 	default:
-		t.unsent = append(t.unsent, m)
+		t.unsent = append(t.unsent, unsent{nameOf(level), data})
+		t.bytes += len(data)
 		t.begin()
 	}
+}
+
+// reporting is what a handler reports progress by, nil where the client did not ask for it.
+func (t *talk) reporting() *ProgressReporter {
+	if t.token == nil || t.session == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reporter == nil {
+		t.reporter = &ProgressReporter{redact: t.server.opts.Masker.Text, send: func(p *mcp.ProgressNotificationParams) {
+			p.ProgressToken = t.token
+			t.report(p)
+		}}
+	}
+	return t.reporter
 }
 
 // report has progress sent, in place of what has not been sent yet.
@@ -115,7 +161,7 @@ func (t *talk) send() {
 		say, wait, over := t.following()
 		switch {
 		case say != nil:
-			say()
+			t.try(say)
 		case over:
 			return
 		case wait > 0:
@@ -131,6 +177,16 @@ func (t *talk) send() {
 	}
 }
 
+// try sends something. The owner of an adopted server may have middleware around what sends.
+func (t *talk) try(say func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.sending(fmt.Errorf("it panicked: %v", p))
+		}
+	}()
+	say()
+}
+
 // following is what to say next; or how long to wait with it, 0 for until there is something; or that all was said.
 func (t *talk) following() (say func(), wait time.Duration, over bool) {
 	t.mu.Lock()
@@ -140,15 +196,12 @@ func (t *talk) following() (say func(), wait time.Duration, over bool) {
 	}
 	if len(t.unsent) > 0 {
 		m := t.unsent[0]
-		t.unsent = t.unsent[1:]
-		return func() { t.log(m) }, 0, false
+		t.unsent, t.bytes = t.unsent[1:], t.bytes-len(m.data)
+		return func() { t.log(m.level, m.data) }, 0, false
 	}
 	if n := t.dropped; n > 0 {
 		t.dropped = 0
-		return func() {
-			t.log(&mcp.LoggingMessageParams{Level: "warning", Data: map[string]any{
-				"msg": fmt.Sprintf("%d log messages were left out: more came than could be sent", n)}})
-		}, 0, false
+		return func() { t.log(t.noticed(), leftOut(n)) }, 0, false
 	}
 	if p := t.progress; p != nil {
 		if wait := time.Until(t.next); wait > 0 && !t.over {
@@ -160,9 +213,19 @@ func (t *talk) following() (say func(), wait time.Duration, over bool) {
 	return nil, 0, t.over
 }
 
-func (t *talk) log(m *mcp.LoggingMessageParams) {
+func (t *talk) log(level mcp.LoggingLevel, data any) {
 	//lint:ignore SA1019 clients of all versions may ask for log messages
-	t.sending(t.session.Log(t.ctx, m))
+	t.sending(t.session.Log(t.ctx, &mcp.LoggingMessageParams{Logger: t.server.info.Name, Level: level, Data: data}))
+}
+
+// noticed is the level of what every client that wants log messages should see, a warning at least.
+func (t *talk) noticed() mcp.LoggingLevel {
+	least, _ := t.level()
+	return nameOf(max(least, mcp.LevelWarning))
+}
+
+func leftOut(n int) map[string]any {
+	return map[string]any{"msg": fmt.Sprintf("%d log messages were left out: more came than could be sent", n)}
 }
 
 // sending notes what was in the way, once: the client may be gone.

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
+	"github.com/mcpgen/mcpgen/runtime/debugtools"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -43,6 +44,7 @@ func run(ctx context.Context, args []string) error {
 	strict := flags.Bool("strict", false, "refuse lists that ask for a catalog which there is not")
 	stdio := flags.String("stdio", "", "serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
 	otlp := flags.String("otlp", "", "`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
+	debug := flags.Bool("debug", false, "serve the debug tools to admins as well: environment, server, headers and claims, without secrets")
 	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -98,7 +100,11 @@ func run(ctx context.Context, args []string) error {
 	default:
 		return fmt.Errorf("-denial %s: want conceal or forbid", *denial)
 	}
-	server, err := runtime.New(options, directory.Toolset(dir))
+	toolsets := []runtime.Toolset{directory.Toolset(dir)}
+	if *debug {
+		toolsets = append(toolsets, debugtools.Toolset(debugtools.New(debugtools.Options{})))
+	}
+	server, err := runtime.New(options, toolsets...)
 	if err != nil {
 		return err
 	}

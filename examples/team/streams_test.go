@@ -47,8 +47,8 @@ var asked = []struct{ method, params, name string }{
 
 const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"streams","version":"1"}}}`
 
-// The bytes of this file were recorded before there was permission-aware discovery. Where that is
-// off, nothing of it may show.
+// The bytes of this file were recorded before there was permission-aware discovery, but for the audience of what is
+// wrong with arguments. Where that is off, nothing of it may show.
 func TestStreamsAreTheBytesOfBefore(t *testing.T) {
 	dir, err := directory.Open(context.Background(), "Orange", filepath.Join(t.TempDir(), "team.db"))
 	if err != nil {

@@ -16,7 +16,8 @@ const MaxTokenBytes = 16 << 10
 //
 // The fields of the result are the verifier's own to fill; nothing is taken from the token behind
 // its back. Identity.ClientItself is one of them: runtime.Options.ServiceUsers counts for those whose
-// verifier says so, by the grant of the token or by whatever else tells clients from people.
+// verifier says so, by the grant of the token or by whatever else tells clients from people. [Bearer] alone
+// changes two: an empty Scheme becomes "Bearer", and Claims that hold the token itself are copied without it.
 type Verifier func(ctx context.Context, token string) (Identity, error)
 
 // Bearer reads the token of the Authorization header (RFC 6750, section 2.1) and asks verify
@@ -61,7 +62,15 @@ func (b bearer) Identify(r *http.Request) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	return b.verify(r.Context(), token)
+	id, err := b.verify(r.Context(), token)
+	if err != nil {
+		return id, err
+	}
+	if id.Scheme == "" {
+		id.Scheme = "Bearer"
+	}
+	id.Claims = withoutToken(id.Claims, token)
+	return id, nil
 }
 
 // bearerToken returns the one well-formed bearer token of a request.

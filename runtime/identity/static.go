@@ -70,5 +70,5 @@ func (s static) Identify(r *http.Request) (Identity, error) {
 	if !ok {
 		return Identity{}, ErrInvalidToken
 	}
-	return Identity{Principal: p, ClientItself: OfClientItself(p)}, nil
+	return Identity{Principal: p, ClientItself: OfClientItself(p), Scheme: "Bearer"}, nil
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 // What a helper finds open besides the standard three: a socket that brings the request with its
@@ -91,7 +93,7 @@ func helpOnce() error {
 	if err := writeFrame(answer, frameBegun, nil); err != nil {
 		return err
 	}
-	result, changed, failed := perform(o, job)
+	result, changed, failed := perform(o, job, answer)
 	if err := respond(answer, result, changed, failed); err != nil {
 		return err
 	}
@@ -143,8 +145,8 @@ func spaceOf(o order, dir *os.Root) given {
 }
 
 // perform runs the handler in a goroutine of its own, so that nothing it does to its goroutine ends
-// this one.
-func perform(o order, job Job) (result []byte, changed *journal, failed *failure) {
+// this one. What it says goes to the answer, and none of that any more when perform has returned.
+func perform(o order, job Job, answer io.Writer) (result []byte, changed *journal, failed *failure) {
 	run, found := handlerOf(o.Name)
 	if o.Name == probeName {
 		run, found = probe, true
@@ -156,6 +158,13 @@ func perform(o order, job Job) (result []byte, changed *journal, failed *failure
 	defer cancel()
 	from := spaceOf(o, job.Dir)
 	ctx = context.WithValue(ctx, workspaceKey{}, from)
+	if o.Emits {
+		said := newSpeaker(answer)
+		defer said.hush()
+		var end func()
+		ctx, end = runtime.Emitting(ctx, said.say)
+		defer end()
+	}
 	var err error
 	done := make(chan struct{})
 	returned := false

@@ -229,7 +229,7 @@ func TestWhatAHandlerComesTo(t *testing.T) {
 			Register(test.o.Name, test.run)
 		}
 		test.o.Limits = Limits{Timeout: 20 * time.Millisecond, Output: 10}
-		result, changed, failed := perform(test.o, Job{})
+		result, changed, failed := perform(test.o, Job{}, io.Discard)
 		var answer bytes.Buffer
 		if err := respond(&answer, result, changed, failed); err != nil {
 			t.Fatal(err)

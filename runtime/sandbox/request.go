@@ -31,6 +31,8 @@ type Request struct {
 	// Where it is not nil, Run returns an answer as soon as the call's processes have been killed: until the system has
 	// taken them apart it takes as long again. It is called then, with what is known.
 	soon func(Answer)
+	// emitted takes what the handler says, in order and before Run returns. Where it is nil nothing may be said.
+	emitted func(json.RawMessage)
 	// The workspace of Dir for its variables, or the reason why there is none.
 	space   *ClientWorkspace
 	noSpace error

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 const (
@@ -113,7 +116,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 	if len(r.Files) > maxFiles || len(r.Paths) > maxPaths-len(p.options.NetPaths) {
 		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
-	o = order{Name: r.Name, Limits: r.Limits}
+	o = order{Name: r.Name, Limits: r.Limits, Emits: r.emitted != nil}
 	if r.space != nil {
 		o.Space = r.space.lend()
 	} else if r.noSpace != nil {
@@ -290,13 +293,19 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			return false, err
 		}
 	}
+	said := allowance{since: time.Now()}
 	if err := h.send(frame, descriptors); err != nil {
 		return false, err
 	}
-	// Each kind comes once, and in this order: the handler can write what it likes to the pipe.
+	return p.hearOut(h.answer, said, r, begins, answer)
+}
+
+// hearOut reads the answer.
+func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(), answer *Answer) (begun bool, err error) {
+	// Each kind but emissions comes once, and in this order: the handler can write what it likes to the pipe.
 	var changed *journal
 	for {
-		kind, length, err := readPrefix(h.answer)
+		kind, length, err := readPrefix(from)
 		if err != nil {
 			return begun, err
 		}
@@ -307,6 +316,8 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			bound = r.Limits.Output
 		case kind == frameFailure:
 			bound = maxFailure
+		case kind == frameEmission && begun && changed == nil && r.emitted != nil:
+			bound = runtime.MaxEmission
 		case kind == frameJournal && begun && changed == nil && r.space != nil:
 			bound = r.space.journalBound()
 		default:
@@ -315,8 +326,11 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 		if length > bound {
 			return begun, &LimitError{Limit: Output}
 		}
+		if kind == frameEmission && !said.take(int(length), 0) {
+			return begun, errors.New("the helper said more than it may: a handler forged it")
+		}
 		payload := make([]byte, length)
-		if _, err := io.ReadFull(h.answer, payload); err != nil {
+		if _, err := io.ReadFull(from, payload); err != nil {
 			if errors.Is(err, io.ErrUnexpectedEOF) {
 				err = io.EOF
 			}
@@ -326,6 +340,8 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 		case frameBegun:
 			begun = true
 			begins()
+		case frameEmission:
+			p.hear(r, payload)
 		case frameJournal:
 			if changed, err = readJournal(payload, r.space.all.options.Variables); err != nil {
 				return begun, fmt.Errorf("the helper sent variables that cannot be read: %w", err)
@@ -338,6 +354,16 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 			return begun, p.failed(r, payload, begun)
 		}
 	}
+}
+
+// hear hands over what a handler said. That may not end this call's goroutine, which has a helper to end.
+func (p *Pool) hear(r Request, emission []byte) {
+	defer func() {
+		if value := recover(); value != nil {
+			p.options.Log(r.Name, fmt.Sprintf("panic while what a handler said was taken: %v\n%s", value, debug.Stack()))
+		}
+	}()
+	r.emitted(emission)
 }
 
 // failed makes an error of a failure frame. No text in it is longer than a helper's own would be.

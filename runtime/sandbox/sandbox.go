@@ -207,6 +207,7 @@ func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.
 		Files:     call.Files,
 		Net:       call.Network,
 		Limits:    Limits{Timeout: call.Timeout, Memory: call.Limits.Memory, Output: call.Limits.Output},
+		emitted:   call.Emitted,
 	}
 	if call.Programs {
 		r.Paths = s.granted()

@@ -12,12 +12,13 @@ import (
 // as many bytes. Server and helper are one binary, but a handler can write whatever it likes to
 // the helper's descriptors, so the server trusts no length.
 const (
-	frameRequest = 'q' // to the helper, with the descriptors
-	frameWarm    = 'w' // the helper has started; what it has used so far
-	frameBegun   = 'b' // the helper is confined, and hands over to the handler
-	frameJournal = 'v' // the handler has returned, and changed variables; before its result or failure
-	frameResult  = 'r'
-	frameFailure = 'f' // a failure, as JSON
+	frameRequest  = 'q' // to the helper, with the descriptors
+	frameWarm     = 'w' // the helper has started; what it has used so far
+	frameBegun    = 'b' // the helper is confined, and hands over to the handler
+	frameEmission = 's' // what the handler says while it runs, where the request has it sent; any number of them, before the next
+	frameJournal  = 'v' // the handler has returned, and changed variables; before its result or failure
+	frameResult   = 'r'
+	frameFailure  = 'f' // a failure, as JSON
 )
 
 const (
@@ -46,6 +47,7 @@ type order struct {
 	// NoSpace is why there is none, and NoSpaceLimit the limit in that.
 	NoSpace      string      `json:",omitempty"`
 	NoSpaceLimit *LimitError `json:",omitempty"`
+	Emits        bool        `json:",omitempty"` // whether emissions are taken
 	// The lengths of what follows.
 	Arguments, Caller int
 }

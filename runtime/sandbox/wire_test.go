@@ -16,6 +16,7 @@ func TestRequestsComeBackAsTheyWere(t *testing.T) {
 			Name:   rapid.String().Draw(t, "name"),
 			Files:  rapid.SliceOf(rapid.String()).Draw(t, "files"),
 			Dir:    rapid.Bool().Draw(t, "dir"),
+			Emits:  rapid.Bool().Draw(t, "emits"),
 			Limits: Limits{Memory: rapid.Int64().Draw(t, "memory")},
 		}
 		arguments := rapid.SliceOf(rapid.Byte()).Draw(t, "arguments")
@@ -32,7 +33,7 @@ func TestRequestsComeBackAsTheyWere(t *testing.T) {
 		if err != nil || !bytes.Equal(a, arguments) || !bytes.Equal(c, caller) {
 			t.Fatalf("%q %q %v", a, c, err)
 		}
-		if got.Dir != sent.Dir || got.Limits != sent.Limits || len(got.Files) != len(sent.Files) {
+		if got.Dir != sent.Dir || got.Emits != sent.Emits || got.Limits != sent.Limits || len(got.Files) != len(sent.Files) {
 			t.Fatalf("%+v", got)
 		}
 	})

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 // Directory answers the calls. Its methods are safe for concurrent use.
@@ -48,6 +50,9 @@ func (d *Directory) GetAll(ctx context.Context) ([]Person, error) {
 			return nil, err
 		}
 		people = append(people, p)
+	}
+	if len(people) == 0 {
+		runtime.Advise(ctx, 0.5, "Nobody has been added to the directory yet; this is no error.")
 	}
 	return people, rows.Err()
 }
@@ -86,7 +91,11 @@ func (d *Directory) Update(ctx context.Context, in Change) (Person, error) {
 func (d *Directory) PromoteToManager(ctx context.Context, id int64) (Person, error) {
 	row := d.db.QueryRowContext(ctx,
 		"UPDATE people SET rank = ? WHERE id = ? RETURNING "+columns, RankManager, id)
-	return scanPerson(row)
+	p, err := scanPerson(row)
+	if err == nil {
+		runtime.Logger(ctx).InfoContext(ctx, "a person is a manager now", "id", p.ID)
+	}
+	return p, err
 }
 
 // GetPublicInfo tells what anybody may know about the team.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -113,6 +114,7 @@ func RunCommand(ctx context.Context, argv grant.Argv) (Ran, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
+	runtime.Logger(ctx).InfoContext(ctx, "the command has ended", "program", cmd.Path, "bytes", out.Len())
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return Ran{}, err
@@ -150,9 +152,25 @@ func FetchURL(ctx context.Context, url grant.Host) (Page, error) {
 		return Page{}, err
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, 256<<10))
+	progress := &reading{runtime.Progress(ctx), res.Body, 0, float64(max(res.ContentLength, 0))}
+	text, err := io.ReadAll(io.LimitReader(progress, 256<<10))
 	if err != nil {
 		return Page{}, err
 	}
 	return Page{res.StatusCode, res.Header.Get("Content-Type"), strings.ToValidUTF8(string(text), "\uFFFD")}, nil
+}
+
+// reading tells the client how much of a page has come.
+type reading struct {
+	progress *runtime.ProgressReporter
+	body     io.Reader
+	bytes    float64
+	of       float64 // 0 where the page does not say
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	r.bytes += float64(n)
+	r.progress.Report(r.bytes, r.of, "bytes read")
+	return n, err
 }

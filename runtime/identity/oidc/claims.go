@@ -37,8 +37,8 @@ type Claims struct {
 	Orgs, Teams Memberships
 }
 
-// identity is whom a token's claims name. They have been verified.
-func (i *issuer) identity(c map[string]any, expires time.Time) (identity.Identity, error) {
+// identity is whom a token's claims name. They have been verified, in the way of a scheme.
+func (i *issuer) identity(c map[string]any, expires time.Time, scheme string) (identity.Identity, error) {
 	sub, _ := c["sub"].(string)
 	if sub == "" {
 		return identity.Identity{}, refuse("it names nobody (sub)")
@@ -65,6 +65,8 @@ func (i *issuer) identity(c map[string]any, expires time.Time) (identity.Identit
 		// RFC 9068, section 2.2: where no resource owner is involved, the subject is the client.
 		ClientItself: sub == client && !delegated,
 		Expires:      expires,
+		Scheme:       scheme,
+		Claims:       c,
 	}, nil
 }
 

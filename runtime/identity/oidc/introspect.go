@@ -97,7 +97,7 @@ func (s *Source) introspect(ctx context.Context, token string) (identity.Identit
 			claims = maps.Clone(claims)
 			claims["sub"] = client
 		}
-		return i.identity(claims, expires)
+		return i.identity(claims, expires, "introspection")
 	}
 	return identity.Identity{}, refuse("it is no JWT, and there is no introspection that could be asked about it")
 }

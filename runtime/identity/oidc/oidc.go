@@ -29,6 +29,9 @@
 // An authorization server that gives its machine clients subjects of another name (an account, the id with
 // a suffix) does not say so by any standard: their tokens then count as those of people.
 //
+// All claims of a JWT, or all members of the answer about an opaque token, are passed on as Identity.Claims, and which of the two they
+// are as Identity.Scheme: "JWT" or "introspection". Nothing decides by them.
+//
 // An authorization server whose users choose their own names must keep subjects apart from client
 // ids (RFC 9068, section 5), or a token would stand for the client of its subject's name.
 package oidc

@@ -180,7 +180,7 @@ func (s *Source) verifyJWT(ctx context.Context, token string, parts []string) (i
 	if err != nil {
 		return identity.Identity{}, err
 	}
-	return i.identity(c, expires)
+	return i.identity(c, expires, "JWT")
 }
 
 // issuer returns the configured issuer of a name, or nil.

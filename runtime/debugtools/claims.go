@@ -1,0 +1,83 @@
+package debugtools
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// UserClaims is the caller, as its credential says.
+type UserClaims struct {
+	// Available says whether the call came by HTTP. If not, message says so and all else is empty.
+	Available       bool `json:"available"`
+	IsAuthenticated bool `json:"isAuthenticated"`
+	// AuthenticationType is how the caller was verified, as in Bearer or JWT.
+	AuthenticationType string `json:"authenticationType"`
+	Message            string `json:"message,omitempty"`
+	// Claims by name, with a mask in the place of secrets.
+	Claims map[string]any `json:"claims"`
+}
+
+// What is said of claims that are not a credential's own.
+const (
+	nobody  = "No credential was sent: the caller is anonymous"
+	derived = "The identity source passes no claims on: these are those of the principal that it named"
+)
+
+// GetUserClaims returns whether and how the caller was authenticated, and what the credential claims, with secrets masked.
+//
+//mcp:tool readonly title="Your claims"
+func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, UserClaims, error) {
+	req, mask := i.look(ctx)
+	out := UserClaims{Claims: map[string]any{}}
+	if req.HTTP == nil {
+		out.Message = noHTTP
+		return indented(out)
+	}
+	out.Available, out.IsAuthenticated, out.AuthenticationType = true, req.HTTP.Authenticated, mask.Text(req.HTTP.Scheme)
+	switch {
+	case !out.IsAuthenticated:
+		out.Message = nobody
+		return indented(out)
+	case req.HTTP.Claims == nil:
+		out.Message = derived
+		caller, _ := runtime.Caller(ctx)
+		req.HTTP.Claims = claimsOf(caller, req.HTTP.Expires)
+	}
+	out.Claims, _ = mask.Any(req.HTTP.Claims).(map[string]any)
+	return indented(out)
+}
+
+// claimsOf says of a principal what a token would, by the names that RFC 7519, RFC 7662 and RFC 8693 have for it; what it does not have is left
+// out.
+func claimsOf(p access.Principal, expires time.Time) map[string]any {
+	claims := map[string]any{"sub": p.Subject}
+	for name, value := range map[string]string{
+		"iss": p.Issuer, "client_id": p.Client, "username": p.User, "role": p.Role, "scope": strings.Join(p.Scopes, " "),
+	} {
+		if value != "" {
+			claims[name] = value
+		}
+	}
+	if len(p.Groups) > 0 {
+		claims["groups"] = p.Groups
+	}
+	for name, memberships := range map[string][]access.Membership{"orgs": p.Orgs, "teams": p.Teams} {
+		var all []any
+		for _, m := range memberships {
+			all = append(all, map[string]any{"name": m.Name, "standing": string(m.Standing)})
+		}
+		if all != nil {
+			claims[name] = all
+		}
+	}
+	if !expires.IsZero() {
+		claims["exp"] = expires.Unix()
+	}
+	return claims
+}

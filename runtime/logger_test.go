@@ -1,0 +1,420 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
+	var log lines
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)}, offering(func(ctx context.Context) {
+		id := runtime.RequestID(ctx)
+		l := runtime.Logger(ctx)
+		l.Debug("below what the client wants " + id)
+		l.Info("plain "+id, "n", 7)
+		l.Log(ctx, slog.LevelInfo+3, "between notice and warning "+id)
+		l.With("shelf", 3, slog.Group("none")).WithGroup("").WithGroup("book").With("title", "Emma").Warn("grouped "+id, "page", 12, "level", "ground")
+		l.Error("failing "+id, "error", errors.New("no such page"))
+	}))
+	everywhere(t, s, func(t *testing.T, transport string, l *listener) {
+		l.wants(t, "info", traceparent)
+		for _, use := range everyUse {
+			got := l.ask(t, use.method, use.name, use.params)
+			if answer := got.answer(t); answer.Error != nil {
+				t.Fatal(answer.text)
+			}
+			if len(got) != 5 { // the messages come before the answer
+				t.Fatalf("%s: %s", use.method, got)
+			}
+			id, _ := got[0].Params.Data["request_id"].(string)
+			if want := []string{"info plain " + id, "notice between notice and warning " + id, "warning grouped " + id, "error failing " + id}; !slices.Equal(got.logs(), want) {
+				t.Errorf("%s: the client heard %q", use.method, got.logs())
+			}
+			for text, want := range map[string]map[string]any{
+				"plain ":   {"msg": "plain " + id, "request_id": id, "n": 7.0},
+				"grouped ": {"msg": "grouped " + id, "request_id": id, "shelf": 3.0, "book": map[string]any{"title": "Emma", "page": 12.0, "level": "ground"}},
+				"failing ": {"msg": "failing " + id, "request_id": id, "error": "no such page"},
+			} {
+				data := got.told(text + id)
+				if data["time"] == nil || !reflect.DeepEqual(without(data, "time"), want) {
+					t.Errorf("%s: the client heard %v, want %v", use.method, data, want)
+				}
+				want["level"] = map[string]string{"plain ": "INFO", "grouped ": "WARN", "failing ": "ERROR"}[text]
+				want[use.kind], want["principal"], want["trace_id"] = use.is, "user-Member", "4bf92f3577b34da6a3ce929d0e0e4736"
+				if all := log.of(t, text+id); len(all) != 1 || !reflect.DeepEqual(without(all[0], "time"), want) {
+					t.Errorf("%s: the server's log has %v, want %v", use.method, all, want)
+				}
+			}
+			if len(log.of(t, "below what the client wants "+id)) != 1 {
+				t.Errorf("%s: the server's log lacks a line", use.method)
+			}
+			for _, m := range got[:4] {
+				if m.Params.Logger != "all" {
+					t.Errorf("%s: logger %q", use.method, m.Params.Logger)
+				}
+			}
+		}
+	})
+}
+
+func TestClientHearsFromTheLevelOnThatItHasSet(t *testing.T) {
+	// At any level: those below and above the protocol's own as well.
+	all := []slog.Level{slog.LevelDebug - 10, slog.LevelDebug, slog.LevelDebug + 1, slog.LevelInfo, mcp.LevelNotice, slog.LevelWarn, slog.LevelError,
+		mcp.LevelCritical, mcp.LevelAlert, mcp.LevelEmergency, mcp.LevelEmergency + 50}
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+		for _, level := range all {
+			runtime.Logger(ctx).Log(ctx, level, "m")
+		}
+	}))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		for _, test := range []struct{ level, want string }{
+			{"", ""},
+			{"debug", "debug debug info notice warning error critical alert emergency emergency"},
+			{"emergency", "emergency emergency"},
+			{"notice", "notice warning error critical alert emergency emergency"},
+			{"warning", "warning error critical alert emergency emergency"},
+			{"info", "info notice warning error critical alert emergency emergency"},
+		} {
+			got := l.wants(t, test.level).call(t, "work", `{}`)
+			var levels []string
+			for _, line := range got.logs() {
+				level, _, _ := strings.Cut(line, " ")
+				levels = append(levels, level)
+			}
+			if got := strings.Join(levels, " "); got != test.want {
+				t.Errorf("from %q on: %q, want %q", test.level, got, test.want)
+			}
+		}
+	})
+}
+
+func TestLevelThatIsNoneIsRefused(t *testing.T) {
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Error("m") }))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		if l.era == "2026-07-28" {
+			for _, level := range []string{`"loud"`, `""`, `7`, `null`, `{}`} {
+				l.meta = `"io.modelcontextprotocol/logLevel":` + level
+				if got := l.call(t, "work", `{}`).logs(); got != nil {
+					t.Errorf("%s: heard %q", level, got)
+				}
+			}
+			return
+		}
+		for _, level := range []string{"loud", "", "Error", "WARN"} {
+			if got := l.ask(t, "logging/setLevel", "", `"level":"`+level+`"`).answer(t); got.Error == nil || got.Error.Code != -32602 {
+				t.Errorf("%q: %s", level, got.text)
+			}
+			if got := l.call(t, "work", `{}`).logs(); got != nil {
+				t.Errorf("%q: heard %q", level, got)
+			}
+		}
+		// What it has set before stands; what 2026-07-28 says with each request is nothing to it.
+		l.wants(t, "critical")
+		l.ask(t, "logging/setLevel", "", `"level":"loud"`)
+		l.meta = `"io.modelcontextprotocol/logLevel":"debug"`
+		if got := l.call(t, "work", `{}`).logs(); got != nil {
+			t.Errorf("heard %q", got)
+		}
+	})
+}
+
+// A level is the session's own.
+func TestLevelOfASessionIsNoOthers(t *testing.T) {
+	url := serve(t, newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Info("m") })))
+	one := overHTTP(t, url, tokens["Member"], "2025-11-25").wants(t, "debug")
+	other := overHTTP(t, url, tokens["Member"], "2025-11-25")
+	if got := other.call(t, "work", `{}`).logs(); got != nil {
+		t.Errorf("the other session of the same user hears %q", got)
+	}
+	if got := one.call(t, "work", `{}`).logs(); len(got) != 1 {
+		t.Errorf("the session hears %q", got)
+	}
+}
+
+const strayToken = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+
+func TestSecretsAreMaskedOnBothWaysOfALog(t *testing.T) {
+	var log lines
+	filler := strings.Repeat("a ", 508)
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)}, working(func(ctx context.Context) {
+		l := runtime.Logger(ctx)
+		l.Info("in the message: "+strayToken, "token", "t0psecret", "error", errors.New("password=t0psecret"), "nested", map[string]any{"api_key": "t0psecret", "ok": 1})
+		l.With("url", "https://u:t0psecret@host/").WithGroup("credentials").Info("m", "any", "t0psecret")
+		// Too large, so that it is cut: in the middle of a secret.
+		l.Info(filler+strayToken, "filling", strings.Repeat("x", 100<<10), "token", "t0psecret")
+		runtime.Progress(ctx).Report(1, 2, filler+strayToken)
+	}))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		got := l.wants(t, "debug", `"progressToken":1`).call(t, "work", `{}`)
+		if len(got) != 5 {
+			t.Fatalf("%s", got)
+		}
+		for _, secret := range []string{"t0psecret", strayToken[:8]} {
+			if strings.Contains(got.String(), secret) {
+				t.Errorf("the client reads %s: %s", secret, got)
+			}
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("the log has %s: %s", secret, log.String())
+			}
+		}
+		if !strings.Contains(got.String(), "***MASKED***") || !strings.Contains(got.String(), `"ok":1`) {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
+	var log lines
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, working(func(ctx context.Context) {
+		l := runtime.Logger(ctx)
+		l.Info("fits", "a", strings.Repeat("x", 60<<10))
+		l.With("of the logger", strings.Repeat("x", 70<<10)).WithGroup("g").Warn("too large", "a", 1)
+		l.Info(strings.Repeat("é", 40<<10))
+		l.Info("after it", "a", 1)
+	}))
+	got := overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").wants(t, "info").call(t, "work", `{}`)
+	said := got.logs()
+	if len(said) != 4 || len(fmt.Sprint(got[0].Params.Data["a"])) != 60<<10 {
+		t.Fatalf("%.300q", said)
+	}
+	if d := without(got[1].Params.Data, "time", "request_id", "note"); said[1] != "warning too large" || len(d) != 1 || !strings.Contains(fmt.Sprint(got[1].Params.Data["note"]), "left out") {
+		t.Errorf("%.300v", got[1].text)
+	}
+	if said[2] != "info "+strings.Repeat("é", 512) {
+		t.Errorf("%.300q", said[2])
+	}
+	if said[3] != "info after it" || got[3].Params.Data["a"] != 1.0 {
+		t.Errorf("%v", got[3].text)
+	}
+	if all := log.of(t, "too large"); len(all) != 1 || len(fmt.Sprint(all[0]["of the logger"])) != 70<<10 {
+		t.Errorf("the server's log has not all of it")
+	}
+}
+
+func TestLoggerThatIsKeptBeyondItsCallSendsNothing(t *testing.T) {
+	var log lines
+	var kept *slog.Logger
+	var reporter *runtime.ProgressReporter
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, working(func(ctx context.Context) {
+		if kept == nil {
+			kept, reporter = runtime.Logger(ctx), runtime.Progress(ctx)
+			return
+		}
+		kept.Warn("of the call before")
+		reporter.Report(1, 0, "of the call before")
+	}))
+	everywhere(t, s, func(t *testing.T, transport string, l *listener) {
+		kept = nil
+		l.wants(t, "debug", `"progressToken":1`).call(t, "work", `{}`)
+		before := len(log.of(t, "of the call before"))
+		if got := l.call(t, "work", `{}`); len(got) != 1 {
+			t.Errorf("heard %s", got)
+		}
+		if all := log.of(t, "of the call before"); len(all) != before+1 || all[before]["tool"] != "work" {
+			t.Errorf("the server's log has %v", all)
+		}
+	})
+}
+
+func TestLoggerOutsideOfACallIsTheDefault(t *testing.T) {
+	if got := runtime.Logger(context.Background()); got != slog.Default() {
+		t.Error(got)
+	}
+	if p := runtime.Progress(context.Background()); p != nil {
+		t.Error(p)
+	}
+	if runtime.Advise(context.Background(), 1, "nobody hears it") {
+		t.Error("advice was taken outside of a call")
+	}
+	if _, ok := runtime.RequestOf(context.Background()); ok {
+		t.Error("there is a request outside of a call")
+	}
+}
+
+func TestLogOfAnAnonymousCallerNamesNobody(t *testing.T) {
+	var log lines
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Anonymous: true},
+		toolset([]runtime.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			runtime.Logger(ctx).Info("m")
+			return runtime.Done(nil)
+		}}}, access.Rule{Tool: "work", Public: true}))
+	overHTTP(t, serve(t, s), "", "2026-07-28").call(t, "work", `{}`)
+	all := log.of(t, "m")
+	if len(all) != 1 || all[0]["tool"] != "work" || len(without(all[0], "time", "level", "msg", "tool", "request_id")) != 0 {
+		t.Errorf("%v", all)
+	}
+}
+
+// Loggers work wherever a request's context goes: in middleware, and in the handlers of a server from before.
+func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
+	var log lines
+	speaking := func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "tools/call" {
+				runtime.Logger(ctx).Info("middleware")
+				runtime.Progress(ctx).Report(1, 2, "middleware")
+				if runtime.Advise(ctx, 1, "nobody hears it") {
+					t.Error("middleware may advise")
+				}
+			}
+			return next(ctx, method, req)
+		}
+	}
+	old := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
+	old.AddTool(&mcp.Tool{Name: "old", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		runtime.Logger(ctx).Info("adopted")
+		runtime.Progress(ctx).Report(2, 2, "adopted")
+		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
+	})
+	s := adopt(t, old, runtime.Options{Logger: log.at(slog.LevelInfo), Middleware: []mcp.Middleware{speaking}}, map[string]access.Rule{"old": {Authenticated: true}})
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		got := l.wants(t, "debug", `"progressToken":1`).call(t, "old", `{}`)
+		if want := []string{"info middleware", "info adopted"}; !slices.Equal(got.logs(), want) {
+			t.Errorf("heard %s", got)
+		}
+		if p := got.progress(); len(p) == 0 || p[len(p)-1].Params.Message != "adopted" {
+			t.Errorf("heard %s", got)
+		}
+		for _, text := range []string{"middleware", "adopted"} {
+			all := log.of(t, text)
+			if last := all[len(all)-1]; last["tool"] != "old" || last["principal"] != "user-Member" || last["request_id"] != got[0].Params.Data["request_id"] {
+				t.Errorf("%v", last)
+			}
+		}
+	})
+}
+
+// The owner of an adopted server may have a say in what is sent, and that may panic.
+func TestMiddlewareThatPanicsWhereALogIsSentHoldsUpNothing(t *testing.T) {
+	old := existing("old")
+	s := adopt(t, old, runtime.Options{}, nil, working(func(ctx context.Context) {
+		runtime.Logger(ctx).Info("m")
+		runtime.Progress(ctx).Report(1, 2, "")
+	}))
+	old.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "notifications/message" {
+				panic("hunter2")
+			}
+			return next(ctx, method, req)
+		}
+	})
+	l := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug", `"progressToken":1`)
+	if got := l.call(t, "work", `{}`); string(got.answer(t).Result.StructuredContent) != `{"done":true}` {
+		t.Errorf("%s", got)
+	}
+}
+
+// What nobody wants to hear is not even put together.
+func TestLogThatNobodyWantsCostsNothing(t *testing.T) {
+	type sizes struct{ logger, log, derived, progress float64 }
+	measured := make(chan sizes, 1)
+	s := newServer(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&journal{}, &slog.HandlerOptions{Level: slog.LevelWarn}))}, working(func(ctx context.Context) {
+		var m sizes
+		l := runtime.Logger(ctx)
+		d := l.With("a", 1)
+		m.logger = testing.AllocsPerRun(100, func() { runtime.Logger(ctx) })
+		m.log = testing.AllocsPerRun(100, func() { l.Info("m", "a", "b") })
+		m.derived = testing.AllocsPerRun(100, func() { d.InfoContext(ctx, "m", "a", "b") })
+		m.progress = testing.AllocsPerRun(100, func() { runtime.Progress(ctx).Report(1, 2, "m") })
+		measured <- m
+	}))
+	l := overPipe(t, s, principalOf("Member"), "2025-11-25")
+	for _, level := range []string{"", "warning"} {
+		l.wants(t, level).call(t, "work", `{}`)
+		if got := <-measured; got != (sizes{logger: 2}) {
+			t.Errorf("from %q on: %+v allocations", level, got)
+		}
+	}
+}
+
+// crowd is an identity source of any number of people: the token is the name.
+func crowd() identity.Source {
+	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token, Role: "Member"}}, nil
+	})
+}
+
+// Each of a hundred clients hears what its own calls say, on the answer to each, and nothing of any other's; and the
+// server's log has each line under the right ids.
+func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
+	const clients, calls, says = 100, 3, 4
+	var log lines
+	var all sync.WaitGroup // of handlers: they run at once, some of each client
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Identity: crowd(), MaxSessions: 2 * clients},
+		oneTool("work", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+			marker := strings.Trim(string(call.Arguments), `{}"m:`)
+			l := runtime.Logger(ctx)
+			for i := range says {
+				l.Info("m", "marker", marker, "i", i, "id", runtime.RequestID(ctx))
+				runtime.Progress(ctx).Report(float64(i+1), says, marker)
+				time.Sleep(time.Millisecond)
+			}
+			return runtime.Structured(map[string]any{"marker": marker, "id": runtime.RequestID(ctx)}, nil)
+		}))
+	url := serve(t, s)
+	for client := range clients {
+		all.Go(func() {
+			who, era := fmt.Sprintf("user-%d", client), eras[client%len(eras)]
+			var l *listener
+			if client%10 == 9 {
+				l = overPipe(t, s, access.Principal{Issuer: "test", Subject: who, Role: "Member"}, era)
+			} else {
+				l = overHTTP(t, url, who, era)
+			}
+			l.wants(t, "info")
+			var own sync.WaitGroup
+			for call := range calls {
+				own.Go(func() {
+					marker := fmt.Sprintf("%s-%d", who, call)
+					mine := *l
+					mine.meta = strings.TrimPrefix(mine.meta+fmt.Sprintf(`,"progressToken":%q`, marker), ",")
+					got := mine.call(t, "work", `{"m":"`+marker+`"}`)
+					id := ""
+					for i, m := range got {
+						if m.Method == "notifications/message" && (m.Params.Data["marker"] != marker || m.Params.Data["id"] != m.Params.Data["request_id"]) ||
+							m.Method == "notifications/progress" && (m.Params.Message != marker || string(m.Params.ProgressToken) != fmt.Sprintf("%q", marker)) {
+							t.Errorf("%s hears %s", marker, m.text)
+						}
+						if last := i == len(got)-1; last != (m.ID != nil) || last && !strings.Contains(string(m.Result.StructuredContent), `"`+marker+`"`) {
+							t.Errorf("%s is answered %s", marker, m.text)
+						}
+						if m.Method == "notifications/message" {
+							id, _ = m.Params.Data["id"].(string)
+						}
+					}
+					p := got.progress()
+					if len(got.logs()) != says || len(p) == 0 || p[len(p)-1].Params.Progress != says || !strings.Contains(got[len(got)-1].text, id) {
+						t.Errorf("%s hears %s", marker, got)
+					}
+				})
+			}
+			own.Wait()
+		})
+	}
+	all.Wait()
+	written := log.of(t, "m")
+	for _, line := range written {
+		marker, _ := line["marker"].(string)
+		if line["id"] != line["request_id"] || line["tool"] != "work" || !strings.HasPrefix(marker, fmt.Sprint(line["principal"])+"-") {
+			t.Errorf("the server's log has %v", line)
+		}
+	}
+	if want := clients * calls * says; len(written) != want {
+		t.Errorf("the server's log has %d lines, want %d", len(written), want)
+	}
+}

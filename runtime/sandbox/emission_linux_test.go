@@ -1,0 +1,422 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+)
+
+// emission is a frame with what a handler could have said.
+func emission(text string) []byte {
+	return append(appendFrame(nil, frameEmission, len(text)), text...)
+}
+
+const password = "hunter2-in-plain-sight"
+
+func init() {
+	for name, run := range map[string]func(ctx context.Context) error{
+		"speak": func(ctx context.Context) error {
+			log := runtime.Logger(ctx).With("step", 1)
+			log.Debug("only for the debug level")
+			log.Info("looking", slog.Group("rows", "read", 3, "took", time.Second), "password", password, "url", "https://u:"+password+"@example.com/")
+			log.WithGroup("deep").Warn("password="+password, "principal", "admin", "list", []string{"a", "b"}, "error", errors.New("no luck"))
+			progress := runtime.Progress(ctx)
+			for i := range 100 {
+				progress.Report(float64(i+1), 100, "row "+fmt.Sprint(i+1)+" password="+password)
+			}
+			runtime.Advise(ctx, 0.5, "ask for less, and not with password=%s", password)
+			return nil
+		},
+		"speak with many voices": func(ctx context.Context) error {
+			var all sync.WaitGroup
+			for i := range 50 {
+				all.Go(func() {
+					for j := range 4 {
+						runtime.Logger(ctx).Info(fmt.Sprintf("voice %d.%d", i, j), "long", strings.Repeat("x", 5000*(j%2))) // more than one write
+					}
+				})
+			}
+			all.Wait()
+			return nil
+		},
+		"speak too much": func(ctx context.Context) error {
+			runtime.Logger(ctx).Info("more than at once", "much", strings.Repeat("z", 70<<10))
+			for range 200 {
+				runtime.Logger(ctx).Info("much", "much", strings.Repeat("y", 60<<10))
+			}
+			return nil
+		},
+		"speak on": func(ctx context.Context) error {
+			log, begun := runtime.Logger(ctx), make(chan struct{})
+			go func() {
+				for i := 0; ; i++ {
+					log.Info("on and on")
+					if i == 10 {
+						close(begun)
+					}
+				}
+			}()
+			<-begun
+			return nil
+		},
+		"speak and spin": func(ctx context.Context) error {
+			runtime.Logger(ctx).Info("what was said before")
+			for i := 0; ; i++ {
+				_ = i
+			}
+		},
+		"speak and explode": func(ctx context.Context) error {
+			runtime.Logger(ctx).Info("what was said before")
+			panic("on purpose")
+		},
+		"speak and fail": func(ctx context.Context) error {
+			runtime.Advise(ctx, 1, "try another name")
+			return errors.New("no such customer")
+		},
+		"flood with emissions": func(context.Context) error {
+			frame := emission(`{"log":{"level":"INFO","msg":"flood"}}`)
+			for {
+				if _, err := unix.Write(answerFD, frame); err != nil {
+					return err
+				}
+			}
+		},
+		"forge emissions": func(context.Context) error {
+			for _, text := range []string{
+				"", "null", "[]", "{", "\xff\xfe", `{"log":{"level":"LOUD","msg":"x"}}`, `{"log":{"level":"INFO","msg":"x","attrs":[1]}}`,
+				`{"log":{"level":"INFO","msg":"x","attrs":{"a":` + strings.Repeat("[", 20000) + `}}}`,
+				`{"progress":{"done":1e999}}`, `{"advice":{"priority":"high"}}`,
+				`{"log":{"level":"ERROR","msg":"still here","time":"9999-01-01T00:00:00Z","attrs":{"principal":"root","request_id":"forged"}}}`,
+			} {
+				if _, err := unix.Write(answerFD, emission(text)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"emit too long": func(context.Context) error {
+			_, err := unix.Write(answerFD, appendFrame(nil, frameEmission, runtime.MaxEmission+1))
+			time.Sleep(time.Hour)
+			return err
+		},
+		"emit half": func(context.Context) error {
+			unix.Write(answerFD, append(appendFrame(nil, frameEmission, 100), '{'))
+			os.Exit(0)
+			return nil
+		},
+		"emit after its journal": func(context.Context) error {
+			unix.Write(answerFD, slices.Concat(appendFrame(nil, frameJournal, 2), []byte("{}"), emission("{}")))
+			time.Sleep(time.Hour)
+			return nil
+		},
+		"emit after its result": func(context.Context) error {
+			unix.Write(answerFD, slices.Concat(appendFrame(nil, frameResult, 4), []byte("null"), emission(`{"log":{"level":"INFO","msg":"too late"}}`)))
+			time.Sleep(time.Hour)
+			return nil
+		},
+	} {
+		Register(name, func(ctx context.Context, job Job) ([]byte, error) {
+			ctx, err := runtime.Inherit(ctx, job.Caller, job.Files)
+			if err != nil {
+				return nil, err
+			}
+			return runtime.Encoded(nil, run(ctx))
+		})
+	}
+}
+
+// listener is a client that keeps what it is sent besides answers.
+type listener struct {
+	session *mcp.ClientSession
+
+	mu       sync.Mutex
+	logs     []*mcp.LoggingMessageParams
+	progress []*mcp.ProgressNotificationParams
+}
+
+func listen(t *testing.T, url, token string) *listener {
+	t.Helper()
+	l := &listener{}
+	client := mcp.NewClient(&mcp.Implementation{Name: "listener", Version: "1"}, &mcp.ClientOptions{
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.logs = append(l.logs, r.Params)
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.progress = append(l.progress, r.Params)
+		},
+	})
+	var err error
+	l.session, err = client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: mcptest.HTTPClient(token), MaxRetries: -1},
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.session.Close() })
+	return l
+}
+
+// call returns the texts of a result, and what was sent before it.
+func (l *listener) call(t *testing.T, tool string, token any) (res *mcp.CallToolResult, logs []string, progress []*mcp.ProgressNotificationParams) {
+	t.Helper()
+	params := &mcp.CallToolParams{Name: strings.ReplaceAll(tool, " ", "_"), Arguments: map[string]any{}}
+	if token != nil {
+		params.SetProgressToken(token)
+	}
+	res, err := l.session.CallTool(t.Context(), params)
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if _, err := l.session.ListTools(t.Context(), nil); err != nil { // what came before has been handed over
+		t.Fatal(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.logs {
+		data, err := json.Marshal(m.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, string(m.Level)+" "+string(data))
+	}
+	progress = l.progress
+	l.logs, l.progress = nil, nil
+	return res, logs, progress
+}
+
+// lines returns the lines of a log that hold a text, and forgets all.
+func (l *logged) lines(with string) (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range bytes.Lines(l.text.Bytes()) {
+		if strings.Contains(string(line), with) {
+			all = append(all, strings.TrimSuffix(string(line), "\n"))
+		}
+	}
+	l.text.Reset()
+	return all
+}
+
+// TestWhatIsolatedHandlersSay reaches the server's log, the client and the result, whatever else the handlers do.
+func TestWhatIsolatedHandlersSay(t *testing.T) {
+	names := map[string]string{}
+	for _, name := range []string{"speak", "speak with many voices", "speak too much", "speak on", "speak and spin", "speak and explode", "speak and fail",
+		"flood with emissions", "forge emissions", "emit too long", "emit half", "emit after its journal", "emit after its result"} {
+		names[strings.ReplaceAll(name, " ", "_")] = name
+	}
+	box, err := New(Options{Warm: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var log logged
+	server, err := runtime.New(runtime.Options{
+		Sandbox: box, Logger: slog.New(slog.NewTextHandler(&log, nil)), // from info on
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken("ann"): {Subject: "ann"}}),
+	}, isolated(names, runtime.Limits{}, map[string]time.Duration{"speak_and_spin": 500 * time.Millisecond}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := listen(t, mcptest.Serve(t, server), "ann")
+
+	t.Run("to nobody but the server", func(t *testing.T) {
+		res, logs, progress := ann.call(t, "speak", nil)
+		if res.IsError || len(logs)+len(progress) > 0 {
+			t.Errorf("%q: %q, %v", mcptest.Text(res), logs, progress)
+		}
+		if lines := log.lines("isolated"); len(lines) != 2 {
+			t.Errorf("the log says %q", lines)
+		}
+	})
+	t.Run("to a client that listens", func(t *testing.T) {
+		//lint:ignore SA1019 clients of this version may ask for log messages
+		if err := ann.session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
+			t.Fatal(err)
+		}
+		res, logs, progress := ann.call(t, "speak", "p1")
+		advice, _ := res.Content[len(res.Content)-1].(*mcp.TextContent)
+		if advice == nil || advice.Text != "ask for less, and not with password=***MASKED***" || advice.Annotations == nil || advice.Annotations.Priority != 0.5 || advice.Annotations.Audience[0] != "assistant" {
+			t.Errorf("the advice: %+v", advice)
+		}
+		lines := log.lines("isolated")
+		if len(lines) != 2 || len(logs) != 3 {
+			t.Fatalf("the log says %q, the client was told %q", lines, logs)
+		}
+		for _, part := range []string{"level=INFO", "msg=looking", "request_id=", "principal=ann", "tool=speak", "isolated.step=1", "isolated.rows.read=3", "isolated.rows.took=1s", "isolated.password=***MASKED***", "example.com"} {
+			if !strings.Contains(lines[0], part) {
+				t.Errorf("%s is not in %s", part, lines[0])
+			}
+		}
+		for _, part := range []string{"level=WARN", "isolated.deep.principal=admin", "isolated.deep.list=\"[a b]\"", "no luck"} {
+			if !strings.Contains(lines[1], part) {
+				t.Errorf("%s is not in %s", part, lines[1])
+			}
+		}
+		for i, part := range []string{`debug {"msg":"only for the debug level"`, `info {`, `warning {"deep":{`} {
+			if !strings.HasPrefix(logs[i], part) || !strings.Contains(logs[i], `"step":1`) || !strings.Contains(logs[i], `"request_id":"`) {
+				t.Errorf("the client was told %s", logs[i])
+			}
+		}
+		if len(progress) == 0 || len(progress) > 50 {
+			t.Fatalf("%d reports", len(progress))
+		}
+		if last := progress[len(progress)-1]; last.Progress != 100 || last.Total != 100 || last.ProgressToken != "p1" || last.Message != "row 100 password=***MASKED***" {
+			t.Errorf("%+v", last)
+		}
+		told, err := json.Marshal([]any{lines, logs, progress, res})
+		if err != nil || strings.Contains(string(told), password) {
+			t.Errorf("%v, a secret was told: %s", err, told)
+		}
+	})
+	//lint:ignore SA1019 clients of this version may ask for log messages
+	if err := ann.session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		tool, result, logged string
+		times                int // 0 for some
+	}{
+		{"speak with many voices", "null", "msg=\"voice ", 200},
+		{"speak too much", "null", "msg=much ", 0},
+		{"speak too much", "null", "log messages of a call in a process of its own were left out", 1},
+		{"speak too much", "null", "its attributes were left out: ", 0},
+		{"speak on", "null", "on and on", 0},
+		{"speak and spin", "timed out after 500ms", "what was said before", 1},
+		{"speak and explode", "internal error", "what was said before", 1},
+		{"speak and fail", "no such customer\ntry another name", "", 0},
+		{"flood with emissions", "internal error", "the helper said more than it may", 1},
+		{"forge emissions", "null", "messages of a call in a process of its own could not be read", 1},
+		{"forge emissions", "null", " principal=ann tool=forge_emissions isolated.principal=root isolated.request_id=forged", 1},
+		{"emit too long", "reached its limit on output", "", 0},
+		{"emit half", "internal error", "came to no answer", 1},
+		{"emit after its journal", "internal error", "where none may be", 1},
+		{"emit after its result", "null", "", 0},
+	} {
+		t.Run(test.tool, func(t *testing.T) {
+			res, _, _ := ann.call(t, test.tool, nil)
+			if !strings.Contains(mcptest.Text(res), test.result) {
+				t.Errorf("it came to %q", mcptest.Text(res))
+			}
+			lines := log.lines(test.logged)
+			if len(lines) == 0 && test.logged != "" || test.times > 0 && len(lines) != test.times {
+				t.Errorf("the log says %.3000q", lines)
+			}
+			for _, line := range lines {
+				if !strings.Contains(line, " request_id=") || !strings.Contains(line, " tool="+strings.ReplaceAll(test.tool, " ", "_")) {
+					t.Errorf("whose it is: %.300s", line)
+				}
+				if strings.Contains(line, "too late") || strings.Contains(line, "time=9999") {
+					t.Errorf("it was said at another time: %s", line)
+				}
+			}
+		})
+	}
+}
+
+// FuzzAnswersAreReadOrRefused: whatever a handler writes to the pipe, the server takes no more than it bounds, and nothing out of order.
+func FuzzAnswersAreReadOrRefused(f *testing.F) {
+	begun, result := appendFrame(nil, frameBegun, 0), append(appendFrame(nil, frameResult, 2), "{}"...)
+	said := emission(`{"log":{"level":"INFO","msg":"x"}}`)
+	for _, frames := range [][]byte{
+		nil, slices.Concat(begun, result), slices.Concat(begun, said, said, result), slices.Concat(said, begun, result), slices.Concat(begun, result, said),
+		slices.Concat(begun, appendFrame(nil, frameEmission, runtime.MaxEmission+1)), slices.Concat(begun, said[:9]), slices.Concat(begun, forged(failure{Panic: true})),
+		slices.Concat(begun, appendFrame(nil, frameJournal, 2), []byte("{}"), result), slices.Concat(begun, bytes.Repeat(emission(""), saidAtOnce/saidEach+1)),
+	} {
+		f.Add(frames, true)
+		f.Add(frames, false)
+	}
+	p := &Pool{options: Options{Log: func(string, string) {}}}
+	f.Fuzz(func(t *testing.T, frames []byte, wanted bool) {
+		taken, times := 0, 0
+		r := Request{Limits: Limits{Output: 100}}
+		if wanted {
+			r.emitted = func(emission json.RawMessage) {
+				taken += len(emission) + saidEach
+				times++
+				if len(emission) > runtime.MaxEmission {
+					t.Errorf("an emission has %d bytes", len(emission))
+				}
+				if len(emission)%7 == 3 {
+					panic("on purpose")
+				}
+			}
+		}
+		var answer Answer
+		began := false
+		ok, err := p.hearOut(bytes.NewReader(frames), allowance{since: time.Now()}, r, func() { began = true }, &answer)
+		switch {
+		case ok != began, times > 0 && !began:
+			t.Errorf("begun %v, told %v, %d emissions", ok, began, times)
+		case taken > saidAtOnce+60*saidASecond:
+			t.Errorf("it said %d bytes", taken)
+		case err == nil && (!began || len(answer.Result) > 100), err != nil && answer.Result != nil:
+			t.Errorf("%d bytes, %v", len(answer.Result), err)
+		}
+	})
+}
+
+func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
+	var sent bytes.Buffer
+	s := newSpeaker(&sent)
+	if s.say(make([]byte, runtime.MaxEmission+1), false) || sent.Len() > 0 {
+		t.Error("an emission was sent that no server takes")
+	}
+	long := make([]byte, runtime.MaxEmission)
+	times := 0
+	for s.say(long, false) {
+		times++
+	}
+	if most := saidAtOnce/runtime.MaxEmission + 10; times < 50 || times > most {
+		t.Errorf("it said so much %d times, at most %d", times, most)
+	}
+	if !s.say(long, true) || !s.say([]byte("{}"), true) {
+		t.Error("there is no room for last words")
+	}
+	s.room.since = s.room.since.Add(-10 * time.Second)
+	if !s.say(long, false) {
+		t.Error("time makes no room")
+	}
+	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times-- }}
+	p := &Pool{}
+	all := slices.Concat(appendFrame(nil, frameBegun, 0), sent.Bytes(), appendFrame(nil, frameResult, 0))
+	if _, err := p.hearOut(bytes.NewReader(all), allowance{since: s.room.since}, r, func() {}, &Answer{}); err != nil || times != -3 {
+		t.Errorf("the server took %d less, %v", -times, err)
+	}
+	s.hush()
+	if s.say([]byte("{}"), true) {
+		t.Error("it says something after its end")
+	}
+	broken := newSpeaker(failing{})
+	if broken.say([]byte("{}"), false) || !broken.quiet {
+		t.Error("it goes on after a frame that was not written")
+	}
+}
+
+// failing is a pipe that nobody reads.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, unix.EPIPE }
