@@ -106,7 +106,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t := &turnstile{ResponseWriter: w}
 		w = t
 		defer func() {
-			if t.status >= http.StatusBadRequest && !t.passed() {
+			if t.away() {
 				f.watching.turnedAway(r.Context(), t.status)
 			}
 		}()
@@ -118,11 +118,14 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // turnstile notes how a request is answered whose message does not get through to the guard.
 type turnstile struct {
 	http.ResponseWriter
-	status int
-	record *record // once there is one
+	status  int
+	refused bool    // by the front, which may be with 200
+	record  *record // once there is one
 }
 
-func (t *turnstile) passed() bool { return t.record != nil && t.record.begun.Load() }
+func (t *turnstile) away() bool {
+	return (t.refused || t.status >= http.StatusBadRequest) && (t.record == nil || !t.record.begun.Load())
+}
 
 // WriteHeader implements http.ResponseWriter.
 func (t *turnstile) WriteHeader(status int) {
@@ -230,12 +233,12 @@ func (f *front) recovers(w http.ResponseWriter, r *http.Request) {
 func (f *front) near(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case !f.hostAllowed(r):
-		f.log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts", "host", shortened(r.Host, 256))
+		f.log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts", "host", f.recordedText(r.Host, 256))
 		plain(w, http.StatusForbidden, "host not allowed")
 		return false
 	case !f.originAllowed(r):
 		f.log.InfoContext(r.Context(), "a request of a page of another origin was refused: see Options.AllowedOrigins, or have the proxy pass Host on",
-			"origin", shortened(strings.Join(r.Header.Values("Origin"), ", "), 256), "host", shortened(r.Host, 256))
+			"origin", f.recordedText(strings.Join(r.Header.Values("Origin"), ", "), 256), "host", f.recordedText(r.Host, 256))
 		plain(w, http.StatusForbidden, "origin not allowed")
 		return false
 	}
@@ -383,9 +386,12 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) (asked, bool) {
 	}
 	body, asks, refused := checkMessage(body)
 	if refused != nil {
+		if t, ok := w.(*turnstile); ok {
+			t.refused = true
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(refused.status(r))
-		_, _ = w.Write(refused.response()) // the client may be gone
+		_, _ = w.Write(refused.response(f.opts.Masker)) // the client may be gone
 		return asked{}, false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

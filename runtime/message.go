@@ -12,21 +12,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // messageError says why a message is not looked at, in JSON-RPC's terms.
 type messageError struct {
 	code int64
 	text string
+	what error           // follows the text; nil for nothing
 	id   json.RawMessage // of a request that is one; nil where nothing is known of it
 	mute bool            // it is a notification, which has no answer
 }
 
-// response is the answer on the wire.
-func (e *messageError) response() []byte {
+// response is the answer on the wire, where names that the client made up are masked.
+func (e *messageError) response(mask redact.Masker) []byte {
+	text := e.text
+	if e.what != nil {
+		text += maskedWords(mask, e.what)
+	}
 	out, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": e.id,
-		"error": map[string]any{"code": e.code, "message": e.text},
+		"error": map[string]any{"code": e.code, "message": text},
 	})
 	if err != nil { // of strings and a number
 		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`)
@@ -66,7 +72,7 @@ func checkMessage(body []byte) ([]byte, asked, *messageError) {
 	text := bytes.TrimLeft(body, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
 		if err := decode.Scan(body, messageLimits); err != nil {
-			return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
+			return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: ", what: err}
 		}
 		if text[0] == '[' {
 			return nil, asked{}, notRequest("batches are not accepted")
@@ -75,7 +81,7 @@ func checkMessage(body []byte) ([]byte, asked, *messageError) {
 	}
 	var m envelope
 	if err := decode.Members(body, messageLimits, m.set); err != nil {
-		return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: " + err.Error()}
+		return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: ", what: err}
 	}
 	return m.checked(body)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // unknownTool is the one answer to a tool that does not exist and to one that is concealed.
@@ -97,14 +98,16 @@ func (s *Server) failureResult(failure error) *mcp.CallToolResult {
 
 // masked are the words of an error without its secrets. In what is wrong with a document the names of its members stand before colons, and
 // are not what names in logs are.
-func (s *Server) masked(err error) string {
+func (s *Server) masked(err error) string { return maskedWords(s.opts.Masker, err) }
+
+func maskedWords(mask redact.Masker, err error) string {
 	var malformed *decode.Error
 	if !errors.As(err, &malformed) || malformed.Error() != err.Error() {
-		return s.opts.Masker.Text(err.Error())
+		return mask.Text(err.Error())
 	}
 	problems := slices.Clone(malformed.Problems)
 	for i, p := range problems {
-		problems[i] = decode.Problem{Pointer: s.opts.Masker.Text(p.Pointer), Message: s.opts.Masker.Text(p.Message)}
+		problems[i] = decode.Problem{Pointer: mask.Text(p.Pointer), Message: mask.Text(p.Message)}
 	}
 	return decode.NewError(problems).Error()
 }

@@ -43,8 +43,8 @@ func run(ctx context.Context, args []string) error {
 	kept := flags.String("store", "", "`URL` of the database of catalogs, switches and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE; with it there are the admin API and the console")
 	strict := flags.Bool("strict", false, "refuse lists that ask for a catalog which there is not")
 	stdio := flags.String("stdio", "", "serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
-	otlp := flags.String("otlp", "", "`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
 	debug := flags.Bool("debug", false, "serve the debug tools to admins as well: environment, server, headers and claims, without secrets")
+	otlp := flags.String("otlp", "", "`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
 	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to")
 	if err := flags.Parse(args); err != nil {
 		return err

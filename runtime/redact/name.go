@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // parts of names whose values are secret, folded, by their first byte. API_KEY and APIKEY hold KEY.
 var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION")
@@ -29,13 +26,13 @@ func (m Masker) Name(name string) bool {
 			}
 		}
 		for _, word := range words[c] {
-			if hasPrefix(folded[i:], word) && oneOfSeveral(folded, i, i+len(word)) {
+			if hasPrefix(folded[i:], word) && (oneOfSeveral(folded, i, i+len(word)) || humped(name, i, i+len(word))) {
 				return true
 			}
 		}
 	}
 	for _, part := range m.Names {
-		if part != "" && bytes.Contains(folded, fold(nil, part)) {
+		if part != "" && containsFolded(folded, part) {
 			return true
 		}
 	}
@@ -52,17 +49,44 @@ func oneOfSeveral(name []byte, from, to int) bool {
 	return to-from < len(name) && (from == 0 || name[from-1] == '_') && (to == len(name) || name[to] == '_')
 }
 
+// humped is oneOfSeveral where capitals separate the words: Pwd of dbPwd and pwdFile.
+func humped(name string, from, to int) bool {
+	inner := strings.Trim(name[from+1:to], "abcdefghijklmnopqrstuvwxyz") == ""
+	begins := from == 0 || lower(name[from-1]) && !lower(name[from]) || name[from-1] == '_'
+	ends := to == len(name) || !lower(name[to])
+	return inner && begins && ends && to-from < len(name)
+}
+
+func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// containsFolded reports whether a folded name holds a part that may not be.
+func containsFolded(folded []byte, part string) bool {
+	for i := 0; i+len(part) <= len(folded); i++ {
+		n := 0
+		for n < len(part) && folded[i+n] == foldedByte(part[n]) {
+			n++
+		}
+		if n == len(part) {
+			return true
+		}
+	}
+	return false
+}
+
 // fold appends a name in capitals, with an underscore for whatever separates words.
 func fold(to []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case 'a' <= c && c <= 'z':
-			c -= 'a' - 'A'
-		case c == '-' || c == '.' || c == ' ':
-			c = '_'
-		}
-		to = append(to, c)
+		to = append(to, foldedByte(name[i]))
 	}
 	return to
+}
+
+func foldedByte(c byte) byte {
+	switch {
+	case lower(c):
+		return c - ('a' - 'A')
+	case c == '-' || c == '.' || c == ' ':
+		return '_'
+	}
+	return c
 }
