@@ -21,7 +21,7 @@ func (m Masker) Name(name string) bool {
 	folded := fold(room[:0], name)
 	for i, c := range folded {
 		for _, part := range parts[c] {
-			if hasPrefix(folded[i:], part) && !directory(folded) {
+			if hasPrefix(folded[i:], part) && (part != "PWD" || !directory(folded)) {
 				return true
 			}
 		}
@@ -39,13 +39,17 @@ func (m Masker) Name(name string) bool {
 	return false
 }
 
+func hasSuffix(b []byte, suffix string) bool {
+	return len(b) >= len(suffix) && string(b[len(b)-len(suffix):]) == suffix
+}
+
 func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
 // directory reports whether a folded name is that of a working directory.
 func directory(name []byte) bool {
-	return string(name) == "PWD" || string(name) == "OLDPWD" || string(name) == "OLD_PWD"
+	return string(name) == "PWD" || hasSuffix(name, "OLDPWD") || hasSuffix(name, "OLD_PWD")
 }
 
 // oneOfSeveral reports whether name[from:to] is one of several words: PASS of DB_PASS and PASS_FILE, and
