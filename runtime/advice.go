@@ -31,14 +31,11 @@ const maxAdvice = 16
 
 type adviceKey struct{}
 
-// Advise adds a content for the model to the result of the call that a handler answers, as [ForModel] makes it: a hint on
-// what to do next, what was left out, why a result is empty. Secrets in it are masked. It reports false where there is no such
-// result, outside of a tool's call or after its end, and where there were 16 already.
+// Advise adds a content for the model, worded as fmt.Sprintf does, to the result of the call that a handler answers, as
+// [ForModel] makes it: a hint on what to do next, what was left out, why a result is empty. Secrets in it are masked. It
+// reports false where there is no such result, outside of a tool's call or after its end, and where there were 16 already.
 func Advise(ctx context.Context, priority float64, format string, args ...any) bool {
-	text := format
-	if len(args) > 0 {
-		text = fmt.Sprintf(format, args...)
-	}
+	text := fmt.Sprintf(format, args...)
 	if emit := emitterOf(ctx); emit != nil {
 		return emit.advise(priority, text)
 	}

@@ -39,7 +39,12 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 		Ask        string `json:"ask,omitempty"`
 		Request    string `json:"request,omitempty"`
 	}{Error: grant.Code, Kind: denied.Kind, Resource: denied.Resource, Cause: string(denied.Cause)}
-	text := denied.Error()
+	// Part by part: a name before a colon would be taken for that of a secret.
+	mask := r.server.opts.Masker.Text
+	masked := *denied
+	masked.Resource, masked.Reason = mask(denied.Resource), mask(denied.Reason)
+	said.Resource = masked.Resource
+	text := masked.Error()
 	lacking, err := denied.Lacking()
 	if err == nil {
 		said.Permission = lacking.Resource
@@ -56,11 +61,10 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 		said.Ask = askingTool
 		text += "; ask for it with the tool " + askingTool
 	}
-	mask := r.server.opts.Masker.Text
-	if said.Resource = mask(said.Resource); said.Permission != mask(said.Permission) {
+	if said.Permission != mask(said.Permission) {
 		said.Permission = "" // a mask in a pattern would be a wildcard
 	}
-	a.res = errorResult(mask(text))
+	a.res = errorResult(text)
 	if body, err := marshal(said); err == nil {
 		a.res.StructuredContent = json.RawMessage(body)
 	}

@@ -1,10 +1,12 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -146,8 +148,7 @@ func (h emitLog) written(ctx context.Context, r slog.Record) (json.RawMessage, e
 	defer h.page.mu.Unlock()
 	h.page.text = h.page.text[:0]
 	err := h.Handler.Handle(ctx, r)
-	text := make([]byte, 0, len(`{"log":}`)+len(h.page.text))
-	return append(append(append(text, `{"log":`...), h.page.text...), '}'), err
+	return slices.Concat([]byte(`{"log":`), bytes.TrimSpace(h.page.text), []byte{'}'}), err
 }
 
 func (e *emitter) log(text json.RawMessage) {

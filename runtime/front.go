@@ -107,7 +107,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t := &turnstile{ResponseWriter: w}
 		w = t
 		defer func() {
-			if t.status >= http.StatusBadRequest && !t.passed() {
+			if t.away() {
 				f.watching.turnedAway(r.Context(), t.status)
 			}
 		}()
@@ -119,11 +119,14 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // turnstile notes how a request is answered whose message does not get through to the guard.
 type turnstile struct {
 	http.ResponseWriter
-	status int
-	record *record // once there is one
+	status  int
+	refused bool    // by the front, which may be with 200
+	record  *record // once there is one
 }
 
-func (t *turnstile) passed() bool { return t.record != nil && t.record.begun.Load() }
+func (t *turnstile) away() bool {
+	return (t.refused || t.status >= http.StatusBadRequest) && (t.record == nil || !t.record.begun.Load())
+}
 
 // WriteHeader implements http.ResponseWriter.
 func (t *turnstile) WriteHeader(status int) {
@@ -384,6 +387,9 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) (asked, bool) {
 	}
 	body, asks, refused := checkMessage(body, f.opts.Masker)
 	if refused != nil {
+		if t, ok := w.(*turnstile); ok {
+			t.refused = true
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(refused.status(r))
 		_, _ = w.Write(refused.response(f.opts.Masker)) // the client may be gone

@@ -71,15 +71,21 @@ func (h *heard) take(ctx context.Context, raw json.RawMessage) {
 		h.run.call.advise(ForModel(a.Priority, h.run.server.opts.Masker.Text(legible(a.Text))))
 	}
 	if e.Dropped > 0 {
-		h.write(ctx, slog.NewRecord(time.Now(), slog.LevelWarn, fmt.Sprintf("%d log messages of a call in a process of its own were left out: it said more than it may", e.Dropped), 0))
+		h.warn(ctx, "log messages of an isolated call were left out: it said more than it may", e.Dropped)
 	}
 }
 
 // end says what could not be made out.
 func (h *heard) end(ctx context.Context) {
 	if h.unread > 0 {
-		h.write(ctx, slog.NewRecord(time.Now(), slog.LevelWarn, fmt.Sprintf("%d messages of a call in a process of its own could not be read: its handler forged them", h.unread), 0))
+		h.warn(ctx, "what an isolated call said could not be read: its handler forged it", h.unread)
 	}
+}
+
+func (h *heard) warn(ctx context.Context, text string, messages int) {
+	r := slog.NewRecord(time.Now(), slog.LevelWarn, text, 0)
+	r.AddAttrs(slog.Int("messages", messages))
+	h.write(ctx, r)
 }
 
 func (h *heard) log(ctx context.Context, l *emittedLog) {

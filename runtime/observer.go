@@ -15,11 +15,13 @@ import (
 // Its methods are called from many goroutines at once and in line with what they are told of, so they must not wait
 // for anything. A panic of one is logged, and the request goes on without it.
 type Observer interface {
-	// Began is told of each message that has a caller, before anything is decided. Handlers get what the context that it
+	// Began is told of each message that has a caller, before anything is decided; not of what go-sdk answers by itself, as it does
+	// where nobody knows the method. Handlers get what the context that it
 	// returns holds; that must be ctx or one derived from it. A nil Observation hears nothing more.
 	Began(ctx context.Context, m Message) (context.Context, Observation)
 	// TurnedAway is told of each HTTP request to the MCP endpoint that was refused and of whose message Began was not told, by the
-	// status that it was answered with: 401 without a valid credential, 404 for a session that there is not (any more).
+	// status that it was answered with: 401 without a valid credential, 404 for a session that there is not (any more). What is no message, or holds params
+	// that do not fit, is answered with 200 to clients of the protocols before 2026-07-28.
 	TurnedAway(ctx context.Context, status int)
 	// Cached is told whether what was looked for was found: in "views", the lists as they are kept for each set of what callers see, or in
 	// "capabilities", what the host said of callers.
@@ -44,10 +46,13 @@ type Message struct {
 	// Meta and Header are the trace contexts that came in the message's _meta and in the headers of the HTTP request.
 	// They are the caller's words.
 	Meta, Header TraceContext
+	// Around is the context of the HTTP request that the message came by, with what middleware in front of [Server.Handler] put
+	// into it. It is nil on stdio. In a session the context of a message has that of the request which opened the session.
+	Around context.Context
 }
 
 // TraceContext is what W3C Trace Context and W3C Baggage pass on, as it was sent: at most a few KiB each, and empty where
-// there was none.
+// there was none. A Tracestate in which Options.Masker finds a secret is left out, as it is exported with spans.
 type TraceContext struct{ Traceparent, Tracestate, Baggage string }
 
 // Outcome is what came of a message.

@@ -2,8 +2,25 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // watchers are an observer of funcs, each of which may be nil.
@@ -46,3 +63,451 @@ func (o observation) Ended(out runtime.Outcome) {
 		o.ended(out)
 	}
 }
+
+// watched keeps what an observer is told.
+type watched struct {
+	mu sync.Mutex
+	events
+}
+
+type events struct {
+	messages []runtime.Message
+	outcomes []runtime.Outcome
+	away     []int
+	cached   []string
+}
+
+func (w *watched) observer() runtime.Observer {
+	return watchers{
+		began: func(ctx context.Context, m runtime.Message) (context.Context, runtime.Observation) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.messages = append(w.messages, m)
+			return ctx, observation{ended: func(o runtime.Outcome) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.outcomes = append(w.outcomes, o)
+			}}
+		},
+		away: func(status int) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.away = append(w.away, status)
+		},
+		cached: func(cache string, hit bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.cached = append(w.cached, fmt.Sprint(cache, " ", hit))
+		},
+	}
+}
+
+// taken is what was told since the last time. A client may have its answer before the observer has heard of it.
+func (w *watched) taken(t testing.TB, messages int) events {
+	t.Helper()
+	soon(t, fmt.Sprintf("the observer hears of %d messages", messages), func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.outcomes) >= messages
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	got := w.events
+	w.events = events{}
+	return got
+}
+
+func outcome(o runtime.Outcome) string {
+	kind := o.Kind.String() + " "
+	if o.Name == "" && o.Kind == 0 {
+		kind = ""
+	}
+	return fmt.Sprintf("%s%s status=%s axis=%s limit=%s isolated=%v %d/%d code=%d", kind, o.Name, o.Status, o.Axis, o.Limit, o.Isolated, o.Listed, o.Total, o.Code)
+}
+
+func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
+	answering := func(err error) func(context.Context, runtime.Call) (runtime.Result, error) {
+		return func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(err) }
+	}
+	tool := func(name string, call func(context.Context, runtime.Call) (runtime.Result, error)) runtime.Tool {
+		return runtime.Tool{Name: name, Input: `{"type":"object"}`, Call: call, Timeout: 50 * time.Millisecond}
+	}
+	apart := func(name string) runtime.Tool {
+		return runtime.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." + name, Timeout: 50 * time.Millisecond,
+			Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				return runtime.Wrapped(call.Isolated(ctx))
+			}}
+	}
+	inBox := &box{isolate: func(ctx context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+		if call.Name == "example.com/odd.apart_long" {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		if call.Name == "example.com/odd.apart_fine" {
+			return json.RawMessage(`1`), nil
+		}
+		return nil, reached("memory")
+	}}
+	var seen watched
+	s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox}, toolset([]runtime.Tool{
+		tool("fine", answering(nil)), tool("failing", answering(errors.New("hunter2"))), tool("limited", answering(reached("rate"))),
+		tool("protocol", answering(&jsonrpc.Error{Code: -32001, Message: "hunter2"})),
+		tool("panics", func(context.Context, runtime.Call) (runtime.Result, error) { panic("hunter2") }),
+		tool("long", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			<-ctx.Done()
+			return runtime.Done(ctx.Err())
+		}),
+		tool("boss", nothing), tool("told", nothing), tool("scoped", nothing), apart("apart"), apart("apart_long"), apart("apart_fine"),
+	}, access.Rule{Tool: "boss", MinRole: admin}, access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid},
+		access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge}), library())
+	url := serve(t, s)
+	l := overHTTP(t, url, tokens["Member"], "2025-11-25")
+	stateless := overHTTP(t, url, tokens["Member"], "2026-07-28")
+	seen.taken(t, 2)
+	for _, test := range []struct{ method, name, params, want string }{
+		{"tools/call", "fine", `"name":"fine"`, `tool fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "failing", `"name":"failing"`, `tool failing status=failed axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "protocol", `"name":"protocol"`, `tool protocol status=failed axis=authentication limit= isolated=false 0/0 code=-32001`},
+		{"tools/call", "limited", `"name":"limited"`, `tool limited status=limited axis=limit limit=rate isolated=false 0/0 code=0`},
+		{"tools/call", "panics", `"name":"panics"`, `tool panics status=crashed axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "long", `"name":"long"`, `tool long status=timeout axis=authentication limit=timeout isolated=false 0/0 code=0`},
+		{"tools/call", "apart_fine", `"name":"apart_fine"`, `tool apart_fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "apart", `"name":"apart"`, `tool apart status=limited axis=limit limit=memory isolated=true 0/0 code=0`},
+		{"tools/call", "apart_long", `"name":"apart_long"`, `tool apart_long status=timeout axis=authentication limit=timeout isolated=true 0/0 code=0`},
+		{"tools/call", "boss", `"name":"boss"`, `tool boss status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+		{"tools/call", "told", `"name":"told"`, `tool told status=denied axis=role limit= isolated=false 0/0 code=0`},
+		{"tools/call", "scoped", `"name":"scoped"`, `tool scoped status=denied axis=scopes limit= isolated=false 0/0 code=0`},
+		{"tools/call", "hunter2", `"name":"hunter2"`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"tools/list", "", ``, ` status=ok axis= limit= isolated=false 10/12 code=0`},
+		{"tools/list", "", `"cursor":"hunter2"`, ` status=invalid axis= limit= isolated=false 10/12 code=-32602`},
+		{"prompts/list", "", ``, ` status=ok axis= limit= isolated=false 2/4 code=0`},
+		{"resources/list", "", ``, ` status=ok axis= limit= isolated=false 2/3 code=0`},
+		{"resources/templates/list", "", ``, ` status=ok axis= limit= isolated=false 2/3 code=0`},
+		{"prompts/get", "join", `"name":"join","arguments":{"a":"hunter2"}`, `prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"prompts/get", "rule", `"name":"rule"`, `prompt rule status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+		{"prompts/get", "hunter2", `"name":"hunter2"`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"resources/read", "lib://books/hunter2", `"uri":"lib://books/hunter2"`, `resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
+		{"resources/read", "lib://safe", `"uri":"lib://safe"`, `resource lib://safe status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+		{"resources/read", "hunter2:", `"uri":"hunter2:"`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"a","value":"hunter2"}`, `prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"completion/complete", "", `"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":"hunter2"}`, `resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
+		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"hunter2"},"argument":{"name":"a","value":"b"}`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"ping", "", ``, ` status= axis= limit= isolated=false 0/0 code=0`},
+		{"resources/subscribe", "", `"uri":"lib://hall"`, ` status=failed axis= limit= isolated=false 0/0 code=-32601`},
+	} {
+		for _, l := range []*listener{l, stateless} {
+			if l == stateless && (test.method == "ping" || test.method == "resources/subscribe") {
+				continue // which go-sdk answers itself there
+			}
+			l.ask(t, test.method, test.name, test.params)
+			got := seen.taken(t, 1)
+			want := strings.TrimPrefix(test.want, " ")
+			if len(got.outcomes) != 1 || strings.TrimPrefix(outcome(got.outcomes[0]), " ") != want {
+				t.Errorf("%s %s of %s: %s, want %s", test.method, test.params, l.era, outcome(got.outcomes[0]), want)
+			}
+			if m := got.messages[0]; m.Method != test.method && (m.Method != "" || test.method != "resources/subscribe") || m.Protocol != l.era || m.Transport != "http" {
+				t.Errorf("%s of %s: %+v", test.method, l.era, m)
+			}
+			if strings.Contains(fmt.Sprintf("%+v", got.messages)+fmt.Sprintf("%+v", got.outcomes), "hunter2") {
+				t.Errorf("%s: the observer hears what the client made up: %+v", test.method, got.messages)
+			}
+		}
+	}
+}
+
+// What a message asks for is named to the observer where the guard knows it, and only there.
+func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
+	var seen watched
+	guarded := runtime.Guarded(newServer(t, runtime.Options{Observer: seen.observer()}, working(func(context.Context) {})))
+	ask := func(method string, req mcp.Request) (string, runtime.Outcome) {
+		_, _ = guarded(t.Context(), method, req)
+		got := seen.taken(t, 1)
+		return got.messages[0].Method, got.outcomes[0]
+	}
+	for method := range runtime.ParamsTypes {
+		var req mcp.Request = &mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}
+		switch method {
+		case "initialize":
+			req = &mcp.ServerRequest[*mcp.InitializeParams]{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.InitializeParams{}}
+		case "logging/setLevel":
+			req = &mcp.ServerRequest[*mcp.SetLoggingLevelParams]{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.SetLoggingLevelParams{Level: "info"}}
+		case "tools/call":
+			req = &mcp.CallToolRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.CallToolParamsRaw{}}
+		case "tools/list":
+			req = &mcp.ListToolsRequest{Extra: runtime.Carrier(principalOf("Member"))}
+		case "prompts/list":
+			req = &mcp.ListPromptsRequest{Extra: runtime.Carrier(principalOf("Member"))}
+		case "resources/list":
+			req = &mcp.ListResourcesRequest{Extra: runtime.Carrier(principalOf("Member"))}
+		case "resources/templates/list":
+			req = &mcp.ListResourceTemplatesRequest{Extra: runtime.Carrier(principalOf("Member"))}
+		case "subscriptions/listen":
+			req = &mcp.SubscriptionsListenRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.SubscriptionsListenParams{}}
+		case "prompts/get":
+			req = &mcp.GetPromptRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.GetPromptParams{}}
+		case "resources/read":
+			req = &mcp.ReadResourceRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.ReadResourceParams{}}
+		case "completion/complete":
+			req = &mcp.CompleteRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.CompleteParams{}}
+		}
+		name, out := ask(method, req)
+		if refused := out.Code == jsonrpc.CodeMethodNotFound; refused != (name == "") || name != "" && name != method {
+			t.Errorf("%s: named %q, %s", method, name, outcome(out))
+		}
+	}
+	if name, out := ask("hunter2", &mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}); name != "" || out.Code != jsonrpc.CodeMethodNotFound || out.Status != audit.Failed {
+		t.Errorf("%q: %s", name, outcome(out))
+	}
+}
+
+func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
+	var seen watched
+	var identify atomic.Pointer[func() (identity.Identity, error)]
+	s := newServer(t, runtime.Options{Observer: seen.observer(), AllowedHosts: []string{"127.0.0.1"}, MaxBodyBytes: 100 << 10, MaxSessions: 8, MaxUserSessions: 1,
+		Identity: identityFunc(func(r *http.Request) (identity.Identity, error) {
+			if do := identify.Load(); do != nil {
+				return (*do)()
+			}
+			return users().Identify(r)
+		})}, scoped())
+	url := serve(t, s)
+	c := newRaw(t, url, tokens["Member"], "2025-11-25")
+	modern := newRaw(t, url, tokens["Member"], "2026-07-28")
+	seen.taken(t, 2)
+	for _, test := range []struct {
+		name, method, body string
+		header             map[string]string
+		identify           func() (identity.Identity, error)
+		want               []int
+	}{
+		{"a request that is answered", "POST", ping, nil, nil, nil},
+		{"another host", "POST", ping, map[string]string{"Host": "elsewhere.example"}, nil, []int{403}},
+		{"another origin", "POST", ping, map[string]string{"Origin": "https://elsewhere.example"}, nil, []int{403}},
+		{"another method", "PUT", ping, nil, nil, []int{405}},
+		{"no token", "POST", ping, map[string]string{"Authorization": ""}, nil, []int{401}},
+		{"a bad token", "POST", ping, map[string]string{"Authorization": "Bearer nonsense"}, nil, []int{401}},
+		{"a source that fails", "POST", ping, nil, func() (identity.Identity, error) { return identity.Identity{}, errors.New("hunter2") }, []int{503}},
+		{"a source that panics", "POST", ping, nil, func() (identity.Identity, error) { panic("hunter2") }, []int{503}},
+		{"no JSON", "POST", ping, map[string]string{"Content-Type": "text/plain"}, nil, []int{415}},
+		{"a large body", "POST", `"` + strings.Repeat("x", 200<<10) + `"`, nil, nil, []int{413}},
+		{"no message", "POST", `{`, nil, nil, []int{400}},
+		{"a batch", "POST", "[" + ping + "]", nil, nil, []int{400}},
+		{"params that do not fit", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`, nil, nil, []int{200}},
+		{"an unknown session", "POST", ping, map[string]string{"Mcp-Session-Id": "hunter2"}, nil, []int{404}},
+		{"a session of somebody else's", "POST", ping, map[string]string{"Authorization": "Bearer " + tokens["Viewer"]}, nil, []int{404}},
+		{"a session too many", "POST", ping, map[string]string{"Mcp-Session-Id": ""}, nil, []int{429}},
+		{"an unknown version", "POST", ping, map[string]string{"Mcp-Protocol-Version": "2020-01-01"}, nil, []int{400}},
+	} {
+		if test.identify != nil {
+			identify.Store(&test.identify)
+		}
+		got := c.send(t, test.method, test.body, test.header)
+		identify.Store(nil)
+		// What is told of a request is told before its answer ends.
+		if heard := seen.taken(t, 0); !slices.Equal(heard.away, test.want) || len(test.want) > 0 && (got.status != test.want[0] || len(heard.messages) > 0) {
+			t.Errorf("%s: turned away %v, want %v; Began was told of %d: %s", test.name, heard.away, test.want, len(heard.messages), got)
+		}
+	}
+	// A challenge answers a message that was looked at.
+	if got := modern.call(t, "move", "", nil); got.status != 403 {
+		t.Error(got)
+	}
+	if heard := seen.taken(t, 1); heard.away != nil || outcome(heard.outcomes[0]) != "tool move status=denied axis=scopes limit= isolated=false 0/0 code=0" {
+		t.Errorf("a challenge: %+v", heard)
+	}
+	c.send(t, "DELETE", "", nil)
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	c.send(t, "POST", ping, nil)
+	if heard := seen.taken(t, 0); !slices.Equal(heard.away, []int{503}) {
+		t.Errorf("shutting down: %+v", heard)
+	}
+}
+
+func TestFrontThatPanicsIsTurnedAway(t *testing.T) {
+	var seen watched
+	s := newServer(t, runtime.Options{Observer: seen.observer(), Logger: slog.New(panicking{"a request for another host was refused: see Options.AllowedHosts"})}, directory(&desk{}))
+	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").send(t, "POST", ping, map[string]string{"Host": "elsewhere.example"}); got.status != 500 {
+		t.Error(got)
+	}
+	if heard := seen.taken(t, 0); !slices.Equal(heard.away, []int{500}) {
+		t.Errorf("%+v", heard)
+	}
+}
+
+// panicking is a log that panics at one text.
+type panicking struct{ at string }
+
+func (panicking) Enabled(context.Context, slog.Level) bool { return true }
+func (p panicking) WithAttrs([]slog.Attr) slog.Handler     { return p }
+func (p panicking) WithGroup(string) slog.Handler          { return p }
+func (p panicking) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == p.at {
+		panic("hunter2")
+	}
+	return nil
+}
+
+func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
+	var seen watched
+	s := newServer(t, runtime.Options{Observer: seen.observer(), Logger: slog.New(panicking{"list filtered"})}, directory(&desk{}))
+	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").ask(t, "tools/list", "", nil); !strings.Contains(got.body, "-32603") {
+		t.Error(got)
+	}
+	if got := seen.taken(t, 1).outcomes[0]; got.Status != audit.Crashed || got.Code != jsonrpc.CodeInternalError {
+		t.Error(outcome(got))
+	}
+}
+
+// An observer has no say: whatever it does, the request goes its way.
+func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
+	type bothered struct{ runtime.Observation }
+	for name, observer := range map[string]watchers{
+		"panics at once": {began: func(context.Context, runtime.Message) (context.Context, runtime.Observation) { panic("hunter2") },
+			away: func(int) { panic("hunter2") }, cached: func(string, bool) { panic("hunter2") }},
+		"panics later":    {ended: func(runtime.Outcome) { panic("hunter2") }},
+		"watches nothing": {began: func(ctx context.Context, _ runtime.Message) (context.Context, runtime.Observation) { return ctx, nil }},
+		"has no context": {began: func(context.Context, runtime.Message) (context.Context, runtime.Observation) {
+			return nil, observation{}
+		}},
+		"is nil inside": {began: func(ctx context.Context, _ runtime.Message) (context.Context, runtime.Observation) {
+			return ctx, bothered{}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log journal
+			s := newServer(t, runtime.Options{Observer: observer, Logger: log.logger()}, directory(&desk{}))
+			url := serve(t, s)
+			for _, era := range eras {
+				c := newRaw(t, url, tokens["Member"], era)
+				for range 2 {
+					if got := c.call(t, "create", `,"arguments":{"id":"ada"}`, nil); got.status != 200 || !strings.Contains(got.body, `"structuredContent":{"id":"ada"`) {
+						t.Errorf("%s: %s", era, got)
+					}
+					if got := c.ask(t, "tools/list", "", nil); !strings.Contains(got.body, `"create"`) {
+						t.Errorf("%s: %s", era, got)
+					}
+				}
+				if got := c.send(t, "PUT", "", nil); got.status != 405 {
+					t.Errorf("%s: %s", era, got)
+				}
+			}
+			if told := strings.Contains(log.String(), "Options.Observer panicked"); told != (strings.HasPrefix(name, "panics") || strings.HasPrefix(name, "is nil")) {
+				t.Errorf("the log says %s", log.String())
+			}
+		})
+	}
+}
+
+func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
+	parent := func(digit string) string {
+		return "00-" + strings.Repeat(digit, 32) + "-" + strings.Repeat(digit, 16) + "-01"
+	}
+	for _, test := range []struct{ name, meta, header, observed, span, want string }{
+		{"none", "", "", "", "", ""},
+		{"in the header", "", "a", "", "", "a"},
+		{"in _meta", "b", "", "", "", "b"},
+		{"in both", "b", "a", "", "", "b"},
+		{"of the observer", "b", "a", "c", "d", "c"},
+		{"of an observer that knows none", "b", "a", "", "d", "b"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var log lines
+			sink := &keeper{}
+			var message runtime.Message
+			type key struct{}
+			s := newServer(t, runtime.Options{Audit: sink, Logger: log.at(slog.LevelInfo), Observer: watchers{began: func(ctx context.Context, m runtime.Message) (context.Context, runtime.Observation) {
+				message = m
+				o := observation{span: strings.Repeat(test.span, 16)}
+				if test.observed != "" {
+					o.trace = strings.Repeat(test.observed, 32)
+				}
+				return context.WithValue(ctx, key{}, "inside"), o
+			}}}, working(func(ctx context.Context) {
+				runtime.Logger(ctx).Info("m", "value", ctx.Value(key{}))
+				if r, ok := runtime.RequestOf(ctx); !ok || r.TraceID != strings.Repeat(test.want, 32) {
+					t.Errorf("RequestOf: %+v", r)
+				}
+			}))
+			c := newRaw(t, serve(t, s), tokens["Member"], "2025-11-25")
+			rest, header := `,"arguments":{}`, map[string]string{"Tracestate": "a=1", "Baggage": strings.Repeat("b", 9<<10)}
+			if test.meta != "" {
+				rest += `,"_meta":{"traceparent":"` + parent(test.meta) + `","tracestate":"t=1","baggage":7}`
+			}
+			if test.header != "" {
+				header["Traceparent"] = parent(test.header)
+			}
+			c.call(t, "work", rest, header)
+			events := sink.taken()
+			line := log.of(t, "m")
+			if len(line) != 1 || len(events) != 1 {
+				t.Fatalf("%v %v", line, events)
+			}
+			id, _ := line[0]["trace_id"].(string)
+			if want := strings.Repeat(test.want, 32); id != want || events[0].TraceID != want {
+				t.Errorf("the log has %q, the audit %q, want %q", id, events[0].TraceID, want)
+			}
+			span, _ := line[0]["span_id"].(string)
+			if want := strings.Repeat(test.span, 16); test.observed != "" && span != want || test.observed == "" && span != "" {
+				t.Errorf("span %q", span)
+			}
+			if line[0]["value"] != "inside" {
+				t.Error("the handler lacks what the observer put into its context")
+			}
+			wantMeta, wantHeader := runtime.TraceContext{}, runtime.TraceContext{Tracestate: "a=1"} // that baggage is too large
+			if test.meta != "" {
+				wantMeta = runtime.TraceContext{Traceparent: parent(test.meta), Tracestate: "t=1"}
+			}
+			if test.header != "" {
+				wantHeader.Traceparent = parent(test.header)
+			}
+			if message.Meta != wantMeta || message.Header != wantHeader || message.RequestID != events[0].RequestID {
+				t.Errorf("%+v", message)
+			}
+		})
+	}
+}
+
+func TestMessageOverStdioSaysSo(t *testing.T) {
+	var seen watched
+	s := newServer(t, runtime.Options{Observer: seen.observer()}, directory(&desk{}))
+	for _, era := range eras {
+		l := overPipe(t, s, principalOf("Member"), era)
+		if era != "2026-07-28" {
+			seen.taken(t, 1) // the handshake
+		}
+		l.call(t, "create", `{"id":"ada"}`)
+		if m := seen.taken(t, 1).messages[0]; m.Transport != "stdio" || m.Protocol != era || m.Method != "tools/call" || m.RequestID == "" {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+func TestObserverHearsWhatWasKept(t *testing.T) {
+	var seen watched
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	s := aware(t, h, runtime.Options{Observer: seen.observer()})
+	c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
+	c.ask(t, "tools/list", "", nil)
+	if got := seen.taken(t, 1).cached; !slices.Contains(got, "capabilities false") || !slices.Contains(got, "views false") {
+		t.Errorf("the first time: %v", got)
+	}
+	c.ask(t, "tools/list", "", nil)
+	got := seen.taken(t, 1).cached
+	slices.Sort(got)
+	if got = slices.Compact(got); !slices.Equal(got, []string{"capabilities true", "views true"}) {
+		t.Errorf("the second time: %v", got)
+	}
+}
+
+func TestObserverThatIsNilIsRefused(t *testing.T) {
+	var none *nobody
+	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none, Readiness: map[string]func(context.Context) error{"db": nil}}, directory(&desk{}))
+	if err == nil || !strings.Contains(err.Error(), "Options.Observer is a nil *runtime_test.nobody") || !strings.Contains(err.Error(), `Options.Readiness["db"] is nil`) {
+		t.Error(err)
+	}
+}
+
+type nobody struct{ runtime.Observer }

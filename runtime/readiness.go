@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,7 +21,7 @@ type readiness struct {
 	checks []*readinessCheck
 	log    *slog.Logger
 
-	mu      sync.Mutex
+	turn    chan struct{} // of one place: who has it may read and write the rest
 	checked time.Time
 	failing map[string]error // as of then, by name
 }
@@ -34,7 +33,7 @@ type readinessCheck struct {
 }
 
 func newReadiness(checks map[string]func(context.Context) error, log *slog.Logger) *readiness {
-	r := &readiness{log: log}
+	r := &readiness{log: log, turn: make(chan struct{}, 1)}
 	for _, name := range slices.Sorted(maps.Keys(checks)) {
 		r.checks = append(r.checks, &readinessCheck{name: name, check: checks[name]})
 	}
@@ -46,8 +45,12 @@ func (r *readiness) holds(ctx context.Context) bool {
 	if len(r.checks) == 0 {
 		return true
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false // nobody waits for the answer
+	}
+	defer func() { <-r.turn }()
 	if !r.checked.IsZero() && time.Since(r.checked) < readinessTTL {
 		return len(r.failing) == 0
 	}

@@ -1,6 +1,6 @@
 // Command tour starts the team server, visits it as each of its users with a real MCP client,
 // and prints what each sees and what asking for everything gets, whether it is seen or not. Then it makes a
-// catalog of tools through the admin API, and switches a tool off.
+// catalog of tools through the admin API, switches a tool off, and looks into a server with debug tools.
 //
 //	tour SERVER [flags of the server]
 package main
@@ -107,7 +107,13 @@ func tour(ctx context.Context, w io.Writer, server string, flags []string) (err 
 	if _, err := io.WriteString(w, strings.Join(reports, "\n")+"\n"); err != nil {
 		return err
 	}
-	return administer(ctx, w, url)
+	if err := administer(ctx, w, url); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return inspect(ctx, w, server, dir, flags)
 }
 
 // visit connects with a token, lists everything, and asks for everything that the server has.

@@ -1,0 +1,222 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
+	for _, test := range []struct {
+		content *mcp.TextContent
+		want    string
+	}{
+		{runtime.ForModel(0.5, "a"), `{"type":"text","text":"a","annotations":{"audience":["assistant"],"priority":0.5}}`},
+		{runtime.ForPerson(1, "a"), `{"type":"text","text":"a","annotations":{"audience":["user"],"priority":1}}`},
+		{runtime.ForModel(7, ""), `{"type":"text","text":"","annotations":{"audience":["assistant"],"priority":1}}`},
+		{runtime.ForPerson(math.Inf(1), "a"), `{"type":"text","text":"a","annotations":{"audience":["user"],"priority":1}}`},
+		// 0 is the protocol's word for entirely optional, and go-sdk's for none.
+		{runtime.ForModel(-1, "a"), `{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
+		{runtime.ForModel(math.NaN(), "a"), `{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
+	} {
+		if got := marshalled(t, test.content); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+const (
+	toModel = `"annotations":{"audience":["assistant"],"priority":1}`
+	advice  = `{"type":"text","text":"look there","annotations":{"audience":["assistant"],"priority":0.5}}`
+)
+
+// contents are those of an answer.
+func contents(m spoken) (all []string) {
+	for _, c := range m.Result.Content {
+		all = append(all, string(c))
+	}
+	return all
+}
+
+func TestAdviceStandsInTheResult(t *testing.T) {
+	advise := func(ctx context.Context) {
+		if !runtime.Advise(ctx, 0.5, "look %s", "there") {
+			t.Error("it was not taken")
+		}
+	}
+	handlers := map[string]func(context.Context, runtime.Call) (runtime.Result, error){
+		"structured": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			advise(ctx)
+			return runtime.Structured(map[string]any{"n": 1}, nil)
+		},
+		"silent": func(context.Context, runtime.Call) (runtime.Result, error) {
+			return runtime.Structured(map[string]any{"n": 1}, nil)
+		},
+		"nothing": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			advise(ctx)
+			return runtime.Done(nil)
+		},
+		"native": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			advise(ctx)
+			return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{runtime.ForPerson(1, "own")}}, nil, nil)
+		},
+		"failing": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			advise(ctx)
+			return runtime.Done(errors.New("no such thing"))
+		},
+		"percent": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			runtime.Advise(ctx, 1, "100 %% done, password=%s", "t0psecret")
+			return runtime.Done(nil)
+		},
+		"many": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			for i := range 20 {
+				if got := runtime.Advise(ctx, 1, "%d", i); got != (i < 16) {
+					t.Errorf("%d: %v", i, got)
+				}
+			}
+			return runtime.Done(nil)
+		},
+	}
+	var tools []runtime.Tool
+	for name, call := range handlers {
+		tools = append(tools, runtime.Tool{Name: name, Input: `{"type":"object"}`, Call: call})
+	}
+	s := newServer(t, runtime.Options{}, toolset(tools))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		for name, want := range map[string][]string{
+			"structured": {`{"type":"text","text":"{\"n\":1}"}`, advice},
+			"silent":     {`{"type":"text","text":"{\"n\":1}"}`},
+			"nothing":    {advice},
+			"native":     {`{"type":"text","text":"own","annotations":{"audience":["user"],"priority":1}}`, advice},
+			"failing":    {`{"type":"text","text":"no such thing"}`, advice},
+			"percent":    {`{"type":"text","text":"100 % done, password=***MASKED***",` + toModel + `}`},
+		} {
+			got := l.call(t, name, `{}`).answer(t)
+			if !reflect.DeepEqual(contents(got), want) || got.Result.IsError != (name == "failing") {
+				t.Errorf("%s: %s", name, got.text)
+			}
+			if structured := name == "structured" || name == "silent"; structured && string(got.Result.StructuredContent) != `{"n":1}` || !structured && got.Result.StructuredContent != nil {
+				t.Errorf("%s: structured content %s", name, got.Result.StructuredContent)
+			}
+		}
+		if got := l.call(t, "many", `{}`).answer(t); len(got.Result.Content) != 16 {
+			t.Errorf("%s", got.text)
+		}
+	})
+}
+
+// What is wrong with a call, and limits, are the model's to mend. What a handler says is for anybody.
+func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
+	full := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		return runtime.Structured(map[string]any{"text": strings.Repeat("x", 90)}, nil)
+	}
+	tools := []runtime.Tool{
+		{Name: "arguments", Call: func(context.Context, runtime.Call) (runtime.Result, error) {
+			return runtime.Done(decode.NewError([]decode.Problem{{Pointer: "/id", Message: "is missing"}}))
+		}},
+		{Name: "timeout", Timeout: 10 * time.Millisecond, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			runtime.Advise(ctx, 0.5, "look there")
+			<-ctx.Done()
+			if runtime.Advise(ctx, 1, "too late") {
+				t.Error("advice was taken after the end of the call")
+			}
+			return runtime.Done(ctx.Err())
+		}},
+		{Name: "output", Limits: runtime.Limits{Output: 64}, Call: full},
+		{Name: "fits", Limits: runtime.Limits{Output: 200}, Call: full},
+		{Name: "advised", Limits: runtime.Limits{Output: 200}, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+			runtime.Advise(ctx, 0.5, "look there")
+			return full(ctx, call)
+		}},
+		{Name: "rate", Call: func(context.Context, runtime.Call) (runtime.Result, error) {
+			return runtime.Done(reached("rate"))
+		}},
+		{Name: "handler", Call: func(context.Context, runtime.Call) (runtime.Result, error) {
+			return runtime.Done(errors.New("no such thing"))
+		}},
+		{Name: "panic", Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			runtime.Advise(ctx, 0.5, "look there")
+			panic("hunter2")
+		}},
+	}
+	for i := range tools {
+		tools[i].Input = `{"type":"object"}`
+	}
+	s := newServer(t, runtime.Options{}, toolset(tools))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		for name, test := range map[string]struct {
+			text    string
+			toModel bool
+			more    []string
+		}{
+			"arguments": {"is missing", true, nil},
+			"timeout":   {"timed out after 10ms", true, []string{advice}},
+			"output":    {"its limit on output", true, nil},
+			"advised":   {"its limit on output", true, []string{advice}},
+			"rate":      {"its limit on rate", true, nil},
+			"handler":   {"no such thing", false, nil},
+			"panic":     {"internal error", false, nil},
+		} {
+			got := l.call(t, name, `{}`).answer(t)
+			all := contents(got)
+			if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) || strings.Contains(all[0], toModel) != test.toModel {
+				t.Errorf("%s: %s", name, got.text)
+			} else if !reflect.DeepEqual(append([]string(nil), all[1:]...), test.more) {
+				t.Errorf("%s: %s", name, got.text)
+			}
+		}
+		if got := l.call(t, "fits", `{}`).answer(t); got.Result.IsError {
+			t.Error(got.text)
+		}
+	})
+}
+
+// A handler that asks the caller first is run twice for one message of an older client. What it advised before it
+// asked is not said twice, and an answer that asks holds none.
+func TestAdviceOfAHandlerThatAsksIsSaidOnce(t *testing.T) {
+	s := newServer(t, runtime.Options{}, toolset([]runtime.Tool{{Name: "drop", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		runtime.Advise(ctx, 0.5, "look there")
+		if runtime.Request(call).Params.InputResponses["sure"] == nil {
+			return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
+				"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}}, nil, nil)
+		}
+		return runtime.Done(nil)
+	}}}))
+	url := serve(t, s)
+	for _, era := range eras {
+		asked := 0
+		session := eliciting(t, url, "Member", era, func(string) *mcp.ElicitResult { asked++; return &mcp.ElicitResult{Action: "accept"} })
+		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "drop"})
+		if err != nil || res.IsError || asked != 1 || len(res.Content) != 1 || marshalled(t, res.Content[0]) != advice {
+			t.Errorf("%s: %v %s, asked %d times", era, err, marshalled(t, res), asked)
+		}
+	}
+}
+
+func TestAdviceIsTakenByToolsAndWhileTheyRun(t *testing.T) {
+	var kept context.Context
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { kept = ctx }))
+	overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").call(t, "work", `{}`)
+	if runtime.Advise(kept, 1, "too late") {
+		t.Error("advice was taken after the call")
+	}
+	others := newServer(t, runtime.Options{}, offering(func(ctx context.Context) {
+		if runtime.Advise(ctx, 1, "who reads it") {
+			t.Error("advice was taken where there is no result of a tool")
+		}
+	}))
+	l := overHTTP(t, serve(t, others), tokens["Member"], "2025-11-25")
+	for _, use := range everyUse[1:] {
+		l.ask(t, use.method, use.name, use.params)
+	}
+}

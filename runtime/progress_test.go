@@ -1,0 +1,103 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
+	s := newServer(t, runtime.Options{}, offering(func(ctx context.Context) { runtime.Progress(ctx).Report(1, 0, "half way") }))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		for token, echoed := range map[string]bool{
+			`"a"`: true, `""`: true, `0`: true, `7`: true, `-7`: true, `9007199254740991`: true,
+			`null`: false, `true`: false, `{}`: false, `["a"]`: false, ``: false,
+		} {
+			l.meta = ""
+			if token != "" {
+				l.meta = `"progressToken":` + token
+			}
+			for _, use := range everyUse {
+				got := l.ask(t, use.method, use.name, use.params)
+				if got.answer(t).Error != nil {
+					t.Fatalf("%s: %s", token, got)
+				}
+				if !echoed {
+					if len(got) != 1 {
+						t.Errorf("%s, %s: %s", token, use.method, got)
+					}
+				} else if len(got) != 2 || string(got[0].Params.ProgressToken) != token || got[0].Params.Message != "half way" || got[0].Params.Progress != 1 {
+					t.Errorf("%s, %s: %s", token, use.method, got)
+				}
+			}
+		}
+	})
+}
+
+// The protocol has progress increase. What comes closer together than a client can show is left out; the last never is.
+func TestProgressIncreasesAndItsLastReportArrives(t *testing.T) {
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+		p := runtime.Progress(ctx)
+		if p != runtime.Progress(ctx) {
+			t.Error("a call has two reporters")
+		}
+		for _, none := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			p.Report(none, 1, "no number")
+			p.Report(1, none, "no number")
+		}
+		p.Report(-1, 0, "first")
+		for i := range 1000 {
+			p.Report(float64(i), 1000, "")
+			p.Report(float64(i), 1000, "not above the one before")
+			p.Report(float64(i)-0.5, 1000, "below the one before")
+		}
+		var at sync.WaitGroup
+		for i := range 8 {
+			at.Go(func() { p.Report(1000+float64(i), 2000, "at once") })
+		}
+		at.Wait()
+		p.Report(2000, 2000, "last")
+	}))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		l.meta = `"progressToken":"t"`
+		got := l.call(t, "work", `{}`)
+		all := got.progress()
+		if len(all) != len(got)-1 || len(all) < 2 || len(all) > 500 {
+			t.Fatalf("%d reports of 1010", len(all))
+		}
+		for i, p := range all {
+			if i > 0 && p.Params.Progress <= all[i-1].Params.Progress || strings.Contains(p.Params.Message, "number") || strings.Contains(p.Params.Message, "before") {
+				t.Errorf("%s after %s", p.text, all[max(i-1, 0)].text)
+			}
+		}
+		if last := all[len(all)-1].Params; last.Progress != 2000 || last.Total != 2000 || last.Message != "last" {
+			t.Errorf("the last is %s", all[len(all)-1].text)
+		}
+	})
+}
+
+func TestReporterThatIsNilDoesNothing(t *testing.T) {
+	var p *runtime.ProgressReporter
+	p.Report(1, 2, "nobody hears it")
+	if n := testing.AllocsPerRun(100, func() { p.Report(1, 2, "m") }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestMessageOfProgressIsMaskedAndCut(t *testing.T) {
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+		runtime.Progress(ctx).Report(1, 2, "password=t0psecret "+strings.Repeat("é", 2000))
+	}))
+	l := overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25")
+	l.meta = `"progressToken":1`
+	got := l.call(t, "work", `{}`)
+	message := got[0].Params.Message
+	if !strings.HasPrefix(message, "password=***MASKED*** é") || len(message) > 1024 || len(message) < 1020 || !json.Valid([]byte(got[0].text)) {
+		t.Errorf("%s", got)
+	}
+}

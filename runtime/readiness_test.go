@@ -1,0 +1,177 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"net/http/httptest"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// asksReady asks whether a server is ready, as anybody may.
+func asksReady(s *runtime.Server) func() (int, string) {
+	h := s.Handler()
+	return func() (int, string) {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", runtime.PathReadyz, nil))
+		return w.Code, strings.TrimSpace(w.Body.String())
+	}
+}
+
+func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		var asked atomic.Int32
+		var state atomic.Pointer[error]
+		check := func(ctx context.Context) error {
+			asked.Add(1)
+			if _, ok := ctx.Deadline(); !ok {
+				t.Error("a check has no time limit")
+			}
+			if err := state.Load(); err != nil {
+				return *err
+			}
+			return nil
+		}
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Readiness: map[string]func(context.Context) error{
+			"database": check, "fine": func(context.Context) error { return nil }}}, directory(&desk{}))
+		defer s.Shutdown(context.Background())
+		ready := asksReady(s)
+		broken := errors.New("dial postgres://app:t0psecret@db/: connection refused")
+		for i, step := range []struct {
+			wait   time.Duration
+			state  error
+			status int
+			asked  int32 // in all
+			failed int   // lines of the log
+			passed int
+		}{
+			{0, nil, 200, 1, 0, 0},
+			{999 * time.Millisecond, broken, 200, 1, 0, 0}, // an answer counts for a second
+			{time.Millisecond, broken, 503, 2, 1, 0},
+			{0, broken, 503, 2, 1, 0},
+			{time.Second, broken, 503, 3, 1, 0}, // said once
+			{0, nil, 503, 3, 1, 0},
+			{time.Second, nil, 200, 4, 1, 1},
+			{time.Second, nil, 200, 5, 1, 1},
+			{time.Second, broken, 503, 6, 2, 1},
+		} {
+			time.Sleep(step.wait)
+			if state.Store(nil); step.state != nil {
+				state.Store(&step.state)
+			}
+			status, body := ready()
+			if want := map[int]string{200: "ready", 503: "not ready"}[step.status]; status != step.status || body != want {
+				t.Errorf("%d: %d %q", i, status, body)
+			}
+			failed, passed := log.of(t, "the server is not ready"), log.of(t, "a check of readiness passes again")
+			if asked.Load() != step.asked || len(failed) != step.failed || len(passed) != step.passed {
+				t.Errorf("%d: asked %d times, %v, %v", i, asked.Load(), failed, passed)
+			}
+			for _, line := range append(failed, passed...) {
+				if line["check"] != "database" {
+					t.Errorf("%v", line)
+				}
+			}
+		}
+		if strings.Contains(log.String(), "t0psecret") || !strings.Contains(log.String(), "connection refused") {
+			t.Error(log.String())
+		}
+	})
+}
+
+// Whatever a check does, the answer comes, and who asks is told nothing of it.
+func TestChecksThatMisbehaveAreFailures(t *testing.T) {
+	for name, test := range map[string]struct {
+		check func(context.Context) error
+		after time.Duration
+		why   string
+	}{
+		"panics":   {func(context.Context) error { panic("hunter2") }, 0, "it panicked: hunter2"},
+		"ends":     {func(context.Context) error { goruntime.Goexit(); return nil }, 0, "its goroutine ended"},
+		"is slow":  {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 2 * time.Second, ""},
+		"is later": {func(context.Context) error { time.Sleep(3 * time.Second); return nil }, 2 * time.Second, "no answer in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log lines
+				s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Readiness: map[string]func(context.Context) error{"odd": test.check}}, directory(&desk{}))
+				defer s.Shutdown(context.Background())
+				began := time.Now()
+				if status, body := asksReady(s)(); status != 503 || body != "not ready" || time.Since(began) != test.after {
+					t.Errorf("%d %q after %s", status, body, time.Since(began))
+				}
+				if all := log.of(t, "the server is not ready"); len(all) != 1 || all[0]["check"] != "odd" || !strings.Contains(all[0]["error"].(string), test.why) {
+					t.Errorf("%v", all)
+				}
+				time.Sleep(5 * time.Second)
+			})
+		})
+	}
+}
+
+// A check that never returns keeps one goroutine, however often anybody asks, and counts again once it has returned.
+func TestCheckThatNeverReturnsIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked, others atomic.Int32
+		hold := make(chan struct{})
+		s := newServer(t, runtime.Options{Readiness: map[string]func(context.Context) error{
+			"stuck": func(context.Context) error { asked.Add(1); <-hold; return nil },
+			"other": func(context.Context) error { others.Add(1); return nil },
+		}}, directory(&desk{}))
+		defer s.Shutdown(context.Background())
+		ready := asksReady(s)
+		for range 5 {
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					if status, _ := ready(); status != 503 {
+						t.Errorf("%d", status)
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(time.Second)
+		}
+		if asked.Load() != 1 || others.Load() != 5 {
+			t.Errorf("asked %d times, the other %d times", asked.Load(), others.Load())
+		}
+		close(hold)
+		synctest.Wait()
+		if status, _ := ready(); status != 200 || asked.Load() != 2 {
+			t.Errorf("%d, asked %d times", status, asked.Load())
+		}
+	})
+}
+
+func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
+	asked := false
+	checks := map[string]func(context.Context) error{"db": func(context.Context) error { asked = true; return nil }}
+	closed, err := runtime.New(runtime.Options{Logger: quiet(), Readiness: checks}, directory(&desk{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := asksReady(closed)(); status != 503 || asked {
+		t.Errorf("nobody can be admitted: %d, asked %v", status, asked)
+	}
+	s := newServer(t, runtime.Options{Readiness: checks}, directory(&desk{}))
+	ready := asksReady(s)
+	if status, _ := ready(); status != 200 || !asked {
+		t.Errorf("%d, asked %v", status, asked)
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if status, body := ready(); status != 503 || body != "not ready" {
+		t.Errorf("%d %s", status, body)
+	}
+}

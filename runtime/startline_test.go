@@ -1,0 +1,75 @@
+package runtime_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// telling is a source that says its secret to whoever prints it.
+type telling struct{ Secret string }
+
+func (telling) Identify(*http.Request) (identity.Identity, error) {
+	return identity.Identity{}, identity.ErrNoCredentials
+}
+func (s telling) String() string               { return s.Secret }
+func (s telling) GoString() string             { return s.Secret }
+func (s telling) LogValue() slog.Value         { return slog.StringValue(s.Secret) }
+func (s telling) MarshalText() ([]byte, error) { return []byte(s.Secret), nil }
+
+func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
+	var log lines
+	_, err := runtime.New(runtime.Options{
+		Identity: telling{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid, AdminRole: "Manager", Logger: log.at(slog.LevelInfo),
+		Observer: watchers{}, Readiness: map[string]func(context.Context) error{"b": nothingToCheck, "a": nothingToCheck},
+		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"}, MaxBodyBytes: 5, MaxSessions: 7, SessionTimeout: time.Minute,
+		StateKey: []byte("t0psecret-t0psecret-t0psecret-t0psecret"),
+	}, directory(&desk{}), library())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"level": "INFO", "msg": "MCP server", "name": "team", "version": "1.0.0", "tools": 6.0, "prompts": 4.0, "resources": 6.0,
+		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager", "identity": "runtime_test.telling, anonymous callers admitted",
+		"audit": "*runtime_test.keeper", "denial": "forbid", "list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
+		"grants": "none", "roots": nil, "sandbox": "none", "middleware": 0.0, "readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
+		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"}, "max_body_bytes": 5.0, "max_connections": 7.0, "idle_timeout": 6e10,
+	}
+	all := log.of(t, "MCP server")
+	if len(all) != 1 {
+		t.Fatalf("%v", all)
+	}
+	for name, value := range want {
+		if !reflect.DeepEqual(all[0][name], value) {
+			t.Errorf("%s: %v, want %v", name, all[0][name], value)
+		}
+	}
+	for name := range without(all[0], "time") {
+		if _, known := want[name]; !known {
+			t.Errorf("%s: %v", name, all[0][name])
+		}
+	}
+	if strings.Contains(log.String(), "t0psecret") || strings.Contains(log.String(), "***") {
+		t.Error(log.String())
+	}
+}
+
+func nothingToCheck(context.Context) error { return nil }
+
+func TestServerThatCannotStartLogsNoConfiguration(t *testing.T) {
+	var log lines
+	if _, err := runtime.New(runtime.Options{Logger: log.at(slog.LevelDebug), Identity: users(), AdminRole: "King"}, directory(&desk{})); err == nil {
+		t.Error("it starts")
+	}
+	if all := log.of(t, "MCP server"); all != nil {
+		t.Errorf("%v", all)
+	}
+}
