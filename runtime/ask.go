@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // Where a client says which tool catalog it wants listed, and where it reads what is to be known of it. The first
@@ -42,7 +43,9 @@ const maxAsk = 256
 func (a asked) kept() asked {
 	a.long = len(a.ID) > maxAsk || len(a.Name) > maxAsk
 	if a.long {
-		a.ID, a.Name = shortened(a.ID, recordedAskBytes), shortened(a.Name, recordedAskBytes)
+		// For the log and the audit alone, and masked before they are cut: half a secret does not look like one.
+		a.ID = shortened(redact.Text(shortened(a.ID, 4<<10)), recordedAskBytes)
+		a.Name = shortened(redact.Text(shortened(a.Name, 4<<10)), recordedAskBytes)
 	}
 	a.ID, a.Name = strings.Clone(a.ID), strings.Clone(a.Name)
 	return a
@@ -109,7 +112,7 @@ func (m *envelope) asks(method string) (asked, *messageError) {
 	}
 	a, problems := askedIn(m.params)
 	if len(problems) > 0 {
-		return asked{}, &messageError{code: jsonrpc.CodeInvalidParams, text: "invalid params: " + decode.NewError(problems).Error()}
+		return asked{}, &messageError{code: jsonrpc.CodeInvalidParams, text: "invalid params: ", what: decode.NewError(problems)}
 	}
 	return a, nil
 }

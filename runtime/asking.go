@@ -39,7 +39,12 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 		Ask        string `json:"ask,omitempty"`
 		Request    string `json:"request,omitempty"`
 	}{Error: grant.Code, Kind: denied.Kind, Resource: denied.Resource, Cause: string(denied.Cause)}
-	text := denied.Error()
+	// Part by part: a name before a colon would be taken for that of a secret.
+	mask := r.server.opts.Masker.Text
+	masked := *denied
+	masked.Resource, masked.Reason = mask(denied.Resource), mask(denied.Reason)
+	said.Resource = masked.Resource
+	text := masked.Error()
 	lacking, err := denied.Lacking()
 	if err == nil {
 		said.Permission = lacking.Resource
@@ -55,6 +60,9 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 	case err == nil && r.server.decide(r.call.caller, access.Tools, askingTool).Allowed:
 		said.Ask = askingTool
 		text += "; ask for it with the tool " + askingTool
+	}
+	if said.Permission != mask(said.Permission) {
+		said.Permission = "" // a mask in a pattern would be a wildcard
 	}
 	a.res = errorResult(text)
 	if body, err := marshal(said); err == nil {
@@ -72,8 +80,8 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 		return nil, ""
 	}
 	lacking, err := denied.Lacking()
-	if err != nil {
-		return nil, ""
+	if err != nil || lacking.Resource != r.server.opts.Masker.Text(lacking.Resource) {
+		return nil, "" // nobody is asked for a permission that holds a secret, and keeps it
 	}
 	given, answered := r.req.Params.InputResponses[offerKey]
 	if !answered {
@@ -95,7 +103,7 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 	reason, _ := answer.Content["reason"].(string)
 	made, err := requests.Ask(audit.Acting(ctx, r.server.event(r.record, "")), grant.Request{
 		Permission: lacking, Issuer: who.Issuer, Client: who.ID,
-		Principal: r.call.caller.Subject, Tool: r.tool.Name, Reason: shortened(reason, 1000),
+		Principal: r.call.caller.Subject, Tool: r.tool.Name, Reason: r.server.recordedText(reason, 1000),
 	})
 	if err != nil {
 		r.server.log.WarnContext(ctx, "a request for a permission was not taken", "tool", r.tool.Name, "request_id", r.record.requestID, "error", err)

@@ -25,7 +25,10 @@ func (s *Server) begun(ctx context.Context, method string, req mcp.Request, rec 
 	if s.watching.observer == nil {
 		return ctx, nil
 	}
-	m := Message{Transport: rec.transport(), RequestID: rec.requestID, Meta: from, Header: contextAround(rec.header)}
+	m := Message{Transport: rec.transport(), RequestID: rec.requestID, Meta: s.exported(from), Header: s.exported(contextAround(rec.header))}
+	if rec.from != nil {
+		m.Around = rec.from.around
+	}
 	if knownMethods[method] {
 		m.Method = method
 	}
@@ -90,6 +93,14 @@ func contextIn(meta map[string]any) TraceContext {
 // contextAround is the trace context of an HTTP request.
 func contextAround(h http.Header) TraceContext {
 	return TraceContext{bearable(h.Get("Traceparent")), bearable(strings.Join(h.Values("Tracestate"), ",")), bearable(strings.Join(h.Values("Baggage"), ","))}
+}
+
+// exported leaves out what must not leave with spans.
+func (s *Server) exported(c TraceContext) TraceContext {
+	if c.Tracestate != "" && s.opts.Masker.Text(c.Tracestate) != c.Tracestate {
+		c.Tracestate = ""
+	}
+	return c
 }
 
 func bearable(s string) string {

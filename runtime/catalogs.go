@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 const (
@@ -43,6 +44,7 @@ type catalogs struct {
 	asking   chan struct{}            // a place for each question to the source
 	loading  chan struct{}            // held from the question to when its answer counts: a later one is newer
 	off      atomic.Pointer[access.Set]
+	masker   redact.Masker
 }
 
 func newCatalogs(table access.Table, source catalog.Source, tools map[string]*tool) *catalogs {
@@ -98,7 +100,7 @@ func consult[T any](ctx context.Context, c *catalogs, ask func(context.Context) 
 	case <-ctx.Done():
 		return answer, fmt.Errorf("too many questions wait for the source of catalogs: %w", errNoAnswer)
 	}
-	return supervised(ctx, func() (T, error) {
+	return supervised(ctx, c.masker, func() (T, error) {
 		defer func() { <-c.asking }()
 		return ask(ctx)
 	})
@@ -222,7 +224,7 @@ func (s *Server) follow() {
 		due  <-chan time.Time // they are to be again
 	)
 	for s.closing.Err() == nil {
-		changes, err := supervised(s.closing, func() (<-chan catalog.Change, error) { return s.opts.Catalogs.Changes(s.closing), nil })
+		changes, err := supervised(s.closing, s.opts.Masker, func() (<-chan catalog.Change, error) { return s.opts.Catalogs.Changes(s.closing), nil })
 		for err == nil && changes != nil {
 			select {
 			case <-s.closing.Done():

@@ -239,6 +239,12 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 			"request_id", r.record.requestID, "error", err)
 		return toolAnswer{res: errorResult("internal error"), outcome: audit.Crashed}
 	}
+	if res.IsError {
+		if res, err = r.server.maskedFailure(res); err != nil {
+			return r.failed(ctx, err)
+		}
+		body = nil
+	}
 	if len(advice) > 0 && res.InputRequests == nil {
 		res, body = advised(res, advice), nil
 	}

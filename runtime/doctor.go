@@ -73,7 +73,7 @@ func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) 
 	}
 	if s.host != nil && !p.Anonymous() && c.why == "" {
 		ctx, cancel := context.WithTimeout(ctx, s.opts.CapabilityTimeout)
-		user, err := supervised(ctx, func() (capability.User, error) { return s.host.source.Resolve(ctx, p) })
+		user, err := supervised(ctx, s.opts.Masker, func() (capability.User, error) { return s.host.source.Resolve(ctx, p) })
 		cancel()
 		if d.User = user; err != nil {
 			problems = append(problems, "the host could not say which user it is: "+err.Error())

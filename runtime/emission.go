@@ -1,10 +1,12 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -132,7 +134,7 @@ func (h emitLog) Handle(ctx context.Context, r slog.Record) error {
 	if err != nil {
 		return err
 	}
-	short, err := json.Marshal(emission{Log: &emittedLog{Time: r.Time, Level: r.Level, Message: redact.Text(shortened(r.Message, 1024)), Attrs: note}})
+	short, err := json.Marshal(emission{Log: &emittedLog{Time: r.Time, Level: r.Level, Message: shortened(redact.Text(r.Message), maxMessage), Attrs: note}})
 	if err != nil {
 		return err
 	}
@@ -146,8 +148,7 @@ func (h emitLog) written(ctx context.Context, r slog.Record) (json.RawMessage, e
 	defer h.page.mu.Unlock()
 	h.page.text = h.page.text[:0]
 	err := h.Handler.Handle(ctx, r)
-	text := make([]byte, 0, len(`{"log":}`)+len(h.page.text))
-	return append(append(append(text, `{"log":`...), h.page.text...), '}'), err
+	return slices.Concat([]byte(`{"log":`), bytes.TrimSpace(h.page.text), []byte{'}'}), err
 }
 
 func (e *emitter) log(text json.RawMessage) {

@@ -118,7 +118,7 @@ func (s *Server) trace(ctx context.Context, rec *record, k access.Kind, name str
 	for i, v := range e.Verdicts {
 		verdicts[i] = v.String()
 	}
-	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("kind", k.String()), slog.String("name", shortened(name, 256)),
+	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("kind", k.String()), slog.String("name", s.recordedText(name, 256)),
 		slog.Bool("allowed", e.Allowed), slog.String("verdicts", strings.Join(verdicts, "; ")), slog.Bool("host_unanswered", rec.unanswered),
 		slog.String("principal", rec.principal.Subject), slog.String("user", rec.principal.User), slog.String("request_id", rec.requestID))
 }

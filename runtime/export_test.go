@@ -62,3 +62,18 @@ func CheckParams(method string, params []byte) string {
 
 // Hasten bounds how long a body may take to come.
 func (s *Server) Hasten(patience time.Duration) { s.patience = patience }
+
+// Hear takes emissions of an isolated call of a principal's as the process of the server does, and returns the advice among them.
+func Hear(ctx context.Context, s *Server, p access.Principal, tool string, emissions ...string) []mcp.Content {
+	r := &toolRun{}
+	r.server, r.record = s, newRecord(identity.Identity{Principal: p}, nil)
+	r.record.server, r.record.doing = s, work{kind: "tool", name: tool}
+	r.call.values, r.call.record, r.call.caller, r.call.deadline = ctx, r.record, p, time.Now().Add(time.Minute)
+	r.call.takes()
+	h := &heard{run: r}
+	for _, emission := range emissions {
+		h.take(ctx, []byte(emission))
+	}
+	h.end(ctx)
+	return r.call.taken()
+}

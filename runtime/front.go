@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // Where the handler answers.
@@ -214,7 +215,7 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, rec *record) {
 	info := rec.tokenInfo()
 	verified := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return info, nil }
 	auth.RequireBearerToken(verified, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next).
-		ServeHTTP(&foreignAsUnknown{ResponseWriter: w}, r)
+		ServeHTTP(&foreignAsUnknown{ResponseWriter: w, record: rec, masker: f.opts.Masker}, r)
 }
 
 // recovers answers a request that has panicked. It is deferred.
@@ -234,12 +235,12 @@ func (f *front) recovers(w http.ResponseWriter, r *http.Request) {
 func (f *front) near(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case !f.hostAllowed(r):
-		f.log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts", "host", shortened(r.Host, 256))
+		f.log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts", "host", f.recordedText(r.Host, 256))
 		plain(w, http.StatusForbidden, "host not allowed")
 		return false
 	case !f.originAllowed(r):
 		f.log.InfoContext(r.Context(), "a request of a page of another origin was refused: see Options.AllowedOrigins, or have the proxy pass Host on",
-			"origin", shortened(strings.Join(r.Header.Values("Origin"), ", "), 256), "host", shortened(r.Host, 256))
+			"origin", f.recordedText(strings.Join(r.Header.Values("Origin"), ", "), 256), "host", f.recordedText(r.Host, 256))
 		plain(w, http.StatusForbidden, "origin not allowed")
 		return false
 	}
@@ -385,14 +386,14 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) (asked, bool) {
 		plain(w, http.StatusBadRequest, "the body could not be read")
 		return asked{}, false
 	}
-	body, asks, refused := checkMessage(body)
+	body, asks, refused := checkMessage(body, f.opts.Masker)
 	if refused != nil {
 		if t, ok := w.(*turnstile); ok {
 			t.refused = true
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(refused.status(r))
-		_, _ = w.Write(refused.response()) // the client may be gone
+		_, _ = w.Write(refused.response(f.opts.Masker)) // the client may be gone
 		return asked{}, false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -425,9 +426,14 @@ func withoutCredentials(h http.Header) http.Header {
 // foreignAsUnknown answers for a session of somebody else what is answered for one that does
 // not exist. go-sdk says 403 for the first and 404 for the second, and says 403 for nothing
 // else.
+//
+// Where go-sdk refuses a request before the guard sees it, its words repeat headers and names that the client made up; they are masked here.
 type foreignAsUnknown struct {
 	http.ResponseWriter
+	record  *record
+	masker  redact.Masker
 	foreign bool
+	refused bool
 }
 
 func (w *foreignAsUnknown) WriteHeader(status int) {
@@ -436,11 +442,20 @@ func (w *foreignAsUnknown) WriteHeader(status int) {
 		http.Error(w.ResponseWriter, "session not found", http.StatusNotFound)
 		return
 	}
+	if w.refused = status >= http.StatusBadRequest && !w.record.begun.Load(); w.refused {
+		w.Header().Del("Content-Length")
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *foreignAsUnknown) Write(b []byte) (int, error) {
-	if w.foreign {
+	switch {
+	case w.foreign:
+		return len(b), nil
+	case w.refused:
+		if _, err := w.ResponseWriter.Write([]byte(w.masker.Text(string(b)))); err != nil {
+			return 0, err
+		}
 		return len(b), nil
 	}
 	return w.ResponseWriter.Write(b)

@@ -97,6 +97,9 @@ type guard struct {
 // refusal makes an error fit to leave and logs what is taken out of it.
 func (g guard) refusal(ctx context.Context, method string, err error) error {
 	out := wireError(err)
+	if !errors.As(err, new(wordedRefusal)) {
+		out = g.maskedRefusal(out)
+	}
 	if e, ok := out.(*jsonrpc.Error); ok && e.Code == jsonrpc.CodeInternalError && e.Message == "internal error" && err.Error() != e.Message {
 		g.log.ErrorContext(ctx, "a request failed", "method", method, "error", withoutValue(err))
 	}
@@ -160,6 +163,7 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		if method == "completion/complete" && r.Params != nil {
 			return g.complete(ctx, r, rec)
 		}
+	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
 	case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
 		if method == "logging/setLevel" && r.Params != nil {
 			return g.setLevel(ctx, r)
@@ -427,6 +431,11 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 			status = audit.Failed // the closure answered, and its answer got lost behind it
 		}
 		return nil, status, err
+	}
+	if !rec.reached {
+		if res, err = g.maskedAnswer(res); err != nil {
+			return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+		}
 	}
 	if res, err = g.sealer.sealed(rec, params, res); err != nil {
 		return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)

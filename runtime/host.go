@@ -31,6 +31,7 @@ type host struct {
 	spelt  map[access.Permission]string // as the host spells them
 	users  map[client]ServiceUser
 	cache  *permitCache
+	masker redact.Masker
 }
 
 // client is an OAuth client of one issuer, or of any.
@@ -177,11 +178,12 @@ func OfUser(user string) func(access.Principal) bool {
 // newHost makes what projects the host's permissions, or says why it could not work. The table
 // is aware.
 func newHost(opts Options, table access.Table) (*host, error) {
-	h := &host{source: opts.Capabilities, table: table, spelt: map[access.Permission]string{}, users: map[client]ServiceUser{}}
+	h := &host{source: opts.Capabilities, table: table, spelt: map[access.Permission]string{}, users: map[client]ServiceUser{}, masker: opts.Masker}
 	for _, u := range opts.ServiceUsers {
 		h.users[client{u.Client, u.Issuer}] = u
 	}
 	h.cache = newPermitCache(opts.CapabilityTimeout, opts.CapabilityTTL, opts.MaxCapabilities, h.ask)
+	h.cache.masker = opts.Masker
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*opts.CapabilityTimeout)
 	defer cancel()
 	if err := errors.Join(h.checkParts(), h.spell(ctx), h.checkIdentity(ctx, opts)); err != nil {
@@ -193,7 +195,7 @@ func newHost(opts Options, table access.Table) (*host, error) {
 // supervised calls an adapter, which may panic, end its goroutine or not come back. Of its error there
 // remain the words, without secrets: what a host's driver says may hold how it is reached, and ends in logs,
 // at start and in explanations.
-func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
+func supervised[T any](ctx context.Context, mask redact.Masker, call func() (T, error)) (T, error) {
 	type outcome struct {
 		res T
 		err error
@@ -203,14 +205,14 @@ func supervised[T any](ctx context.Context, call func() (T, error)) (T, error) {
 		o := outcome{err: errGoexit}
 		defer func() {
 			if p := recover(); p != nil {
-				o = outcome{err: errors.New(redact.Text(fmt.Sprintf("it panicked: %v", p)))}
+				o = outcome{err: errors.New(mask.Text(fmt.Sprintf("it panicked: %v", p)))}
 			}
 			done <- o
 		}()
 		res, err := call()
 		if err != nil {
 			// Asked for its words here, where a panic of them is recovered.
-			err = worded(err)
+			err = worded(mask, err)
 		}
 		o = outcome{res, err}
 	}()

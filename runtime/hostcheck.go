@@ -123,7 +123,7 @@ func (h *host) spell(ctx context.Context) error {
 		if _, done := h.spelt[p]; done {
 			continue
 		}
-		spelt, err := supervised(ctx, func() (string, error) { return spelling(h.source, p) })
+		spelt, err := supervised(ctx, h.masker, func() (string, error) { return spelling(h.source, p) })
 		if errors.Is(err, errNoAnswer) {
 			return unread(err) // which says nothing about the permission
 		}
@@ -143,7 +143,7 @@ func (h *host) spell(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	actions, err := supervised(ctx, func() ([]string, error) { return enumerator.Actions(ctx) })
+	actions, err := supervised(ctx, h.masker, func() ([]string, error) { return enumerator.Actions(ctx) })
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
@@ -285,7 +285,7 @@ func (h *host) checkIdentity(ctx context.Context, opts Options) error {
 func (h *host) resolve(ctx context.Context, p access.Principal) error {
 	itself := identity.OfClientItself(p)
 	p = h.named(p, itself)
-	_, err := supervised(ctx, func() (capability.User, error) { return h.source.Resolve(ctx, p) })
+	_, err := supervised(ctx, h.masker, func() (capability.User, error) { return h.source.Resolve(ctx, p) })
 	switch {
 	case err == nil:
 		return nil

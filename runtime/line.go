@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // lineConn is a connection of one message a line. Unlike go-sdk's own it puts the carrier into
@@ -18,6 +20,7 @@ import (
 type lineConn struct {
 	record func() *record
 	limit  int // bytes in a line
+	masker redact.Masker
 
 	in     io.Closer // nil where there is nothing to close
 	lines  chan line
@@ -99,7 +102,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case len(bytes.TrimSpace(l.text)) == 0:
 			continue
 		default:
-			l.text, asks, refused = checkMessage(l.text)
+			l.text, asks, refused = checkMessage(l.text, c.masker)
 		}
 		if refused == nil {
 			msg, err := jsonrpc.DecodeMessage(l.text)
@@ -116,7 +119,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		if refused.mute {
 			continue
 		}
-		if err := c.write(refused.response()); err != nil {
+		if err := c.write(refused.response(c.masker)); err != nil {
 			return nil, err
 		}
 	}

@@ -46,10 +46,13 @@ type Message struct {
 	// Meta and Header are the trace contexts that came in the message's _meta and in the headers of the HTTP request.
 	// They are the caller's words.
 	Meta, Header TraceContext
+	// Around is the context of the HTTP request that the message came by, with what middleware in front of [Server.Handler] put
+	// into it. It is nil on stdio. In a session the context of a message has that of the request which opened the session.
+	Around context.Context
 }
 
 // TraceContext is what W3C Trace Context and W3C Baggage pass on, as it was sent: at most a few KiB each, and empty where
-// there was none.
+// there was none. A Tracestate in which Options.Masker finds a secret is left out, as it is exported with spans.
 type TraceContext struct{ Traceparent, Tracestate, Baggage string }
 
 // Outcome is what came of a message.

@@ -135,7 +135,7 @@ func ran[R any](ctx context.Context, s *Server, w work, rec *record, do func(con
 	var none R
 	var malformed *decode.Error
 	if errors.As(a.failure, &malformed) {
-		return none, invalidParams("%s", s.masked(a.failure))
+		return none, wordedRefusal{&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: s.masked(a.failure)}}
 	}
 	return none, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.masked(a.failure)}
 }

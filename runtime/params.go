@@ -124,7 +124,7 @@ func (s *shape) misfit(params []byte) *messageError {
 	if len(found) == 0 {
 		return nil
 	}
-	return &messageError{code: jsonrpc.CodeInvalidParams, text: "invalid params: " + decode.NewError(found).Error()}
+	return &messageError{code: jsonrpc.CodeInvalidParams, text: "invalid params: ", what: decode.NewError(found)}
 }
 
 // check tells what of a value does not fit, without the value.

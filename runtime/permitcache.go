@@ -39,6 +39,7 @@ type permitCache struct {
 	ask      func(context.Context, access.Principal) (*said, error)
 	answered func(access.Principal)       // called after each answer to a request that is kept; may be nil
 	looked   func(cache string, hit bool) // told of each request whether its answer was kept; may be nil
+	masker   redact.Masker
 	timeout  time.Duration
 	ttl      time.Duration
 	max      int
@@ -208,7 +209,7 @@ func (c *permitCache) supervised(ctx context.Context, p access.Principal) (*said
 	default:
 		return nil, errHostBusy
 	}
-	return supervised(ctx, func() (*said, error) {
+	return supervised(ctx, c.masker, func() (*said, error) {
 		defer func() { <-c.asking }()
 		return c.ask(ctx, p)
 	})
@@ -222,8 +223,8 @@ type wordedError struct {
 }
 
 // worded asks an error for its words, and for what it is. Both may panic.
-func worded(err error) error {
-	e := wordedError{text: redact.Text(err.Error())}
+func worded(mask redact.Masker, err error) error {
+	e := wordedError{text: mask.Text(err.Error())}
 	for _, known := range []error{capability.ErrNoUser, catalog.ErrUnknown, errors.ErrUnsupported, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
 			e.is = append(e.is, known)

@@ -204,9 +204,15 @@ func (s *Server) recordedArgument(name string) string {
 // be anything, a token that went astray included; it is looked at before it is cut.
 func (s *Server) recordedName(name string, n int, d access.Decision) string {
 	if d.Axis == access.AxisUnknown {
-		name = s.opts.Masker.Text(shortened(name, 4<<10))
+		return s.recordedText(name, n)
 	}
 	return shortened(name, n)
+}
+
+// recordedText is what is recorded or logged of a client's own words: at most n bytes, without secrets. It is looked at before it is cut,
+// since half a secret does not look like one.
+func (s *Server) recordedText(text string, n int) string {
+	return shortened(s.opts.Masker.Text(shortened(text, 4<<10)), n)
 }
 
 // shortened cuts text from a client to at most n bytes, at a character's edge.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // unknownTool is the one answer to a tool that does not exist and to one that is concealed.
@@ -97,16 +99,30 @@ func (s *Server) failureResult(failure error) *mcp.CallToolResult {
 
 // masked are the words of an error without its secrets. In what is wrong with a document the names of its members stand before colons, and
 // are not what names in logs are.
-func (s *Server) masked(err error) string {
+func (s *Server) masked(err error) string { return maskedWords(s.opts.Masker, err) }
+
+func maskedWords(mask redact.Masker, err error) string {
 	var malformed *decode.Error
 	if !errors.As(err, &malformed) || malformed.Error() != err.Error() {
-		return s.opts.Masker.Text(err.Error())
+		return mask.Text(err.Error())
 	}
 	problems := slices.Clone(malformed.Problems)
 	for i, p := range problems {
-		problems[i] = decode.Problem{Pointer: s.opts.Masker.Text(p.Pointer), Message: s.opts.Masker.Text(p.Message)}
+		problems[i] = decode.Problem{Pointer: maskedPointer(mask, p.Pointer), Message: mask.Text(p.Message)}
 	}
 	return decode.NewError(problems).Error()
+}
+
+// maskedPointer masks the secrets in the names of a JSON Pointer, where a slash is written ~1 (RFC 6901, section 3).
+func maskedPointer(mask redact.Masker, pointer string) string {
+	names := strings.Split(pointer, "/")
+	for i, name := range names {
+		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+		if masked := mask.Text(name); masked != name {
+			names[i] = strings.ReplaceAll(strings.ReplaceAll(masked, "~", "~0"), "/", "~1")
+		}
+	}
+	return strings.Join(names, "/")
 }
 
 // wireError makes any error fit to leave: a JSON-RPC error keeps its code and words, an end

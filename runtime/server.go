@@ -188,6 +188,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 		return nil, err
 	}
 	s.catalogs = newCatalogs(s.table.Of(access.Tools), opts.Catalogs, s.tools)
+	s.catalogs.masker = opts.Masker
 	if err := s.startCatalogs(); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // RunStdio serves one client over standard input and output until the client closes the
@@ -58,7 +59,7 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, princip
 	caller := identity.Identity{Principal: principal, ClientItself: identity.OfClientItself(principal)}
 	room := newSeats(s.opts)
 	err := s.mcp.Run(ctx, &lineTransport{
-		in: in, out: out, limit: int(s.opts.MaxBodyBytes),
+		in: in, out: out, limit: int(s.opts.MaxBodyBytes), masker: s.opts.Masker,
 		record: func() *record {
 			rec := newRecord(caller, nil)
 			rec.seats = room
@@ -93,12 +94,13 @@ type lineTransport struct {
 	out    io.Writer
 	limit  int
 	record func() *record
+	masker redact.Masker
 }
 
 // Connect is called once, by go-sdk.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &lineConn{
-		out: t.out, record: t.record, limit: t.limit,
+		out: t.out, record: t.record, limit: t.limit, masker: t.masker,
 		lines: make(chan line), closed: make(chan struct{}),
 	}
 	if closer, ok := t.in.(io.Closer); ok {

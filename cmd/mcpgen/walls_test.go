@@ -43,6 +43,8 @@ var mayImport = map[string][]string{
 	"internal/testdb": {},
 	// Servers of tests, likewise.
 	"internal/testserver": {},
+	// Secrets that tests plant, likewise.
+	"internal/planted": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},
@@ -59,6 +61,7 @@ var mayImport = map[string][]string{
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
 	"runtime/sandbox":          {"runtime"},
+	"runtime/telemetry":        {"runtime", "runtime/access", "runtime/audit"},
 	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant"},
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
@@ -101,6 +104,7 @@ var outside = map[string]struct {
 	"runtime/redact":           {},
 	"runtime/sandbox":          {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
 	"runtime/mcptest":          {sdk: true},
+	"runtime/telemetry":        {sdk: true, modules: openTelemetry},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 
 	// Whoever uses an adapter brings the driver of its database.
@@ -125,6 +129,12 @@ var databases = []string{
 	"github.com/jackc/pgx/v5", "github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/puddle/v2", "golang.org/x/text",
 	"modernc.org/sqlite", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "golang.org/x/sys",
 	"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
+}
+
+// openTelemetry is its API, and what that links: no SDK and no exporter.
+var openTelemetry = []string{
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/log", "go.opentelemetry.io/auto/sdk",
+	"github.com/cespare/xxhash/v2", "github.com/go-logr/logr", "github.com/go-logr/stdr",
 }
 
 const openAPI = "github.com/danielgtaylor/huma/v2"

@@ -44,6 +44,7 @@ func run(ctx context.Context, args []string) error {
 	strict := flags.Bool("strict", false, "refuse lists that ask for a catalog which there is not")
 	stdio := flags.String("stdio", "", "serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
 	debug := flags.Bool("debug", false, "serve the debug tools to admins as well: environment, server, headers and claims, without secrets")
+	otlp := flags.String("otlp", "", "`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
 	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -68,6 +69,14 @@ func run(ctx context.Context, args []string) error {
 		Logger:        logger,
 		CatalogStrict: *strict,
 	}
+	if *otlp != "" {
+		observer, flush, err := exporting(ctx, *otlp, *anonymous, logger)
+		if err != nil {
+			return err
+		}
+		defer flush()
+		options.Observer = observer
+	}
 	if *kept != "" {
 		s, err := store.Open(ctx, *kept)
 		if err != nil {
@@ -81,6 +90,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		options.Audit = audit.Multi(options.Audit, s.Audit())
 		options.Catalogs, options.Admin = source, console.Handler
+		options.Readiness = map[string]func(context.Context) error{"store": s.Ping}
 	}
 	switch *denial {
 	case "conceal":

@@ -7,9 +7,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,7 +26,9 @@ import (
 // TestMain lets the test binary be the server that a stdio client starts.
 func TestMain(m *testing.M) {
 	if args := os.Getenv("TEAM_SERVE"); args != "" {
-		if err := run(context.Background(), strings.Split(args, " ")); err != nil {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		if err := run(ctx, strings.Split(args, " ")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

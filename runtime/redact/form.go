@@ -12,28 +12,69 @@ type keyForm struct {
 var (
 	alphanumeric = set(func(c byte) bool { return letter[c] && c != '-' && c != '_' })
 	capitals     = set(func(c byte) bool { return 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' })
+	hex          = set(func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' })
 	dotted       = set(func(c byte) bool { return letter[c] || c == '.' })
 	// RFC 6750, section 2.1, and base64 of RFC 7617
 	credential = set(func(c byte) bool { return letter[c] || strings.IndexByte("._~+/", c) >= 0 })
+	escaped    = set(func(c byte) bool { return credential[c] || c == '%' || c == '=' })
 )
 
-// keyForms are the documented prefixes of keys, by their first byte.
-var keyForms = func() (by [256][]keyForm) {
+// formsOf are the prefixes of keys that begin with one byte, and the bytes that come second in them: most words are told by these
+// not to be keys.
+type formsOf struct {
+	second [4]uint64
+	forms  []keyForm
+}
+
+func (f *formsOf) may(second byte) bool { return f.second[second>>6]&(1<<(second&63)) != 0 }
+
+// keyForms are the documented prefixes of keys, by their first byte. What identifies and opens nothing, such as a key of Stripe's
+// that is published (pk_live_), is none.
+var keyForms = func() (by [256]formsOf) {
 	for _, group := range []struct {
 		prefixes string
 		least    int
 		of       *[256]bool
 	}{
-		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ lin_api_ gsk_ hf_ dop_v1_ dckr_pat_", 20, &letter},
-		{"github_pat_ glpat- gldt- glrt- glcbt- glptt- glsoat- tskey- sk-", 16, &letter},
-		{"xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xapp- sk_live_ sk_test_ rk_live_ rk_test_ whsec_", 10, &letter},
-		{"AIza pypi- GOCSPX- AGE-SECRET-KEY-1", 20, &letter},
+		// where code is kept and packages are published
+		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ rubygems_ CFPAT- PMAK- atlasv1.", 20, &letter},
+		{"github_pat_ GR1348941 tskey- sk-", 16, &letter},
+		{"glpat- gldt- glrt- glcbt- glptt- glsoat- glft- glimt- glagent- gloas- glffct-", 16, &dotted}, // routable ones have parts
 		{"npm_", 30, &alphanumeric}, // npm_config_registry is a variable
-		{"AKIA ASIA", 16, &capitals},
-		{"ya29. hvs. hvb. SG.", 16, &dotted},
+		{"pypi- oy2", 40, &letter},
+		{"ATATT3 ATCTT3 ATBB", 20, &credential},
+		// clouds
+		{"AKIA ASIA ABIA ACCA", 16, &capitals},
+		{"LTAI AKID", 16, &alphanumeric},
+		{"AIza GOCSPX- AGE-SECRET-KEY-1", 20, &letter},
+		{"AQ.Ab", 30, &letter},
+		{"1//0", 30, &letter},
+		{"ya29. hvs. hvb. hvr. SG.", 16, &dotted},
+		{"dop_v1_ doo_v1_ dor_v1_ pscale_tkn_ pscale_oauth_ pscale_pw_ sbp_ sb_secret_ fo1_ nfp_ napi_ HRKU- vcp_ AVNS_", 16, &letter},
+		{"fm1r_ fm2_", 40, &escaped},
+		{"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", 20, &dotted},
+		{"dapi pul-", 32, &hex},
+		// messages and mail
+		{"xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xapp- xwfp-", 10, &letter},
+		{"xoxd- hooks.slack.com/services/ discord.com/api/webhooks/ discordapp.com/api/webhooks/", 10, &escaped},
+		{"SK key-", 32, &hex}, // of Twilio and of Mailgun
+		{"xkeysib- xsmtpsib-", 20, &letter},
+		// money
+		{"sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_ sq0atp- sq0csp- FLWSECK- rzp_live_", 10, &letter},
+		// models
+		{"gsk_ xai- pplx- csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_", 20, &letter},
+		{"r8_", 30, &alphanumeric},
+		// what watches and plans
+		{"lin_api_ lin_oauth_ glc_ glsa_ NRAK- sntrys_ sntryu_ phx_ ntn_ figd_ sgp_ CCIPAT_ bkua_", 20, &credential},
+		{"sqp_ sqa_ squ_", 40, &hex},
+		{"dt0c01. dt0s01. dt0s02. dt0s16.", 20, &dotted},
+		{"eyJrIjoi ops_eyJ", 40, &credential}, // JSON like a JWT's, in one part
+		{"sha256~", 40, &letter},              // of OpenShift
 	} {
 		for prefix := range strings.FieldsSeq(group.prefixes) {
-			by[prefix[0]] = append(by[prefix[0]], keyForm{prefix, group.least, group.of})
+			of, second := &by[prefix[0]], prefix[1]
+			of.forms = append(of.forms, keyForm{prefix, group.least, group.of})
+			of.second[second>>6] |= 1 << (second & 63)
 		}
 	}
 	return by
@@ -43,14 +84,22 @@ var keyForms = func() (by [256][]keyForm) {
 // i where there is none.
 func (t *scanner) form(i int) int {
 	s := t.s[i:]
-	for _, k := range keyForms[s[0]] {
-		if strings.HasPrefix(s, k.prefix) {
-			if end := runEnd(s, len(k.prefix), k.of); end-len(k.prefix) >= k.least {
-				return t.hide(i, i+end, Mask)
-			}
+	if len(s) < 2 || !keyForms[s[0]].may(s[1]) {
+		return i
+	}
+	for _, k := range keyForms[s[0]].forms {
+		if !strings.HasPrefix(s, k.prefix) {
+			continue
+		}
+		end := runEnd(s, len(k.prefix), k.of)
+		for k.of['.'] && s[end-1] == '.' && end > len(k.prefix) { // of a sentence
+			end--
+		}
+		if end-len(k.prefix) >= k.least {
+			return t.hide(i, i+end, Mask)
 		}
 	}
-	if n := t.jwt(i); n > 0 {
+	if n := t.jwt(i); n > 0 { // a key of Grafana's begins as it does, so that it has got here
 		return t.hide(i, i+n, Mask)
 	}
 	return i

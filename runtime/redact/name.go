@@ -1,15 +1,12 @@
 package redact
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // parts of names whose values are secret, folded, by their first byte. API_KEY and APIKEY hold KEY.
-var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION")
+var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION PWD")
 
 // words are secret as one word of several.
-var words = byFirst("PWD PASS")
+var words = byFirst("PASS")
 
 func byFirst(list string) (by [256][]string) {
 	for s := range strings.FieldsSeq(list) {
@@ -24,45 +21,81 @@ func (m Masker) Name(name string) bool {
 	folded := fold(room[:0], name)
 	for i, c := range folded {
 		for _, part := range parts[c] {
-			if hasPrefix(folded[i:], part) {
+			if hasPrefix(folded[i:], part) && (part != "PWD" || !directory(folded)) {
 				return true
 			}
 		}
 		for _, word := range words[c] {
-			if hasPrefix(folded[i:], word) && oneOfSeveral(folded, i, i+len(word)) {
+			if hasPrefix(folded[i:], word) && (oneOfSeveral(folded, i, i+len(word)) || humped(name, i, i+len(word))) {
 				return true
 			}
 		}
 	}
 	for _, part := range m.Names {
-		if part != "" && bytes.Contains(folded, fold(nil, part)) {
+		if part != "" && containsFolded(folded, part) {
 			return true
 		}
 	}
 	return false
 }
 
+func hasSuffix(b []byte, suffix string) bool {
+	return len(b) >= len(suffix) && string(b[len(b)-len(suffix):]) == suffix
+}
+
 func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
-// oneOfSeveral reports whether name[from:to] is one of several words: PWD of DB_PWD and PWD_FILE, and
-// neither of PWD nor of OLDPWD.
+// directory reports whether a folded name is that of a working directory.
+func directory(name []byte) bool {
+	return string(name) == "PWD" || hasSuffix(name, "OLDPWD") || hasSuffix(name, "OLD_PWD")
+}
+
+// oneOfSeveral reports whether name[from:to] is one of several words: PASS of DB_PASS and PASS_FILE, and
+// neither of PASS nor of BYPASS.
 func oneOfSeveral(name []byte, from, to int) bool {
 	return to-from < len(name) && (from == 0 || name[from-1] == '_') && (to == len(name) || name[to] == '_')
+}
+
+// humped is oneOfSeveral where capitals separate the words: Pass of dbPass and passFile.
+func humped(name string, from, to int) bool {
+	inner := strings.Trim(name[from+1:to], "abcdefghijklmnopqrstuvwxyz") == ""
+	begins := from == 0 || lower(name[from-1]) && !lower(name[from]) || name[from-1] == '_'
+	ends := to == len(name) || !lower(name[to])
+	return inner && begins && ends && to-from < len(name)
+}
+
+func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// containsFolded reports whether a folded name holds a part that may not be.
+func containsFolded(folded []byte, part string) bool {
+	for i := 0; i+len(part) <= len(folded); i++ {
+		n := 0
+		for n < len(part) && folded[i+n] == foldedByte(part[n]) {
+			n++
+		}
+		if n == len(part) {
+			return true
+		}
+	}
+	return false
 }
 
 // fold appends a name in capitals, with an underscore for whatever separates words.
 func fold(to []byte, name string) []byte {
 	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case 'a' <= c && c <= 'z':
-			c -= 'a' - 'A'
-		case c == '-' || c == '.' || c == ' ':
-			c = '_'
-		}
-		to = append(to, c)
+		to = append(to, foldedByte(name[i]))
 	}
 	return to
+}
+
+func foldedByte(c byte) byte {
+	switch {
+	case lower(c):
+		return c - ('a' - 'A')
+	case c == '-' || c == '.' || c == ' ':
+		return '_'
+	}
+	return c
 }

@@ -4,19 +4,20 @@
 // A secret is known by its name or by its form. By name: a value whose name holds, in any case,
 //
 //	TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING
-//	PRIVATE AUTH DSN COOKIE SESSION
+//	PRIVATE AUTH DSN COOKIE SESSION PWD
 //
-// or has PWD or PASS as the last of several words, as in MYSQL_PWD; PWD alone is the working directory.
-// MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever it stands in a text:
+// or has PASS as one of several words, as in DB_PASS and dbPass. PWD alone is the working directory, and so is OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever it stands in a text:
 //
-//   - the password of a URL, and a user of 20 characters and more without one, which is a token;
+//   - the password of a URL, and a user of 20 characters and more without one, which is a token; of one that is escaped in a query
+//     string as well;
 //   - the password of a data source name as Go's MySQL driver writes it, user:password@tcp(host);
 //   - a PEM block;
 //   - a JWT, signed or encrypted;
 //   - what follows the word Bearer, Basic, DPoP or Negotiate, unless that is a word of prose;
-//   - a key of a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_;
+//   - a key of a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_, with as many characters behind it as
+//     such a key has at least;
 //   - a value beside a name as above: password=…, "password": "…", Password:… (what Go's %+v prints),
-//     X-Api-Key: …, Cookie: …
+//     X-Api-Key: …, Cookie: …, token%3D…
 //
 // In prose, "token: expired" and the like stay: a single word before a colon and a space is a
 // name only where it can hardly be anything else, as password and Authorization are. A bare value ends at
@@ -42,7 +43,8 @@ type Masker struct {
 	// Names are further parts of names, in any case, whose values are secret: "PIN" hides "user_pin"
 	// and "spinner". An empty one is ignored.
 	Names []string
-	// Values are further forms: what one matches is masked wherever it stands.
+	// Values are further forms: what one matches is masked wherever it stands. They see a text as it is, but for its PEM blocks, and
+	// take nothing away from what is masked without them.
 	Values []*regexp.Regexp
 }
 

@@ -1,26 +1,50 @@
 package redact
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Text masks the secrets in a text. A text without any is returned as it is, and what is masked
 // already stays so. The time that it takes grows with the length of the text and not faster.
 func (m Masker) Text(s string) string {
-	for _, form := range m.Values {
-		if form != nil {
-			s = form.ReplaceAllLiteralString(s, Mask)
-		}
-	}
 	t := scanner{m: m, s: withoutPEM(s)}
 	t.scan()
+	if found := m.further(t.s); len(found) > 0 {
+		t.add(found)
+	}
 	return t.result()
+}
+
+// further are the places of m.Values in a text, in their order.
+func (m Masker) further(s string) (found []span) {
+	for _, form := range m.Values {
+		if form == nil {
+			continue
+		}
+		for _, at := range form.FindAllStringIndex(s, -1) {
+			// What is masked already may match as well, and stays.
+			if at[0] < at[1] && !strings.Contains(Mask, s[at[0]:at[1]]) {
+				found = append(found, span{at[0], at[1], Mask})
+			}
+		}
+	}
+	return found
+}
+
+// span is what is masked of a text, and what stands there.
+type span struct {
+	from, to int
+	mask     string
 }
 
 // scanner goes through a text once, from one place where a secret could begin to the next.
 type scanner struct {
-	m    Masker
-	s    string
-	out  []byte
-	done int // s[:done] is in out
+	m     Masker
+	s     string
+	found []span // in order; none touches another
+	done  int    // where the last of them ends
 
 	word           int  // where the word ends that was begun last
 	escaped        bool // an escape stands before it
@@ -121,18 +145,43 @@ func (t *scanner) begins(i int) bool {
 func (t *scanner) hide(from, to int, mask string) int {
 	from = max(from, t.done)
 	if from < to {
-		t.out = append(t.out, t.s[t.done:from]...)
-		t.out = append(t.out, mask...)
+		t.found = append(t.found, span{from, to, mask})
 		t.done = to
 	}
 	return to
 }
 
+// add masks more. What overlaps becomes one mask: each alone would leave a part of the other.
+func (t *scanner) add(more []span) {
+	all := append(t.found, more...)
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	merged := all[:1]
+	for _, next := range all[1:] {
+		last := &merged[len(merged)-1]
+		switch {
+		case next.from >= last.to:
+			merged = append(merged, next)
+		case next.to > last.to:
+			last.to, last.mask = next.to, Mask
+		}
+	}
+	t.found = merged
+}
+
 func (t *scanner) result() string {
-	if t.done == 0 {
+	if len(t.found) == 0 {
 		return t.s
 	}
-	return string(append(t.out, t.s[t.done:]...))
+	size := len(t.s)
+	for _, f := range t.found {
+		size += len(f.mask) - (f.to - f.from)
+	}
+	out, done := make([]byte, 0, size), 0
+	for _, f := range t.found {
+		out = append(append(out, t.s[done:f.from]...), f.mask...)
+		done = f.to
+	}
+	return string(append(out, t.s[done:]...))
 }
 
 // letter are the characters of words: of names, and most of what keys are made of.
@@ -170,6 +219,11 @@ func (t *scanner) beside(from, end int) int {
 	if strings.HasPrefix(t.s[end:], "://") {
 		return t.url(end + len("://"))
 	}
+	if at(t.s, end) == '%' {
+		if to := t.escapedBeside(from, end); to > end {
+			return to
+		}
+	}
 	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
 		return end // as most words stand
 	}
@@ -197,6 +251,68 @@ func (t *scanner) beside(from, end int) int {
 		return end
 	}
 	return t.hide(from, to, mask)
+}
+
+// escapedBeside is beside where what follows is escaped, as a URL is within a query string: token%3Dabc and
+// postgres%3A%2F%2Fada%3Apassword%40db.
+func (t *scanner) escapedBeside(from, end int) int {
+	const equals, scheme, second, user = "%3D", "%3A%2F%2F", "%3A", "%40"
+	rest := t.s[end:]
+	switch {
+	case hasFold(rest, equals):
+		if !t.m.Name(t.s[from:end]) {
+			return end
+		}
+		i := end + len(equals)
+		to := i
+		for to < len(t.s) && bare[t.s[to]] && (t.s[to] != '%' || !separates(t.s[to:])) {
+			to++
+		}
+		if t.s[i:to] == Mask {
+			return end
+		}
+		return t.hide(i, to, Mask)
+	case hasFold(rest, scheme):
+		i := end + len(scheme)
+		to := i
+		for to < len(t.s) && bare[t.s[to]] && t.s[to] != '/' && !hasFold(t.s[to:], "%2F") && !hasFold(t.s[to:], "%3F") && !hasFold(t.s[to:], "%23") {
+			to++
+		}
+		authority := t.s[i:to]
+		name := strings.LastIndex(authority, user)
+		if name < 0 {
+			return end
+		}
+		for colon := 0; colon < name; colon++ {
+			if authority[colon] == ':' || hasFold(authority[colon:], second) {
+				if authority[colon] == '%' {
+					colon += len(second) - 1
+				}
+				if authority[colon+1:name] == Mask {
+					return end
+				}
+				return t.hide(i+colon+1, i+name, Mask)
+			}
+		}
+		if name >= opaqueUser && authority[:name] != Mask {
+			return t.hide(i, i+name, Mask)
+		}
+	}
+	return end
+}
+
+// separates reports whether an escape stands for what a bare value ends at.
+func separates(s string) bool {
+	for _, escape := range [...]string{"%26", "%22", "%27", "%20", "%3B", "%0A", "%0D"} { // & " ' space ; and the ends of lines
+		if hasFold(s, escape) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
 // certain reports whether a name before a colon and a space is one of a value, and not a word of prose:

@@ -22,9 +22,9 @@ func TestNames(t *testing.T) {
 		"clientSecret": true, "db.password": true, "Passwd": true, "ssh_passphrase": true, "aws_credentials": true, "CONNECTION_STRING": true,
 		"connection-string": true, "connection string": true, "ConnectionString": true, "private_id": true, "Authorization": true, "author": true,
 		"SENTRY_DSN": true, "Set-Cookie": true, "Mcp-Session-Id": true, "MYSQL_PWD": true, "mysql-pwd": true, "PWD_FILE": true, "DB_PASS": true,
-		"pass.phrase": true, strings.Repeat("x", 100) + "key": true, "keys": true,
+		"dbPwd": true, "pwdFile": true, "DbPass": true, "userPwdFile": true, "pass.phrase": true, strings.Repeat("x", 100) + "key": true, "keys": true,
 
-		"": false, "PWD": false, "pwd": false, "OLDPWD": false, "OLD_PWDS": false, "PASS": false, "passed": false, "BYPASS": false, "_": false,
+		"": false, "PWD": false, "pwd": false, "OLDPWD": false, "oldpwd": false, "Pwd": false, "Pass": false, "passPort2": true, "bypassed": false, "compassRose": false, "OLD_PWD": false, "old-pwd": false, "OLD_PWDS": true, "Dbpwd": true, "PGPWD": true, "TOKEN_OLDPWD": true, "X-Oldpwd": false, "PASS": false, "passed": false, "BYPASS": false, "_": false,
 		"principal": false, "tool": false, "role": false, "missing": false, "request_id": false, "reason": false, "error": false,
 		"DATABASE_URL": false, "path": false, "PATH": false, "to_ken": false, "ke": false,
 	} {
@@ -44,6 +44,77 @@ func TestFurtherNamesAndForms(t *testing.T) {
 	}
 	if got := redact.Text("see ACME-12"); got != "see ACME-12" {
 		t.Error(got)
+	}
+}
+
+// What a form of one's own takes away must not hide from the rest what stands there, nor the other way round.
+func TestFurtherFormsDoNotGetInTheWay(t *testing.T) {
+	for form, test := range map[string]struct{ in, want string }{
+		`postgres`:         {"postgres://ada:hunter2@db/x", mask + "://ada:" + mask + "@db/x"},
+		`ada:hunter2`:      {"postgres://ada:hunter2@db/x", "postgres://" + mask + "@db/x"},
+		`id=\d+ token=\w+`: {"see id=12 token=abc.def", "see " + mask},
+		`password`:         {"password=hunter2", mask + "=" + mask},
+		`x*`:               {"a xx b", "a " + mask + " b"},
+		`MASKED`:           {"password=hunter2", "password=" + mask},
+		`b`:                {"abc", "a" + mask + "c"},
+	} {
+		m := redact.Masker{Values: []*regexp.Regexp{regexp.MustCompile(form)}}
+		got := m.Text(test.in)
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", form, got, test.want)
+		}
+		if again := m.Text(got); again != got {
+			t.Errorf("%s: %q becomes %q", form, got, again)
+		}
+	}
+}
+
+// opaque has n characters of what keys are made of.
+func opaque(alphabet string, n int) string {
+	return strings.Repeat(alphabet, n/len(alphabet)+1)[:n]
+}
+
+func TestPrefixesOfKeys(t *testing.T) {
+	const letters, capitals, hex = "q7Kd93mZ0pLw2Xv8RtYb", "Q7KD93MZ0PLW2XV8RTYB", "0a1b2c3d4e5f6789"
+	for _, group := range []struct {
+		prefixes, alphabet string
+		least              int
+	}{
+		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ rubygems_ CFPAT- PMAK- atlasv1. ATATT3 ATCTT3 ATBB", letters, 20},
+		{"github_pat_ GR1348941 tskey- sk- sk-ant- sk-proj- glpat- gldt- glrt- glcbt- glptt- glsoat- glft- glimt- glagent- gloas- glffct-", letters, 16},
+		{"npm_ r8_ AQ.Ab 1//0", letters, 30},
+		{"pypi- oy2 sha256~ fm1r_ fm2_ eyJrIjoi ops_eyJ", letters, 40},
+		{"AKIA ASIA ABIA ACCA", capitals, 16},
+		{"LTAI AKID ya29. hvs. hvb. hvr. SG. dop_v1_ doo_v1_ dor_v1_ pscale_tkn_ pscale_oauth_ pscale_pw_ sbp_ sb_secret_ fo1_ nfp_ napi_ HRKU- vcp_ AVNS_", letters, 16},
+		{"AIza GOCSPX- AGE-SECRET-KEY-1 dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. xkeysib- xsmtpsib-", letters, 20},
+		{"dapi pul- SK key-", hex, 32},
+		{"sqp_ sqa_ squ_", hex, 40},
+		{"xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xapp- xwfp- xoxd- hooks.slack.com/services/ discord.com/api/webhooks/ discordapp.com/api/webhooks/", letters, 10},
+		{"sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_ sq0atp- sq0csp- FLWSECK- rzp_live_", letters, 10},
+		{"gsk_ xai- pplx- csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_ dt0c01. dt0s01. dt0s02. dt0s16.", letters, 20},
+		{"lin_api_ lin_oauth_ glc_ glsa_ NRAK- sntrys_ sntryu_ phx_ ntn_ figd_ sgp_ CCIPAT_ bkua_", letters, 20},
+	} {
+		for prefix := range strings.FieldsSeq(group.prefixes) {
+			key := prefix + opaque(group.alphabet, group.least)
+			for in, want := range map[string]string{
+				key: mask, "see " + key + ", or not": "see " + mask + ", or not", "https://x/" + key + "?a=1": "https://x/" + mask + "?a=1",
+				`{"id":"` + key + `"}`: `{"id":"` + mask + `"}`, "got (" + key + ").": "got (" + mask + ").",
+				// Near misses: too short, another letter's case, and in the middle of a word.
+				key[:len(prefix)+7]: key[:len(prefix)+7], prefix: prefix, "a " + prefix + " b": "a " + prefix + " b", "word" + key[:len(key)-1] + "!": "word" + key[:len(key)-1] + "!",
+			} {
+				if strings.ContainsAny(prefix[:len(prefix)-1], "-_./") && strings.HasPrefix(in, "word") {
+					continue // a key may begin behind what separates words
+				}
+				if got := redact.Text(in); got != want {
+					t.Errorf("%s\n got %s\nwant %s", in, got, want)
+				}
+			}
+		}
+	}
+	for _, public := range []string{"pk_live_" + opaque(letters, 24), "GTM-ABCDEFG", "dapi" + strings.Repeat("g", 32), "SK" + strings.Repeat("Z", 32), "AKIA" + strings.Repeat("a", 16)} {
+		if got := redact.Text(public); got != public {
+			t.Errorf("%s becomes %s", public, got)
+		}
 	}
 }
 
@@ -92,6 +163,12 @@ func TestTexts(t *testing.T) {
 		"a\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb":         "a\n" + mask + "\nb",
 		`{"k":"-----BEGIN EC PRIVATE KEY-----\nMII\n-----END EC PRIVATE KEY-----"}`: `{"k":"` + mask + `"}`,
 		"x-----BEGIN RSA PRIVATE KEY-----\nMII":                                     "x" + mask,
+		"glpat-0123456789abcdef.01.0a1b2c3.":                                        mask + ".",
+		// escaped, as in a query string
+		"u=postgres%3A%2F%2Fada%3Ahunter2%40db%2Fx":             "u=postgres%3A%2F%2Fada%3A" + mask + "%40db%2Fx",
+		"u=redis%3a%2f%2f%3ahunter2%40c":                        "u=redis%3a%2f%2f%3a" + mask + "%40c",
+		"u=https%3A%2F%2F0123456789abcdef0123%40sentry.x":       "u=https%3A%2F%2F" + mask + "%40sentry.x",
+		"next=https%3A%2F%2Fx%2Fcb%3Faccess_token%3Dabc%26b%3D": "next=https%3A%2F%2Fx%2Fcb%3Faccess_token%3D" + mask + "%26b%3D",
 		// beside a name
 		"password=hunter2":                                           "password=" + mask,
 		"user=ada password=hunter2 host=db":                          "user=ada password=" + mask + " host=db",
@@ -137,6 +214,7 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 		"key == nil", "token := x", "key != 1", "token", "token=", `"token":""`, `token=""`, "token: ", "authenticated=true", `{"auth":null}`, "session=false", "key=<nil>",
 		"sk-short", "task-0123456789abcdef0123", "npm_config_registry=http://x/", "AKIAshort", "AIza", "eyJ", "eyJhbGci", "eyJhbGciOiJIUzI1NiJ9", "eyJ.a.b", "ghp_short", "hf_hub_cache",
 		"-----BEGIN", "----- BEGIN X", "auth.go:42", "Session::new", "exit code=3", "listed 3 tools", "keys 3", "a=b;c=d", "日本語 = x",
+		"u=https%3A%2F%2Fx%2F%40scope", "u=https%3A%2F%2Fada%40x", "a%3Db", "token%20x", "password%3D" + mask, "u=a%3A%2F%2Fb%3A" + mask + "%40c", "100%", "a%3A%2F%2F",
 		mask, "password=" + mask, "Bearer " + mask,
 	} {
 		if got := redact.Text(s); got != s {
@@ -187,6 +265,7 @@ var forms = []string{
 	"password=%s", "password = %s", `{"api_key":"%s"}`, `"clientSecret": "%s"`, `{\"token\":\"%s\"}`, "{Token:%s}", "X-Auth-Token: %s", "Cookie: sid=%s; x=y",
 	"Authorization: Token %s", "Authorization=Bearer %s", "map[Authorization:[Bearer %s]]", "Bearer %s", "bearer %s.", "Basic %s=", "https://u:%s@host/x", "https://u:a@%s@host/x", "https://u:a/%s@host/x",
 	"https://%s@host", "https://host/x?access_token=%s&y=1", "u:%s@tcp(host)/db", "ghp_%s", "sk-%s", "glpat-%s", "xoxb-%s", "hf_%s", "github_pat_%s", "eyJhbGciOiJIUzI1NiJ9.%s.x", "eyJhbGciOiJIUzI1NiJ9.x.%s",
+	"glpat-%s.01.abc", "shpat_%s", "xoxd-%%2B%s", "u=https%%3A%%2F%%2Fu%%3A%s%%40host", "u=x%%3Fapi_key%%3D%s",
 	"-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n%s", "DB_PASS=%s", "secret: %s", "passwd='a b %s'",
 }
 
@@ -236,6 +315,7 @@ func TestMaskedJSONIsJSON(t *testing.T) {
 func TestTextsThatLeadOnEnd(t *testing.T) {
 	for _, s := range []string{
 		"a://", "eyJ-", "eyJ_", "-----BEGIN ", "----BEGIN", "@tcp(", "bearer ", "token:", `token"`, `\`, `"\`, "key=[", "key={", `key="`, "sk-", "a:b@", "a%20", "key= ", "\"key\" ", "::", "=", "xoxb-", "basic/", "http://a:b/", "https://a:x",
+		"a%3A%2F%2F", "token%3D", "key%3D%26", "a%3A%2F%2Fb%3A", "glpat-.", "xoxd-%", "SK0", "1//0", "hooks.slack.com/services/",
 		"AKIA" + strings.Repeat("A", 16) + "a_", "npm_" + strings.Repeat("a", 30) + "_",
 	} {
 		redact.Text(strings.Repeat(s, 1<<20/len(s)))

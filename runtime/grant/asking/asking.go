@@ -71,6 +71,10 @@ func (d *Desk) RequestPermission(ctx context.Context, wish Wish) (Asked, error) 
 		return Asked{}, errNobody
 	}
 	p := grant.Permission{Type: wish.Type, Resource: wish.Resource}
+	request, _ := runtime.RequestOf(ctx)
+	if request.Masker.Text(p.Resource) != p.Resource {
+		return Asked{}, errSecret
+	}
 	if err := p.Validate(); err != nil {
 		return Asked{}, err
 	}
@@ -78,7 +82,7 @@ func (d *Desk) RequestPermission(ctx context.Context, wish Wish) (Asked, error) 
 		Issuer: caller.Issuer, Principal: caller.Subject, Client: caller.ClientID(), Role: caller.Role, RequestID: runtime.RequestID(ctx),
 	})
 	r, err := d.keeper.Ask(ctx, grant.Request{
-		Permission: p, Issuer: caller.Issuer, Client: caller.ClientID(), Principal: caller.Subject, Tool: wish.Tool, Reason: wish.Reason,
+		Permission: p, Issuer: caller.Issuer, Client: caller.ClientID(), Principal: caller.Subject, Tool: request.Masker.Text(wish.Tool), Reason: request.Masker.Text(wish.Reason),
 	})
 	switch {
 	case errors.Is(err, grant.ErrTooMany):
@@ -145,6 +149,9 @@ func (d *Desk) ListPermissions(ctx context.Context) (Permissions, error) {
 
 // errNobody says that anonymous callers have no permissions of their own. The rule of the tools lets none in.
 var errNobody = errors.New("permissions belong to clients, and you are not known as one: sign in")
+
+// errSecret keeps secrets out of what administrators are shown, and of the trail.
+var errSecret = errors.New("the resource holds what looks like a password, a token or a key: ask for a pattern without it, with * in its place")
 
 // unavailable is what a client is told where the keeper has failed: what that says may name a database, and is for
 // the log.

@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// durationBounds are the bounds that the conventions give mcp.server.operation.duration, in seconds.
+var durationBounds = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
+
+// listBounds are for the sizes of lists.
+var listBounds = []float64{0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000}
+
+// instruments are what is counted and timed.
+type instruments struct {
+	duration metric.Float64Histogram
+	requests metric.Int64Counter
+	denials  metric.Int64Counter
+	refusals metric.Int64Counter
+	listed   metric.Int64Histogram
+	lookups  metric.Int64Counter
+	kills    metric.Int64Counter
+}
+
+// newInstruments makes them all. A provider that fails says so for each.
+func newInstruments(meter metric.Meter) (instruments, error) {
+	var (
+		i    instruments
+		errs []error
+	)
+	counter := func(name, unit, description string) metric.Int64Counter {
+		c, err := meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		errs = append(errs, err)
+		return c
+	}
+	var err error
+	i.duration, err = meter.Float64Histogram("mcp.server.operation.duration", metric.WithUnit("s"),
+		metric.WithDescription("How long an MCP request or notification took, from when it was received until its result or acknowledgement was sent."),
+		metric.WithExplicitBucketBoundaries(durationBounds...))
+	errs = append(errs, err)
+	i.requests = counter("mcpgen.requests", "{request}", "MCP requests and notifications that were received, by what came of them.")
+	i.denials = counter("mcpgen.denials", "{request}", "MCP requests that were denied or ended at a limit, by what decided it.")
+	i.refusals = counter("mcpgen.http.refusals", "{request}", "HTTP requests that were refused before their message was looked at.")
+	i.listed, err = meter.Int64Histogram("mcpgen.list.size", metric.WithUnit("{item}"),
+		metric.WithDescription("How many tools, prompts, resources or templates of a list its caller may see, on all pages."),
+		metric.WithExplicitBucketBoundaries(listBounds...))
+	errs = append(errs, err)
+	i.lookups = counter("mcpgen.cache.lookups", "{lookup}", "What was looked for in a cache of the server, by whether it was there.")
+	i.kills = counter("mcpgen.sandbox.kills", "{call}", "Isolated calls whose processes were killed, by the limit that they reached.")
+	return i, errors.Join(errs...)
+}
+
+func adding(of ...attribute.KeyValue) []metric.AddOption {
+	return []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(of...))}
+}
+
+func recording(of ...attribute.KeyValue) []metric.RecordOption {
+	return []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(of...))}
+}

@@ -1,0 +1,108 @@
+// Package telemetry makes OpenTelemetry traces and metrics of what a server does.
+//
+//	observer, err := telemetry.New(telemetry.Options{})
+//	…
+//	server, err := runtime.New(runtime.Options{Observer: observer}, …)
+//
+// Each message has a server span and is counted and timed, by the semantic conventions for the Model Context Protocol
+// (github.com/open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md; status: development), and by names of this package's own,
+// which begin with "mcpgen.".
+//
+// What is exported names tools, prompts and resources that there are, methods and protocol versions that there are, and outcomes. It
+// holds no session id, principal, argument or URI of a caller, no JSON-RPC id, and no name that a client made up.
+//
+// It links the OpenTelemetry API alone. The program brings the SDK and exporters.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpgen/mcpgen/runtime"
+)
+
+// ScopeName is the name of the instrumentation scope of all that this package makes.
+const ScopeName = "github.com/mcpgen/mcpgen/runtime/telemetry"
+
+// Options are where traces and metrics go. The zero value uses the providers that the program has registered with package otel, also
+// where it registers them later.
+type Options struct {
+	TracerProvider trace.TracerProvider // nil is otel.GetTracerProvider
+	MeterProvider  metric.MeterProvider // nil is otel.GetMeterProvider
+	// Propagator reads "traceparent", "tracestate" and "baggage", of a message's _meta and of HTTP headers. Nil is W3C Trace Context and W3C
+	// Baggage, since the keys of _meta are theirs (SEP-414), whatever the program has registered for HTTP.
+	Propagator propagation.TextMapPropagator
+	// Public is for servers that strangers call. Traces begin here, with a link to the span that the caller names, so that nobody
+	// outside decides what is sampled or joins a trace of others; and baggage of callers is not passed on. The span of
+	// HTTP middleware is a parent all the same.
+	Public bool
+}
+
+// New makes an observer for runtime.Options.Observer; one will do for several servers. An error says which tracer or instrument the
+// provider failed to make.
+func New(opts Options) (runtime.Observer, error) {
+	if opts.TracerProvider == nil {
+		opts.TracerProvider = otel.GetTracerProvider()
+	}
+	if opts.MeterProvider == nil {
+		opts.MeterProvider = otel.GetMeterProvider()
+	}
+	if opts.Propagator == nil {
+		opts.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	}
+	for name, given := range map[string]any{"TracerProvider": opts.TracerProvider, "MeterProvider": opts.MeterProvider, "Propagator": opts.Propagator} {
+		if v := reflect.ValueOf(given); v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, fmt.Errorf("telemetry: Options.%s is a nil %T: pass one that works, or leave it out", name, given)
+		}
+	}
+	o := &observer{
+		tracer:  opts.TracerProvider.Tracer(ScopeName),
+		origins: origins{propagator: opts.Propagator, public: opts.Public},
+	}
+	if o.tracer == nil {
+		return nil, errors.New("telemetry: Options.TracerProvider has no tracer to give")
+	}
+	meter := opts.MeterProvider.Meter(ScopeName)
+	if meter == nil {
+		return nil, errors.New("telemetry: Options.MeterProvider has no meter to give")
+	}
+	var err error
+	if o.instruments, err = newInstruments(meter); err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	return o, nil
+}
+
+// observer implements [runtime.Observer].
+type observer struct {
+	tracer      trace.Tracer
+	origins     origins
+	instruments instruments
+
+	starts   kept[start, []trace.SpanStartOption]
+	series   kept[shape, *series]
+	refusals kept[int, []metric.AddOption]
+	lookups  kept[lookup, []metric.AddOption]
+}
+
+// Began implements [runtime.Observer].
+func (o *observer) Began(ctx context.Context, m runtime.Message) (context.Context, runtime.Observation) {
+	return o.begin(ctx, m)
+}
+
+// TurnedAway implements [runtime.Observer].
+func (o *observer) TurnedAway(ctx context.Context, status int) {
+	o.instruments.refusals.Add(ctx, 1, o.refusals.get(status, refusalOf)...)
+}
+
+// Cached implements [runtime.Observer].
+func (o *observer) Cached(cache string, hit bool) {
+	o.instruments.lookups.Add(context.Background(), 1, o.lookups.get(lookup{cache, hit}, lookupOf)...)
+}
