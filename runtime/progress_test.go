@@ -113,7 +113,11 @@ func TestProgressIsSentWhileTheCallLastsAndNotTooOften(t *testing.T) {
 			runtime.Progress(ctx).Report(float64(i), 100, "")
 			time.Sleep(time.Millisecond)
 		}
-		<-heardOf // the last of them, which had to wait
+		select {
+		case <-heardOf: // the last of them, which had to wait
+		case <-ctx.Done():
+			t.Error("the last report was not sent while the call lasted")
+		}
 		took = time.Since(began)
 	}))
 	c := newPipe(t, s, principalOf("Member"), "2025-11-25")
