@@ -27,7 +27,8 @@ type record struct {
 	header    http.Header      // of the HTTP request, without credentials; nil on stdio
 	requestID string
 	started   time.Time
-	from      *origin     // the HTTP request; nil on stdio
+	from      *origin // the HTTP request, kept in http; nil on stdio
+	http      origin
 	begun     atomic.Bool // the message has reached the guard
 
 	// What is known once it has.

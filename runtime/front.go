@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // Where the handler answers.
@@ -168,7 +169,8 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	rec := newRecord(id, withoutCredentials(r.Header))
-	rec.from = originOf(r, id)
+	rec.http = originOf(r, id)
+	rec.from = &rec.http
 	if t, ok := w.(*turnstile); ok {
 		t.record = rec
 	}
@@ -213,7 +215,7 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, rec *record) {
 	info := rec.tokenInfo()
 	verified := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return info, nil }
 	auth.RequireBearerToken(verified, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next).
-		ServeHTTP(&foreignAsUnknown{ResponseWriter: w}, r)
+		ServeHTTP(&foreignAsUnknown{ResponseWriter: w, record: rec, masker: f.opts.Masker}, r)
 }
 
 // recovers answers a request that has panicked. It is deferred.
@@ -384,7 +386,7 @@ func (f *front) body(w http.ResponseWriter, r *http.Request) (asked, bool) {
 		plain(w, http.StatusBadRequest, "the body could not be read")
 		return asked{}, false
 	}
-	body, asks, refused := checkMessage(body)
+	body, asks, refused := checkMessage(body, f.opts.Masker)
 	if refused != nil {
 		if t, ok := w.(*turnstile); ok {
 			t.refused = true
@@ -424,9 +426,14 @@ func withoutCredentials(h http.Header) http.Header {
 // foreignAsUnknown answers for a session of somebody else what is answered for one that does
 // not exist. go-sdk says 403 for the first and 404 for the second, and says 403 for nothing
 // else.
+//
+// Where go-sdk refuses a request before the guard sees it, its words repeat headers and names that the client made up; they are masked here.
 type foreignAsUnknown struct {
 	http.ResponseWriter
+	record  *record
+	masker  redact.Masker
 	foreign bool
+	refused bool
 }
 
 func (w *foreignAsUnknown) WriteHeader(status int) {
@@ -435,11 +442,20 @@ func (w *foreignAsUnknown) WriteHeader(status int) {
 		http.Error(w.ResponseWriter, "session not found", http.StatusNotFound)
 		return
 	}
+	if w.refused = status >= http.StatusBadRequest && !w.record.begun.Load(); w.refused {
+		w.Header().Del("Content-Length")
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *foreignAsUnknown) Write(b []byte) (int, error) {
-	if w.foreign {
+	switch {
+	case w.foreign:
+		return len(b), nil
+	case w.refused:
+		if _, err := w.ResponseWriter.Write([]byte(w.masker.Text(string(b)))); err != nil {
+			return 0, err
+		}
 		return len(b), nil
 	}
 	return w.ResponseWriter.Write(b)

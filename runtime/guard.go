@@ -163,6 +163,7 @@ func (g guard) handle(ctx context.Context, method string, req mcp.Request, rec *
 		if method == "completion/complete" && r.Params != nil {
 			return g.complete(ctx, r, rec)
 		}
+	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
 	case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
 		if method == "logging/setLevel" && r.Params != nil {
 			return g.setLevel(ctx, r)

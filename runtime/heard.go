@@ -17,8 +17,8 @@ import (
 // time, no name.
 type heard struct {
 	run    *toolRun
-	logs   slog.Handler // nil before the first record
-	unread int          // emissions that were none
+	logs   callHandler // zero before the first record
+	unread int         // emissions that were none
 }
 
 // What one emission of a handler in a process of its own may hold, as far as its size does not bound it.
@@ -71,21 +71,18 @@ func (h *heard) take(ctx context.Context, raw json.RawMessage) {
 		h.run.call.advise(ForModel(a.Priority, h.run.server.opts.Masker.Text(legible(a.Text))))
 	}
 	if e.Dropped > 0 {
-		h.warn(ctx, "log messages of an isolated call were left out: it said more than it may", e.Dropped)
+		r := slog.NewRecord(time.Now(), slog.LevelWarn, "log messages of an isolated call were left out: it said more than it may", 0)
+		r.AddAttrs(slog.Int("messages", e.Dropped))
+		h.write(ctx, r)
 	}
 }
 
 // end says what could not be made out.
 func (h *heard) end(ctx context.Context) {
 	if h.unread > 0 {
-		h.warn(ctx, "what an isolated call said could not be read: its handler forged it", h.unread)
+		h.run.server.log.WarnContext(ctx, "what an isolated call said could not be read: its handler forged it", "tool", h.run.record.doing.name,
+			"request_id", h.run.record.requestID, "messages", h.unread)
 	}
-}
-
-func (h *heard) warn(ctx context.Context, text string, messages int) {
-	r := slog.NewRecord(time.Now(), slog.LevelWarn, text, 0)
-	r.AddAttrs(slog.Int("messages", messages))
-	h.write(ctx, r)
 }
 
 func (h *heard) log(ctx context.Context, l *emittedLog) {
@@ -107,12 +104,10 @@ func (h *heard) log(ctx context.Context, l *emittedLog) {
 
 // write writes a record as the handler of a tool in the server's process would, but for the group.
 func (h *heard) write(ctx context.Context, r slog.Record) {
-	if h.logs == nil {
-		h.logs = Logger(&h.run.call).Handler().WithAttrs(nil)
-		if both, ok := h.logs.(callHandler); ok { // the client knows whose words they are
-			both.server = both.server.WithGroup(isolatedGroup)
-			h.logs = both
-		}
+	if h.logs.server == nil {
+		caller, _ := Caller(&h.run.call)
+		h.logs = (&callLog{record: h.run.record, principal: caller.Subject}).made()
+		h.logs.server = h.logs.server.WithGroup(isolatedGroup) // the client knows whose words they are
 	}
 	if h.logs.Enabled(ctx, r.Level) {
 		_ = h.logs.Handle(ctx, r) // where it could be said is the log itself

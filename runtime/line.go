@@ -102,7 +102,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case len(bytes.TrimSpace(l.text)) == 0:
 			continue
 		default:
-			l.text, asks, refused = checkMessage(l.text)
+			l.text, asks, refused = checkMessage(l.text, c.masker)
 		}
 		if refused == nil {
 			msg, err := jsonrpc.DecodeMessage(l.text)

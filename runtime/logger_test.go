@@ -28,7 +28,7 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 		l.Info("plain "+id, "n", 7)
 		l.Log(ctx, slog.LevelInfo+3, "between notice and warning "+id)
 		l.With("shelf", 3, slog.Group("none")).WithGroup("").WithGroup("book").With("title", "Emma").Warn("grouped "+id, "page", 12, "level", "ground")
-		l.Error("failing "+id, "error", errors.New("no such page"))
+		runtime.Logger(ctx).WithGroup("g").Error("failing "+id, "error", errors.New("no such page"))
 	}))
 	everywhere(t, s, func(t *testing.T, transport string, l *listener) {
 		l.wants(t, "info", traceparent)
@@ -47,7 +47,7 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 			for text, want := range map[string]map[string]any{
 				"plain ":   {"msg": "plain " + id, "request_id": id, "n": 7.0},
 				"grouped ": {"msg": "grouped " + id, "request_id": id, "shelf": 3.0, "book": map[string]any{"title": "Emma", "page": 12.0, "level": "ground"}},
-				"failing ": {"msg": "failing " + id, "request_id": id, "error": "no such page"},
+				"failing ": {"msg": "failing " + id, "request_id": id, "g": map[string]any{"error": "no such page"}},
 			} {
 				data := got.told(text + id)
 				if data["time"] == nil || !reflect.DeepEqual(without(data, "time"), want) {
@@ -338,6 +338,42 @@ func TestLogThatNobodyWantsCostsNothing(t *testing.T) {
 		l.wants(t, level).call(t, "work", `{}`)
 		if got := <-measured; got != (sizes{logger: 2}) {
 			t.Errorf("from %q on: %+v allocations", level, got)
+		}
+	}
+}
+
+// A handler may log from many goroutines, and each message is whole.
+func TestLogsOfOneHandlersGoroutinesAreWhole(t *testing.T) {
+	const goroutines, messages = 8, 25
+	var log lines
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, working(func(ctx context.Context) {
+		var all sync.WaitGroup
+		l := runtime.Logger(ctx)
+		for g := range goroutines {
+			all.Go(func() {
+				for i := range messages {
+					l.With("g", g).Info("m", "i", i, "filling", strings.Repeat(fmt.Sprint(g), 500))
+				}
+			})
+		}
+		all.Wait()
+	}))
+	got := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "info").call(t, "work", `{}`)
+	for name, heard := range map[string][]map[string]any{"the log": log.of(t, "m"), "the client": nil} {
+		for _, m := range got[:len(got)-1] {
+			if name == "the client" {
+				heard = append(heard, m.Params.Data)
+			}
+		}
+		seen := map[string]bool{}
+		for _, m := range heard {
+			if m["filling"] != strings.Repeat(fmt.Sprint(m["g"]), 500) {
+				t.Errorf("%s: %v", name, m)
+			}
+			seen[fmt.Sprint(m["g"], " ", m["i"])] = true
+		}
+		if len(seen) != goroutines*messages || len(heard) != len(seen) {
+			t.Errorf("%s has %d of %d", name, len(heard), goroutines*messages)
 		}
 	}
 }

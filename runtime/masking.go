@@ -13,6 +13,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
+// Masker is Options.Masker, for handlers beside MCP; see Options.Admin.
+func (s *Server) Masker() redact.Masker { return s.opts.Masker }
+
 // maskedRefusal is a JSON-RPC error without the secrets in its words and its data. A name that a client made up, and that an error
 // repeats, is masked whether there is something of that name or not.
 func (s *Server) maskedRefusal(err error) error {

@@ -65,7 +65,7 @@ var messageLimits = decode.Limits{
 // which later protocols dropped and which hide a message among others, are refused as well, and so is
 // what go-sdk would fail to decode, since its errors repeat what they are about. It returns the
 // message to pass on, and which catalog it asks for.
-func checkMessage(body []byte) ([]byte, asked, *messageError) {
+func checkMessage(body []byte, mask redact.Masker) ([]byte, asked, *messageError) {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: a byte order mark"}
 	}
@@ -83,7 +83,7 @@ func checkMessage(body []byte) ([]byte, asked, *messageError) {
 	if err := decode.Members(body, messageLimits, m.set); err != nil {
 		return nil, asked{}, &messageError{code: jsonrpc.CodeParseError, text: "parse error: ", what: err}
 	}
-	return m.checked(body)
+	return m.checked(body, mask)
 }
 
 // envelope is the parts of a JSON-RPC message, as text.
@@ -104,7 +104,7 @@ func (m *envelope) set(name, value []byte) {
 	}
 }
 
-func (m *envelope) checked(body []byte) ([]byte, asked, *messageError) {
+func (m *envelope) checked(body []byte, mask redact.Masker) ([]byte, asked, *messageError) {
 	if len(m.version) == 0 || m.version[0] != '"' || string(unquoted(m.version)) != "2.0" {
 		return nil, asked{}, notRequest("not a JSON-RPC 2.0 message")
 	}
@@ -122,11 +122,15 @@ func (m *envelope) checked(body []byte) ([]byte, asked, *messageError) {
 	}
 	method := string(unquoted(m.method))
 	shape := paramsShapes()[method]
+	if shape == nil {
+		masked := mask.Text(method)
+		if len(m.params) == 0 && masked == method {
+			return body, asked{}, nil
+		}
+		return m.bare(masked), asked{}, nil
+	}
 	if len(m.params) == 0 {
 		return body, asked{}, nil
-	}
-	if shape == nil {
-		return m.bare(), asked{}, nil
 	}
 	err := shape.misfit(m.params)
 	var asks asked
@@ -142,13 +146,21 @@ func (m *envelope) checked(body []byte) ([]byte, asked, *messageError) {
 	return body, asks, nil
 }
 
-// bare is the message with nothing of its params but _meta, which may say the version.
-func (m *envelope) bare() []byte {
+// bare is the message with nothing of its params but _meta, which may say the version. go-sdk repeats the method, which it does
+// not know, in its answer, and so it is given what is left of that without secrets.
+func (m *envelope) bare(method string) []byte {
 	out := append([]byte(`{"jsonrpc":"2.0","method":`), m.method...)
+	if method != string(unquoted(m.method)) {
+		name, err := marshal(method)
+		if err != nil { // of a string
+			name = []byte(`""`)
+		}
+		out = append([]byte(`{"jsonrpc":"2.0","method":`), name...)
+	}
 	if len(m.id) > 0 {
 		out = append(append(out, `,"id":`...), m.id...)
 	}
-	if m.params[0] == '{' {
+	if len(m.params) > 0 && m.params[0] == '{' {
 		eachMember(m.params, func(name, value []byte) bool {
 			if string(name) == "_meta" && value[0] == '{' && len(anyShapes["object"].check(value)) == 0 {
 				out = append(append(append(out, `,"params":{"_meta":`...), value...), '}')

@@ -92,12 +92,9 @@ func (w watching) recovers() {
 	}
 }
 
-// began returns ctx itself where nobody watches.
+// began is for where somebody watches.
 func (w watching) began(ctx context.Context, m Message) (inside context.Context, seen Observation) {
 	inside = ctx
-	if w.observer == nil {
-		return ctx, nil
-	}
 	defer w.recovers()
 	if c, o := w.observer.Began(ctx, m); c != nil {
 		inside, seen = c, o

@@ -1,5 +1,7 @@
 package runtime_test
 
+//lint:file-ignore SA1019 log messages to clients are deprecated in 2026-07-28, and clients of all versions may ask for them
+
 import (
 	"context"
 	"encoding/json"

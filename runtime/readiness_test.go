@@ -130,6 +130,16 @@ func TestCheckThatNeverReturnsIsNotAskedAgain(t *testing.T) {
 		}}, directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
+		// Who has gone meanwhile is not waited for.
+		go ready()
+		synctest.Wait()
+		w, began := httptest.NewRecorder(), time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", runtime.PathReadyz, nil))
+		if w.Code != 503 || time.Since(began) != time.Millisecond {
+			t.Errorf("%d after %s", w.Code, time.Since(began))
+		}
 		for range 5 {
 			var all sync.WaitGroup
 			for range 20 {

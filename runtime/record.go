@@ -62,19 +62,21 @@ func (s *Server) arguments(raw json.RawMessage) []audit.Argument {
 	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(a.name, b.name) })
 	members = members[:min(len(members), maxRecordedArguments)]
 
-	// The names are parts of one string.
+	// The names are parts of one string. Clients make names up as well, so they are looked at before they are cut.
 	var room [128]byte
 	names := room[:0]
 	for i := range members {
 		m := &members[i]
-		m.name = s.recordedArgument(m.name)
+		if len(m.name) > maxRecordedName {
+			m.name = []byte(s.recordedArgument(string(shortened(m.name, 4<<10))))
+		}
 		names = append(names, m.name...)
 	}
 	rest := string(names)
 	list := make([]audit.Argument, len(members))
 	for i := range members {
 		m, argument := &members[i], &list[i]
-		argument.Name, rest = rest[:len(m.name)], rest[len(m.name):]
+		argument.Name, rest = s.recordedArgument(rest[:len(m.name)]), rest[len(m.name):]
 		argument.Bytes, argument.Digest = len(m.value), audit.DigestOf(m.value)
 	}
 	return list
@@ -193,13 +195,9 @@ func (e *writing) ended(c *crash) bool {
 	return e.turn(running, over)
 }
 
-// recordedArgument is what is recorded of an argument's name. Clients make names up as well.
-func (s *Server) recordedArgument(name []byte) []byte {
-	name = shortened(name, 4<<10)
-	if masked := s.opts.Masker.Text(string(name)); masked != string(name) {
-		name = []byte(masked)
-	}
-	return shortened(name, maxRecordedName)
+// recordedArgument is what is recorded of an argument's name.
+func (s *Server) recordedArgument(name string) string {
+	return shortened(s.opts.Masker.Text(name), maxRecordedName)
 }
 
 // recordedName is what is recorded of a name that was asked for: at most n bytes. One that nothing has may

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -107,9 +108,21 @@ func maskedWords(mask redact.Masker, err error) string {
 	}
 	problems := slices.Clone(malformed.Problems)
 	for i, p := range problems {
-		problems[i] = decode.Problem{Pointer: mask.Text(p.Pointer), Message: mask.Text(p.Message)}
+		problems[i] = decode.Problem{Pointer: maskedPointer(mask, p.Pointer), Message: mask.Text(p.Message)}
 	}
 	return decode.NewError(problems).Error()
+}
+
+// maskedPointer masks the secrets in the names of a JSON Pointer, where a slash is written ~1 (RFC 6901, section 3).
+func maskedPointer(mask redact.Masker, pointer string) string {
+	names := strings.Split(pointer, "/")
+	for i, name := range names {
+		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+		if masked := mask.Text(name); masked != name {
+			names[i] = strings.ReplaceAll(strings.ReplaceAll(masked, "~", "~0"), "/", "~1")
+		}
+	}
+	return strings.Join(names, "/")
 }
 
 // wireError makes any error fit to leave: a JSON-RPC error keeps its code and words, an end

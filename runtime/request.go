@@ -75,8 +75,8 @@ type origin struct {
 	around              context.Context // the request's own; that of a message is the session's
 }
 
-func originOf(r *http.Request, id identity.Identity) *origin {
-	o := &origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims, around: r.Context()}
+func originOf(r *http.Request, id identity.Identity) origin {
+	o := origin{method: r.Method, path: r.URL.Path, query: r.URL.RawQuery, scheme: id.Scheme, claims: id.Claims, around: r.Context()}
 	for i, name := range credentialHeaders {
 		if _, sent := r.Header[name]; sent {
 			o.withheld |= 1 << i

@@ -1,5 +1,7 @@
 package runtime
 
+//lint:file-ignore SA1019 log messages to clients are deprecated in 2026-07-28, and clients of all versions may ask for them
+
 import (
 	"context"
 	"encoding/json"
@@ -64,11 +66,8 @@ func (t *talk) with(s *Server, session *mcp.ServerSession, meta map[string]any) 
 
 // level is from which level on the client wants log messages, and whether any.
 func (t *talk) level() (slog.Level, bool) {
-	switch {
-	case t.asked:
+	if t.asked {
 		return t.own, true
-	case t.session == nil:
-		return 0, false
 	}
 	return t.server.levels.get(t.session) // none of a client that has no session
 }
@@ -214,7 +213,6 @@ func (t *talk) following() (say func(), wait time.Duration, over bool) {
 }
 
 func (t *talk) log(level mcp.LoggingLevel, data any) {
-	//lint:ignore SA1019 clients of all versions may ask for log messages
 	t.sending(t.session.Log(t.ctx, &mcp.LoggingMessageParams{Logger: t.server.info.Name, Level: level, Data: data}))
 }
 

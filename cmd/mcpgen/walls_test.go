@@ -43,6 +43,8 @@ var mayImport = map[string][]string{
 	"internal/testdb": {},
 	// Servers of tests, likewise.
 	"internal/testserver": {},
+	// Secrets that tests plant, likewise.
+	"internal/planted": {},
 
 	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
 	"runtime/access":           {},

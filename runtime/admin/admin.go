@@ -35,7 +35,7 @@ type Options struct {
 	// Grants is where grants are kept and asked for, the value that runtime.Options.Grants has as well. Nil leaves out of the API
 	// and the console what is about them.
 	Grants grant.Registry
-	// Logger is told what went wrong inside. Nil is slog.Default().
+	// Logger is told what went wrong inside, without secrets. Nil is slog.Default().
 	Logger *slog.Logger
 }
 
@@ -66,12 +66,17 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	sink := cmp.Or(a.options.Audit, server.Audit(), kept.Audit())
 	who := authority.New(server, kept, a.source.Memberships())
 	exports := front.NewExports()
-	routes, err := api.New(server, kept, who, api.Options{Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger})
+	log := a.options.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	log = slog.New(server.Masker().Handler(log.Handler()))
+	routes, err := api.New(server, kept, who, api.Options{Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: log})
 	if err != nil {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger})
+	pages, err := console.New(server, kept, who, console.Options{Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: log})
 	if err != nil {
 		return nil, err
 	}

@@ -132,7 +132,8 @@ func (m multi) each(record func(Sink) error) error {
 
 // Degrade hands events to a sink whose errors deny nothing: they are logged at level error and counted. It is for
 // those to whom an answer is worth more than its record; without it, a record that cannot be written denies. It belongs
-// outermost, around a chain and not within one, where what is lost would be missing.
+// outermost, around a chain and not within one, where what is lost would be missing. What the sink says goes to the logger as it
+// is: where that may hold a password, as what a driver says may, give it a logger over redact.Handler.
 func Degrade(sink Sink, logger *slog.Logger) *Degraded { return &Degraded{sink: sink, logger: logger} }
 
 // Degraded is what [Degrade] makes. It may be used from many goroutines at once.

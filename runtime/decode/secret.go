@@ -56,6 +56,9 @@ func SecretPointer(pointer string) bool {
 	return false
 }
 
+// opaqueUser is from how many characters on a URL's user without a password is a token.
+const opaqueUser = 20
+
 // secretValue reports whether JSON text is a string that carries a secret under a harmless
 // name: a URL with a password or a token, an Authorization header, a JSON Web Token.
 func secretValue(literal string) bool {
@@ -63,10 +66,12 @@ func secretValue(literal string) bool {
 		return false
 	}
 	text := literal[1:]
-	if _, rest, ok := strings.Cut(text, "://"); ok {
-		// The whole text is searched, not only what would be shown: a long password ends beyond it.
-		if user, _, ok := strings.Cut(rest, "@"); ok && strings.Contains(user, ":") {
-			return true
+	for _, url := range [...]struct{ scheme, user, password string }{{"://", "@", ":"}, {"%3A%2F%2F", "%40", "%3A"}, {"%3a%2f%2f", "%40", "%3a"}} {
+		if _, rest, ok := strings.Cut(text, url.scheme); ok {
+			// The whole text is searched, not only what would be shown: a long password ends beyond it.
+			if user, _, ok := strings.Cut(rest, url.user); ok && (strings.Contains(user, url.password) || len(user) >= opaqueUser && !strings.Contains(user, "/")) {
+				return true
+			}
 		}
 	}
 	shown := strings.ToLower(text[:min(len(text), MaxShown)])

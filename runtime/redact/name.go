@@ -3,10 +3,10 @@ package redact
 import "strings"
 
 // parts of names whose values are secret, folded, by their first byte. API_KEY and APIKEY hold KEY.
-var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION")
+var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION PWD")
 
 // words are secret as one word of several.
-var words = byFirst("PWD PASS")
+var words = byFirst("PASS")
 
 func byFirst(list string) (by [256][]string) {
 	for s := range strings.FieldsSeq(list) {
@@ -21,7 +21,7 @@ func (m Masker) Name(name string) bool {
 	folded := fold(room[:0], name)
 	for i, c := range folded {
 		for _, part := range parts[c] {
-			if hasPrefix(folded[i:], part) {
+			if hasPrefix(folded[i:], part) && (part != "PWD" || !directory(folded)) {
 				return true
 			}
 		}
@@ -39,17 +39,26 @@ func (m Masker) Name(name string) bool {
 	return false
 }
 
+func hasSuffix(b []byte, suffix string) bool {
+	return len(b) >= len(suffix) && string(b[len(b)-len(suffix):]) == suffix
+}
+
 func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
-// oneOfSeveral reports whether name[from:to] is one of several words: PWD of DB_PWD and PWD_FILE, and
-// neither of PWD nor of OLDPWD.
+// directory reports whether a folded name is that of a working directory.
+func directory(name []byte) bool {
+	return string(name) == "PWD" || hasSuffix(name, "OLDPWD") || hasSuffix(name, "OLD_PWD")
+}
+
+// oneOfSeveral reports whether name[from:to] is one of several words: PASS of DB_PASS and PASS_FILE, and
+// neither of PASS nor of BYPASS.
 func oneOfSeveral(name []byte, from, to int) bool {
 	return to-from < len(name) && (from == 0 || name[from-1] == '_') && (to == len(name) || name[to] == '_')
 }
 
-// humped is oneOfSeveral where capitals separate the words: Pwd of dbPwd and pwdFile.
+// humped is oneOfSeveral where capitals separate the words: Pass of dbPass and passFile.
 func humped(name string, from, to int) bool {
 	inner := strings.Trim(name[from+1:to], "abcdefghijklmnopqrstuvwxyz") == ""
 	begins := from == 0 || lower(name[from-1]) && !lower(name[from]) || name[from-1] == '_'

@@ -4,10 +4,9 @@
 // A secret is known by its name or by its form. By name: a value whose name holds, in any case,
 //
 //	TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING
-//	PRIVATE AUTH DSN COOKIE SESSION
+//	PRIVATE AUTH DSN COOKIE SESSION PWD
 //
-// or has PWD or PASS as one of several words, as in MYSQL_PWD, PWD_FILE and dbPwd; PWD alone is the working directory, and so is
-// OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever it stands in a text:
+// or has PASS as one of several words, as in DB_PASS and dbPass. PWD alone is the working directory, and so is OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever it stands in a text:
 //
 //   - the password of a URL, and a user of 20 characters and more without one, which is a token; of one that is escaped in a query
 //     string as well;

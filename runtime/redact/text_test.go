@@ -24,7 +24,7 @@ func TestNames(t *testing.T) {
 		"SENTRY_DSN": true, "Set-Cookie": true, "Mcp-Session-Id": true, "MYSQL_PWD": true, "mysql-pwd": true, "PWD_FILE": true, "DB_PASS": true,
 		"dbPwd": true, "pwdFile": true, "DbPass": true, "userPwdFile": true, "pass.phrase": true, strings.Repeat("x", 100) + "key": true, "keys": true,
 
-		"": false, "PWD": false, "pwd": false, "OLDPWD": false, "oldpwd": false, "Pwd": false, "Pass": false, "passPort2": true, "bypassed": false, "compassRose": false, "OLD_PWDS": false, "PASS": false, "passed": false, "BYPASS": false, "_": false,
+		"": false, "PWD": false, "pwd": false, "OLDPWD": false, "oldpwd": false, "Pwd": false, "Pass": false, "passPort2": true, "bypassed": false, "compassRose": false, "OLD_PWD": false, "old-pwd": false, "OLD_PWDS": true, "Dbpwd": true, "PGPWD": true, "TOKEN_OLDPWD": true, "X-Oldpwd": false, "PASS": false, "passed": false, "BYPASS": false, "_": false,
 		"principal": false, "tool": false, "role": false, "missing": false, "request_id": false, "reason": false, "error": false,
 		"DATABASE_URL": false, "path": false, "PATH": false, "to_ken": false, "ke": false,
 	} {

@@ -37,7 +37,8 @@
 // process can be signalled, traced, read or slowed down, and none becomes the server's child but the helpers. When [Pool.Run] has returned none of the call's processes is left,
 // whatever sessions they made and however often they forked; the same goes for the server's own end, kill -9
 // included, which a handler cannot keep from its helper. A limit that was reached is named in a [*LimitError]. What a helper sends is
-// read in one order, each part once and of bounded length. No client has more than [Options].Share calls at a time. The tests try all of it on the real kernel.
+// read in one order, each part once and of bounded length; what its handler logs and reports meanwhile ([runtime.Logger], [runtime.Progress],
+// [runtime.Advise]) is bounded one by one and together, and nothing in it is believed. No client has more than [Options].Share calls at a time. The tests try all of it on the real kernel.
 //
 // # What does not
 //

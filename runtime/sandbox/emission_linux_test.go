@@ -1,11 +1,14 @@
 package sandbox
 
+//lint:file-ignore SA1019 log messages to clients are deprecated in 2026-07-28, and clients of all versions may ask for them
+
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -176,8 +179,7 @@ func listen(t *testing.T, url, token string) *listener {
 	return l
 }
 
-// call returns the texts of a result, and what was sent before it.
-func (l *listener) call(t *testing.T, tool string, token any) (res *mcp.CallToolResult, logs []string, progress []*mcp.ProgressNotificationParams) {
+func (l *listener) call(t *testing.T, tool string, token any) *mcp.CallToolResult {
 	t.Helper()
 	params := &mcp.CallToolParams{Name: strings.ReplaceAll(tool, " ", "_"), Arguments: map[string]any{}}
 	if token != nil {
@@ -187,9 +189,12 @@ func (l *listener) call(t *testing.T, tool string, token any) (res *mcp.CallTool
 	if err != nil {
 		t.Fatalf("%s: %v", tool, err)
 	}
-	if _, err := l.session.ListTools(t.Context(), nil); err != nil { // what came before has been handed over
-		t.Fatal(err)
-	}
+	return res
+}
+
+// told returns what was sent so far, log messages with their levels before them.
+func (l *listener) told(t *testing.T) (logs []string, progress []*mcp.ProgressNotificationParams) {
+	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.logs {
@@ -199,9 +204,7 @@ func (l *listener) call(t *testing.T, tool string, token any) (res *mcp.CallTool
 		}
 		logs = append(logs, string(m.Level)+" "+string(data))
 	}
-	progress = l.progress
-	l.logs, l.progress = nil, nil
-	return res, logs, progress
+	return logs, slices.Clone(l.progress)
 }
 
 // lines returns the lines of a log that hold a text, and forgets all.
@@ -244,9 +247,8 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 	ann := listen(t, mcptest.Serve(t, server), "ann")
 
 	t.Run("to nobody but the server", func(t *testing.T) {
-		res, logs, progress := ann.call(t, "speak", nil)
-		if res.IsError || len(logs)+len(progress) > 0 {
-			t.Errorf("%q: %q, %v", mcptest.Text(res), logs, progress)
+		if res := ann.call(t, "speak", nil); res.IsError {
+			t.Error(mcptest.Text(res))
 		}
 		if lines := log.lines("isolated"); len(lines) != 2 {
 			t.Errorf("the log says %q", lines)
@@ -257,11 +259,17 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 		if err := ann.session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err != nil {
 			t.Fatal(err)
 		}
-		res, logs, progress := ann.call(t, "speak", "p1")
+		res := ann.call(t, "speak", "p1")
 		advice, _ := res.Content[len(res.Content)-1].(*mcp.TextContent)
 		if advice == nil || advice.Text != "ask for less, and not with password=***MASKED***" || advice.Annotations == nil || advice.Annotations.Priority != 0.5 || advice.Annotations.Audience[0] != "assistant" {
 			t.Errorf("the advice: %+v", advice)
 		}
+		var logs []string
+		var progress []*mcp.ProgressNotificationParams
+		until(t, "it has been told all", func() bool { // go-sdk's client hands it over beside the answer
+			logs, progress = ann.told(t)
+			return len(logs) >= 3 && len(progress) > 0 && progress[len(progress)-1].Progress == 100
+		})
 		lines := log.lines("isolated")
 		if len(lines) != 2 || len(logs) != 3 {
 			t.Fatalf("the log says %q, the client was told %q", lines, logs)
@@ -281,8 +289,8 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 				t.Errorf("the client was told %s", logs[i])
 			}
 		}
-		if len(progress) == 0 || len(progress) > 50 {
-			t.Fatalf("%d reports", len(progress))
+		if len(progress) > 50 {
+			t.Errorf("%d reports", len(progress))
 		}
 		if last := progress[len(progress)-1]; last.Progress != 100 || last.Total != 100 || last.ProgressToken != "p1" || last.Message != "row 100 password=***MASKED***" {
 			t.Errorf("%+v", last)
@@ -296,37 +304,46 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 	if err := ann.session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "error"}); err != nil {
 		t.Fatal(err)
 	}
+	type lines map[string]int // how many of the log hold a text, 0 for some
 	for _, test := range []struct {
-		tool, result, logged string
-		times                int // 0 for some
+		tool, result string
+		logged       lines
 	}{
-		{"speak with many voices", "null", "msg=\"voice ", 200},
-		{"speak too much", "null", "msg=much ", 0},
-		{"speak too much", "null", "log messages of an isolated call were left out", 1},
-		{"speak too much", "null", "its attributes were left out: ", 0},
-		{"speak on", "null", "on and on", 0},
-		{"speak and spin", "timed out after 500ms", "what was said before", 1},
-		{"speak and explode", "internal error", "what was said before", 1},
-		{"speak and fail", "no such customer\ntry another name", "", 0},
-		{"flood with emissions", "internal error", "the helper said more than it may", 1},
-		{"forge emissions", "null", "what an isolated call said could not be read", 1},
-		{"forge emissions", "null", " principal=ann tool=forge_emissions isolated.principal=root isolated.request_id=forged", 1},
-		{"emit too long", "reached its limit on output", "", 0},
-		{"emit half", "internal error", "came to no answer", 1},
-		{"emit after its journal", "internal error", "where none may be", 1},
-		{"emit after its result", "null", "", 0},
+		{"speak with many voices", "null", lines{"msg=\"voice ": 200}},
+		{"speak too much", "null", lines{"msg=much ": 0, "log messages of an isolated call were left out": 1, "its attributes were left out: ": 1}},
+		{"speak on", "null", lines{"on and on": 0}},
+		{"speak and spin", "timed out after 500ms", lines{"what was said before": 1}},
+		{"speak and explode", "internal error", lines{"what was said before": 1}},
+		{"speak and fail", "no such customer\ntry another name", nil},
+		{"flood with emissions", "internal error", lines{"the helper said more than it may": 1}},
+		{"forge emissions", "null", lines{
+			"what an isolated call said could not be read":                                           1,
+			" principal=ann tool=forge_emissions isolated.principal=root isolated.request_id=forged": 1,
+		}},
+		{"emit too long", "reached its limit on output", nil},
+		{"emit half", "internal error", lines{"came to no answer": 1}},
+		{"emit after its journal", "internal error", lines{"where none may be": 1}},
+		{"emit after its result", "null", nil},
 	} {
 		t.Run(test.tool, func(t *testing.T) {
-			res, _, _ := ann.call(t, test.tool, nil)
-			if !strings.Contains(mcptest.Text(res), test.result) {
+			if res := ann.call(t, test.tool, nil); !strings.Contains(mcptest.Text(res), test.result) {
 				t.Errorf("it came to %q", mcptest.Text(res))
 			}
-			lines := log.lines(test.logged)
-			if len(lines) == 0 && test.logged != "" || test.times > 0 && len(lines) != test.times {
-				t.Errorf("the log says %.3000q", lines)
+			all := log.lines("")
+			for text, want := range test.logged {
+				got := 0
+				for _, line := range all {
+					if strings.Contains(line, text) {
+						got++
+					}
+				}
+				if got == 0 || want > 0 && got != want {
+					t.Errorf("%d lines with %q, want %d: %.3000q", got, text, want, all)
+				}
 			}
-			for _, line := range lines {
-				if !strings.Contains(line, " request_id=") || !strings.Contains(line, " tool="+strings.ReplaceAll(test.tool, " ", "_")) {
+			for _, line := range all {
+				whose := strings.Contains(line, " request_id=") && strings.Contains(line, " tool="+strings.ReplaceAll(test.tool, " ", "_"))
+				if !whose && !strings.Contains(line, "msg=\"sandbox: ") { // which knows the handler
 					t.Errorf("whose it is: %.300s", line)
 				}
 				if strings.Contains(line, "too late") || strings.Contains(line, "time=9999") {
@@ -413,6 +430,34 @@ func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
 	broken := newSpeaker(failing{})
 	if broken.say([]byte("{}"), false) || !broken.quiet {
 		t.Error("it goes on after a frame that was not written")
+	}
+}
+
+func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	s := newSpeaker(write)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range 14 {
+				s.say(bytes.Repeat([]byte("x"), 5000), false) // in two writes
+			}
+		})
+	}
+	go func() {
+		all.Wait()
+		_ = writeFrame(write, frameResult, nil)
+		write.Close()
+	}()
+	times := 0
+	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
+	begun := bytes.NewReader(appendFrame(nil, frameBegun, 0))
+	if _, err := (&Pool{}).hearOut(io.MultiReader(begun, read), allowance{since: time.Now()}, r, func() {}, &Answer{}); err != nil || times != 700 {
+		t.Errorf("%d emissions, %v", times, err)
 	}
 }
 

@@ -664,6 +664,10 @@ func BenchmarkIsolatedCall(b *testing.B) {
 					_, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo"})
 					return err
 				},
+				"isolated and listened to": func(ctx context.Context) error {
+					_, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo", Emitted: func(json.RawMessage) {}})
+					return err
+				},
 			} {
 				b.Run(name, func(b *testing.B) { benchmarkCall(b, s, call) })
 			}
