@@ -195,6 +195,9 @@ func (e *writing) ended(c *crash) bool {
 
 // recordedArgument is what is recorded of an argument's name. Clients make names up as well.
 func (s *Server) recordedArgument(name []byte) []byte {
+	if s.opts.Masker.Harmless(name) {
+		return name
+	}
 	name = shortened(name, 4<<10)
 	if masked := s.opts.Masker.Text(string(name)); masked != string(name) {
 		name = []byte(masked)

@@ -31,6 +31,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -214,12 +215,15 @@ var failures = map[string]func(text string, s planted.Secret) (runtime.Result, e
 		literal, _ := json.Marshal(text)
 		return runtime.Done(fmt.Errorf("checking: %w", decode.NewError([]decode.Problem{decode.NewProblem("/color", string(literal), "is not one"), {Pointer: "/" + text, Message: "is unknown"}})))
 	},
+	"not granted": func(text string, s planted.Secret) (runtime.Result, error) {
+		return runtime.Done(&grant.Denied{Kind: grant.SystemCommand, Resource: "curl " + s.Text(), Cause: grant.NoGrant, Reason: text})
+	},
 	"unfit": func(text string, _ planted.Secret) (runtime.Result, error) {
 		return runtime.Structured(unfit{errors.New(text)}, nil)
 	},
 }
 
-var ways = []string{"error", "wrapped", "rpc", "rpc alone", "own result", "of the arguments", "unfit"}
+var ways = []string{"error", "wrapped", "rpc", "rpc alone", "own result", "of the arguments", "not granted", "unfit"}
 
 func named(s planted.Secret) string {
 	if s.Name == "" {

@@ -80,6 +80,31 @@ var keyForms = func() (by [256]formsOf) {
 	return by
 }()
 
+// shortestKey is how long a key is at least.
+var shortestKey = func() int {
+	shortest := 1 << 30
+	for _, of := range keyForms {
+		for _, k := range of.forms {
+			shortest = min(shortest, len(k.prefix)+k.least)
+		}
+	}
+	return shortest
+}()
+
+// Harmless reports whether a text is one word that is shorter than any key, as most names are: [Masker.Text] leaves it as it is. It is for
+// who has bytes, and would make a string of them for nothing else.
+func (m Masker) Harmless(text []byte) bool {
+	if len(text) >= shortestKey || len(m.Values) > 0 {
+		return false
+	}
+	for _, c := range text {
+		if !letter[c] {
+			return false
+		}
+	}
+	return true
+}
+
 // form hides a secret that is known by its form and begins at i, and returns where the search goes on;
 // i where there is none.
 func (t *scanner) form(i int) int {
