@@ -61,7 +61,7 @@ func (r *toolRun) ungranted(ctx context.Context, denied *grant.Denied) toolAnswe
 		said.Ask = askingTool
 		text += "; ask for it with the tool " + askingTool
 	}
-	if said.Permission != mask(said.Permission) {
+	if said.Resource != denied.Resource || said.Permission != mask(said.Permission) {
 		said.Permission = "" // a mask in a pattern would be a wildcard
 	}
 	a.res = errorResult(text)
@@ -80,7 +80,7 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 		return nil, ""
 	}
 	lacking, err := denied.Lacking()
-	if err != nil || lacking.Resource != r.server.opts.Masker.Text(lacking.Resource) {
+	if mask := r.server.opts.Masker.Text; err != nil || lacking.Resource != mask(lacking.Resource) || denied.Resource != mask(denied.Resource) {
 		return nil, "" // nobody is asked for a permission that holds a secret, and keeps it
 	}
 	given, answered := r.req.Params.InputResponses[offerKey]

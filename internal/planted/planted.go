@@ -87,7 +87,7 @@ var Forms = []Form{
 	{"-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", mixed}, {"-----BEGIN RSA PRIVATE KEY-----\nMII%s", mixed},
 	{"eyJhbGciOiJIUzI1NiJ9.%s.c2lnbmVk", mixed}, {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.%s", mixed},
 	{"Bearer %s", mixed}, {"Basic %s=", mixed}, {"DPoP %s", mixed}, {"Authorization: Token %s", mixed}, {"Cookie: sid=%s; theme=dark", mixed}, {"X-Api-Key: %s", mixed},
-	{"password=%s", mixed}, {`{"api_key":"%s"}`, mixed}, {"{User:ada Password:%s}", mixed}, {"Server=db;Uid=sa;Pwd=%s;", mixed},
+	{"password=%s", mixed}, {"mysql --password %s app", mixed}, {`{"api_key":"%s"}`, mixed}, {"{User:ada Password:%s}", mixed}, {"Server=db;Uid=sa;Pwd=%s;", mixed},
 	{"ghp_%s", mixed}, {"github_pat_%s", mixed}, {"glpat-%s", mixed}, {"xoxb-1234567890-%s", mixed}, {"https://hooks.slack.com/services/T0/B0/%s", mixed}, {"sk-ant-%s", mixed},
 	{"AKIA%s", capitals}, {"AIza%s", mixed}, {"npm_%s", mixed}, {"hf_%s", mixed}, {"sk_live_%s", mixed}, {"SG.%s.x", mixed}, {"hvs.%s", mixed}, {"dapi%s", hex}, {"dop_v1_%s", hex},
 }

@@ -43,6 +43,11 @@ func (s *scene) around() (http.Header, string) {
 			header.Add(fmt.Sprintf("X-Plain-%d", i), secret.Value)
 		}
 	}
+	// What a caller sends of a trace is exported with it.
+	header.Set("Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	first := planted.At(s.secrets, planted.Header)[0]
+	header.Set("Tracestate", "token="+first.Core+",vendor=1")
+	header.Set("Baggage", "password="+first.Core)
 	for i, secret := range s.of(planted.Query) {
 		if name := secret.Name; name != "" {
 			query.Add(name, secret.Value)
@@ -211,6 +216,7 @@ func (s *scene) adopted(o runtime.Options) *runtime.Server {
 func run(t *testing.T, s *scene, mask redact.Masker) {
 	t.Run("play", func(t *testing.T) {
 		s.t = t
+		s.aside()
 		s.plant()
 		o := s.options(mask)
 		server, err := runtime.New(o, s.toolset(), debugtools.Toolset(debugtools.New(debugtools.Options{})))
@@ -248,6 +254,11 @@ func TestNoPlantedSecretComesOut(t *testing.T) {
 	for _, era := range eras {
 		http = append(http, "http "+era)
 		clients = append(clients, "http "+era, "stdio "+era)
+	}
+	for where, word := range map[string]string{"traces": "tools/call act", "metrics": "mcp.server.operation.duration"} {
+		if b := s.out[where]; b == nil || !strings.Contains(b.String(), word) {
+			t.Errorf("the %s do not tell of %s", where, word)
+		}
 	}
 	logs := []string{"log as text", "log as JSON"}
 	audits := []string{"audit in a log", "audit in JSON lines", "audit in files", "audit in a database"}

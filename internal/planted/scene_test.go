@@ -19,6 +19,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/mcpgen/mcpgen/internal/planted"
 	"github.com/mcpgen/mcpgen/runtime"
@@ -27,10 +31,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/telemetry"
 )
 
 var (
@@ -209,12 +215,15 @@ var failures = map[string]func(text string, s planted.Secret) (runtime.Result, e
 		literal, _ := json.Marshal(text)
 		return runtime.Done(fmt.Errorf("checking: %w", decode.NewError([]decode.Problem{decode.NewProblem("/color", string(literal), "is not one"), {Pointer: "/" + text, Message: "is unknown"}})))
 	},
+	"not granted": func(text string, s planted.Secret) (runtime.Result, error) {
+		return runtime.Done(&grant.Denied{Kind: grant.SystemCommand, Resource: "curl " + s.Text(), Cause: grant.NoGrant, Reason: text})
+	},
 	"unfit": func(text string, _ planted.Secret) (runtime.Result, error) {
 		return runtime.Structured(unfit{errors.New(text)}, nil)
 	},
 }
 
-var ways = []string{"error", "wrapped", "rpc", "rpc alone", "own result", "of the arguments", "unfit"}
+var ways = []string{"error", "wrapped", "rpc", "rpc alone", "own result", "of the arguments", "not granted", "unfit"}
 
 func named(s planted.Secret) string {
 	if s.Name == "" {
@@ -320,10 +329,27 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 		}
 		s.keep(dir)
 	})
+	spans, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
+	observer, err := telemetry.New(telemetry.Options{
+		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)), MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		for _, span := range spans.GetSpans() {
+			s.export("traces", span)
+		}
+		var metrics metricdata.ResourceMetrics
+		if err := reader.Collect(context.Background(), &metrics); err != nil {
+			s.t.Error(err)
+		}
+		s.export("metrics", metrics)
+	})
 	debug := &slog.HandlerOptions{Level: slog.LevelDebug - 100}
 	return runtime.Options{
 		Identity:        identity.Bearer(s.verify, identity.NamesUsers()),
-		PermissionAware: true, Capabilities: host{s}, Catalogs: shelf{s}, Masker: mask,
+		PermissionAware: true, Capabilities: host{s}, Catalogs: shelf{s}, Masker: mask, Observer: observer,
 		Logger: slog.New(slog.NewMultiHandler(slog.NewTextHandler(s.at("log as text"), debug), slog.NewJSONHandler(s.at("log as JSON"), debug))),
 		Audit: audit.Multi(audit.SinkFunc(s.record), audit.Slog(slog.New(slog.NewTextHandler(s.at("audit in a log"), nil))),
 			audit.JSONLines(s.at("audit in JSON lines")), file, trail.Audit()),
@@ -335,6 +361,36 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 			return errors.Join(all...)
 		}},
 	}
+}
+
+// aside keeps what the process says past the server's own log: to slog.Default, which is package log's output as well, and to its
+// standard error.
+func (s *scene) aside() {
+	file, err := os.Create(filepath.Join(s.t.TempDir(), "stderr"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stderr, logger := os.Stderr, slog.Default()
+	os.Stderr = file
+	slog.SetDefault(slog.New(slog.NewTextHandler(s.at("default log"), &slog.HandlerOptions{Level: slog.LevelDebug - 100})))
+	s.t.Cleanup(func() {
+		os.Stderr = stderr
+		slog.SetDefault(logger)
+		text, err := os.ReadFile(file.Name())
+		if err = errors.Join(err, file.Close()); err != nil {
+			s.t.Error(err)
+		}
+		_, _ = s.at("standard error").Write(text) // never fails
+	})
+}
+
+// export keeps what an exporter is given, in two notations.
+func (s *scene) export(where string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		s.t.Error(err)
+	}
+	fmt.Fprintf(s.at(where), "%s\n%+v\n", text, v)
 }
 
 // keep reads what is in the files of a folder.

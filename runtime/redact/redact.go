@@ -17,7 +17,7 @@
 //   - a key of a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_, with as many characters behind it as
 //     such a key has at least;
 //   - a value beside a name as above: password=…, "password": "…", Password:… (what Go's %+v prints),
-//     X-Api-Key: …, Cookie: …, token%3D…
+//     X-Api-Key: …, Cookie: …, token%3D…, --password … unless that is a word of prose
 //
 // In prose, "token: expired" and the like stay: a single word before a colon and a space is a
 // name only where it can hardly be anything else, as password and Authorization are. A bare value ends at

@@ -225,6 +225,9 @@ func (t *scanner) beside(from, end int) int {
 		}
 	}
 	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
+		if strings.HasPrefix(t.s[from:end], "--") {
+			return t.flag(from, end)
+		}
 		return end // as most words stand
 	}
 	sep, ok := separator(t.s, end)
@@ -251,6 +254,16 @@ func (t *scanner) beside(from, end int) int {
 		return end
 	}
 	return t.hide(from, to, mask)
+}
+
+// flag hides what stands behind a flag of a command, as in --password hunter2, unless that is a word of prose or the next flag.
+func (t *scanner) flag(from, end int) int {
+	to := runEnd(t.s, end+1, &bare)
+	value := t.s[end+1 : to]
+	if value[0] == '-' || prose(value) || value == Mask || !t.m.Name(t.s[from:end]) {
+		return end
+	}
+	return t.hide(end+1, to, Mask)
 }
 
 // escapedBeside is beside where what follows is escaped, as a URL is within a query string: token%3Dabc and

@@ -195,6 +195,8 @@ func TestTexts(t *testing.T) {
 		"access_token: abc":                                          "access_token: " + mask,
 		"MYSQL_PWD=x":                                                "MYSQL_PWD=" + mask,
 		"{'secret' => 'x'}":                                          "{'secret' => '" + mask + "'}",
+		"mysql --user ada --password hunter2 db":                     "mysql --user ada --password " + mask + " db",
+		"run --api-key Abc-9+x/y, then":                              "run --api-key " + mask + " then",
 		"--client-secret=x":                                          "--client-secret=" + mask,
 	} {
 		if got := redact.Text(in); got != want {
@@ -215,6 +217,7 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 		"sk-short", "task-0123456789abcdef0123", "npm_config_registry=http://x/", "AKIAshort", "AIza", "eyJ", "eyJhbGci", "eyJhbGciOiJIUzI1NiJ9", "eyJ.a.b", "ghp_short", "hf_hub_cache",
 		"-----BEGIN", "----- BEGIN X", "auth.go:42", "Session::new", "exit code=3", "listed 3 tools", "keys 3", "a=b;c=d", "日本語 = x",
 		"u=https%3A%2F%2Fx%2F%40scope", "u=https%3A%2F%2Fada%40x", "a%3Db", "token%20x", "password%3D" + mask, "u=a%3A%2F%2Fb%3A" + mask + "%40c", "100%", "a%3A%2F%2F",
+		"use --password or --token instead", "--password -h x", "--token", "--token ", "-- password x1", "--verbose 11", "--password " + mask,
 		mask, "password=" + mask, "Bearer " + mask,
 	} {
 		if got := redact.Text(s); got != s {
@@ -295,6 +298,16 @@ func TestNoPlantedSecretLeavesAText(t *testing.T) {
 	})
 }
 
+func TestTextsWithoutSecretsTakeNoMemory(t *testing.T) {
+	if n := testing.AllocsPerRun(10, func() {
+		redact.Text("device")
+		redact.Text("the call was refused: needs role Manager (needs dcim:write), see https://x.example/a?b=1")
+		(redact.Masker{Names: []string{"pin"}}).Name("a_long_name_of_an_attribute")
+	}); n != 0 {
+		t.Errorf("%v allocations for texts without secrets", n)
+	}
+}
+
 func TestMaskedJSONIsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "token", "auth", "password"})
@@ -315,7 +328,7 @@ func TestMaskedJSONIsJSON(t *testing.T) {
 func TestTextsThatLeadOnEnd(t *testing.T) {
 	for _, s := range []string{
 		"a://", "eyJ-", "eyJ_", "-----BEGIN ", "----BEGIN", "@tcp(", "bearer ", "token:", `token"`, `\`, `"\`, "key=[", "key={", `key="`, "sk-", "a:b@", "a%20", "key= ", "\"key\" ", "::", "=", "xoxb-", "basic/", "http://a:b/", "https://a:x",
-		"a%3A%2F%2F", "token%3D", "key%3D%26", "a%3A%2F%2Fb%3A", "glpat-.", "xoxd-%", "SK0", "1//0", "hooks.slack.com/services/",
+		"--key x1 ", "--key ", "--key-", "a%3A%2F%2F", "token%3D", "key%3D%26", "a%3A%2F%2Fb%3A", "glpat-.", "xoxd-%", "SK0", "1//0", "hooks.slack.com/services/",
 		"AKIA" + strings.Repeat("A", 16) + "a_", "npm_" + strings.Repeat("a", 30) + "_",
 	} {
 		redact.Text(strings.Repeat(s, 1<<20/len(s)))
