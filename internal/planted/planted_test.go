@@ -178,7 +178,7 @@ func (s *scene) outside(url string) {
 		ask("boss", fmt.Sprintf(`"catalog":"down-%d"`, i), http.Header{})
 	}
 	for _, secret := range s.of(planted.UnknownName) {
-		for _, header := range []http.Header{{"Origin": {"https://" + secret.Text()}}, {"Mcp-Catalog": {secret.Text()}}, {"Last-Event-Id": {secret.Text()}}} {
+		for _, header := range []http.Header{{"Origin": {"https://" + secret.Text()}}, {runtime.HeaderCatalog: {secret.Text()}}, {"Last-Event-Id": {secret.Text()}}} {
 			ask("boss", "", header)
 		}
 	}
