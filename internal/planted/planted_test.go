@@ -2,6 +2,7 @@ package planted_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -106,6 +107,7 @@ func (s *scene) play(c connection, turn int) {
 			c.ask("completion/complete", fmt.Sprintf(`"ref":{"type":"ref/resource","uri":"planted://fail/{at}"},"argument":{"name":"at","value":"%d"}`, i))
 		}
 	}
+	s.cut(call, get, turn)
 	for i := range s.of(planted.Panic) {
 		call("act", fmt.Sprintf(`{"do":"panic","at":%d}`, i))
 	}
@@ -152,6 +154,25 @@ func (s *scene) play(c connection, turn int) {
 	}
 }
 
+// cut has secrets stand where texts are cut.
+func (s *scene) cut(call func(tool, arguments string) string, get func(method, name, params string), turn int) {
+	for i, n := range cuts {
+		at := func(place planted.Place) int { return (i + turn) % len(planted.At(s.secrets, place)) }
+		text := func(place planted.Place) string { return planted.At(s.secrets, place)[at(place)].Before(n).Text() }
+		for j := range 2 {
+			call("act", fmt.Sprintf(`{"do":%q,"at":%d,"cut":%d}`, ways[(i+turn+j*3)%len(ways)], at(planted.Error), n))
+		}
+		call("act", fmt.Sprintf(`{"do":"panic","at":%d,"cut":%d}`, at(planted.Panic), n))
+		call("act", fmt.Sprintf(`{"do":"log","at":%d,"cut":%d}`, at(planted.Log), n))
+		call("check", `{`+quoted(text(planted.ArgumentName))+`:1,"color":`+quoted(text(planted.Argument))+`}`)
+		name := text(planted.UnknownName)
+		call(name, `{}`)
+		get("resources/read", "x://"+name, `"uri":`+quoted("x://"+name))
+		get("tools/list", "", `"catalog":`+quoted(name))
+		get(name, "", "")
+	}
+}
+
 // listen has a client hear from a level on.
 func (s *scene) listen(c connection, level string) {
 	switch c := c.(type) {
@@ -172,6 +193,9 @@ func (s *scene) outside(url string) {
 	for prefix, place := range map[string]planted.Place{"sink-": planted.SinkError, "bad-": planted.SourceError, "badly-": planted.SourceError, "host-": planted.HostError} {
 		for i := range s.of(place) {
 			ask(fmt.Sprint(prefix, i), "", http.Header{})
+		}
+		for i, n := range cuts {
+			ask(fmt.Sprintf("%s%d-%d", prefix, i%len(planted.At(s.secrets, place)), n), "", http.Header{})
 		}
 	}
 	for i := range s.of(planted.CatalogError) {
@@ -288,7 +312,9 @@ func TestPlantedSecretsAreFoundWhereTheyAre(t *testing.T) {
 		finder := planted.NewFinder(all)
 		names, forms := map[string]bool{}, map[string]bool{}
 		for _, s := range all {
-			for _, text := range []string{s.Text(), quoted(s.Text()), url.QueryEscape(s.Text()), s.Core[5:15], strings.Repeat("x", 9) + s.Core[22:]} {
+			for _, text := range []string{s.Text(), quoted(s.Text()), url.QueryEscape(s.Text()), s.Core[5:15], strings.Repeat("x", 9) + s.Core[22:],
+				fmt.Sprintf("%x", s.Text()), fmt.Sprintf("%X", s.Core[7:17]), base64.StdEncoding.EncodeToString([]byte("a" + s.Text())), base64.RawURLEncoding.EncodeToString([]byte(s.Core[3:14])),
+				s.Before(256).Text()} {
 				if found := finder.In("a " + text + " b"); len(found) != 1 || found[0] != s {
 					t.Errorf("%s in %q: found %v", s, text, found)
 				}
