@@ -151,6 +151,12 @@ const window = 10
 type Finder struct {
 	all     []Secret
 	windows map[string]sight // by their first ten characters
+	begins  [1 << 18]bool    // what begin says of one of them: most of a text need not be looked up
+}
+
+// begin is a number for how a text of three characters or more begins.
+func begin(text string) int {
+	return int(text[0]&63)<<12 | int(text[1]&63)<<6 | int(text[2]&63)
 }
 
 // sight is a part of the secret of an index: what follows it is the rest.
@@ -161,7 +167,7 @@ type sight struct {
 
 // NewFinder returns a finder of secrets.
 func NewFinder(all []Secret) *Finder {
-	f := &Finder{all, map[string]sight{}}
+	f := &Finder{all: all, windows: map[string]sight{}}
 	for i, s := range all {
 		for at := 0; at+window <= len(s.Core); at++ {
 			part := s.Core[at : at+window]
@@ -169,7 +175,7 @@ func NewFinder(all []Secret) *Finder {
 			// Nine bytes are twelve characters, wherever in a longer text a group of three bytes begins.
 			nine := []byte(part[:9])
 			for _, shown := range []string{part, lower, strings.ToUpper(lower), base64.StdEncoding.EncodeToString(nine), base64.URLEncoding.EncodeToString(nine)} {
-				f.windows[shown[:window]] = sight{i, shown[window:]}
+				f.windows[shown[:window]], f.begins[begin(shown)] = sight{i, shown[window:]}, true
 			}
 		}
 	}
@@ -180,6 +186,9 @@ func NewFinder(all []Secret) *Finder {
 func (f *Finder) In(text string) []Secret {
 	shown := map[int]bool{}
 	for at := 0; at+window <= len(text); at++ {
+		if !f.begins[begin(text[at:])] {
+			continue
+		}
 		if seen, is := f.windows[text[at:at+window]]; is && strings.HasPrefix(text[at+window:], seen.rest) {
 			shown[seen.of] = true
 		}

@@ -51,6 +51,8 @@ type scene struct {
 	secrets  []planted.Secret
 	progress planted.Secret // which clients get back, and nobody else
 
+	deep bool // with secrets where texts are cut
+
 	mu  sync.Mutex
 	out map[string]*bytes.Buffer
 }
