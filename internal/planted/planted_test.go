@@ -254,6 +254,7 @@ func run(t *testing.T, s *scene, mask redact.Masker) {
 			s.play(c, turn)
 		}
 		s.outside(all[0].(*overHTTP).url)
+		s.administered(o)
 		for _, c := range s.connections(s.adopted(o), "adopted, ") {
 			for i := range s.of(planted.Error) {
 				if h, ok := c.(*overHTTP); ok {
@@ -266,7 +267,8 @@ func run(t *testing.T, s *scene, mask redact.Masker) {
 	s.t = t
 }
 
-// What is told to a server in secret comes out nowhere: not to clients, in logs, in the audit, in traces or in metrics.
+// What is told to a server in secret comes out nowhere: not to clients, in logs, in the audit, in traces, in metrics or from the admin API.
+// Handlers in processes of their own are tested in package sandbox.
 func TestNoPlantedSecretComesOut(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -291,7 +293,7 @@ func TestNoPlantedSecretComesOut(t *testing.T) {
 	audits := []string{"audit in a log", "audit in JSON lines", "audit in files", "audit in a database"}
 	s.check(map[planted.Place][]string{
 		planted.Environment: clients, planted.Header: http, planted.Query: http, planted.Claim: http,
-		planted.Argument: clients, planted.ArgumentName: slices.Concat(clients, audits), planted.UnknownName: slices.Concat(clients, audits, logs),
+		planted.Argument: clients, planted.ArgumentName: slices.Concat(clients, audits), planted.UnknownName: slices.Concat(clients, audits, logs, []string{"admin"}),
 		planted.Error: slices.Concat(clients, everywhere(s.out, "adopted, ")), planted.Panic: logs, planted.Log: slices.Concat(clients, logs),
 		planted.SinkError: logs, planted.SourceError: logs, planted.HostError: logs, planted.CatalogError: logs, planted.Readiness: logs,
 	})

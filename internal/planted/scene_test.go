@@ -53,6 +53,8 @@ type scene struct {
 
 	deep bool // with secrets where texts are cut
 
+	store    *store.Store   // which the audit goes to
+
 	mu  sync.Mutex
 	out map[string]*bytes.Buffer
 }
@@ -342,6 +344,7 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.store = trail
 	s.t.Cleanup(func() {
 		if err := errors.Join(file.Close(), trail.Close()); err != nil {
 			s.t.Error(err)
