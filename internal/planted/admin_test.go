@@ -35,10 +35,10 @@ func (s *scene) administered(o runtime.Options) {
 			name = "plain"
 		}
 		path, query := url.PathEscape(text), url.Values{name: {secret.Value}, "text": {text}, "name": {text}, "cursor": {text}, "limit": {text}}.Encode()
-		catalogs := runtime.PathAPI + "mcp/tool_catalogs"
+		catalogs := runtime.PathAPI + "admin/mcp/tool_catalogs"
 		for _, ask := range [][3]string{
 			{"GET", runtime.PathAPI + path}, {"GET", runtime.PathAPI + "orgs/" + path + "/mcp/tool_catalogs"}, {"DELETE", catalogs + "/" + path},
-			{"GET", catalogs + "?" + query}, {"GET", runtime.PathAPI + "audit?" + query},
+			{"GET", catalogs + "?" + query}, {"GET", catalogs + "?" + url.QueryEscape(text) + "=1"}, {"GET", runtime.PathAPI + "admin/audit/events?" + query},
 			{"POST", catalogs, `{` + quoted(text) + `:1,"name":[` + quoted(text) + `]}`}, {"POST", catalogs, `{"name":` + text},
 			{"POST", catalogs, fmt.Sprintf(`{%s:%s,"name":7}`, quoted(name), quoted(secret.Value))},
 			{"GET", runtime.PathConsole + "/" + path}, {"GET", runtime.PathConsole + "?" + query}, {"POST", runtime.PathConsole + "/sign-in", query},

@@ -53,7 +53,7 @@ type scene struct {
 
 	deep bool // with secrets where texts are cut
 
-	store    *store.Store   // which the audit goes to
+	store *store.Store // which the audit goes to
 
 	mu  sync.Mutex
 	out map[string]*bytes.Buffer

@@ -66,7 +66,7 @@ func (a *API) sendTrail(w http.ResponseWriter, r *request, chosen store.EventFil
 		out.begin()
 		out.end()
 	case !out.begun:
-		write(w, a.problemOf(r.Context(), r, err), r.id)
+		a.write(w, a.problemOf(r.Context(), r, err), r.id)
 	default:
 		a.log.ErrorContext(r.Context(), "an export of the audit trail was cut off", "request_id", r.id, "error", err)
 		panic(http.ErrAbortHandler) // nobody takes what came for all of it

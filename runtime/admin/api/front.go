@@ -48,7 +48,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				panic(p)
 			}
 			a.log.ErrorContext(r.Context(), "the admin API panicked", "request_id", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			write(w, problem(http.StatusInternalServerError, internal), id)
+			a.write(w, problem(http.StatusInternalServerError, internal), id)
 		}
 	}()
 	front.Await(w, r, a.patience)
@@ -81,7 +81,7 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal
 		if refusal.Challenge != "" {
 			w.Header().Set("WWW-Authenticate", refusal.Challenge)
 		}
-		write(w, problem(refusal.Status, "%s", refusal.Reason), "")
+		a.write(w, problem(refusal.Status, "%s", refusal.Reason), "")
 		return access.Principal{}, nil, false
 	case err == nil:
 		if caller, ok := runtime.Caller(ctx); ok && !caller.Anonymous() {
@@ -90,7 +90,7 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal
 		err = errors.New("nobody is in its context")
 	}
 	a.log.ErrorContext(r.Context(), "the caller of the admin API is not known; the request is refused", "error", err)
-	write(w, problem(http.StatusServiceUnavailable, "identity is not available"), "")
+	a.write(w, problem(http.StatusServiceUnavailable, "identity is not available"), "")
 	return access.Principal{}, nil, false
 }
 
@@ -110,17 +110,17 @@ func (a *API) route(w http.ResponseWriter, r *request) {
 			handler.ServeHTTP(said, r.Request)
 			if said.status == http.StatusMethodNotAllowed {
 				w.Header().Set("Allow", said.header.Get("Allow"))
-				write(w, problem(http.StatusMethodNotAllowed, "this is for %s", said.header.Get("Allow")), r.id)
+				a.write(w, problem(http.StatusMethodNotAllowed, "this is for %s", said.header.Get("Allow")), r.id)
 				return
 			}
 		}
 	}
 	if strings.HasPrefix(r.URL.Path, admins) && !a.authority.Admin(r.caller) {
 		a.refused(r, "unknown", store.Anywhere, errNoAdmin)
-		write(w, errNoAdmin, r.id)
+		a.write(w, errNoAdmin, r.id)
 		return
 	}
-	write(w, errNotFound, r.id)
+	a.write(w, errNotFound, r.id)
 }
 
 // unwritten keeps what a mux would answer where it knows no route.

@@ -98,7 +98,7 @@ func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.C
 			err = r.Context().Err() // the credential may have ended, or the caller gone, while the body came
 		}
 		if err != nil {
-			write(w, a.problemOf(ctx.Context(), r, err), r.id)
+			a.write(w, a.problemOf(ctx.Context(), r, err), r.id)
 			return
 		}
 		next(ctx)

@@ -133,13 +133,13 @@ type told struct {
 	RequestID string `json:"request_id,omitempty"`
 }
 
-// write answers with a problem. id is the request's, or empty where nobody is known to have sent it.
-func write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
+// write answers with a problem, as tell does. id is the request's, or empty where nobody is known to have sent it.
+func (a *API) write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(told{p, id}) // the client may be gone
+	_ = encoder.Encode(told{a.clean(p), id}) // the client may be gone
 }
 
 // tell makes a problem fit to leave. What the request held is left out: it may be large, and may be a secret that
@@ -149,13 +149,18 @@ func (a *API) tell(ctx huma.Context, _ string, v any) (any, error) {
 	if !ok {
 		return v, nil
 	}
+	return told{a.clean(p), requestOf(ctx.Context()).id}, nil
+}
+
+// clean is a problem without what the request held, and without secrets.
+func (a *API) clean(p *huma.ErrorModel) *huma.ErrorModel {
 	clean, mask := *p, a.server.Masker()
 	clean.Detail = mask.Text(p.Detail)
 	clean.Errors = nil
 	for _, detail := range p.Errors {
 		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: mask.Text(detail.Location), Message: mask.Text(detail.Message + hint(detail))})
 	}
-	return told{&clean, requestOf(ctx.Context()).id}, nil
+	return &clean
 }
 
 // hint is how an id is written that was sent as a number, which is what it looks like.
