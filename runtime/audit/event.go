@@ -141,7 +141,8 @@ type Argument struct {
 	// Bytes is the size of the value's JSON text.
 	Bytes int `json:"bytes"`
 	// Digest is of the value's JSON text as it was sent. It shows that two calls had the same value. It
-	// does not hide a value that can be guessed.
+	// does not hide a value that can be guessed: who has the trail finds a short password by trying, whatever the argument
+	// is called. Where tools take such, guard the trail as the passwords themselves.
 	Digest Digest `json:"digest"`
 }
 
