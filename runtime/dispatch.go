@@ -107,7 +107,7 @@ func (e *execution[R]) within(ctx context.Context, s *Server, w work, rec *recor
 	switch e.wait(worker, now) {
 	case running:
 		s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
-			slog.String(w.kind, w.name), slog.String("request_id", rec.requestID), slog.Duration("timeout", w.timeout))
+			slog.String(w.kind, w.name), rec.ids(), slog.Duration("timeout", w.timeout))
 		return settle(&e.call, w, answer[R]{failure: e.call.Err()})
 	case recording:
 		rec.recorded, rec.unrecorded = true, errSinkSilent
@@ -121,7 +121,7 @@ func (e *execution[R]) within(ctx context.Context, s *Server, w work, rec *recor
 		return e.answer
 	}
 	if e.crash.panicked {
-		s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, "request_id", rec.requestID,
+		s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, rec.ids(),
 			"panic", e.crash.value, "stack", e.crash.stacktrace)
 	}
 	return settle(&e.call, w, do.crashed())
@@ -236,7 +236,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 	res, body, err := r.tool.result(result, r.server.alone())
 	if err != nil {
 		r.server.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", r.tool.Name,
-			"request_id", r.record.requestID, "error", err)
+			r.record.ids(), "error", err)
 		return toolAnswer{res: errorResult("internal error"), outcome: audit.Crashed}
 	}
 	if res.IsError {
@@ -261,7 +261,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 // close closes what was opened for the call.
 func (r *toolRun) close(ctx context.Context) {
 	if err := r.decided.Close(); err != nil {
-		r.server.log.WarnContext(ctx, "closing what a call was allowed", "tool", r.tool.Name, "request_id", r.record.requestID, "error", err)
+		r.server.log.WarnContext(ctx, "closing what a call was allowed", "tool", r.tool.Name, r.record.ids(), "error", err)
 	}
 }
 
@@ -280,12 +280,12 @@ func (r *toolRun) failed(ctx context.Context, err error) toolAnswer {
 		return r.ungranted(ctx, denied)
 	case errors.As(err, &unread):
 		r.server.log.ErrorContext(ctx, "what a client may use could not be read; the call is refused", "tool", r.tool.Name,
-			"request_id", r.record.requestID, "error", unread.err)
+			r.record.ids(), "error", unread.err)
 		return toolAnswer{res: errorResult(unread.Error()), outcome: audit.Denied, ruled: ruled{
 			axis: audit.AxisGrant, missing: "the grants could not be read"}}
 	case errors.As(err, &process):
 		r.server.log.ErrorContext(ctx, "an isolated call came to no answer", "tool", r.tool.Name,
-			"request_id", r.record.requestID, "error", process.err)
+			r.record.ids(), "error", process.err)
 		return crashedTool()
 	}
 	// Asking for the words here keeps a panic of Error() inside the recover.

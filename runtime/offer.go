@@ -44,7 +44,7 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 		g.log.LogAttrs(ctx, slog.LevelInfo, "request refused", slog.String("event_type", string(event.Type)),
 			slog.String("prompt", event.Prompt), slog.String("resource", event.Resource),
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
-			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
+			slog.String("axis", event.Axis), slog.String("missing", event.Missing), rec.ids())
 	}
 	rec.concluded(event)
 	if !g.recorded(ctx, event, rec) {
@@ -116,7 +116,7 @@ func ran[R any](ctx context.Context, s *Server, w work, rec *record, do func(con
 		res, failure, unfit := do(ctx)
 		switch {
 		case unfit != nil:
-			s.log.ErrorContext(ctx, "a handler returned what cannot be sent", w.kind, w.name, "request_id", rec.requestID, "error", unfit)
+			s.log.ErrorContext(ctx, "a handler returned what cannot be sent", w.kind, w.name, rec.ids(), "error", unfit)
 			return crashed()
 		case failure != nil:
 			var rpc *jsonrpc.Error

@@ -104,7 +104,7 @@ func (s *Server) recorded(ctx context.Context, event audit.Event, rec *record) b
 // stands reports whether an event was written, and logs why it was not.
 func (s *Server) stands(ctx context.Context, rec *record, err error) bool {
 	if err != nil {
-		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", "request_id", rec.requestID, "error", err)
+		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", rec.ids(), "error", err)
 	}
 	return err == nil
 }
