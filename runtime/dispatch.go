@@ -33,7 +33,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			s.log.ErrorContext(ctx, "a call reached a handler without a caller; refused", "tool", t.Name)
 			return nil, unknownTool(t.Name)
 		}
-		rec.reached, rec.body, rec.recorded = true, nil, false
+		rec.reached, rec.body, rec.recorded, rec.failure = true, nil, false, nil
 		s.renew(ctx, rec)
 		d := s.decide(rec.principal, access.Tools, t.Name)
 		if rec.expired() {
@@ -64,10 +64,11 @@ type answer[R any] struct {
 
 // ruled is what was decided behind the table, for the audit.
 type ruled struct {
-	axis    string // "grant" or "limit", where that refused or ended the call
-	killed  bool   // its processes were killed for a limit
-	missing string
-	uses    []audit.Use // the grants that allowed what the call named
+	axis      string // "grant" or "limit", where that refused or ended the call
+	killed    bool   // its processes were killed for a limit
+	cancelled bool   // by the client, or since the server shuts down
+	missing   string
+	uses      []audit.Use // the grants that allowed what the call named
 }
 
 // work is a handler to run, as the log names it.
@@ -141,7 +142,7 @@ func settle[R any](call *bounded, w work, a answer[R]) answer[R] {
 	case errors.Is(ended, context.DeadlineExceeded):
 		a.failure, a.outcome = timedOut{w.timeout}, audit.Timeout
 	case ended != nil && errors.Is(a.failure, context.Canceled):
-		a.failure, a.outcome = errors.New("the call was cancelled"), audit.Failed
+		a.failure, a.outcome, a.ruled.cancelled = errors.New("the call was cancelled"), audit.Failed, true
 	case errors.As(a.failure, &limit):
 		a.outcome, a.ruled.axis, a.ruled.missing = audit.Limited, audit.AxisLimit, limit.Reached()
 	default:
@@ -177,10 +178,10 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 	a := r.within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, r)
 	rec.ruled = a.ruled
 	rec.ruled.uses, rec.ruled.killed = r.used(), r.killed.Load()
-	if a.failure != nil {
+	if rec.failure = a.failure; a.failure != nil {
 		return advised(s.failureResult(a.failure), r.call.taken()), a.outcome, nil
 	}
-	rec.body = a.body
+	rec.body, rec.failure = a.body, failureOf(a.err, a.res)
 	return a.res, a.outcome, a.err
 }
 

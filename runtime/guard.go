@@ -336,13 +336,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			rec.awaited = &event
 		}
 		res, event.Status, err = g.allowed(ctx, req, rec)
-		if !errors.Is(err, errAbandoned) { // else it may still be written to
-			event.Grants = rec.ruled.uses
-			if rec.ruled.axis != "" {
-				event.Axis, event.Missing = rec.ruled.axis, rec.ruled.missing
-			}
-			rec.told.Isolated = rec.ruled.killed
-		}
+		rec.ran(&event, err)
 		if rec.expired() {
 			// It ran, and its answer does not leave.
 			event.Missing = "the credential expired during the call"
@@ -368,6 +362,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 		// Also where it was written already and something came in between since: the last one counts.
 		stands = g.recorded(ctx, event, rec)
 	}
+	g.logFailed(ctx, rec, &event, err)
 	if !stands {
 		return nil, internalError()
 	}
@@ -435,6 +430,9 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 	if !rec.reached {
 		if res, err = g.maskedAnswer(res); err != nil {
 			return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+		}
+		if r, ok := res.(*mcp.CallToolResult); ok {
+			rec.failure = failureOf(nil, r)
 		}
 	}
 	if res, err = g.sealer.sealed(rec, params, res); err != nil {

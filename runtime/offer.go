@@ -39,6 +39,7 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	challenged := g.challengeable(rec, d)
 	if d.Allowed {
 		res, event.Status, err = allowed()
+		rec.ran(&event, err)
 	}
 	if event.Status == audit.Denied {
 		g.log.LogAttrs(ctx, slog.LevelInfo, "request refused", slog.String("event_type", string(event.Type)),
@@ -47,7 +48,9 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 			slog.String("axis", event.Axis), slog.String("missing", event.Missing), rec.ids())
 	}
 	rec.concluded(event)
-	if !g.recorded(ctx, event, rec) {
+	stands := g.recorded(ctx, event, rec)
+	g.logFailed(ctx, rec, &event, err)
+	if !stands {
 		return nil, internalError()
 	}
 	if challenged {
@@ -72,7 +75,7 @@ func (s *Server) again(ctx context.Context, extra *mcp.RequestExtra, what item, 
 		s.log.ErrorContext(ctx, "a request reached a handler without a caller; refused", what.kind.String(), what.name)
 		return nil, unknown
 	}
-	rec.reached = true
+	rec.reached, rec.failure = true, nil
 	s.renew(ctx, rec)
 	d := s.table.Of(what.kind).Decide(rec.principal, what.name)
 	if rec.expired() {
@@ -128,8 +131,9 @@ func ran[R any](ctx context.Context, s *Server, w work, rec *record, do func(con
 		}
 		return answer[R]{res: res, outcome: audit.OK}
 	})
-	rec.outcome = a.outcome
+	rec.outcome, rec.ruled, rec.failure = a.outcome, a.ruled, a.failure
 	if a.failure == nil {
+		rec.failure = a.err
 		return a.res, a.err
 	}
 	var none R

@@ -30,6 +30,18 @@ func (s *Server) event(rec *record, kind audit.Type) audit.Event {
 	}
 }
 
+// ran notes what was ruled while a handler ran, for the audit and Options.Observer.
+func (r *record) ran(event *audit.Event, err error) {
+	if errors.Is(err, errAbandoned) {
+		return // it may still be written to
+	}
+	event.Grants = r.ruled.uses
+	if r.ruled.axis != "" {
+		event.Axis, event.Missing = r.ruled.axis, r.ruled.missing
+	}
+	r.told.Isolated, r.told.Cancelled = r.ruled.killed, r.ruled.cancelled || errors.Is(err, context.Canceled)
+}
+
 // concluded notes what came of a message, for Options.Observer.
 func (r *record) concluded(event audit.Event) {
 	r.told.Status, r.told.Axis = event.Status, event.Axis
