@@ -20,7 +20,7 @@ import (
 )
 
 // unlucky is a tool, a prompt and a resource that fail alike.
-func unlucky(fail func(context.Context) error) runtime.Toolset {
+func unlucky(timeout time.Duration, fail func(context.Context) error) runtime.Toolset {
 	return runtime.NewToolset(runtime.Generated{
 		Package: "example.com/failing", Server: runtime.ServerInfo{Name: "failing", Version: "1"},
 		Table: access.Table{
@@ -28,20 +28,20 @@ func unlucky(fail func(context.Context) error) runtime.Toolset {
 			Prompts: []access.Rule{{Prompt: "greet", MinRole: viewer}}, Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
 		},
 		Tools: []runtime.Tool{
-			{Name: "work", Input: `{"type":"object"}`, Timeout: 50 * time.Millisecond, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			{Name: "work", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
 				return runtime.Done(fail(ctx))
 			}},
-			{Name: "result", Input: `{"type":"object"}`, Timeout: 50 * time.Millisecond, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			{Name: "result", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
 				if err := fail(ctx); err != nil {
 					return runtime.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil, nil)
 				}
 				return runtime.Done(nil)
 			}},
 		},
-		Prompts: []runtime.Prompt{{Name: "greet", Timeout: 50 * time.Millisecond, Get: func(ctx context.Context, _ runtime.Call) (runtime.PromptAnswer, error) {
+		Prompts: []runtime.Prompt{{Name: "greet", Timeout: timeout, Get: func(ctx context.Context, _ runtime.Call) (runtime.PromptAnswer, error) {
 			return runtime.PromptText("hello", fail(ctx))
 		}}},
-		Resources: []runtime.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: 50 * time.Millisecond, Variables: []runtime.Variable{{Name: "id"}},
+		Resources: []runtime.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: timeout, Variables: []runtime.Variable{{Name: "id"}},
 			Read: func(ctx context.Context, _ runtime.Call) (runtime.ResourceAnswer, error) {
 				return runtime.ResourceText("book", fail(ctx))
 			}}},
@@ -81,7 +81,7 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 				if sink != nil {
 					o.Audit = sink
 				}
-				l := overPipe(t, newServer(t, o, unlucky(test.fail)), principalOf("Member"), "2025-11-25")
+				l := overPipe(t, newServer(t, o, unlucky(50*time.Millisecond, test.fail)), principalOf("Member"), "2025-11-25")
 				for _, ask := range []struct{ method, params, kind, name string }{
 					{"tools/call", `"name":"work"`, "tool", "work"},
 					{"tools/call", `"name":"result"`, "tool", "result"},

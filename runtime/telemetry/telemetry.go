@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime/debug"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -64,18 +63,14 @@ func New(opts Options) (runtime.Observer, error) {
 			return nil, fmt.Errorf("telemetry: Options.%s is a nil %T: pass one that works, or leave it out", name, given)
 		}
 	}
-	version := ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = versionIn(info)
-	}
 	o := &observer{
-		tracer:  opts.TracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(version)),
+		tracer:  opts.TracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(version())),
 		origins: origins{propagator: opts.Propagator, public: opts.Public},
 	}
 	if o.tracer == nil {
 		return nil, errors.New("telemetry: Options.TracerProvider has no tracer to give")
 	}
-	meter := opts.MeterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(version))
+	meter := opts.MeterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(version()))
 	if meter == nil {
 		return nil, errors.New("telemetry: Options.MeterProvider has no meter to give")
 	}
@@ -84,23 +79,6 @@ func New(opts Options) (runtime.Observer, error) {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
 	return o, nil
-}
-
-// versionIn is the version of this module in a program, empty where that is not known.
-func versionIn(info *debug.BuildInfo) string {
-	const path = "github.com/mcpgen/mcpgen"
-	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
-		if m.Path != path {
-			continue
-		}
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		if m.Version != "(devel)" {
-			return m.Version
-		}
-	}
-	return ""
 }
 
 // observer implements [runtime.Observer].
