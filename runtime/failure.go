@@ -41,15 +41,20 @@ func (s *Server) logFailed(ctx context.Context, rec *record, event *audit.Event,
 			return // refusal says so
 		}
 	}
-	text := event.Missing // of a credential that ended
-	switch misfit := new(decode.Error); {
-	case event.Status == audit.Invalid || errors.As(failure, &misfit):
-		level, text = slog.LevelDebug, "the arguments did not fit"
-	case failure != nil:
-		text = shortened(s.masked(withoutValues{failure}), maxLoggedFailure)
+	misfit := new(decode.Error)
+	unfit := event.Status == audit.Invalid || errors.As(failure, &misfit)
+	if unfit {
+		level = slog.LevelDebug
 	}
 	if !s.log.Enabled(ctx, level) {
 		return
+	}
+	text := event.Missing // of a credential that ended
+	switch {
+	case unfit:
+		text = "the arguments did not fit"
+	case failure != nil:
+		text = shortened(s.masked(withoutValues{failure}), maxLoggedFailure)
 	}
 	attrs := []slog.Attr{slog.String("event_type", string(event.Type)), slog.String(rec.doing.kind, rec.doing.name),
 		slog.String("principal", rec.principal.Subject), slog.String("status", string(event.Status))}

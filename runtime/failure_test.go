@@ -149,3 +149,36 @@ func TestLinesOfARequestNameItsTrace(t *testing.T) {
 		}
 	}
 }
+
+// What stands around handlers fails with one line as well, be it of the guard's.
+func TestFailuresOfMiddlewareAreLoggedOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		res  *mcp.CallToolResult
+		err  error
+		line string
+		want string
+	}{
+		"a result":     {&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no stock"}, &mcp.TextContent{Text: "password=t0psecret"}}}, nil, "call failed", "no stock\npassword=***MASKED***"},
+		"an error":     {nil, &jsonrpc.Error{Code: -32050, Message: "no stock"}, "call failed", "no stock"},
+		"a plain one":  {nil, errors.New("no stock"), "a request failed", "no stock"},
+		"a cancelling": {nil, fmt.Errorf("upstream: %w", context.Canceled), "call failed", "upstream: context canceled"},
+	} {
+		var log lines
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Middleware: []mcp.Middleware{func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+				switch {
+				case method != "tools/call":
+					return next(ctx, method, req)
+				case test.err != nil:
+					return nil, test.err
+				}
+				return test.res, nil
+			}
+		}}}, directory(&desk{}))
+		overPipe(t, s, principalOf("Member"), "2026-07-28").call(t, "get_by_id", `{}`)
+		got := append(log.of(t, "call failed"), log.of(t, "a request failed")...)
+		if len(got) != 1 || got[0]["msg"] != test.line || got[0]["error"] != test.want || got[0]["request_id"] == nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
