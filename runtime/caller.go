@@ -47,6 +47,7 @@ type record struct {
 	outcome audit.Status
 	reached bool  // the dispatch closure of this server answered
 	ruled   ruled // what was decided behind the table
+	failure error // why it did not succeed, where it says; for the log
 	body    *body // what it answered with; nil where that is not the structured content alone
 
 	answered   *sdkAnswer // the HTTP answer; nil on stdio

@@ -280,7 +280,7 @@ func (f *front) identify(w http.ResponseWriter, r *http.Request) (identity.Ident
 	case f.opts.Anonymous && errors.Is(err, identity.ErrNoCredentials):
 		return identity.Identity{}, true
 	}
-	refused := f.refusalOf(r.Context(), err)
+	refused := f.refusalOf(r, err)
 	if refused.Challenge != "" {
 		w.Header().Set("WWW-Authenticate", refused.Challenge)
 	}

@@ -81,7 +81,7 @@ func (h *heard) take(ctx context.Context, raw json.RawMessage) {
 func (h *heard) end(ctx context.Context) {
 	if h.unread > 0 {
 		h.run.server.log.WarnContext(ctx, "what an isolated call said could not be read: its handler forged it", "tool", h.run.record.doing.name,
-			"request_id", h.run.record.requestID, "messages", h.unread)
+			h.run.record.ids(), "messages", h.unread)
 	}
 }
 

@@ -71,20 +71,36 @@ func (h *callLog) made() callHandler {
 
 // attrs say in the server's log whose line it is.
 func (r *record) attrs(principal string) []slog.Attr {
-	attrs := []slog.Attr{slog.String("request_id", r.requestID)}
+	attrs := []slog.Attr{r.ids()}
 	if principal != "" {
 		attrs = append(attrs, slog.String("principal", principal))
 	}
 	if r.doing.kind != "" {
 		attrs = append(attrs, slog.String(r.doing.kind, r.doing.name))
 	}
-	if r.traceID != "" {
-		attrs = append(attrs, slog.String("trace_id", r.traceID))
-	}
-	if r.spanID != "" {
-		attrs = append(attrs, slog.String("span_id", r.spanID))
-	}
 	return attrs
+}
+
+// ids are what a line of the server's log knows a request by: those of the request, of its trace and of its span. They are
+// made where the line is written. R may be nil, for a line of none.
+func (r *record) ids() slog.Attr { return slog.Attr{Value: slog.AnyValue(ids{r})} }
+
+// ids is a [slog.LogValuer]: a group without a name, whose attributes stand in the line itself.
+type ids struct{ of *record }
+
+// LogValue implements [slog.LogValuer].
+func (i ids) LogValue() slog.Value {
+	if i.of == nil {
+		return slog.GroupValue()
+	}
+	attrs := []slog.Attr{slog.String("request_id", i.of.requestID)}
+	if i.of.traceID != "" {
+		attrs = append(attrs, slog.String("trace_id", i.of.traceID))
+	}
+	if i.of.spanID != "" {
+		attrs = append(attrs, slog.String("span_id", i.of.spanID))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // callHandler is a handler of two: the server's log, and the client's.

@@ -132,6 +132,22 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 	})
 }
 
+// With 2026-07-28 there is no level of a session: a client that sets one is told so, and not left to wait for messages.
+func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Error("m") }))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		got := l.ask(t, "logging/setLevel", "", `"level":"debug"`).answer(t)
+		if refused := got.Error != nil && got.Error.Code == -32601; refused != (l.era == "2026-07-28") {
+			t.Error(got.text)
+		}
+	})
+	session := connectIO(t, s, principalOf("Member"), "2026-07-28")
+	//lint:ignore SA1019 it is there, and so it is called
+	if err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err == nil || !strings.Contains(err.Error(), "method not found") {
+		t.Errorf("go-sdk's own client, which names no protocol in such a request: %v", err)
+	}
+}
+
 // A level is the session's own.
 func TestLevelOfASessionIsNoOthers(t *testing.T) {
 	url := serve(t, newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Info("m") })))

@@ -68,6 +68,8 @@ type Outcome struct {
 	// Limit is the limit that it reached, and Isolated says that processes of its own were killed for that.
 	Limit    string
 	Isolated bool
+	// Cancelled says that the call was cancelled before its handler was done: its client has hung up or said so, or the server shuts down.
+	Cancelled bool
 	// Listed and Total are how much of a list the caller was shown, and of how much; Total is 0 for what is no list.
 	Listed, Total int
 	// Code is that of the JSON-RPC error it was answered with, 0 for none.

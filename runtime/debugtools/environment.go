@@ -20,7 +20,7 @@ type Environment struct {
 
 // PrintEnv returns the environment variables of the server's process, with secrets masked.
 //
-//mcp:tool readonly title="Environment of the server"
+//mcp:tool readonly denial=conceal title="Environment of the server"
 func (i *Inspector) PrintEnv(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, Environment, error) {
 	_, mask := i.look(ctx)
 	env := Environment{Variables: map[string]string{}}

@@ -26,10 +26,10 @@ const (
 
 var table = access.Table{
 	Rules: []access.Rule{
-		{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission},
-		{Tool: ToolGetServerInfo, MinRole: access.Highest, Permission: access.NoPermission},
-		{Tool: ToolGetUserClaims, MinRole: access.Highest, Permission: access.NoPermission},
-		{Tool: ToolPrintEnv, MinRole: access.Highest, Permission: access.NoPermission},
+		{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+		{Tool: ToolGetServerInfo, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+		{Tool: ToolGetUserClaims, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+		{Tool: ToolPrintEnv, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
 	},
 }
 
