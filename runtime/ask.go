@@ -40,12 +40,12 @@ type asked struct {
 const maxAsk = 256
 
 // kept is what is kept of it, in memory of its own.
-func (a asked) kept() asked {
+func (a asked) kept(mask redact.Masker) asked {
 	a.long = len(a.ID) > maxAsk || len(a.Name) > maxAsk
 	if a.long {
 		// For the log and the audit alone, and masked before they are cut: half a secret does not look like one.
-		a.ID = shortened(redact.Text(shortened(a.ID, 4<<10)), recordedAskBytes)
-		a.Name = shortened(redact.Text(shortened(a.Name, 4<<10)), recordedAskBytes)
+		a.ID = shortened(mask.Text(a.ID), recordedAskBytes)
+		a.Name = shortened(mask.Text(a.Name), recordedAskBytes)
 	}
 	a.ID, a.Name = strings.Clone(a.ID), strings.Clone(a.Name)
 	return a
@@ -56,7 +56,7 @@ var filters = map[string]bool{"tools/list": true, "subscriptions/listen": true}
 
 // askedIn reads a catalog from the params of a message, whose shape was looked at already. go-sdk drops
 // what it does not know of them unread, so there is no second reading.
-func askedIn(params []byte) (asked, []decode.Problem) {
+func askedIn(params []byte, mask redact.Masker) (asked, []decode.Problem) {
 	if params[0] != '{' {
 		return asked{}, nil
 	}
@@ -100,17 +100,17 @@ func askedIn(params []byte) (asked, []decode.Problem) {
 		return true
 	})
 	if own.said {
-		return own.kept(), found
+		return own.kept(mask), found
 	}
-	return meta.kept(), found
+	return meta.kept(mask), found
 }
 
 // asks reads the catalog that a message asks for, if its method has to do with one.
-func (m *envelope) asks(method string) (asked, *messageError) {
+func (m *envelope) asks(method string, mask redact.Masker) (asked, *messageError) {
 	if !filters[method] || len(m.params) == 0 {
 		return asked{}, nil
 	}
-	a, problems := askedIn(m.params)
+	a, problems := askedIn(m.params, mask)
 	if len(problems) > 0 {
 		return asked{}, &messageError{code: jsonrpc.CodeInvalidParams, text: "invalid params: ", what: decode.NewError(problems)}
 	}
@@ -118,7 +118,7 @@ func (m *envelope) asks(method string) (asked, *messageError) {
 }
 
 // orElse is what the HTTP request says around a message that says nothing.
-func (a asked) orElse(r *http.Request) asked {
+func (a asked) orElse(r *http.Request, mask redact.Masker) asked {
 	if a.said {
 		return a
 	}
@@ -127,7 +127,7 @@ func (a asked) orElse(r *http.Request) asked {
 		if err != nil {
 			name = values[0]
 		}
-		return asked{Ask: catalog.Ask{Name: name}, said: true}.kept()
+		return asked{Ask: catalog.Ask{Name: name}, said: true}.kept(mask)
 	}
 	if r.URL.RawQuery == "" {
 		return asked{}
@@ -136,5 +136,5 @@ func (a asked) orElse(r *http.Request) asked {
 	return asked{
 		Ask:  catalog.Ask{ID: query.Get(QueryCatalogID), Name: query.Get(QueryCatalog)},
 		said: query.Has(QueryCatalogID) || query.Has(QueryCatalog),
-	}.kept()
+	}.kept(mask)
 }

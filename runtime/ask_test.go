@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // What a session asked for last stays with it for as long as it lives, so names have a bound.
@@ -14,14 +16,14 @@ func TestLongNamesOfCatalogsAreNotKept(t *testing.T) {
 		byHeader := &http.Request{Header: http.Header{}, URL: &url.URL{}}
 		byHeader.Header.Set(HeaderCatalog, said)
 		asks := map[string]asked{
-			"header": asked{}.orElse(byHeader),
-			"query":  asked{}.orElse(&http.Request{URL: &url.URL{RawQuery: "catalog=" + said}}),
-			"id":     asked{}.orElse(&http.Request{URL: &url.URL{RawQuery: "catalog_id=" + said}}),
+			"header": asked{}.orElse(byHeader, redact.Masker{}),
+			"query":  asked{}.orElse(&http.Request{URL: &url.URL{RawQuery: "catalog=" + said}}, redact.Masker{}),
+			"id":     asked{}.orElse(&http.Request{URL: &url.URL{RawQuery: "catalog_id=" + said}}, redact.Masker{}),
 		}
 		for place, params := range map[string]string{
 			"params": `{"catalog":"` + said + `"}`, "params id": `{"catalog_id":"` + said + `"}`, "meta": `{"_meta":{"` + MetaCatalog + `":"` + said + `"}}`,
 		} {
-			a, problems := askedIn([]byte(params))
+			a, problems := askedIn([]byte(params), redact.Masker{})
 			if problems != nil {
 				t.Error(problems)
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -96,12 +97,43 @@ func contextAround(h http.Header) TraceContext {
 	return TraceContext{bearable(h.Get("Traceparent")), bearable(strings.Join(h.Values("Tracestate"), ",")), bearable(strings.Join(h.Values("Baggage"), ","))}
 }
 
-// exported leaves out what must not leave with spans.
+// exported leaves out what must not leave with spans: a list with a secret in it, the tracestate's (W3C Trace Context, section 3.3) as the
+// baggage's (W3C Baggage, section 3.3), whose values are percent-encoded and have properties behind semicolons.
 func (s *Server) exported(c TraceContext) TraceContext {
-	if c.Tracestate != "" && s.opts.Masker.Text(c.Tracestate) != c.Tracestate {
+	if s.betrays(c.Tracestate, ",") {
 		c.Tracestate = ""
 	}
+	if s.betrays(c.Baggage, ",;") {
+		c.Baggage = ""
+	}
 	return c
+}
+
+// betrays reports whether there is a secret in a list of members, by a member's name or by the form of any of it.
+func (s *Server) betrays(list, separators string) bool {
+	mask := s.opts.Masker
+	if list == "" {
+		return false
+	}
+	if mask.Text(list) != list {
+		return true
+	}
+	for member := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		name, value, _ := strings.Cut(strings.TrimSpace(member), "=")
+		name, value = unescaped(name), unescaped(value)
+		if mask.Value(name, value) != value || mask.Text(name) != name {
+			return true
+		}
+	}
+	return false
+}
+
+// unescaped is what a percent-encoded text says, or the text where it is none.
+func unescaped(text string) string {
+	if plain, err := url.PathUnescape(text); err == nil {
+		return plain
+	}
+	return text
 }
 
 func bearable(s string) string {

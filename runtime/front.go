@@ -173,7 +173,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	if t, ok := w.(*turnstile); ok {
 		t.record = rec
 	}
-	rec.asked = asks.orElse(r)
+	rec.asked = asks.orElse(r, f.opts.Masker)
 	rec.seats, rec.streams = f.seats, end
 	if err := f.project(r.Context(), rec); err != nil {
 		plain(w, http.StatusForbidden, "forbidden")

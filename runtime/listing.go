@@ -36,7 +36,7 @@ func (s *Server) ListTools(ctx context.Context, ask catalog.Ask) (Listing, error
 		return Listing{}, nil
 	}
 	p, admin := rec.caller, s.IsAdmin(rec.caller)
-	asking := &record{principal: rec.principal, requestID: rec.requestID, asked: asked{Ask: ask, said: !ask.IsZero()}.kept()}
+	asking := &record{principal: rec.principal, requestID: rec.requestID, asked: asked{Ask: ask, said: !ask.IsZero()}.kept(s.opts.Masker)}
 	n, err := s.narrow(ctx, asking)
 	if err != nil {
 		return Listing{}, err

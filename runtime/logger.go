@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // Logger returns the logger of a handler. What it logs goes to the server's log (Options.Logger), with the ids of the
@@ -18,7 +20,8 @@ import (
 // logger for the rest.
 //
 // Sending never holds up the handler. Where the client does not keep up, messages to it are dropped, and a last one says
-// how many. Outside of a call it is slog.Default().
+// how many. Outside of a call, where there is no server to ask, it is slog.Default() behind redact.Handler: what it logs is masked by the
+// rules of package redact, and by no Options.Masker.
 //
 // A handler in a process of its own (isolate=process) has a logger like any other. Its attributes stand in the group "isolated" of
 // the server's log, where they cannot pass for the server's own; and what it says beyond some thousand messages is dropped, and counted.
@@ -30,7 +33,7 @@ func Logger(ctx context.Context) *slog.Logger {
 	}
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok || r.server == nil {
-		return slog.Default()
+		return slog.New(redact.Handler(slog.Default().Handler()))
 	}
 	caller, _ := Caller(ctx)
 	return slog.New(&callLog{record: r, principal: caller.Subject})

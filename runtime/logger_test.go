@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
@@ -246,8 +247,12 @@ func TestLoggerThatIsKeptBeyondItsCallSendsNothing(t *testing.T) {
 	})
 }
 
-func TestLoggerOutsideOfACallIsTheDefault(t *testing.T) {
-	if got := runtime.Logger(context.Background()); got != slog.Default() {
+func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	var log strings.Builder
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	runtime.Logger(context.Background()).Info("outside "+ghp, "password", "x1", "n", 7)
+	if got := log.String(); !strings.Contains(got, `msg="outside `+redact.Mask+`" password=`+redact.Mask+" n=7") {
 		t.Error(got)
 	}
 	if p := runtime.Progress(context.Background()); p != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,6 +64,7 @@ func (s *Server) maskedFailure(res *mcp.CallToolResult) (*mcp.CallToolResult, er
 		return res, nil
 	}
 	masked := *res
+	masked.Meta = s.maskedMeta(res.Meta)
 	masked.Content = make([]mcp.Content, len(res.Content))
 	for i, content := range res.Content {
 		masked.Content[i] = s.maskedContent(content)
@@ -93,26 +95,55 @@ func (s *Server) maskedAnswer(res mcp.Result) (masked mcp.Result, err error) {
 	return res, nil
 }
 
-// maskedContent is a content without the secrets in its texts.
+// maskedMeta is a result's or a content's _meta without its secrets, by name and by form.
+func (s *Server) maskedMeta(meta mcp.Meta) mcp.Meta {
+	if meta == nil {
+		return nil
+	}
+	masked, _ := s.opts.Masker.Any(map[string]any(meta)).(map[string]any) // which Any returns for one
+	return masked
+}
+
+// maskedContent is a content without the secrets in its texts, names and _meta. What an image shows is not looked at.
 func (s *Server) maskedContent(content mcp.Content) mcp.Content {
 	switch c := content.(type) {
 	case *mcp.TextContent:
 		if c != nil {
 			masked := *c
-			masked.Text = s.opts.Masker.Text(c.Text)
+			masked.Text, masked.Meta = s.opts.Masker.Text(c.Text), s.maskedMeta(c.Meta)
 			return &masked
 		}
 	case *mcp.EmbeddedResource:
 		if c != nil && c.Resource != nil {
 			masked, resource := *c, *c.Resource
 			resource.URI, resource.Text = s.opts.Masker.Text(resource.URI), s.opts.Masker.Text(resource.Text)
-			masked.Resource = &resource
+			resource.MIMEType, resource.Meta = s.opts.Masker.Text(resource.MIMEType), s.maskedMeta(resource.Meta)
+			if text := string(resource.Blob); utf8.ValidString(text) { // others are no texts that say anything
+				if shown := s.opts.Masker.Text(text); shown != text {
+					resource.Blob = []byte(shown)
+				}
+			}
+			masked.Resource, masked.Meta = &resource, s.maskedMeta(c.Meta)
 			return &masked
 		}
 	case *mcp.ResourceLink:
 		if c != nil {
 			masked := *c
 			masked.URI, masked.Description = s.opts.Masker.Text(c.URI), s.opts.Masker.Text(c.Description)
+			masked.Name, masked.Title = s.opts.Masker.Text(c.Name), s.opts.Masker.Text(c.Title)
+			masked.MIMEType, masked.Meta = s.opts.Masker.Text(c.MIMEType), s.maskedMeta(c.Meta)
+			return &masked
+		}
+	case *mcp.ImageContent:
+		if c != nil {
+			masked := *c
+			masked.Meta = s.maskedMeta(c.Meta)
+			return &masked
+		}
+	case *mcp.AudioContent:
+		if c != nil {
+			masked := *c
+			masked.Meta = s.maskedMeta(c.Meta)
 			return &masked
 		}
 	}

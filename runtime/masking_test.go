@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -98,11 +99,17 @@ func TestErrorsThatHandlersChooseAreMasked(t *testing.T) {
 
 // An error that a handler or an adopted server makes itself is masked, and the value, which it may share, is not written to.
 func TestResultsThatAreErrorsAreMaskedAndOthersAreNot(t *testing.T) {
+	meta := func() mcp.Meta { return mcp.Meta{"of/key": "x1", "about": []any{ghp}} }
+	blob := base64.StdEncoding.EncodeToString([]byte("e " + redact.Mask))
 	made := func(failed bool) *mcp.CallToolResult {
 		return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{
-			&mcp.TextContent{Text: "a " + ghp}, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x://" + ghp, Text: "b " + ghp}},
-			&mcp.ResourceLink{URI: "y://" + ghp, Name: "n", Description: "c " + ghp}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}},
-		}, StructuredContent: map[string]any{"token": "x1", "n": 7, "text": "d " + ghp}}
+			&mcp.TextContent{Text: "a " + ghp, Meta: meta()},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x://" + ghp, Text: "b " + ghp, MIMEType: "a/" + ghp, Meta: meta()}, Meta: meta()},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x://1", Blob: []byte("e " + ghp)}},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "x://2", Blob: []byte{0xff, 1}}},
+			&mcp.ResourceLink{URI: "y://" + ghp, Name: ghp, Title: ghp, Description: "c " + ghp, MIMEType: "b/" + ghp, Meta: meta()},
+			&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}, Meta: meta()}, &mcp.AudioContent{MIMEType: "audio/wav", Data: []byte{1}, Meta: meta()},
+		}, StructuredContent: map[string]any{"token": "x1", "n": 7, "text": "d " + ghp}, Meta: meta()}
 	}
 	for _, failed := range []bool{true, false} {
 		res := made(failed)
@@ -119,7 +126,7 @@ func TestResultsThatAreErrorsAreMaskedAndOthersAreNot(t *testing.T) {
 			c := newRaw(t, url, tokens["Member"], era)
 			for _, tool := range []string{"work", "theirs"} {
 				got := c.call(t, tool, "", nil).body
-				if n := strings.Count(got, redact.Mask); failed && (strings.Contains(got, ghp) || n != 7 || !strings.Contains(got, `"n":7`)) || !failed && (n != 0 || !strings.Contains(got, ghp)) {
+				if n := strings.Count(got, redact.Mask); failed && (strings.Contains(got, ghp) || n != 11+2*7 || !strings.Contains(got, `"n":7`) || !strings.Contains(got, blob) || !strings.Contains(got, `"/wE="`)) || !failed && (n != 0 || !strings.Contains(got, ghp)) {
 					t.Errorf("%s, %s, an error: %v: %s", era, tool, failed, got)
 				}
 			}

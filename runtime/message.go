@@ -135,7 +135,7 @@ func (m *envelope) checked(body []byte, mask redact.Masker) ([]byte, asked, *mes
 	err := shape.misfit(m.params)
 	var asks asked
 	if err == nil {
-		asks, err = m.asks(method)
+		asks, err = m.asks(method, mask)
 	}
 	if err != nil {
 		if err.mute = len(m.id) == 0 || string(m.id) == "null"; !err.mute {

@@ -4,6 +4,7 @@
 package planted
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -55,6 +56,16 @@ func (s Secret) Text() string {
 		return s.Value
 	}
 	return s.Name + "=" + s.Value
+}
+
+// Before is the secret behind so many words that a cut at n bytes, or a few bytes more or less, goes through it and leaves ten characters
+// of it or more.
+func (s Secret) Before(n int) Secret {
+	filler := strings.Repeat("- ", max(0, n-16-strings.Index(s.Text(), s.Core))/2)
+	if s.Name != "" {
+		return Secret{s.Place, "", filler + s.Text(), s.Core}
+	}
+	return Secret{s.Place, "", filler + s.Value, s.Core}
 }
 
 // String says what was planted where, for a test that fails.
@@ -136,29 +147,50 @@ func At(all []Secret, place Place) []Secret {
 // window is how much of a secret is enough to find it.
 const window = 10
 
-// Finder finds secrets in texts.
+// Finder finds secrets in texts: as they are, in base64 (RFC 4648, both alphabets) and in hexadecimal.
 type Finder struct {
 	all     []Secret
-	windows map[string]int // the index of the secret that they are of
+	windows map[string]sight // by their first ten characters
+	begins  [1 << 18]bool    // what begin says of one of them: most of a text need not be looked up
+}
+
+// begin is a number for how a text of three characters or more begins.
+func begin(text string) int {
+	return int(text[0]&63)<<12 | int(text[1]&63)<<6 | int(text[2]&63)
+}
+
+// sight is a part of the secret of an index: what follows it is the rest.
+type sight struct {
+	of   int
+	rest string
 }
 
 // NewFinder returns a finder of secrets.
 func NewFinder(all []Secret) *Finder {
-	f := &Finder{all, map[string]int{}}
+	f := &Finder{all: all, windows: map[string]sight{}}
 	for i, s := range all {
 		for at := 0; at+window <= len(s.Core); at++ {
-			f.windows[s.Core[at:at+window]] = i
+			part := s.Core[at : at+window]
+			lower := fmt.Sprintf("%x", part)
+			// Nine bytes are twelve characters, wherever in a longer text a group of three bytes begins.
+			nine := []byte(part[:9])
+			for _, shown := range []string{part, lower, strings.ToUpper(lower), base64.StdEncoding.EncodeToString(nine), base64.URLEncoding.EncodeToString(nine)} {
+				f.windows[shown[:window]], f.begins[begin(shown)] = sight{i, shown[window:]}, true
+			}
 		}
 	}
 	return f
 }
 
-// In are the secrets of which a text shows ten characters in a row or more.
+// In are the secrets of which a text shows ten characters in a row or more, or nine of them in base64.
 func (f *Finder) In(text string) []Secret {
 	shown := map[int]bool{}
 	for at := 0; at+window <= len(text); at++ {
-		if i, is := f.windows[text[at:at+window]]; is {
-			shown[i] = true
+		if !f.begins[begin(text[at:])] {
+			continue
+		}
+		if seen, is := f.windows[text[at:at+window]]; is && strings.HasPrefix(text[at+window:], seen.rest) {
+			shown[seen.of] = true
 		}
 	}
 	var found []Secret

@@ -2,6 +2,7 @@ package planted_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -106,6 +107,9 @@ func (s *scene) play(c connection, turn int) {
 			c.ask("completion/complete", fmt.Sprintf(`"ref":{"type":"ref/resource","uri":"planted://fail/{at}"},"argument":{"name":"at","value":"%d"}`, i))
 		}
 	}
+	if s.deep {
+		s.cut(call, get, turn)
+	}
 	for i := range s.of(planted.Panic) {
 		call("act", fmt.Sprintf(`{"do":"panic","at":%d}`, i))
 	}
@@ -152,6 +156,25 @@ func (s *scene) play(c connection, turn int) {
 	}
 }
 
+// cut has secrets stand where texts are cut.
+func (s *scene) cut(call func(tool, arguments string) string, get func(method, name, params string), turn int) {
+	for i, n := range cuts {
+		at := func(place planted.Place) int { return (i + turn) % len(planted.At(s.secrets, place)) }
+		text := func(place planted.Place) string { return planted.At(s.secrets, place)[at(place)].Before(n).Text() }
+		for j := range 2 {
+			call("act", fmt.Sprintf(`{"do":%q,"at":%d,"cut":%d}`, ways[(i+turn+j*3)%len(ways)], at(planted.Error), n))
+		}
+		call("act", fmt.Sprintf(`{"do":"panic","at":%d,"cut":%d}`, at(planted.Panic), n))
+		call("act", fmt.Sprintf(`{"do":"log","at":%d,"cut":%d}`, at(planted.Log), n))
+		call("check", `{`+quoted(text(planted.ArgumentName))+`:1,"color":`+quoted(text(planted.Argument))+`}`)
+		name := text(planted.UnknownName)
+		call(name, `{}`)
+		get("resources/read", "x://"+name, `"uri":`+quoted("x://"+name))
+		get("tools/list", "", `"catalog":`+quoted(name))
+		get(name, "", "")
+	}
+}
+
 // listen has a client hear from a level on.
 func (s *scene) listen(c connection, level string) {
 	switch c := c.(type) {
@@ -173,12 +196,15 @@ func (s *scene) outside(url string) {
 		for i := range s.of(place) {
 			ask(fmt.Sprint(prefix, i), "", http.Header{})
 		}
+		for i, n := range cuts {
+			ask(fmt.Sprintf("%s%d-%d", prefix, i%len(planted.At(s.secrets, place)), n), "", http.Header{})
+		}
 	}
 	for i := range s.of(planted.CatalogError) {
 		ask("boss", fmt.Sprintf(`"catalog":"down-%d"`, i), http.Header{})
 	}
 	for _, secret := range s.of(planted.UnknownName) {
-		for _, header := range []http.Header{{"Origin": {"https://" + secret.Text()}}, {"Mcp-Catalog": {secret.Text()}}, {"Last-Event-Id": {secret.Text()}}} {
+		for _, header := range []http.Header{{"Origin": {"https://" + secret.Text()}}, {runtime.HeaderCatalog: {secret.Text()}}, {"Last-Event-Id": {secret.Text()}}} {
 			ask("boss", "", header)
 		}
 	}
@@ -228,6 +254,7 @@ func run(t *testing.T, s *scene, mask redact.Masker) {
 			s.play(c, turn)
 		}
 		s.outside(all[0].(*overHTTP).url)
+		s.administered(o)
 		for _, c := range s.connections(s.adopted(o), "adopted, ") {
 			for i := range s.of(planted.Error) {
 				if h, ok := c.(*overHTTP); ok {
@@ -240,7 +267,8 @@ func run(t *testing.T, s *scene, mask redact.Masker) {
 	s.t = t
 }
 
-// What is told to a server in secret comes out nowhere: not to clients, in logs, in the audit, in traces or in metrics.
+// What is told to a server in secret comes out nowhere: not to clients, in logs, in the audit, in traces, in metrics or from the admin API.
+// Handlers in processes of their own are tested in package sandbox.
 func TestNoPlantedSecretComesOut(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -248,6 +276,7 @@ func TestNoPlantedSecretComesOut(t *testing.T) {
 	if len(s.secrets) != 200 {
 		t.Fatalf("%d secrets", len(s.secrets))
 	}
+	s.deep = true
 	run(t, s, redact.Masker{})
 
 	var http, clients []string
@@ -264,7 +293,7 @@ func TestNoPlantedSecretComesOut(t *testing.T) {
 	audits := []string{"audit in a log", "audit in JSON lines", "audit in files", "audit in a database"}
 	s.check(map[planted.Place][]string{
 		planted.Environment: clients, planted.Header: http, planted.Query: http, planted.Claim: http,
-		planted.Argument: clients, planted.ArgumentName: slices.Concat(clients, audits), planted.UnknownName: slices.Concat(clients, audits, logs),
+		planted.Argument: clients, planted.ArgumentName: slices.Concat(clients, audits), planted.UnknownName: slices.Concat(clients, audits, logs, []string{"admin"}),
 		planted.Error: slices.Concat(clients, everywhere(s.out, "adopted, ")), planted.Panic: logs, planted.Log: slices.Concat(clients, logs),
 		planted.SinkError: logs, planted.SourceError: logs, planted.HostError: logs, planted.CatalogError: logs, planted.Readiness: logs,
 	})
@@ -288,7 +317,9 @@ func TestPlantedSecretsAreFoundWhereTheyAre(t *testing.T) {
 		finder := planted.NewFinder(all)
 		names, forms := map[string]bool{}, map[string]bool{}
 		for _, s := range all {
-			for _, text := range []string{s.Text(), quoted(s.Text()), url.QueryEscape(s.Text()), s.Core[5:15], strings.Repeat("x", 9) + s.Core[22:]} {
+			for _, text := range []string{s.Text(), quoted(s.Text()), url.QueryEscape(s.Text()), s.Core[5:15], strings.Repeat("x", 9) + s.Core[22:],
+				fmt.Sprintf("%x", s.Text()), fmt.Sprintf("%X", s.Core[7:17]), base64.StdEncoding.EncodeToString([]byte("a" + s.Text())), base64.RawURLEncoding.EncodeToString([]byte(s.Core[3:14])),
+				s.Before(256).Text()} {
 				if found := finder.In("a " + text + " b"); len(found) != 1 || found[0] != s {
 					t.Errorf("%s in %q: found %v", s, text, found)
 				}

@@ -41,13 +41,19 @@ import (
 
 var (
 	eras   = []string{"2025-06-18", "2025-11-25", "2026-07-28"}
+	cuts   = []int{64, 128, 256, 1 << 10, 4 << 10, 64 << 10} // where texts are cut
 	levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 )
 
 // scene is a server with secrets in all that it is told, and what comes out of it, by where.
 type scene struct {
-	t       *testing.T
-	secrets []planted.Secret
+	t        *testing.T
+	secrets  []planted.Secret
+	progress planted.Secret // which clients get back, and nobody else
+
+	deep bool // with secrets where texts are cut
+
+	store    *store.Store   // which the audit goes to
 
 	mu  sync.Mutex
 	out map[string]*bytes.Buffer
@@ -91,11 +97,15 @@ func (s *scene) fault(name, prefix string, place planted.Place) error {
 	if !ok {
 		return nil
 	}
-	n := 0
-	if _, err := fmt.Sscan(rest, &n); err != nil {
+	n, cut := 0, 0
+	if got, _ := fmt.Sscanf(rest, "%d-%d", &n, &cut); got == 0 {
 		return nil
 	}
-	return errors.New("it fails: " + s.of(place)[n].Text())
+	if secret := s.of(place)[n]; cut > 0 {
+		return errors.New(secret.Before(cut).Text())
+	} else {
+		return errors.New("it fails: " + secret.Text())
+	}
 }
 
 // source, host, shelf and sink are the things outside.
@@ -235,15 +245,23 @@ func named(s planted.Secret) string {
 // act is the tool that does what its arguments say.
 func (s *scene) act(ctx context.Context, call runtime.Call) (runtime.Result, error) {
 	var in struct {
-		Do string `json:"do"`
-		At int    `json:"at"`
+		Do  string `json:"do"`
+		At  int    `json:"at"`
+		Cut int    `json:"cut"` // where the secret is to be cut, 0 for nowhere
 	}
 	if err := json.Unmarshal(call.Arguments, &in); err != nil {
 		return runtime.Done(err)
 	}
+	taken := func(place planted.Place) planted.Secret {
+		if secret := s.of(place)[in.At]; in.Cut == 0 {
+			return secret
+		} else {
+			return secret.Before(in.Cut)
+		}
+	}
 	switch in.Do {
 	case "panic":
-		secret := s.of(planted.Panic)[in.At]
+		secret := taken(planted.Panic)
 		switch in.At % 3 {
 		case 0:
 			panic(secret.Text())
@@ -252,7 +270,7 @@ func (s *scene) act(ctx context.Context, call runtime.Call) (runtime.Result, err
 		}
 		panic(map[string]any{named(secret): secret.Value, "text": secret.Text()})
 	case "log":
-		secret := s.of(planted.Log)[in.At]
+		secret := taken(planted.Log)
 		log := runtime.Logger(ctx)
 		for i := range levels {
 			level := slog.Level(-4 + 2*i)
@@ -263,7 +281,10 @@ func (s *scene) act(ctx context.Context, call runtime.Call) (runtime.Result, err
 		runtime.Advise(ctx, 1, "mind %s", secret.Text())
 		return runtime.Done(nil)
 	}
-	secret := s.of(planted.Error)[in.At]
+	secret := taken(planted.Error)
+	if in.Cut > 0 {
+		return failures[in.Do](secret.Text(), secret)
+	}
 	return failures[in.Do]("it fails: "+secret.Text(), secret)
 }
 
@@ -323,6 +344,7 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.store = trail
 	s.t.Cleanup(func() {
 		if err := errors.Join(file.Close(), trail.Close()); err != nil {
 			s.t.Error(err)
@@ -353,14 +375,18 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 		Logger: slog.New(slog.NewMultiHandler(slog.NewTextHandler(s.at("log as text"), debug), slog.NewJSONHandler(s.at("log as JSON"), debug))),
 		Audit: audit.Multi(audit.SinkFunc(s.record), audit.Slog(slog.New(slog.NewTextHandler(s.at("audit in a log"), nil))),
 			audit.JSONLines(s.at("audit in JSON lines")), file, trail.Audit()),
-		Readiness: map[string]func(context.Context) error{"planted": func(context.Context) error {
-			var all []error
-			for _, secret := range s.of(planted.Readiness) {
-				all = append(all, errors.New(secret.Text()))
-			}
-			return errors.Join(all...)
-		}},
+		Readiness: s.checks(),
 	}
+}
+
+// checks are checks of readiness, one for each secret: in one text the canary could stand behind a secret that hides all that follows.
+// They are called by them as well, and their names stand in the line at the start.
+func (s *scene) checks() map[string]func(context.Context) error {
+	checks := map[string]func(context.Context) error{}
+	for _, secret := range s.of(planted.Readiness) {
+		checks["planted "+secret.Text()] = func(context.Context) error { return errors.New(secret.Text()) }
+	}
+	return checks
 }
 
 // aside keeps what the process says past the server's own log: to slog.Default, which is package log's output as well, and to its
@@ -472,12 +498,16 @@ func (c *overHTTP) ask(method, params string) string {
 			c.header.Set("Mcp-Name", c.name)
 		}
 	}
-	return c.post(request(c.era, c.level, method, params))
+	return c.post(c.scene.request(c.era, c.level, method, params, c.era == eras[0]))
 }
 
-// request is a message, with _meta where the era wants it.
-func request(era, level, method, params string) string {
-	meta := `"progressToken":7`
+// request is a message, with _meta where the era wants it. traced ones have a trace context in it.
+func (s *scene) request(era, level, method, params string, traced bool) string {
+	meta := `"progressToken":` + quoted(s.progress.Text())
+	if traced {
+		of := planted.At(s.secrets, planted.Header)[0].Core
+		meta += `,"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01","tracestate":"token@acme=` + of + `","baggage":"user=1;password=` + of + `"`
+	}
 	if era == "2026-07-28" {
 		meta += `,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"` + level + `"`
 	}
@@ -520,7 +550,7 @@ func (c *overPipes) send(line string) string {
 }
 
 func (c *overPipes) ask(method, params string) string {
-	return c.send(request(c.era, c.level, method, params))
+	return c.send(c.scene.request(c.era, c.level, method, params, true))
 }
 
 // connections are clients of every era over both transports.
@@ -562,8 +592,11 @@ func (s *scene) check(wanted map[planted.Place][]string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	finder := planted.NewFinder(s.secrets)
+	finder, echoed := planted.NewFinder(s.secrets), planted.NewFinder([]planted.Secret{s.progress})
 	for where, text := range s.out {
+		if found := echoed.In(text.String()); found != nil && !strings.Contains(where, "http ") && !strings.Contains(where, "stdio ") {
+			s.t.Errorf("%s shows the token of a client's progress", where)
+		}
 		for _, found := range finder.In(text.String()) {
 			s.t.Errorf("%s shows a secret, %s", where, found)
 		}
@@ -579,7 +612,7 @@ func (s *scene) check(wanted map[planted.Place][]string) {
 
 func newScene(t *testing.T, seed uint64) *scene {
 	t.Helper()
-	return &scene{t: t, secrets: planted.All(seed), out: map[string]*bytes.Buffer{}}
+	return &scene{t: t, secrets: planted.All(seed), progress: planted.All(seed + 1)[0], out: map[string]*bytes.Buffer{}}
 }
 
 func everywhere(all map[string]*bytes.Buffer, part string) []string {

@@ -90,6 +90,31 @@ func TestMessagesShowTheBeginningOfAValueOnly(t *testing.T) {
 	}
 }
 
+// Half a key does not look like one, and whoever masks what is shown would not know it.
+func TestWhatIsShownEndsBeforeAWordThatCouldBeAKey(t *testing.T) {
+	for _, key := range []string{"ghp_16C7e42F292c6912E7710c838347Ae178B4a", "ACME-0123456789abcdefghijABCDEFGHIJ", "https://x.example/cb?code=0123456789abcdefghijAB", "q7.Zq9hunter2hunter2hunter2"} {
+		for at := 20; at < 100; at++ {
+			text := strings.Repeat("- ", at)[:at-1] + " " + key + strings.Repeat(" x", 50)
+			for _, shown := range []string{Show(`"` + text + `"`), Pointer("", text)} {
+				secret := key[strings.LastIndex(key, "/")+1:]
+				if strings.Contains(shown, secret[:4]) && !strings.Contains(shown, secret) {
+					t.Errorf("%d: %s", at, shown)
+				}
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"/srv/" + strings.Repeat("data/", 9) + "2026_archive_of_all/x":         "/srv/" + strings.Repeat("data/", 9) + "…",
+		strings.Repeat("word ", 20):                                            strings.Repeat("word ", 12) + "word…",
+		"- " + strings.Repeat("3", 100):                                        "- " + strings.Repeat("3", 62) + "…",
+		strings.Repeat("x", MaxShown-4) + "-1.5 and " + strings.Repeat("y", 9): strings.Repeat("x", MaxShown-4) + "-1.5…",
+	} {
+		if got := shorten(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestNamesFromADocumentCannotBreakTheLine(t *testing.T) {
 	err := NewError([]Problem{{Pointer("", "a\nlevel=error\x1b[31m"), "unknown property"}})
 	if got, want := err.Error(), `/a\u000alevel=error\u001b[31m: unknown property`; got != want {
@@ -122,6 +147,9 @@ func TestValuesThatLookSecretAreNotShown(t *testing.T) {
 	for _, literal := range []string{
 		`"postgres://app:hunter2@db/x"`, `"https://u:` + strings.Repeat("p", 100) + `@host"`, `"Bearer abc"`, `"basic dTpw"`,
 		`"eyJhbGciOiJIUzI1NiJ9.e30.x"`, `"https://example.com/?access_token=abc"`, `"?token=abc"`, `"password=hunter2"`,
+		`"root:hunter2@/app"`, `"ada:hunter2@tcp(db:3306)/app"`, `"ada:hunter2@proxy:3128"`, `"see Bearer abc"`, `"-----BEGIN PRIVATE KEY-----\nMII"`,
+		`"https://a.example and https://` + strings.Repeat("k1", 10) + `@git.example"`, `"next=https%3A%2F%2Fada%3Ahunter2%40db"`,
+		`"` + strings.Repeat("x", 47) + ` ada:hunter2Zq9@tcp(db:3306)/app"`, `"` + strings.Repeat("x ", 4000) + `password=hunter2"`,
 	} {
 		if p := NewProblem("/value", literal, "is wrong"); p.Message != "is wrong" {
 			t.Errorf("%s", p)

@@ -59,29 +59,39 @@ func SecretPointer(pointer string) bool {
 // opaqueUser is from how many characters on a URL's user without a password is a token.
 const opaqueUser = 20
 
-// secretValue reports whether JSON text is a string that carries a secret under a harmless
-// name: a URL with a password or a token, an Authorization header, a JSON Web Token.
+// accounts are how a user and a password stand before a host, in a URL, a data source name or a proxy, and how they do escaped.
+var accounts = []struct{ scheme, password, host string }{{"://", ":", "@"}, {"%3A%2F%2F", "%3A", "%40"}, {"%3a%2f%2f", "%3a", "%40"}}
+
+// secretForms make a text look secret wherever they stand in it, in lower case.
+var secretForms = append([]string{"token=", "bearer ", "basic ", "-----begin "}, secretParts...)
+
+// secretValue reports whether JSON text is a string that carries a secret under a harmless name: a URL or a data source name with a
+// password, a URL with a token, an Authorization header, a PEM block, a JSON Web Token. The whole text is looked at, not only
+// what would be shown: half a secret does not look like one.
 func secretValue(literal string) bool {
 	if literal[0] != '"' {
 		return false
 	}
 	text := literal[1:]
-	for _, url := range [...]struct{ scheme, user, password string }{{"://", "@", ":"}, {"%3A%2F%2F", "%40", "%3A"}, {"%3a%2f%2f", "%40", "%3a"}} {
-		if _, rest, ok := strings.Cut(text, url.scheme); ok {
-			// The whole text is searched, not only what would be shown: a long password ends beyond it.
-			if user, _, ok := strings.Cut(rest, url.user); ok && (strings.Contains(user, url.password) || len(user) >= opaqueUser && !strings.Contains(user, "/")) {
-				return true
+	for _, of := range accounts {
+		if at := strings.LastIndex(text, of.host); at >= 0 && strings.Contains(strings.ReplaceAll(text[:at], of.scheme, ""), of.password) {
+			return true
+		}
+		for rest, ok := text, true; ok; {
+			if _, rest, ok = strings.Cut(rest, of.scheme); ok {
+				if user, _, is := strings.Cut(rest, of.host); is && len(user) >= opaqueUser && !strings.Contains(user, "/") {
+					return true
+				}
 			}
 		}
 	}
-	shown := strings.ToLower(text[:min(len(text), MaxShown)])
-	for _, part := range secretParts {
-		if strings.Contains(shown, part) {
+	lowered := strings.ToLower(text)
+	for _, form := range secretForms {
+		if strings.Contains(lowered, form) {
 			return true
 		}
 	}
-	return strings.Contains(shown, "token=") ||
-		strings.HasPrefix(shown, "bearer ") || strings.HasPrefix(shown, "basic ") || strings.HasPrefix(text, "eyJ")
+	return strings.Contains(text, "eyJ")
 }
 
 // words splits a name where it changes from lower to upper case and at everything that is

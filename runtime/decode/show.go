@@ -21,7 +21,8 @@ func NewProblem(pointer, literal, says string) Problem {
 }
 
 // Show is JSON text of a string, number or literal name made fit for a message: at most
-// MaxShown bytes of it, and nothing that a terminal or a log could take for a command.
+// MaxShown bytes of it, and nothing that a terminal or a log could take for a command. A word that does not end within them, and that
+// could be a key for all that it looks like, is left out: nobody could tell from a part of it.
 func Show(literal string) string {
 	short := shorten(literal)
 	if len(short) == len(literal) {
@@ -33,7 +34,7 @@ func Show(literal string) string {
 	return fmt.Sprintf("%s (%d bytes)", printable(short), len(literal))
 }
 
-// shorten cuts text to MaxShown bytes at the start of a rune and marks the cut.
+// shorten cuts text to MaxShown bytes at the start of a rune, before a word that could be a key, and marks the cut.
 func shorten(text string) string {
 	if len(text) <= MaxShown {
 		return text
@@ -42,7 +43,52 @@ func shorten(text string) string {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return text[:n] + "…"
+	return text[:beforeKey(text, n)] + "…"
+}
+
+// beforeKey is where the word that stands on both sides of a cut begins if it is of several kinds of characters, as keys are, and the cut
+// where it is not. Words end at slashes too, so that something of a long path is shown.
+func beforeKey(text string, cut int) int {
+	from, kinds := cut, 0
+	for to := cut; to < len(text) && kindOf(text[to]) != 0; to++ {
+		kinds |= kindOf(text[to])
+	}
+	if kinds == 0 {
+		return cut
+	}
+	for from > 0 && kindOf(text[from-1]) != 0 {
+		from--
+		kinds |= kindOf(text[from])
+	}
+	if kinds &= lower | upper | digit | mark; kinds&(kinds-1) == 0 {
+		return cut
+	}
+	return from
+}
+
+// The kinds of characters that keys are made of. A point is of no kind of its own, since decimals have it.
+const (
+	lower = 1 << iota
+	upper
+	digit
+	mark
+	point
+)
+
+func kindOf(c byte) int {
+	switch {
+	case 'a' <= c && c <= 'z':
+		return lower
+	case 'A' <= c && c <= 'Z':
+		return upper
+	case '0' <= c && c <= '9':
+		return digit
+	case c == '.':
+		return point
+	case strings.IndexByte("_-+=:@%~!$^&*?#|", c) >= 0:
+		return mark
+	}
+	return 0
 }
 
 // printable writes what is not printable (control characters, direction overrides, bytes

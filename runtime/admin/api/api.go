@@ -40,6 +40,8 @@ const Version = "1.0.0"
 
 // Server is what the API asks of a server. *runtime.Server is one.
 type Server interface {
+	// Masker knows what is secret.
+	Masker() redact.Masker
 	// Identify says who is calling, as runtime.Caller finds it in the context. Its error is a *runtime.Refusal.
 	Identify(r *http.Request) (context.Context, error)
 	// ListTools lists for whom Identify has let in.
@@ -91,10 +93,10 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 		o.Logger = slog.Default()
 	}
 	api := &API{
-		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants, exports: cmp.Or(o.Exports, front.NewExports()), log: slog.New(redact.Handler(o.Logger.Handler())),
+		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants, exports: cmp.Or(o.Exports, front.NewExports()), log: slog.New(server.Masker().Handler(o.Logger.Handler())),
 		patience: front.Patience, mux: http.NewServeMux(),
 	}
-	api.huma = humago.New(api.mux, config())
+	api.huma = humago.New(api.mux, api.config())
 	api.routes()
 	return api, api.document()
 }
@@ -126,7 +128,7 @@ const security = "bearer"
 
 // config is huma's, without what it would add by itself: pages that load scripts from elsewhere, links to
 // schemas in answers, and formats that others have registered.
-func config() huma.Config {
+func (a *API) config() huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -144,7 +146,7 @@ func config() huma.Config {
 		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true, // a misspelt filter would be none
-		Transformers:                 []huma.Transformer{tell},
+		Transformers:                 []huma.Transformer{a.tell},
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -145,16 +144,16 @@ func write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
 
 // tell makes a problem fit to leave. What the request held is left out: it may be large, and may be a secret that
 // ends in somebody's log. What is to be said of it is said first. Names of members are repeated, but for what is secret in them.
-func tell(ctx huma.Context, _ string, v any) (any, error) {
+func (a *API) tell(ctx huma.Context, _ string, v any) (any, error) {
 	p, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
-	clean := *p
-	clean.Detail = redact.Text(p.Detail)
+	clean, mask := *p, a.server.Masker()
+	clean.Detail = mask.Text(p.Detail)
 	clean.Errors = nil
 	for _, detail := range p.Errors {
-		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: redact.Text(detail.Location), Message: redact.Text(detail.Message + hint(detail))})
+		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: mask.Text(detail.Location), Message: mask.Text(detail.Message + hint(detail))})
 	}
 	return told{&clean, requestOf(ctx.Context()).id}, nil
 }

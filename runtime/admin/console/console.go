@@ -67,6 +67,7 @@ func New(server *runtime.Server, s *store.Store, a *authority.Authority, o Optio
 
 // machine is what the console asks of a server.
 type machine interface {
+	Masker() redact.Masker
 	Identify(r *http.Request) (context.Context, access.Principal, error)
 	Table() access.Table
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation
@@ -120,7 +121,7 @@ func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	if c.log == nil {
 		c.log = slog.Default()
 	}
-	c.log = slog.New(redact.Handler(c.log.Handler()))
+	c.log = slog.New(m.Masker().Handler(c.log.Handler()))
 	mux := http.NewServeMux()
 	all := routes
 	if c.grants != nil {

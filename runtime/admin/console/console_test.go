@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -77,6 +78,7 @@ func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, 
 
 type callerKey struct{}
 
+func (m *machine) Masker() redact.Masker             { return redact.Masker{} }
 func (m *machine) Table() access.Table               { return m.table }
 func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" }
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }

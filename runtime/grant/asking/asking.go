@@ -14,7 +14,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 //go:generate go tool mcpgen .
@@ -35,7 +34,7 @@ type Desk struct {
 // New returns a desk over what the server's Options.Grants is. Defaults are its Options.GrantDefaults, for
 // clients to see. What goes wrong is logged to slog.Default, without secrets.
 func New(keeper Keeper, defaults ...grant.Permission) *Desk {
-	return &Desk{keeper, grant.Default(defaults...), slog.New(redact.Handler(slog.Default().Handler()))}
+	return &Desk{keeper, grant.Default(defaults...), slog.Default()}
 }
 
 // Wish is a permission that a client asks for.
@@ -156,7 +155,8 @@ var errSecret = errors.New("the resource holds what looks like a password, a tok
 // unavailable is what a client is told where the keeper has failed: what that says may name a database, and is for
 // the log.
 func (d *Desk) unavailable(ctx context.Context, err error) error {
-	d.logger.ErrorContext(ctx, "grants or requests could not be read or kept", "request_id", runtime.RequestID(ctx), "error", err)
+	request, _ := runtime.RequestOf(ctx)
+	slog.New(request.Masker.Handler(d.logger.Handler())).ErrorContext(ctx, "grants or requests could not be read or kept", "request_id", runtime.RequestID(ctx), "error", err)
 	return errors.New("permissions are not available now: try again later")
 }
 
