@@ -42,7 +42,7 @@ test: ## run all tests
 	@$(MAKE) --no-print-directory agree DOCUMENTS=20000
 
 ci: export CI = true
-ci: export FUZZTIME = 1500x
+ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
 	@for step in setup fmt vet staticcheck walls check prove examples demo corpus peers browser agree race fuzz; do \
 		start=$$(date +%s); \

@@ -21,6 +21,7 @@ type composed struct {
 	prompts   map[string]*prompt
 	served    []*resource // of the toolsets
 	resources resources
+	packages  []string // of the toolsets
 	// permissions name what has an action= that is recorded and not enforced.
 	permissions []string
 }
@@ -48,6 +49,7 @@ func compose(toolsets []Toolset, aware bool, further ...access.Part) (composed, 
 			c.info = g.Server
 		}
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
+		c.packages = append(c.packages, g.Package)
 		errs = append(errs, checkGenerated(g, aware)...)
 		for _, t := range g.Tools {
 			built, err := newTool(t, schemas)

@@ -96,7 +96,7 @@ func (w watching) recovers() {
 func (w watching) began(ctx context.Context, m Message) (inside context.Context, seen Observation) {
 	inside = ctx
 	defer w.recovers()
-	if c, o := w.observer.Began(ctx, m); c != nil {
+	if c, o := w.observer.Began(ctx, m); !isNil(c) {
 		inside, seen = c, o
 	}
 	return inside, seen

@@ -229,7 +229,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 			return nil, fmt.Errorf("Options.Admin: %w", err)
 		}
 	}
-	s.logStart()
+	s.logStart(c.packages)
 	if opts.Catalogs != nil {
 		go s.follow()
 	}
