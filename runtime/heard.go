@@ -13,8 +13,8 @@ import (
 )
 
 // heard takes what a handler in a process of its own says while it runs, in the process of the server, and passes it on as if a
-// handler there had said it. Such a handler can write what it likes to the pipe, so nothing in it is believed: no level, no
-// time, no name.
+// handler there had said it. Such a handler can write what it likes to the pipe, so nothing in it is believed: no level above
+// error, no time before the call or to come, no name.
 type heard struct {
 	run    *toolRun
 	logs   callHandler // zero before the first record

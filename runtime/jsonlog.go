@@ -79,7 +79,7 @@ func (p *page) Write(text []byte) (int, error) {
 }
 
 // paper is a handler that has a slog.JSONHandler of its own for each record, which writes to the page of the context. It stands
-// behind the one that masks, so that nothing is asked twice what it shows.
+// behind the one that masks, which has asked all values what they show, also those that a logger keeps: once, and not for each record.
 type paper struct {
 	least   slog.Level
 	replace func([]string, slog.Attr) slog.Attr
@@ -115,10 +115,7 @@ func (p paper) with(more func(slog.Handler) slog.Handler) paper {
 
 // Handle implements [slog.Handler].
 func (p paper) Handle(ctx context.Context, r slog.Record) error {
-	to, ok := ctx.Value(pageKey{}).(*page)
-	if !ok {
-		return nil // nobody reads it
-	}
+	to := ctx.Value(pageKey{}).(*page) // written puts it there
 	h := slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: p.replaced}).WithAttrs(p.beside)
 	for _, more := range p.added {
 		h = more(h)
@@ -158,7 +155,8 @@ func (p paper) renamed(attrs []slog.Attr) []slog.Attr {
 	return named
 }
 
-// name is what an attribute is called that is in no group. Some readers do not tell capitals from small letters.
+// name is what an attribute is called that is in no group. Some readers do not tell capitals
+// from small letters, as encoding/json where it fills a struct.
 func (p paper) name(own string) string {
 	taken := strings.EqualFold(own, slog.TimeKey) || strings.EqualFold(own, slog.MessageKey) ||
 		slices.ContainsFunc(p.beside, func(a slog.Attr) bool { return strings.EqualFold(own, a.Key) })

@@ -19,12 +19,12 @@ import (
 // names is sent as attr_time, attr_msg or attr_request_id.
 //
 // No client holds up a handler. Where it does not keep up, messages to it are dropped, and a last one says how many. The
-// server's log is written before the logger returns. Outside of a call it is slog.Default().
+// server's log is written to before the logger returns. Outside of a call it is slog.Default().
 //
-// A handler in a process of its own (isolate=process) has a logger as well. It writes to a pipe, and waits where the server does not
-// read it as fast, which writes each message to its log before it reads the next; what it says beyond some thousand messages is dropped, and counted. Its attributes
-// stand in the group "isolated" of the server's log, where they cannot pass for the server's own, and are the first thousand or so of a message.
-// It has no levels above error: what it logs at one is an error.
+// A handler in a process of its own (isolate=process) has a logger as well. It writes to a pipe, and waits while the server,
+// which writes each message to its log before it reads the next, is behind; what it says beyond some thousand messages is dropped, and
+// counted. Its attributes stand in the group "isolated" of the server's log, where they cannot pass for the server's own, and
+// there are 1024 of a message at most, with the items of lists. It has no levels above error: what it logs at one is an error.
 //
 // Levels between those of the protocol are sent as the next lower one.
 func Logger(ctx context.Context) *slog.Logger {

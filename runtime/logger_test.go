@@ -261,11 +261,12 @@ func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 	})
 }
 
-// Of two members with one name most readers take the last, and some take those that differ in capitals for one.
+// Of two members with one name most readers take the last, and some, encoding/json among them, take
+// those for one that differ in capitals.
 func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
 	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, working(func(ctx context.Context) {
 		l := runtime.Logger(ctx)
-		l.Info("real", "request_id", "forged", "msg", "forged", "time", "forged", "Request_ID", "forged", "re\u017fource", 1)
+		l.Info("real", "request_id", "forged", "msg", "forged", "time", "forged", "Request_ID", "forged", "reque\u017ft_id", "forged", "requests", 1)
 		l.With("msg", "forged", slog.Group("", "time", "forged", slog.Group("", "request_id", "forged"))).Info("real")
 		l.Info("real", slog.Group("msg", "time", 1), slog.Group("g", "time", 2))
 		l.WithGroup("request_id").WithGroup("msg").Info("real", "msg", "own")
@@ -275,7 +276,7 @@ func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
 		got := l.wants(t, "debug").call(t, "work", `{}`)
 		id := fmt.Sprint(got[0].Params.Data["request_id"])
 		for i, want := range []map[string]any{
-			{"attr_request_id": "forged", "attr_msg": "forged", "attr_time": "forged", "attr_Request_ID": "forged", "re\u017fource": 1.0},
+			{"attr_request_id": "forged", "attr_msg": "forged", "attr_time": "forged", "attr_Request_ID": "forged", "attr_reque\u017ft_id": "forged", "requests": 1.0},
 			{"attr_msg": "forged", "attr_time": "forged", "attr_request_id": "forged"},
 			{"attr_msg": map[string]any{"time": 1.0}, "g": map[string]any{"time": 2.0}},
 			{"attr_request_id": map[string]any{"msg": map[string]any{"msg": "own"}}},
