@@ -120,6 +120,9 @@ func (p paper) Handle(ctx context.Context, r slog.Record) error {
 	for _, more := range p.added {
 		h = more(h)
 	}
+	if p.grouped {
+		return h.Handle(ctx, r)
+	}
 	named := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		named.AddAttrs(p.renamed([]slog.Attr{a})...)
