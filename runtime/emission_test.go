@@ -370,7 +370,7 @@ func TestAnEmissionHoldsSoMuchAndNoMore(t *testing.T) {
 			t.Fatalf("%s is too large to be sent: %d bytes", name, len(say))
 		}
 		lines, _ := emitted(t, s, log, say)
-		got := log.String()
+		_, got, _ := strings.Cut(log.String(), `"isolated":`) // times hold what is counted, too
 		if len(lines) != 1 || strings.Count(got, test.holds) != test.times || strings.Contains(got, "attributes and items of lists was left out") != test.left {
 			t.Errorf("%s: %s stands there %d times, want %d: %.300s … %.200s", name, test.holds, strings.Count(got, test.holds), test.times, got, got[max(0, len(got)-200):])
 		}
