@@ -115,24 +115,74 @@ func (t *scanner) jwt(i int) int {
 	return runEnd(t.s, t.word, &dotted) - i
 }
 
-// withoutPEM masks the PEM blocks (RFC 7468) of a text; one that is cut off, to the end of the text. They come
+// armors are what stands before and behind a key that goes over several lines: of RFC 7468, and of RFC 4716.
+var armors = [...]struct{ begin, end, dashes string }{
+	{"-----BEGIN", "-----END", "-----"},
+	{"---- BEGIN SSH2", "---- END SSH2", "----"},
+}
+
+// gaps are what stands between BEGIN and the label: a space, as it is and as URLs and JSON escape it.
+var gaps = [...]string{" ", "+", "%20", `\u0020`}
+
+// withoutPEM masks the PEM blocks of a text; one that is cut off, to the end of the text. They come
 // before all else, for they alone go over several lines.
 func withoutPEM(s string) string {
-	const begin, end, dashes = "-----BEGIN ", "-----END ", "-----"
-	from := strings.Index(s, begin)
-	if from < 0 {
-		return s
+	for _, a := range armors {
+		from := opening(s, a.begin)
+		if from < 0 {
+			continue
+		}
+		var out strings.Builder
+		for ; from >= 0; from = opening(s, a.begin) {
+			out.WriteString(s[:from])
+			out.WriteString(Mask)
+			s = s[from+len(a.begin):]
+			s = s[closing(s, a.end, a.dashes):]
+		}
+		out.WriteString(s)
+		s = out.String()
 	}
-	var out strings.Builder
-	for ; from >= 0; from = strings.Index(s, begin) {
-		out.WriteString(s[:from])
-		out.WriteString(Mask)
-		_, rest, _ := strings.Cut(s[from+len(begin):], end)
-		_, s, _ = strings.Cut(rest, dashes)
-	}
-	out.WriteString(s)
-	return out.String()
+	return s
 }
+
+// opening is where a line begins that opens a block, or -1.
+func opening(s, begin string) int {
+	for done := 0; ; {
+		i := strings.Index(s[done:], begin)
+		if i < 0 {
+			return -1
+		}
+		done += i + len(begin)
+		for _, gap := range gaps {
+			if strings.HasPrefix(s[done:], gap) {
+				return done - len(begin)
+			}
+		}
+	}
+}
+
+// closing is where what stands behind a block begins; the end of the text where nothing closes it. A line that has no label
+// and no dashes behind END closes nothing, nor do the dashes that open the next block, or else who writes
+// such a line before a key would see the key.
+func closing(s, end, dashes string) int {
+	for done := 0; ; {
+		i := strings.Index(s[done:], end)
+		if i < 0 {
+			return len(s)
+		}
+		done = runEnd(s, done+i+len(end), &label)
+		if !strings.HasPrefix(s[done:], dashes) {
+			continue
+		}
+		if after := done + len(dashes); !strings.HasPrefix(s[after:], "BEGIN") {
+			return after
+		}
+		return done
+	}
+}
+
+// label are the characters of what a block holds, spaces and their escapes included.
+var label = set(func(c byte) bool { return alphanumeric[c] || c == ' ' || c == '+' || c == '%' || c == '\\' })
 
 // schemes of HTTP whose credentials are one word.
 var schemes = [...]string{"bearer", "basic", "dpop", "negotiate"}
@@ -168,12 +218,23 @@ func (t *scanner) scheme(i int) int {
 		for at(t.s, padded) == '=' {
 			padded++
 		}
-		if prose(t.s[from:to]) || padded == to+1 && strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" { // realm="…"
+		if proses(t.s[from:to]) || padded == to+1 && strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" { // realm="…"
 			return i
 		}
 		return t.hide(from, padded, Mask)
 	}
 	return i
+}
+
+// proses is prose for words with strokes between them as well, as in authentication/authorization.
+func proses(words string) bool {
+	first, rest, more := strings.Cut(words, "/")
+	for more && len(first) > 1 && len(words) < 48 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz") == "" {
+		if first, rest, more = strings.Cut(rest, "/"); !more {
+			return len(first) > 1 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz.") == ""
+		}
+	}
+	return prose(words)
 }
 
 // prose reports whether what follows the name of a scheme is a word of a sentence: short, and

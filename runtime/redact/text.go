@@ -224,10 +224,12 @@ func (t *scanner) beside(from, end int) int {
 			return to
 		}
 	}
-	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
-		if strings.HasPrefix(t.s[from:end], "--") {
-			return t.flag(from, end)
+	if strings.HasPrefix(t.s[from:end], "--") {
+		if to := t.flag(from, end); to > end {
+			return to
 		}
+	}
+	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
 		return end // as most words stand
 	}
 	sep, ok := separator(t.s, end)
@@ -237,7 +239,7 @@ func (t *scanner) beside(from, end int) int {
 	name := t.s[from:end]
 	switch {
 	case sep.kind == ':' && sep.spaced && !sep.quoted:
-		if !t.certain(name) {
+		if !t.certain(name) || says(t.s[sep.value:]) {
 			return end
 		}
 	case strings.EqualFold(name, "pwd"): // a directory, or the password of a connection string
@@ -248,22 +250,72 @@ func (t *scanner) beside(from, end int) int {
 	case !t.m.Name(name):
 		return end
 	}
+	if sep.kind == ':' && sep.quoted && sep.spaced && t.goesOn(sep.value) {
+		return end
+	}
 	from, to, mask := t.value(name, sep)
 	switch t.s[from:to] {
 	case "", Mask, "true", "false", "null", "nil":
 		return end
 	}
+	if measure(name, t.s[from:to]) {
+		return end
+	}
 	return t.hide(from, to, mask)
 }
 
-// flag hides what stands behind a flag of a command, as in --password hunter2, unless that is a word of prose or the next flag.
+// goesOn reports whether a sentence goes on at i, behind a name in quotes: unknown field "key": did you mean "keys"? JSON has no
+// bare words there but true, false and null.
+func (t *scanner) goesOn(i int) bool {
+	if says(t.s[i:]) {
+		return true
+	}
+	to := wordEnd(t.s, i)
+	return to-i > 1 && prose(t.s[i:to]) && strings.Trim(t.s[i:to], "0123456789") != "" && at(t.s, to) == ' ' && letter[at(t.s, to+1)]
+}
+
+// flag hides what stands behind a flag of a command, as in --password hunter2, --password "a b" and ["--password", "a b"], unless that
+// is the next flag, the name of a header or how a sentence goes on.
 func (t *scanner) flag(from, end int) int {
-	to := runEnd(t.s, end+1, &bare)
-	value := t.s[end+1 : to]
-	if value[0] == '-' || prose(value) || value == Mask || !t.m.Name(t.s[from:end]) {
+	s, i := t.s, end
+	listed := false // each in quotes of its own
+	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' {
+		if i, listed = q+1, true; at(s, i) == ',' {
+			i++
+		}
+	}
+	i, spaced := skipSpaces(s, i), i
+	if i == spaced && (!listed || s[i-1] != ',') || i == len(s) {
 		return end
 	}
-	return t.hide(end+1, to, Mask)
+	q := skipBackslashes(s, i)
+	quoted := at(s, q) == '"' || at(s, q) == '\''
+	if listed && !quoted {
+		return end
+	}
+	if !quoted {
+		q = i - 1 // of no quote
+	}
+	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) || says(value) || !t.m.Name(s[from:end]) {
+		return end
+	}
+	if quoted {
+		to := quoteEnd(s, q, q-i)
+		if to < len(s) {
+			to -= q - i
+		}
+		return t.hide(q+1, to, Mask)
+	}
+	to := runEnd(s, i, &bare)
+	if strings.IndexByte("([{|.,:", s[i]) >= 0 { // of a description
+		return end
+	}
+	if s[to-1] == ':' && at(s, to) == ' ' {
+		if name := s[i : to-1]; headerLine(name) || t.certain(name) {
+			return end // --header Authorization: Token X
+		}
+	}
+	return t.hide(i, to, Mask)
 }
 
 // escapedBeside is beside where what follows is escaped, as a URL is within a query string: token%3Dabc and
@@ -336,7 +388,7 @@ func (t *scanner) certain(name string) bool {
 			return true
 		}
 	}
-	return strings.ContainsAny(name[1:], "-_") && t.m.Name(name)
+	return name != "" && strings.ContainsAny(name[1:], "-_") && t.m.Name(name)
 }
 
 // separated is what stands between a name and its value.

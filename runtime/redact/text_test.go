@@ -163,7 +163,17 @@ func TestTexts(t *testing.T) {
 		"a\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb":         "a\n" + mask + "\nb",
 		`{"k":"-----BEGIN EC PRIVATE KEY-----\nMII\n-----END EC PRIVATE KEY-----"}`: `{"k":"` + mask + `"}`,
 		"x-----BEGIN RSA PRIVATE KEY-----\nMII":                                     "x" + mask,
-		"glpat-0123456789abcdef.01.0a1b2c3.":                                        mask + ".",
+		// PEM whose ends are cut, missing or somebody else's
+		"tenant \"-----BEGIN -----END \": -----BEGIN PRIVATE KEY-----\nMII":                                       "tenant \"" + mask,
+		"-----BEGIN -----END -----BEGIN PRIVATE KEY-----\nMII":                                                    mask + mask,
+		"-----BEGIN -----END X-----BEGIN PRIVATE KEY-----\nMII":                                                   mask + mask,
+		"-----BEGIN X-----\nMII\n-----END CERT\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb":   mask + "\nb",
+		`"-----BEGIN X-----\nMII\n-----END CERT\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb"`: `"` + mask + mask + `\nb"`,
+		"-----BEGIN OpenVPN Static key V1-----\nMII\n-----END OpenVPN Static key V1-----\nb":                      mask + "\nb",
+		"k=-----BEGIN+PRIVATE+KEY-----%0AMII%0A-----END+PRIVATE+KEY-----%0Ab":                                     "k=" + mask + "%0Ab",
+		"k=-----BEGIN%20PRIVATE%20KEY-----%0AMII%0A-----END%20PRIVATE%20KEY-----%0Ab":                             "k=" + mask + "%0Ab",
+		"a\n---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nMII\n---- END SSH2 ENCRYPTED PRIVATE KEY ----\nb":         "a\n" + mask + "\nb",
+		"glpat-0123456789abcdef.01.0a1b2c3.":                                                                      mask + ".",
 		// escaped, as in a query string
 		"u=postgres%3A%2F%2Fada%3Ahunter2%40db%2Fx":             "u=postgres%3A%2F%2Fada%3A" + mask + "%40db%2Fx",
 		"u=redis%3a%2f%2f%3ahunter2%40c":                        "u=redis%3a%2f%2f%3a" + mask + "%40c",
@@ -197,7 +207,33 @@ func TestTexts(t *testing.T) {
 		"{'secret' => 'x'}":                                          "{'secret' => '" + mask + "'}",
 		"mysql --user ada --password hunter2 db":                     "mysql --user ada --password " + mask + " db",
 		"run --api-key Abc-9+x/y, then":                              "run --api-key " + mask + " then",
-		"--client-secret=x":                                          "--client-secret=" + mask,
+		// flags
+		"x --password correcthorse y":                       "x --password " + mask + " y",
+		`x --password "hunter 2" y`:                         `x --password "` + mask + `" y`,
+		"x --password 'hunter 2' y":                         "x --password '" + mask + "' y",
+		"x --password $X y":                                 "x --password " + mask + " y",
+		"x --password  hunter2":                             "x --password  " + mask,
+		`args ["--password" "hunter 2" "-v"]`:               `args ["--password" "` + mask + `" "-v"]`,
+		`{"args":["--password","hunter 2","-v"]}`:           `{"args":["--password","` + mask + `","-v"]}`,
+		`{"args":["--password", "hunter2"]}`:                `{"args":["--password", "` + mask + `"]}`,
+		`"[\"--password\",\"hunter 2\",\"-v\"]"`:            `"[\"--password\",\"` + mask + `\",\"-v\"]"`,
+		"curl --key Authorization: Token hunter2\nx":        "curl --key Authorization: " + mask + "\nx",
+		"curl --auth-header Cookie: a=b; c=hunter2":         "curl --auth-header Cookie: " + mask,
+		"curl --auth-header X-Api-Key: hunter2 x":           "curl --auth-header X-Api-Key: " + mask + " x",
+		`curl --auth-header "Authorization: Token hunter2"`: `curl --auth-header "` + mask + `"`,
+		"--password hunter2: bad":                           "--password " + mask + " bad",
+		// beside what reads like prose
+		"password: correcthorse":         "password: " + mask,
+		"password: is-hunter2":           "password: " + mask,
+		"password: must.be":              "password: " + mask,
+		`"password": correcthorse`:       `"password": "` + mask + `"`,
+		`"password": hunter2 x`:          `"password": "` + mask + `" x`,
+		"access_token: 123456":           "access_token: " + mask,
+		"max_tokens: 4096hunter2":        "max_tokens: " + mask,
+		"session_timeout: 1234567890123": "session_timeout: " + mask,
+		"bearer abc/1def/ghi":            "bearer " + mask,
+		"Authorization: Token hunter2":   "Authorization: " + mask,
+		"--client-secret=x":              "--client-secret=" + mask,
 	} {
 		if got := redact.Text(in); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
@@ -218,7 +254,15 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 		"-----BEGIN", "----- BEGIN X", "auth.go:42", "Session::new", "exit code=3", "listed 3 tools", "keys 3", "a=b;c=d", "日本語 = x",
 		"u=https%3A%2F%2Fx%2F%40scope", "u=https%3A%2F%2Fada%40x", "a%3Db", "token%20x", "password%3D" + mask, "u=a%3A%2F%2Fb%3A" + mask + "%40c", "100%", "a%3A%2F%2F",
 		"use --password or --token instead", "--password -h x", "--token", "--token ", "-- password x1", "--verbose 11", "--password " + mask,
+		"use --password and --token", "--password must be set", "the --token flag is off", "--password (see below)", "--token string   what opens it", "--password: missing", "--token, --key", "--key ...", `"--token", "--key"`,
+		`flags "--token" or "--key"`, `--password "` + mask + `" x`, "--password '' x",
 		mask, "password=" + mask, "Bearer " + mask,
+		// what handlers say of an argument
+		"api_key: is required", "api_key: required", "password: must be at least 8 characters", "password: must be set.", `unknown field "key": did you mean "keys"?`, `unknown field "password": it is not one of "a"`,
+		`"token": must be a string`, `{"error":"password: is required"}`, `{"error":"api_key: missing\nx"}`, "authorization: the role Viewer is missing", "Authorization: The role Viewer is missing",
+		"validating /properties/api_key: type: 7 has type \"integer\", want \"string\"", "validating /properties/password: minLength: 3 characters, fewer than 8", "api_key: expected, got none",
+		"max_tokens: 4096 exceeds the limit", "max_tokens=4096", `{"max_tokens":4096,"prompt_tokens": 12}`, "session_timeout: 30m", "session-ttl: 90s, not more", "{MaxTokens:4096}", `"password_length": 12`,
+		"bearer authentication/authorization", "bearer and/or basic", "-----BEGINS", "---- BEGIN X ----", "----- BEGIN SSH",
 	} {
 		if got := redact.Text(s); got != s {
 			t.Errorf("%s\n got %s", s, got)
