@@ -209,11 +209,22 @@ func (t *scanner) scheme(i int) int {
 		if end >= len(t.s) || !strings.EqualFold(t.s[i:end], known) {
 			continue
 		}
-		from := skipSpaces(t.s, end)
-		if from == end {
-			return i
+		from, of := skipSpaces(t.s, end), &credential
+		if from == end { // as in a query string
+			switch {
+			case t.s[end] == '+':
+				from++
+			case strings.HasPrefix(t.s[end:], "%20"):
+				from += len("%20")
+			default:
+				return i
+			}
+			of = &escaped
 		}
-		to := runEnd(t.s, from, &credential)
+		to := from
+		for to < len(t.s) && of[t.s[to]] && (t.s[to] != '%' || !separates(t.s[to:])) {
+			to++
+		}
 		padded := to
 		for at(t.s, padded) == '=' {
 			padded++
@@ -255,18 +266,25 @@ func prose(word string) bool {
 // opaqueUser is from how many characters on a URL's user without a password is a token.
 const opaqueUser = 20
 
-// url hides the password of the URL whose authority begins at i (RFC 3986, section 3.2), and returns
-// where the search goes on.
-func (t *scanner) url(i int) int {
-	if i >= t.runEnd {
-		t.runEnd = i
-		for t.runEnd < len(t.s) && t.s[t.runEnd] > ' ' && strings.IndexByte("\"<>`", t.s[t.runEnd]) < 0 {
-			t.runEnd++
-		}
-		t.lastAt = i + strings.LastIndexByte(t.s[i:t.runEnd], '@')
+// authority is where that of a URL begins whose scheme ends at i, or -1. JSON may escape the slashes.
+func authority(s string, i int) int {
+	if at(s, i) != ':' {
+		return -1
 	}
-	if t.lastAt < i {
-		return i
+	for range 2 {
+		if i = skipBackslashes(s, i+1); at(s, i) != '/' {
+			return -1
+		}
+	}
+	return i + 1
+}
+
+// url hides the password of the URL that begins at from and whose authority begins at i (RFC 3986, section 3.2), and a user that is
+// long enough for a token. It returns where the search goes on.
+func (t *scanner) url(from, i int) int {
+	if i >= t.runEnd {
+		t.runEnd = runEnd(t.s, i, &inURL)
+		t.lastAt = i + strings.LastIndexByte(t.s[i:t.runEnd], '@')
 	}
 	authority := t.s[i:t.runEnd]
 	if end := strings.IndexAny(authority, `/?#\`); end >= 0 {
@@ -275,11 +293,21 @@ func (t *scanner) url(i int) int {
 	user := strings.LastIndexByte(authority, '@')
 	colon := strings.IndexByte(authority, ':')
 	if user < 0 {
-		// A password with one of /?# unescaped in it hides where the authority ends; a port has digits alone.
-		if colon < 0 || authority[0] == '[' || strings.Trim(authority[colon+1:], "0123456789") == "" {
+		if colon < 0 || authority[0] == '[' {
 			return i
 		}
-		user = t.lastAt - i
+		port := strings.Trim(strings.TrimRight(authority[colon+1:], ".,;:!)]}'"), "0123456789") == ""
+		switch {
+		case t.lastAt >= i && !port:
+			// A password with one of /?# unescaped in it hides where the authority ends; a port has digits alone.
+			user = t.lastAt - i
+		case t.lastAt < i:
+			if user = t.beyond(from, i, port) - i; user <= colon {
+				return i
+			}
+		default:
+			return i
+		}
 	}
 	if colon < 0 || colon > user {
 		if user >= opaqueUser {
@@ -287,31 +315,115 @@ func (t *scanner) url(i int) int {
 		}
 		return i
 	}
+	if colon >= opaqueUser { // the password is empty, or says that the user is the token
+		t.hide(i, i+colon, Mask)
+	}
 	return t.hide(i+colon+1, i+user, Mask)
 }
+
+var inURL = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"<>`", c) < 0 })
+
+// beyond is where the last "@" stands behind i, for the sake of a password that holds white space, quotes or angle brackets: on the
+// line, or in the quotes around the URL that begins at from; -1 where there is none. Behind a port it counts in quotes
+// alone, and where no quote ends the port.
+func (t *scanner) beyond(from, i int, port bool) int {
+	if i >= t.lineEnd {
+		t.lineEnd = len(t.s)
+		if eol := strings.IndexAny(t.s[i:], "\r\n"); eol >= 0 {
+			t.lineEnd = i + eol
+		}
+		t.lineAt = i + strings.LastIndexByte(t.s[i:t.lineEnd], '@')
+	}
+	q := from - 1
+	quoted := q >= 0 && (t.s[q] == '"' || t.s[q] == '\'' || t.s[q] == '`')
+	if t.lineAt < i || port && !quoted {
+		return -1
+	}
+	if !quoted {
+		return t.lineAt
+	}
+	first := q
+	for first > 0 && t.s[first-1] == '\\' {
+		first--
+	}
+	end := quoteEnd(t.s[:t.lineEnd], q, q-first)
+	if t.lineAt < end {
+		return t.lineAt
+	}
+	if end <= i {
+		return -1
+	}
+	if at := strings.LastIndexByte(t.s[i:end], '@'); at >= 0 {
+		return i + at
+	}
+	return -1
+}
+
+// wholeURL hides the password of a value that is a URL from its beginning to its end, whatever the password holds.
+func wholeURL(value string) string {
+	const between = "://"
+	scheme := runEnd(value, 0, &inScheme)
+	if scheme == 0 || !strings.HasPrefix(value[scheme:], between) {
+		return value
+	}
+	rest := value[scheme+len(between):]
+	user := strings.LastIndexByte(rest, '@')
+	colon := strings.IndexAny(rest, ":/?#")
+	if colon < 0 || user < colon || rest[colon] != ':' || runEnd(rest, 0, &inURL) > user {
+		return value
+	}
+	if port := strings.TrimLeft(rest[colon+1:user], "0123456789"); port == "" || strings.IndexByte("/?#", port[0]) >= 0 {
+		return value
+	}
+	return value[:len(value)-len(rest)+colon+1] + Mask + rest[user:]
+}
+
+var inScheme = set(func(c byte) bool { return alphanumeric[c] || c == '+' || c == '-' || c == '.' })
 
 // longestSource bounds how far back a data source name is looked for, among the characters of source.
 const longestSource = 256
 
-var source = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
+var (
+	source = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
+	host   = set(func(c byte) bool { return alphanumeric[c] || c == '-' || c == '.' })
+)
 
-// dataSource hides the password of user:password@tcp(host:port)/database, whose "@" stands at i.
+// dataSource hides the password of user:password@tcp(host:port)/database, user:password@/database and user:password@proxy:3128,
+// whose "@" stands at i.
 func (t *scanner) dataSource(i int) {
-	network := i + 1
-	for network < len(t.s) && 'a' <= t.s[network] && t.s[network] <= 'z' {
-		network++
-	}
-	switch t.s[i+1 : network] {
-	case "tcp", "unix", "udp", "cloudsql":
+	end := runEnd(t.s, i+1, &host)
+	to := t.s[i+1 : end]
+	bare := false // of what the driver's parentheses tell
+	switch at(t.s, end) {
+	case '(':
+		if to == "" || strings.Contains(to, ".") {
+			return
+		}
+	case '/':
+		switch to {
+		case "", "tcp", "tcp4", "tcp6", "udp", "unix":
+		default:
+			return
+		}
+		bare = true
+	case ':':
+		port := end + 1
+		for port < len(t.s) && '0' <= t.s[port] && t.s[port] <= '9' {
+			port++
+		}
+		if n := port - end - 1; to == "" || n == 0 || n > len("65535") || port < len(t.s) && alphanumeric[t.s[port]] {
+			return
+		}
+		bare = true
 	default:
-		return
-	}
-	if at(t.s, network) != '(' {
 		return
 	}
 	from := i
 	for from > t.done && i-from < longestSource && source[t.s[from-1]] {
 		from--
+	}
+	if bare && strings.Contains(t.s[from:i], "//") { // of a URL, which has been looked at
+		return
 	}
 	if colon := strings.IndexByte(t.s[from:i], ':'); colon >= 0 && t.s[from+colon+1:i] != Mask {
 		t.hide(from+colon+1, i, Mask)

@@ -15,8 +15,14 @@ func byFirst(list string) (by [256][]string) {
 	return by
 }
 
+// likeASCII takes the two letters that are none of ASCII for those that they equal in any case, as encoding/json does.
+var likeASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
+
 // Name reports whether what goes by a name is secret whatever it looks like.
 func (m Masker) Name(name string) bool {
+	if strings.Contains(name, "\u017f") || strings.Contains(name, "\u212a") {
+		name = likeASCII.Replace(name)
+	}
 	var room [64]byte
 	folded := fold(room[:0], name)
 	for i, c := range folded {

@@ -32,15 +32,13 @@ func says(s string) bool {
 	for end < len(s) && end <= longestVerb && (lower(s[end] | 0x20)) {
 		end++
 	}
-	return end > 0 && (verbs[s[:end]] || lower(s[end-1]) && verbs[uncapital(s[:end])]) && wordCloses(s[end:])
-}
-
-// uncapital is a word without the capital of the beginning of a sentence.
-func uncapital(word string) string {
-	var room [longestVerb + 1]byte
-	folded := append(room[:0], word...)
-	folded[0] |= 0x20
-	return string(folded)
+	if end == 0 || end > longestVerb || !wordCloses(s[end:]) {
+		return false
+	}
+	var room [longestVerb]byte
+	uncapital := append(room[:0], s[:end]...)
+	uncapital[0] |= 0x20 // of the beginning of a sentence
+	return verbs[s[:end]] || verbs[string(uncapital)]
 }
 
 // wordCloses reports whether a word of a sentence may end where a text begins.

@@ -72,7 +72,7 @@ func (m Masker) Value(name, value string) string {
 	if value != "" && m.Name(name) {
 		return Mask
 	}
-	return m.Text(value)
+	return m.Text(wholeURL(value))
 }
 
 // Header returns a copy of a header with its secrets masked, nil for nil.
@@ -87,8 +87,9 @@ func (m Masker) Header(h http.Header) http.Header {
 }
 
 // inQueries are names of the web's protocols that say little elsewhere: authorization codes (RFC 6749),
-// assertions (RFC 7521), and the signatures of signed URLs.
-var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature", "x-amz-signature", "x-goog-signature", "jwt"}
+// assertions (RFC 7521), the signatures of signed URLs, and what single sign-on passes on.
+var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature", "x-amz-signature", "x-goog-signature", "jwt",
+	"samlresponse", "ticket", "sid", "otp"}
 
 func inQuery(name string) bool {
 	return slices.ContainsFunc(inQueries, func(known string) bool { return strings.EqualFold(name, known) })

@@ -3,6 +3,7 @@ package redact
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -46,9 +47,10 @@ type scanner struct {
 	found []span // in order; none touches another
 	done  int    // where the last of them ends
 
-	word           int  // where the word ends that was begun last
-	escaped        bool // an escape stands before it
-	runEnd, lastAt int  // of the run of characters that a URL was found in, and its last "@"
+	word            int  // where the word ends that was begun last
+	escaped         bool // an escape stands before it
+	runEnd, lastAt  int  // of the run of characters that a URL was found in, and its last "@"
+	lineEnd, lineAt int  // of the line that a URL was found in, and its last "@"
 }
 
 func (t *scanner) scan() {
@@ -216,8 +218,8 @@ func skipSpaces(s string, i int) int {
 // beside hides what stands beside the name s[from:end], and returns where the search goes on; end where
 // nothing was hidden.
 func (t *scanner) beside(from, end int) int {
-	if strings.HasPrefix(t.s[end:], "://") {
-		return t.url(end + len("://"))
+	if i := authority(t.s, end); i >= 0 {
+		return t.url(from, i)
 	}
 	if at(t.s, end) == '%' {
 		if to := t.escapedBeside(from, end); to > end {
@@ -246,8 +248,8 @@ func (t *scanner) beside(from, end int) int {
 		if c := at(t.s, sep.value); sep.kind != '=' || c == '/' || c == '~' || c == '.' || at(t.s, sep.value+1) == ':' {
 			return end
 		}
-	case sep.kind == '=' && from > 0 && (t.s[from-1] == '?' || t.s[from-1] == '&') && inQuery(name): // of a URL
-	case !t.m.Name(name):
+	case sep.kind == '=' && t.queried(from) && inQuery(name): // of a URL
+	case !t.m.Name(name) && !(sep.kind == ':' && sep.quoted && t.spelled(from, end)):
 		return end
 	}
 	if sep.kind == ':' && sep.quoted && sep.spaced && t.goesOn(sep.value) {
@@ -262,6 +264,49 @@ func (t *scanner) beside(from, end int) int {
 		return end
 	}
 	return t.hide(from, to, mask)
+}
+
+// queried reports whether what begins at i does so in the query or the fragment of a URL, as it is and as JSON and HTML escape it.
+func (t *scanner) queried(i int) bool {
+	if i == 0 {
+		return false
+	}
+	switch t.s[i-1] {
+	case '?', '&', '#':
+		return true
+	case ';':
+		return strings.HasSuffix(t.s[:i], "&amp;")
+	}
+	return strings.HasSuffix(t.s[:i], `\u0026`)
+}
+
+// spelled reports whether a name in quotes is secret whose last part is s[from:end], with escapes of JSON or letters that are taken for
+// those of ASCII before it: p\u0061ssword.
+func (t *scanner) spelled(from, end int) bool {
+	first := from
+	for first > 0 && from-first < 6*longestName && (letter[t.s[first-1]] || t.s[first-1] == '\\' || t.s[first-1] >= 0x80) {
+		first--
+	}
+	return first < from && t.m.Name(unescaped(t.s[first:end]))
+}
+
+// unescaped is a name without the escapes of JSON.
+func unescaped(name string) string {
+	var out strings.Builder
+	for name != "" {
+		plain, rest, found := strings.Cut(name, `\`)
+		out.WriteString(plain)
+		if name = rest; !found {
+			break
+		}
+		if name = strings.TrimLeft(name, `\`); len(name) > 4 && name[0] == 'u' {
+			if r, err := strconv.ParseUint(name[1:5], 16, 16); err == nil {
+				out.WriteRune(rune(r))
+				name = name[5:]
+			}
+		}
+	}
+	return out.String()
 }
 
 // goesOn reports whether a sentence goes on at i, behind a name in quotes: unknown field "key": did you mean "keys"? JSON has no
@@ -321,7 +366,7 @@ func (t *scanner) flag(from, end int) int {
 // escapedBeside is beside where what follows is escaped, as a URL is within a query string: token%3Dabc and
 // postgres%3A%2F%2Fada%3Apassword%40db.
 func (t *scanner) escapedBeside(from, end int) int {
-	const equals, scheme, second, user = "%3D", "%3A%2F%2F", "%3A", "%40"
+	const equals, scheme, second, behind = "%3D", "%3A%2F%2F", "%3A", "%40"
 	rest := t.s[end:]
 	switch {
 	case hasFold(rest, equals):
@@ -344,17 +389,21 @@ func (t *scanner) escapedBeside(from, end int) int {
 			to++
 		}
 		authority := t.s[i:to]
-		name := strings.LastIndex(authority, user)
+		name := strings.LastIndex(authority, behind)
 		if name < 0 {
 			return end
 		}
 		for colon := 0; colon < name; colon++ {
 			if authority[colon] == ':' || hasFold(authority[colon:], second) {
+				user := colon
 				if authority[colon] == '%' {
 					colon += len(second) - 1
 				}
 				if authority[colon+1:name] == Mask {
 					return end
+				}
+				if user >= opaqueUser {
+					t.hide(i, i+user, Mask)
 				}
 				return t.hide(i+colon+1, i+name, Mask)
 			}
@@ -473,10 +522,13 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 		inner = nestedEnd(s, i)
 	}
 	end := runEnd(s, inner, chars)
-	if scheme(s[i:end]) { // Authorization=Bearer abc
+	switch {
+	case scheme(s[i:end]): // Authorization=Bearer abc
 		if next := skipSpaces(s, end); next > end {
 			end = runEnd(s, next, chars)
 		}
+	case inner == i && !sep.quoted && headerLine(name):
+		end = headerEnd(s, i, end)
 	}
 	for end > inner && (strings.IndexByte(",])}.:\\", s[end-1]) >= 0 || s[end-1] == '=' && end < len(s) && s[end] != '&' && s[end] != ';') {
 		end-- // what closes something else, or stands between the next name and its value
@@ -517,6 +569,29 @@ func nestedEnd(s string, i int) int {
 		}
 	}
 	return len(s)
+}
+
+// headerEnd is where the value of a header ends that does not have a line to itself, and whose first word is s[i:end]: behind the
+// further pairs of cookies, and behind what a scheme is followed by: Authorization=ApiKey abc, Authorization:AWS4-HMAC-SHA256 A=b, C=d.
+func headerEnd(s string, i, end int) int {
+	for at(s, end) == ';' {
+		next := skipSpaces(s, end+1)
+		to := runEnd(s, next, &bare)
+		if strings.IndexByte(s[next:to], '=') < 1 {
+			return end
+		}
+		end = to
+	}
+	for more := end > i && wordEnd(s, i) == end; more; more = s[end-1] == ',' {
+		next := skipSpaces(s, end)
+		to := runEnd(s, next, &bare)
+		word := strings.TrimRight(s[next:to], "=")
+		if to == next || strings.ContainsAny(word, ":=") && s[to-1] != ',' && s[end-1] != ',' { // the next field
+			return end
+		}
+		end = to
+	}
+	return end
 }
 
 // headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it.
