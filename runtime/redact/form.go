@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // keyForm is how well-known keys begin, and how many characters at least follow.
 type keyForm struct {
@@ -70,12 +73,17 @@ var keyForms = func() (by [256]formsOf) {
 		{"dt0c01. dt0s01. dt0s02. dt0s16.", 20, &dotted},
 		{"eyJrIjoi ops_eyJ", 40, &credential}, // JSON like a JWT's, in one part
 		{"sha256~", 40, &letter},              // of OpenShift
+		{"LS0tLS1CRUdJTi", 20, &credential},   // -----BEGIN in base64
 	} {
 		for prefix := range strings.FieldsSeq(group.prefixes) {
 			of, second := &by[prefix[0]], prefix[1]
 			of.forms = append(of.forms, keyForm{prefix, group.least, group.of})
 			of.second[second>>6] |= 1 << (second & 63)
 		}
+	}
+	for _, head := range jwtHeads {
+		second := &by[head[0]].second
+		second[head[1]>>6] |= 1 << (head[1] & 63)
 	}
 	return by
 }()
@@ -105,11 +113,14 @@ func (t *scanner) form(i int) int {
 	return i
 }
 
+// jwtHeads are {", { " and { with a line's end behind it.
+var jwtHeads = [...]string{"eyJ", "eyAi", "ewog"}
+
 // jwt is the length of the JWT at i (RFC 7515 and 7516, compact), or 0. Its header is a JSON object,
-// whose base64url begins with eyJ.
+// whose base64url begins with one of jwtHeads.
 func (t *scanner) jwt(i int) int {
 	const shortest = len(`{"alg":""}`) * 4 / 3
-	if !strings.HasPrefix(t.s[i:], "eyJ") || t.word-i < shortest || at(t.s, t.word) != '.' {
+	if !slices.ContainsFunc(jwtHeads[:], func(head string) bool { return strings.HasPrefix(t.s[i:], head) }) || t.word-i < shortest || at(t.s, t.word) != '.' {
 		return 0
 	}
 	return runEnd(t.s, t.word, &dotted) - i

@@ -69,7 +69,7 @@ func Any(v any) any { return Masker{}.Any(v) }
 // Value masks what goes by a name: all of it where the name says so, or else the secrets in it.
 // An empty value stays, since it hides nothing and whether something is set is worth knowing.
 func (m Masker) Value(name, value string) string {
-	if value != "" && m.Name(name) {
+	if value != "" && m.namesSecret(name) {
 		return Mask
 	}
 	return m.Text(wholeURL(value))
@@ -103,7 +103,7 @@ func (m Masker) Query(raw string) string {
 	pairs := strings.Split(raw, "&")
 	for i, pair := range pairs {
 		name, value, named := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(name); err == nil && named && value != "" && (m.Name(plain) || inQuery(plain)) {
+		if named && value != "" && m.secretField(name) {
 			pairs[i] = m.part(name) + "=" + Mask
 			continue
 		}
@@ -113,6 +113,16 @@ func (m Masker) Query(raw string) string {
 		}
 	}
 	return strings.Join(pairs, "&")
+}
+
+// secretField reports whether a field of a query string is secret by its name. One that cannot be unescaped is looked at as it is, and
+// without the percent signs that stand in it.
+func (m Masker) secretField(name string) bool {
+	plain, err := url.QueryUnescape(name)
+	if err != nil {
+		return m.namesSecret(name) || m.namesSecret(strings.ReplaceAll(name, "%", ""))
+	}
+	return m.namesSecret(plain) || inQuery(plain)
 }
 
 // part masks one part of a query string. What it holds is looked at unescaped; what cannot be

@@ -234,6 +234,9 @@ func (t *scanner) beside(from, end int) int {
 	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
 		return end // as most words stand
 	}
+	if to := t.element(from, end); to > end {
+		return to
+	}
 	sep, ok := separator(t.s, end)
 	if !ok {
 		return end
@@ -248,6 +251,11 @@ func (t *scanner) beside(from, end int) int {
 		if c := at(t.s, sep.value); sep.kind != '=' || c == '/' || c == '~' || c == '.' || at(t.s, sep.value+1) == ':' {
 			return end
 		}
+	case alone(name) && (sep.kind == '=' || sep.quoted): // or it counts tests
+		if to := runEnd(t.s, sep.value, &alphanumeric); to > sep.value && to-sep.value < 6 && strings.Trim(t.s[sep.value:to], "0123456789") == "" {
+			return end
+		}
+	case sep.kind == ':' && sep.quoted && isLabelled(name) && t.member(from, sep):
 	case sep.kind == '=' && t.queried(from) && inQuery(name): // of a URL
 	case !t.m.Name(name) && !(sep.kind == ':' && sep.quoted && t.spelled(from, end)):
 		return end

@@ -230,6 +230,25 @@ func TestTexts(t *testing.T) {
 		"{'secret' => 'x'}":                                          "{'secret' => '" + mask + "'}",
 		"mysql --user ada --password hunter2 db":                     "mysql --user ada --password " + mask + " db",
 		"run --api-key Abc-9+x/y, then":                              "run --api-key " + mask + " then",
+		// a name and its value in two members, in an element, and alone
+		`[{"name":"DB_PASSWORD","value":"hunter2"}]`:            `[{"name":"DB_PASSWORD","value":"` + mask + `"}]`,
+		"{\"name\": \"API_KEY\",\n  \"value\": 7}":              "{\"name\": \"API_KEY\",\n  \"value\": \"" + mask + "\"}",
+		`{"value":"hun\"ter 2","header":"Authorization","a":1}`: `{"value":"` + mask + `","header":"Authorization","a":1}`,
+		`{"value":12, "Name":"PASS"}`:                           `{"value":"` + mask + `", "Name":"PASS"}`,
+		`"{\"name\":\"DB_PASSWORD\",\"value\":\"x y\"}"`:        `"{\"name\":\"DB_PASSWORD\",\"value\":\"` + mask + `\"}"`,
+		`"{\"value\":\"x y\",\"name\":\"DB_PASSWORD\"}"`:        `"{\"value\":\"` + mask + `\",\"name\":\"DB_PASSWORD\"}"`,
+		"<password>hunter 2</password>":                         "<password>" + mask + "</password>",
+		"<a:Token>x</a:Token><b>y</b>":                          "<a:Token>" + mask + "</a:Token><b>y</b>",
+		`"\u003cpassword\u003ehunter2\u003c/password\u003e"`:    `"\u003cpassword\u003e` + mask + `\u003c/password\u003e"`,
+		"&lt;apiKey&gt;x&lt;/apiKey&gt;":                        "&lt;apiKey&gt;" + mask + "&lt;/apiKey&gt;",
+		`{"user":"a","pass":"hunter2"}`:                         `{"user":"a","pass":"` + mask + `"}`,
+		"user=a pass=hunter2 x":                                 "user=a pass=" + mask + " x",
+		"PASS=hunter2":                                          "PASS=" + mask,
+		// forms
+		"k: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg==": "k: " + mask + "==",
+		"t eyAiYWxnIjogIkhTMjU2IiB9.e30.abc":          "t " + mask,
+		"t ewogICJhbGciOiAiSFMyNTYiCn0.e30.abc":       "t " + mask,
+		"X-Otp: 123456":                               "X-Otp: " + mask,
 		// as others spell it
 		`{"p\u0061ssword":"hunter2"}`:                                      `{"p\u0061ssword":"` + mask + `"}`,
 		`{\"pas\\u0073wor\\u0064\":\"x y\"}`:                               `{\"pas\\u0073wor\\u0064\":\"` + mask + `\"}`,
@@ -303,6 +322,9 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 		"see http://host:8080, or mail a@b.c", "see http://host:8080 or mail a@b.c", "https://api.x: no such host; mail a@b.c", `see "http://host:80" or mail a@b.c`, "http://host:80/x or a@b.c",
 		"postgres://service-account/x", "docker.io/a:b@sha256:0123456789abcdef", "import a:b@c.d/x", "npm:@types/node", "ada:@/x", "ada@proxy:3128", "at 12:30 ada@x", "to:ada@x.org(work)", "http://h:80/a@proxy:31",
 		`{"p\u0061ge":"x"}`, `https://x/?a=1\u0026page=2`, "exit;code=3", "Basic+Auth", "Bearer%20token", "authors/ada", `{"\u0070age":"x"}`, "Cookie:", "https://x/#page=2",
+		`{"name":"page","value":"x"}`, `{"value":"x","name":"page"}`, `{"name":"DB_PASSWORD"},{"value":"x"}`, `{"value":"x"},{"name":"TOKEN"}`, `{"title":"TOKEN","value":"x"}`,
+		"List<Key> of a<b", "use <token> here <b>", "<token></token>", "<page>x</page>", "map<string, Key>x</Keys", "a <key> is x</p>", "<password>" + mask + "</password>",
+		"pass=3 fail=1", `{"pass":3,"fail":1}`, `{"pass":true}`, "pass: yes", "pass", "PASS: x", "LS0tLS1CRUdJTi", "eyAi.b", "JWT_ISSUER=https://x", "jwt: expired", "otp: expired",
 		"bearer authentication/authorization", "bearer and/or basic", "-----BEGINS", "---- BEGIN X ----", "----- BEGIN SSH",
 	} {
 		if got := redact.Text(s); got != s {
@@ -316,7 +338,8 @@ func TestValues(t *testing.T) {
 		{"API_KEY", "x", mask}, {"API_KEY", "", ""}, {"PWD", "/home/ada", "/home/ada"}, {"MYSQL_PWD", "x", mask},
 		{"DATABASE_URL", "postgres://a:b@h/d", "postgres://a:" + mask + "@h/d"},
 		{"DATABASE_URL", "postgres://a:b@c d<e@h/d", "postgres://a:" + mask + "@h/d"}, {"DATABASE_URL", `postgres://a:1 "2@h/d`, "postgres://a:" + mask + "@h/d"},
-		{"SITE_URL", "https://h:80/a b@c", "https://h:80/a b@c"}, {"SITE_URL", "https://h/a:b c@d", "https://h/a:b c@d"}, {"paſſword", "x", mask}, {"TO\u212aEN", "x", mask}, {"ſ\u212a", "x", "x"},
+		{"SITE_URL", "https://h:80/a b@c", "https://h:80/a b@c"}, {"SITE_URL", "https://h/a:b c@d", "https://h/a:b c@d"}, {"paſſword", "x", mask}, {"PASS", "x", mask}, {"X-Jwt", "x", mask}, {"X-Bearer", "x", mask}, {"JWT_ISSUER", "x", "x"}, {"option", "x", "x"},
+		{"TO\u212aEN", "x", mask}, {"ſ\u212a", "x", "x"},
 		{"HOME", "/root", "/root"},
 	} {
 		if got := redact.Value(test.name, test.value); got != test.want {
@@ -341,6 +364,9 @@ func TestQueries(t *testing.T) {
 		"a=%zz&b=Bearer abc123":        "a=%zz&b=Bearer+" + mask,
 		"%zz" + jwt + "=1":             "%zz" + mask + "=1",
 		"q=" + "a+b%20c":               "q=a+b%20c",
+		"token%=x&a%=y":                "token%=" + mask + "&a%=y",
+		"to%ken=x":                     "to%ken=" + mask,
+		"SAMLResponse=x&ticket=y&sid=z&otp=1&jwt=a&pass=b": "SAMLResponse=" + mask + "&ticket=" + mask + "&sid=" + mask + "&otp=" + mask + "&jwt=" + mask + "&pass=" + mask,
 	} {
 		if got := redact.Query(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
