@@ -283,7 +283,7 @@ func (t *scanner) queried(i int) bool {
 	case '?', '&', '#':
 		return true
 	case ';':
-		return strings.HasSuffix(t.s[:i], "&amp;")
+		return strings.HasSuffix(t.s[:i], "&amp;") || strings.HasSuffix(t.s[:i], `\u0026amp;`)
 	}
 	return strings.HasSuffix(t.s[:i], `\u0026`)
 }
@@ -349,7 +349,7 @@ func (t *scanner) flag(from, end int) int {
 	if !quoted {
 		q = i - 1 // of no quote
 	}
-	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) || says(value) || !t.m.Name(s[from:end]) {
+	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) || !quoted && says(value) || !t.m.Name(s[from:end]) {
 		return end
 	}
 	if quoted {

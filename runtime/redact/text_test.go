@@ -384,6 +384,14 @@ var forms = []string{
 	"https://%s@host", "https://host/x?access_token=%s&y=1", "u:%s@tcp(host)/db", "ghp_%s", "sk-%s", "glpat-%s", "xoxb-%s", "hf_%s", "github_pat_%s", "eyJhbGciOiJIUzI1NiJ9.%s.x", "eyJhbGciOiJIUzI1NiJ9.x.%s",
 	"glpat-%s.01.abc", "shpat_%s", "xoxd-%%2B%s", "u=https%%3A%%2F%%2Fu%%3A%s%%40host", "u=x%%3Fapi_key%%3D%s",
 	"-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n%s", "DB_PASS=%s", "secret: %s", "passwd='a b %s'",
+	"-----BEGIN -----END \": -----BEGIN PRIVATE KEY-----\n%s", "-----BEGIN X-----\n-----END X\n-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----",
+	"-----BEGIN+PRIVATE+KEY-----%%0A%s%%0A-----END+PRIVATE+KEY-----", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n%s\n---- END SSH2 ENCRYPTED PRIVATE KEY ----",
+	"--password %s", `--password "a %s"`, "--password '%s b'", `["--password" "%s"]`, `["--password","%s"]`, "--password  $%s", "--key Authorization: Token %s", "--auth-header Cookie: a=b; c=%s",
+	"postgres://u:a<%s@host/x", "postgres://u:a %s@host/x", "postgres://u:a`%s@host/x", `parse "postgres://u:a %s@host/x": bad`, "https://%s:x-oauth-basic@host", "https://%s:@host",
+	"u:%s@/db", "u:%s@tcp6(host)/db", "u:%s@tcp/db", "u:%s@cloudsql-mysql(h)/db", "u:%s@proxy:3128", `postgres:\/\/u:%s@host\/x`, `https://x/?a=1\u0026sig=%s`, "https://x/?a=1&amp;code=%s", "https://x/cb#code=%s",
+	`{"p\u0061ssword":"%s"}`, "Bearer%%20%s", "a=Bearer+%s", "Authorization:ApiKey %s", "{Authorization:ApiKey %s}", "Authorization=ApiKey %s", "Cookie:a=b; c=%s",
+	`{"name":"DB_PASSWORD","value":"%s"}`, `{"value":"%s","header":"Authorization"}`, "<password>%s</password>", `{"user":"a","pass":"%s"}`, "pass=%s", "PASS=%s", "X-Jwt: %s",
+	"eyAiYWxnIjogIkhTMjU2IiB9.%s.x", "LS0tLS1CRUdJTiBQ%s",
 }
 
 var around = rapid.SampledFrom([]string{"", " ", "\n", "error: ", "x ", `"`, "'", "(", "[", "<", ", ", "; ", "key ", "http://a/", "a=b&", "%20", `\n`, "é", "{", "\x00"})
@@ -443,6 +451,9 @@ func TestTextsThatLeadOnEnd(t *testing.T) {
 	for _, s := range []string{
 		"a://", "eyJ-", "eyJ_", "-----BEGIN ", "----BEGIN", "@tcp(", "bearer ", "token:", `token"`, `\`, `"\`, "key=[", "key={", `key="`, "sk-", "a:b@", "a%20", "key= ", "\"key\" ", "::", "=", "xoxb-", "basic/", "http://a:b/", "https://a:x",
 		"--key x1 ", "--key ", "--key-", "a%3A%2F%2F", "token%3D", "key%3D%26", "a%3A%2F%2Fb%3A", "glpat-.", "xoxd-%", "SK0", "1//0", "hooks.slack.com/services/",
+		"-----BEGIN -----END ", "-----BEGIN X-----END X\n", "-----END ", "---- BEGIN SSH2 ", `--key "`, `--key '`, `["--key" "`, `"--key", `, "--key Cookie: ", `"a://b:c`, `a://b:c"`, "a://b:c <", "a://b:1 ", `'a://b:c "`, `\"a://b:`,
+		"a:b@/", "a@b(", "a:b@c:1 ", "a:b@c:", `"p\u0061`, `\u0061":`, "\u017f\":", "Bearer%20", "Bearer+", "basic%20%", "Cookie:a=b; ", "Authorization=a ", "Authorization=a, ", `"value":"`, `"value":`, `"name":"key",`, `"value":"","name":"`,
+		`\"value\":\"`, "<key>", ":key>", "<a:key>", `\u003ckey\u003e`, "&lt;key&gt;", "<key>x</", "pass=", `"pass":`, "password: ", "api_key: is ", `"key": did `, "bearer a/", "a://b:c\r", "LS0tLS1CRUdJTi",
 		"AKIA" + strings.Repeat("A", 16) + "a_", "npm_" + strings.Repeat("a", 30) + "_",
 	} {
 		redact.Text(strings.Repeat(s, 1<<20/len(s)))
@@ -463,7 +474,8 @@ func FuzzText(f *testing.F) {
 		if strings.Contains(before, "q7Kd") || strings.Contains(text, "q7Kd") || strings.Contains(after, "q7Kd") {
 			return
 		}
-		for _, planted := range []string{"\npassword=" + secret + "\n", "\nhttps://u:" + secret + "@h\n", "\nBearer " + secret + "\n", "\nghp_" + secret + "\n"} {
+		for _, planted := range []string{"\npassword=" + secret + "\n", "\nhttps://u:" + secret + "@h\n", "\nBearer " + secret + "\n", "\nghp_" + secret + "\n", "\n--password \"" + secret + "\"\n", "\nu:" + secret + "@/db\n", "\n<password>" + secret + "</password>\n", "\nCookie:a=b; c=" + secret + "\n",
+			"\n-----BEGIN PRIVATE KEY-----\n" + secret + "\n-----END PRIVATE KEY-----\n"} {
 			if got := redact.Text(before + planted + after); strings.Contains(got, secret) {
 				t.Errorf("%q leaves in %q", before+planted+after, got)
 			}
