@@ -20,10 +20,15 @@ func ForPerson(priority float64, text string) *mcp.TextContent {
 }
 
 func addressed(priority float64, text string, audience mcp.Role) *mcp.TextContent {
-	if !(priority > 0) { // nor a number
-		priority = 0
+	return &mcp.TextContent{Text: text, Annotations: &mcp.Annotations{Audience: []mcp.Role{audience}, Priority: priorityOf(priority)}}
+}
+
+// priorityOf is a priority within its bounds, 0 where it is no number.
+func priorityOf(said float64) float64 {
+	if !(said > 0) {
+		return 0
 	}
-	return &mcp.TextContent{Text: text, Annotations: &mcp.Annotations{Audience: []mcp.Role{audience}, Priority: min(priority, 1)}}
+	return min(said, 1)
 }
 
 // maxAdvice bounds what one call is advised.

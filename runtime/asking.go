@@ -91,7 +91,7 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 			RequestedSchema: offerSchema,
 		}})
 		if err != nil {
-			r.server.log.ErrorContext(ctx, "offering a request for a permission", "tool", r.tool.Name, "error", err)
+			r.server.log.ErrorContext(ctx, "offering a request for a permission", "tool", r.tool.Name, r.record.ids(), "error", err)
 			return nil, ""
 		}
 		return asked, ""
@@ -106,7 +106,7 @@ func (r *toolRun) offered(ctx context.Context, denied *grant.Denied) (mcp.InputR
 		Principal: r.call.caller.Subject, Tool: r.tool.Name, Reason: r.server.recordedText(reason, 1000),
 	})
 	if err != nil {
-		r.server.log.WarnContext(ctx, "a request for a permission was not taken", "tool", r.tool.Name, "request_id", r.record.requestID, "error", err)
+		r.server.log.WarnContext(ctx, "a request for a permission was not taken", "tool", r.tool.Name, r.record.ids(), "error", err)
 		return nil, ""
 	}
 	return nil, made.ID

@@ -21,6 +21,7 @@ func (s *Server) begun(ctx context.Context, method string, req mcp.Request, rec 
 	rec.begun.Store(true)
 	rec.server = s
 	rec.talk.with(s, session, meta)
+	rec.talk.answered = rec.answered
 	from := contextIn(meta)
 	rec.traceID = cmp.Or(traceID(from.Traceparent), traceID(rec.header.Get("Traceparent")))
 	if s.watching.observer == nil {

@@ -47,10 +47,12 @@ type record struct {
 	outcome audit.Status
 	reached bool  // the dispatch closure of this server answered
 	ruled   ruled // what was decided behind the table
+	failure error // why it did not succeed, where it says; for the log
 	body    *body // what it answered with; nil where that is not the structured content alone
 
-	gate       *gate // of the HTTP answer, where refusals may be challenges
-	challenged bool  // and this one was: nobody reads any other answer
+	answered   *sdkAnswer // the HTTP answer; nil on stdio
+	gate       *gate      // of the HTTP answer, where refusals may be challenges
+	challenged bool       // and this one was: nobody reads any other answer
 	// With permission-aware discovery: what the host said of the caller.
 	projected  bool        // it was asked
 	unanswered bool        // and did not answer

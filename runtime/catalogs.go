@@ -141,7 +141,7 @@ func (s *Server) narrow(ctx context.Context, rec *record) (narrowing, error) {
 		outcome = "; the list is refused"
 	}
 	s.log.LogAttrs(ctx, level, text+outcome, slog.String("catalog", s.recordedAsk(rec.asked.Ask)),
-		slog.String("principal", rec.principal.Subject), slog.String("request_id", rec.requestID), reason)
+		slog.String("principal", rec.principal.Subject), rec.ids(), reason)
 	switch {
 	case s.opts.CatalogStrict:
 		return narrowing{}, err

@@ -21,15 +21,21 @@ type composed struct {
 	prompts   map[string]*prompt
 	served    []*resource // of the toolsets
 	resources resources
+	packages  []string // of the toolsets
 	// permissions name what has an action= that is recorded and not enforced.
 	permissions []string
 }
+
+// ownPackages begin the paths of packages that serve tools beside those of others. Were a server named by one of them, all who come would
+// be told that it is there.
+const ownPackages = "github.com/mcpgen/mcpgen/runtime/"
 
 // compose joins toolsets with the rules of an adopted server and reports all that is wrong with them.
 func compose(toolsets []Toolset, aware bool, further ...access.Part) (composed, error) {
 	var errs []error
 	var parts []access.Part
 	c := composed{tools: map[string]*tool{}, prompts: map[string]*prompt{}}
+	named := false // by one of the runtime's own
 	schemas := newSchemas()
 	if len(toolsets) == 0 && len(further) == 0 {
 		errs = append(errs, errors.New("no toolset: pass what the generated Toolset functions return"))
@@ -44,10 +50,11 @@ func compose(toolsets []Toolset, aware bool, further ...access.Part) (composed, 
 			errs = append(errs, fmt.Errorf("package %s: its Toolset is passed twice: pass it once", g.Package))
 			continue
 		}
-		if c.info == (ServerInfo{}) {
-			c.info = g.Server
+		if own := strings.HasPrefix(g.Package, ownPackages); c.info == (ServerInfo{}) || named && !own {
+			c.info, named = g.Server, own
 		}
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
+		c.packages = append(c.packages, g.Package)
 		errs = append(errs, checkGenerated(g, aware)...)
 		for _, t := range g.Tools {
 			built, err := newTool(t, schemas)

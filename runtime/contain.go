@@ -63,7 +63,8 @@ func (s *Server) contained(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 func (s *Server) panicked(ctx context.Context, method string, c *crash) {
-	s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", c.value, "stack", c.stacktrace)
+	rec, _ := ctx.Value(recordKey{}).(*record)
+	s.log.ErrorContext(ctx, "a request panicked", "method", method, rec.ids(), "panic", c.value, "stack", c.stacktrace)
 }
 
 // alone reports whether only toolsets are served, and nothing stands between the guard and go-sdk.

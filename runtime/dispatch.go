@@ -33,7 +33,7 @@ func (s *Server) dispatch(t *tool) mcp.ToolHandler {
 			s.log.ErrorContext(ctx, "a call reached a handler without a caller; refused", "tool", t.Name)
 			return nil, unknownTool(t.Name)
 		}
-		rec.reached, rec.body, rec.recorded = true, nil, false
+		rec.reached, rec.body, rec.recorded, rec.failure = true, nil, false, nil
 		s.renew(ctx, rec)
 		d := s.decide(rec.principal, access.Tools, t.Name)
 		if rec.expired() {
@@ -64,10 +64,11 @@ type answer[R any] struct {
 
 // ruled is what was decided behind the table, for the audit.
 type ruled struct {
-	axis    string // "grant" or "limit", where that refused or ended the call
-	killed  bool   // its processes were killed for a limit
-	missing string
-	uses    []audit.Use // the grants that allowed what the call named
+	axis      string // "grant" or "limit", where that refused or ended the call
+	killed    bool   // its processes were killed for a limit
+	cancelled bool   // by the client, or since the server shuts down
+	missing   string
+	uses      []audit.Use // the grants that allowed what the call named
 }
 
 // work is a handler to run, as the log names it.
@@ -107,7 +108,7 @@ func (e *execution[R]) within(ctx context.Context, s *Server, w work, rec *recor
 	switch e.wait(worker, now) {
 	case running:
 		s.log.LogAttrs(ctx, slog.LevelWarn, "a handler did not stop when its context ended; its goroutine is still running",
-			slog.String(w.kind, w.name), slog.String("request_id", rec.requestID), slog.Duration("timeout", w.timeout))
+			slog.String(w.kind, w.name), rec.ids(), slog.Duration("timeout", w.timeout))
 		return settle(&e.call, w, answer[R]{failure: e.call.Err()})
 	case recording:
 		rec.recorded, rec.unrecorded = true, errSinkSilent
@@ -121,7 +122,7 @@ func (e *execution[R]) within(ctx context.Context, s *Server, w work, rec *recor
 		return e.answer
 	}
 	if e.crash.panicked {
-		s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, "request_id", rec.requestID,
+		s.log.ErrorContext(ctx, "a handler panicked", w.kind, w.name, rec.ids(),
 			"panic", e.crash.value, "stack", e.crash.stacktrace)
 	}
 	return settle(&e.call, w, do.crashed())
@@ -141,7 +142,7 @@ func settle[R any](call *bounded, w work, a answer[R]) answer[R] {
 	case errors.Is(ended, context.DeadlineExceeded):
 		a.failure, a.outcome = timedOut{w.timeout}, audit.Timeout
 	case ended != nil && errors.Is(a.failure, context.Canceled):
-		a.failure, a.outcome = errors.New("the call was cancelled"), audit.Failed
+		a.failure, a.outcome, a.ruled.cancelled = errors.New("the call was cancelled"), audit.Failed, true
 	case errors.As(a.failure, &limit):
 		a.outcome, a.ruled.axis, a.ruled.missing = audit.Limited, audit.AxisLimit, limit.Reached()
 	default:
@@ -177,10 +178,10 @@ func (s *Server) run(ctx context.Context, t *tool, rec *record, req *mcp.CallToo
 	a := r.within(ctx, s, work{"tool", t.Name, t.Timeout}, rec, r)
 	rec.ruled = a.ruled
 	rec.ruled.uses, rec.ruled.killed = r.used(), r.killed.Load()
-	if a.failure != nil {
+	if rec.failure = a.failure; a.failure != nil {
 		return advised(s.failureResult(a.failure), r.call.taken()), a.outcome, nil
 	}
-	rec.body = a.body
+	rec.body, rec.failure = a.body, failureOf(a.err, a.res)
 	return a.res, a.outcome, a.err
 }
 
@@ -236,7 +237,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 	res, body, err := r.tool.result(result, r.server.alone())
 	if err != nil {
 		r.server.log.ErrorContext(ctx, "a handler returned what cannot be sent", "tool", r.tool.Name,
-			"request_id", r.record.requestID, "error", err)
+			r.record.ids(), "error", err)
 		return toolAnswer{res: errorResult("internal error"), outcome: audit.Crashed}
 	}
 	if res.IsError {
@@ -261,7 +262,7 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 // close closes what was opened for the call.
 func (r *toolRun) close(ctx context.Context) {
 	if err := r.decided.Close(); err != nil {
-		r.server.log.WarnContext(ctx, "closing what a call was allowed", "tool", r.tool.Name, "request_id", r.record.requestID, "error", err)
+		r.server.log.WarnContext(ctx, "closing what a call was allowed", "tool", r.tool.Name, r.record.ids(), "error", err)
 	}
 }
 
@@ -280,12 +281,12 @@ func (r *toolRun) failed(ctx context.Context, err error) toolAnswer {
 		return r.ungranted(ctx, denied)
 	case errors.As(err, &unread):
 		r.server.log.ErrorContext(ctx, "what a client may use could not be read; the call is refused", "tool", r.tool.Name,
-			"request_id", r.record.requestID, "error", unread.err)
+			r.record.ids(), "error", unread.err)
 		return toolAnswer{res: errorResult(unread.Error()), outcome: audit.Denied, ruled: ruled{
 			axis: audit.AxisGrant, missing: "the grants could not be read"}}
 	case errors.As(err, &process):
 		r.server.log.ErrorContext(ctx, "an isolated call came to no answer", "tool", r.tool.Name,
-			"request_id", r.record.requestID, "error", process.err)
+			r.record.ids(), "error", process.err)
 		return crashedTool()
 	}
 	// Asking for the words here keeps a panic of Error() inside the recover.

@@ -1,10 +1,8 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -87,10 +85,8 @@ func (e *emitter) handler() slog.Handler { return e.logs }
 // inherit readies it for what is wanted.
 func (e *emitter) inherit(from inherited) {
 	if from.Log != nil {
-		p := &page{}
-		written := slog.NewJSONHandler(p, &slog.HandlerOptions{Level: *from.Log, ReplaceAttr: spelledDuration})
 		// What a value shows is found out where the value is: the server masks by its own rules once more.
-		e.logs = emitLog{e: e, page: p, Handler: redact.Handler(written).WithGroup(emittedAttrs)}
+		e.logs = emitLog{e, newJSONLog(redact.Masker{}, MaxEmission-len(emittedAs), emittedAttrs, paper{least: *from.Log, replace: spelledDuration})}
 	}
 	if from.Progress {
 		e.progress = &ProgressReporter{redact: redact.Text, send: e.report}
@@ -105,50 +101,28 @@ func spelledDuration(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// emitLog sends each record that the handler in it writes.
+// emitLog sends each record.
 type emitLog struct {
-	slog.Handler // writes to page
-	e            *emitter
-	page         *page
+	e    *emitter
+	json jsonLog
+}
+
+// emittedAs is what stands around a record.
+const emittedAs = `{"log":}`
+
+func (h emitLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.json.whole.Enabled(ctx, level)
 }
 
 func (h emitLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	h.Handler = h.Handler.WithAttrs(attrs)
-	return h
+	return emitLog{h.e, h.json.withAttrs(attrs)}
 }
 
-func (h emitLog) WithGroup(name string) slog.Handler {
-	if name != "" {
-		h.Handler = h.Handler.WithGroup(name)
-	}
-	return h
-}
+func (h emitLog) WithGroup(name string) slog.Handler { return emitLog{h.e, h.json.withGroup(name)} }
 
-func (h emitLog) Handle(ctx context.Context, r slog.Record) error {
-	text, err := h.written(ctx, r)
-	if err == nil && len(text) <= MaxEmission && json.Valid(text) {
-		h.e.log(text)
-		return nil
-	}
-	note, err := json.Marshal(map[string]string{"note": fmt.Sprintf("its attributes were left out: %d bytes are too many, or no JSON", len(text))})
-	if err != nil {
-		return err
-	}
-	short, err := json.Marshal(emission{Log: &emittedLog{Time: r.Time, Level: r.Level, Message: shortened(redact.Text(r.Message), maxMessage), Attrs: note}})
-	if err != nil {
-		return err
-	}
-	h.e.log(short)
+func (h emitLog) Handle(_ context.Context, r slog.Record) error {
+	h.e.log(slices.Concat([]byte(emittedAs[:len(emittedAs)-1]), h.json.object(r), []byte{'}'}))
 	return nil
-}
-
-// written is a record as an emission.
-func (h emitLog) written(ctx context.Context, r slog.Record) (json.RawMessage, error) {
-	h.page.mu.Lock()
-	defer h.page.mu.Unlock()
-	h.page.text = h.page.text[:0]
-	err := h.Handler.Handle(ctx, r)
-	return slices.Concat([]byte(`{"log":`), bytes.TrimSpace(h.page.text), []byte{'}'}), err
 }
 
 func (e *emitter) log(text json.RawMessage) {
@@ -160,10 +134,7 @@ func (e *emitter) log(text json.RawMessage) {
 }
 
 func (e *emitter) advise(priority float64, text string) bool {
-	if !(priority > 0) { // nor a number
-		priority = 0
-	}
-	raw, ok := fitting(redact.Text(text), func(text string) emission { return emission{Advice: &emittedAdvice{min(priority, 1), text}} })
+	raw, ok := fitting(redact.Text(text), func(text string) emission { return emission{Advice: &emittedAdvice{priorityOf(priority), text}} })
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !ok || e.over || e.advised >= maxAdvice || !e.to(raw, false) {

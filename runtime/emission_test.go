@@ -219,6 +219,7 @@ func TestAProcessOfItsOwnIsToldWhatIsWanted(t *testing.T) {
 		"by the client":          {slog.New(slog.DiscardHandler), mcp.Meta{mcp.MetaKeyLogLevel: "error"}, `"log":"ERROR"`},
 		"by both, the log lower": {at(slog.LevelInfo), mcp.Meta{mcp.MetaKeyLogLevel: "error"}, `"log":"INFO"`},
 		"by both, the log above": {at(slog.LevelError), mcp.Meta{mcp.MetaKeyLogLevel: "debug"}, `"log":"DEBUG"`},
+		"by neither up to error": {at(slog.LevelError + 1), mcp.Meta{mcp.MetaKeyLogLevel: "critical"}, ""},
 		"no level that there is": {slog.New(slog.DiscardHandler), mcp.Meta{mcp.MetaKeyLogLevel: "loud"}, ""},
 		"progress":               {slog.New(slog.DiscardHandler), mcp.Meta{"progressToken": "p"}, `"progress":true`},
 	} {
@@ -277,12 +278,13 @@ func journaled(t testing.TB) (*runtime.Server, *lockedBuffer) {
 }
 
 func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
-	const unread = "could not be read"
+	const unread = "could not be read: its handler forged it, or "
 	s, log := journaled(t)
 	for name, test := range map[string]struct{ say, want string }{
 		"a record":              {`{"log":{"level":"WARN","msg":"m","attrs":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]}}}`, `{"isolated":{"a":1,"b":{"c":2.5,"d":null},"e":["x",1]},"level":"WARN","msg":"m"}`},
 		"a level that is low":   {`{"log":{"level":"DEBUG-1000000","msg":"m"}}`, ``},
-		"a level that is high":  {`{"log":{"level":"ERROR+1000000","msg":"m"}}`, `{"level":"ERROR+56","msg":"m"}`},
+		"a level that is high":  {`{"log":{"level":"ERROR+1000000","msg":"m"}}`, `{"level":"ERROR","msg":"m"}`},
+		"a level just too high": {`{"log":{"level":"ERROR+1","msg":"m"}}`, `{"level":"ERROR","msg":"m"}`},
 		"a level that is none":  {`{"log":{"level":"ERROR+99999999999999999999","msg":"m"}}`, unread},
 		"a time to come":        {`{"log":{"time":"9999-12-31T23:59:59Z","level":"WARN","msg":"m"}}`, `{"level":"WARN","msg":"m"}`},
 		"a time long ago":       {`{"log":{"time":"0001-01-01T00:00:00Z","level":"WARN","msg":"m"}}`, `{"level":"WARN","msg":"m"}`},
@@ -330,6 +332,47 @@ func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {
 	for i, content := range advice {
 		if c := content.(*mcp.TextContent); c.Annotations.Priority != float64(min(i, 1)) || c.Text != fmt.Sprintf("advice %d with password=***MASKED*** and �", i) {
 			t.Errorf("%+v %+v", c, c.Annotations)
+		}
+	}
+}
+
+// Masking and writing costs more for each of what an emission holds than sending it does, so that has a bound.
+func TestAnEmissionHoldsSoMuchAndNoMore(t *testing.T) {
+	const most = 1024
+	s, log := journaled(t)
+	times := func(n int, item func(i int) string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = item(i)
+		}
+		return strings.Join(all, ",")
+	}
+	member := func(i int) string { return fmt.Sprintf(`"%x":1`, i) }
+	nested := func(attrs string) string { return strings.Repeat(`{"g":`, 15) + attrs + strings.Repeat(`}`, 15) }
+	for name, test := range map[string]struct {
+		attrs string
+		left  bool   // some are left out
+		holds string // as often as it may be
+		times int
+	}{
+		"as many as there may be": {`{` + times(most, member) + `}`, false, `:1`, most},
+		"one more":                {`{` + times(most+1, member) + `}`, true, `:1`, most},
+		"far more":                {`{` + times(6000, member) + `}`, true, `:1`, most},
+		"in groups":               {nested(`{` + times(6000, member) + `}`), true, `:1`, most - 15},
+		"deeper than groups are":  {nested(nested(`{` + times(6000, member) + `}`)), true, `:1`, most - 30},
+		"items of lists":          {`{"a":[` + times(30_000, func(int) string { return "7" }) + `],"b":1}`, true, `7,`, most - 2},
+		"as many items":           {`{"a":[` + times(most-2, func(int) string { return "7" }) + `],"b":1}`, false, `7,`, most - 3},
+		"objects in lists":        {nested(`{"a":[` + times(8000, func(int) string { return `{"":0}` }) + `]}`), true, `{"":0}`, (most - 16) / 2},
+		"after what is left out":  {`{"a":[[` + times(6000, func(int) string { return "7" }) + `]],"last":{"b":1}}`, true, `last`, 0},
+	} {
+		say := `{"log":{"level":"WARN","msg":"m","attrs":` + test.attrs + `}}`
+		if len(say) > runtime.MaxEmission {
+			t.Fatalf("%s is too large to be sent: %d bytes", name, len(say))
+		}
+		lines, _ := emitted(t, s, log, say)
+		_, got, _ := strings.Cut(log.String(), `"isolated":`) // times hold what is counted, too
+		if len(lines) != 1 || strings.Count(got, test.holds) != test.times || strings.Contains(got, "attributes and items of lists was left out") != test.left {
+			t.Errorf("%s: %s stands there %d times, want %d: %.300s … %.200s", name, test.holds, strings.Count(got, test.holds), test.times, got, got[max(0, len(got)-200):])
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (e *execution[R]) ended(c *crash) bool {
 	if e.turn(running, over) || e.turn(returned, over) {
 		return true
 	}
-	attrs := []any{e.work.kind, e.work.name, "request_id", e.record.requestID, "after", time.Since(e.record.started)}
+	attrs := []any{e.work.kind, e.work.name, e.record.ids(), "after", time.Since(e.record.started)}
 	if c != nil && c.panicked {
 		e.server.log.ErrorContext(e.ctx, "a handler panicked after its call was answered", append(attrs, "panic", c.value, "stack", c.stacktrace)...)
 	} else {

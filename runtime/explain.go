@@ -120,5 +120,5 @@ func (s *Server) trace(ctx context.Context, rec *record, k access.Kind, name str
 	}
 	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("kind", k.String()), slog.String("name", s.recordedText(name, 256)),
 		slog.Bool("allowed", e.Allowed), slog.String("verdicts", strings.Join(verdicts, "; ")), slog.Bool("host_unanswered", rec.unanswered),
-		slog.String("principal", rec.principal.Subject), slog.String("user", rec.principal.User), slog.String("request_id", rec.requestID))
+		slog.String("principal", rec.principal.Subject), slog.String("user", rec.principal.User), rec.ids())
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // Where the handler answers.
@@ -212,10 +211,11 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request, rec *record) {
 	r = r.WithContext(r.Context())
 	r.Header = rec.header.Clone()
 	r.Header.Set("Authorization", "Bearer verified")
+	rec.answered = &sdkAnswer{ResponseWriter: w, record: rec, masker: f.opts.Masker, patience: f.patience}
 	info := rec.tokenInfo()
 	verified := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) { return info, nil }
 	auth.RequireBearerToken(verified, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next).
-		ServeHTTP(&foreignAsUnknown{ResponseWriter: w, record: rec, masker: f.opts.Masker}, r)
+		ServeHTTP(rec.answered, r)
 }
 
 // recovers answers a request that has panicked. It is deferred.
@@ -280,7 +280,7 @@ func (f *front) identify(w http.ResponseWriter, r *http.Request) (identity.Ident
 	case f.opts.Anonymous && errors.Is(err, identity.ErrNoCredentials):
 		return identity.Identity{}, true
 	}
-	refused := f.refusalOf(r.Context(), err)
+	refused := f.refusalOf(r, err)
 	if refused.Challenge != "" {
 		w.Header().Set("WWW-Authenticate", refused.Challenge)
 	}
@@ -422,47 +422,6 @@ func withoutCredentials(h http.Header) http.Header {
 	}
 	return clean
 }
-
-// foreignAsUnknown answers for a session of somebody else what is answered for one that does
-// not exist. go-sdk says 403 for the first and 404 for the second, and says 403 for nothing
-// else.
-//
-// Where go-sdk refuses a request before the guard sees it, its words repeat headers and names that the client made up; they are masked here.
-type foreignAsUnknown struct {
-	http.ResponseWriter
-	record  *record
-	masker  redact.Masker
-	foreign bool
-	refused bool
-}
-
-func (w *foreignAsUnknown) WriteHeader(status int) {
-	if status == http.StatusForbidden {
-		w.foreign = true
-		http.Error(w.ResponseWriter, "session not found", http.StatusNotFound)
-		return
-	}
-	if w.refused = status >= http.StatusBadRequest && !w.record.begun.Load(); w.refused {
-		w.Header().Del("Content-Length")
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *foreignAsUnknown) Write(b []byte) (int, error) {
-	switch {
-	case w.foreign:
-		return len(b), nil
-	case w.refused:
-		if _, err := w.ResponseWriter.Write([]byte(w.masker.Text(string(b)))); err != nil {
-			return 0, err
-		}
-		return len(b), nil
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *foreignAsUnknown) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func plain(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)

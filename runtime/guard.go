@@ -38,7 +38,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		}()
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.ErrorContext(ctx, "a request panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				s.log.ErrorContext(ctx, "a request panicked", "method", method, rec.ids(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				res, err = nil, internalError()
 				if rec != nil {
 					rec.told.Status = audit.Crashed
@@ -71,7 +71,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		case rec.expired():
 			return nil, errExpired()
 		case err != nil:
-			return nil, g.refusal(ctx, method, err)
+			return nil, g.refusal(ctx, method, rec, err)
 		case notification && isNil(res):
 			return nil, nil
 		}
@@ -80,7 +80,7 @@ func (s *Server) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		done, err := finish(s.declared(res))
 		if err != nil {
-			s.log.ErrorContext(ctx, "a result cannot be sent", "method", method, "error", err)
+			s.log.ErrorContext(ctx, "a result cannot be sent", "method", method, rec.ids(), "error", err)
 			return nil, internalError()
 		}
 		return done, nil
@@ -95,13 +95,13 @@ type guard struct {
 }
 
 // refusal makes an error fit to leave and logs what is taken out of it.
-func (g guard) refusal(ctx context.Context, method string, err error) error {
+func (g guard) refusal(ctx context.Context, method string, rec *record, err error) error {
 	out := wireError(err)
 	if !errors.As(err, new(wordedRefusal)) {
 		out = g.maskedRefusal(out)
 	}
 	if e, ok := out.(*jsonrpc.Error); ok && e.Code == jsonrpc.CodeInternalError && e.Message == "internal error" && err.Error() != e.Message {
-		g.log.ErrorContext(ctx, "a request failed", "method", method, "error", withoutValue(err))
+		g.log.ErrorContext(ctx, "a request failed", "method", method, rec.ids(), "error", withoutValue(err))
 	}
 	return out
 }
@@ -224,7 +224,7 @@ func (g guard) listen(ctx context.Context, r *mcp.SubscriptionsListenRequest, re
 			slot, status := rec.seats.take(userOf(rec.principal))
 			if status != 0 {
 				g.log.WarnContext(ctx, "no room is left to listen: see Options.MaxSessions and Options.MaxUserSessions",
-					"principal", rec.principal.Subject, "status", status)
+					"principal", rec.principal.Subject, "status", status, rec.ids())
 				return nil, errCrowded(status)
 			}
 			defer slot.leave()
@@ -291,7 +291,7 @@ func (g guard) list(ctx context.Context, method string, req mcp.Request, rec *re
 	}
 	g.log.LogAttrs(ctx, slog.LevelDebug, "list filtered", slog.String("method", method),
 		slog.String("role", rec.principal.Role), slog.Int("visible", event.Visible), slog.Int("total", event.Total),
-		slog.String("request_id", rec.requestID))
+		rec.ids())
 	rec.concluded(event)
 	if !g.recorded(ctx, event, rec) {
 		return nil, internalError()
@@ -336,13 +336,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 			rec.awaited = &event
 		}
 		res, event.Status, err = g.allowed(ctx, req, rec)
-		if !errors.Is(err, errAbandoned) { // else it may still be written to
-			event.Grants = rec.ruled.uses
-			if rec.ruled.axis != "" {
-				event.Axis, event.Missing = rec.ruled.axis, rec.ruled.missing
-			}
-			rec.told.Isolated = rec.ruled.killed
-		}
+		rec.ran(&event, err)
 		if rec.expired() {
 			// It ran, and its answer does not leave.
 			event.Missing = "the credential expired during the call"
@@ -358,7 +352,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	if event.Status == audit.Denied {
 		g.log.LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("tool", event.Tool),
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
-			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
+			slog.String("axis", event.Axis), slog.String("missing", event.Missing), rec.ids())
 	}
 	rec.concluded(event)
 	stands := false
@@ -368,6 +362,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 		// Also where it was written already and something came in between since: the last one counts.
 		stands = g.recorded(ctx, event, rec)
 	}
+	g.logFailed(ctx, rec, &event, err)
 	if !stands {
 		return nil, internalError()
 	}
@@ -435,6 +430,9 @@ func (g guard) allowed(ctx context.Context, req *mcp.CallToolRequest, rec *recor
 	if !rec.reached {
 		if res, err = g.maskedAnswer(res); err != nil {
 			return nil, audit.Crashed, fmt.Errorf("tool %q: %w", params.Name, err)
+		}
+		if r, ok := res.(*mcp.CallToolResult); ok {
+			rec.failure = failureOf(nil, r)
 		}
 	}
 	if res, err = g.sealer.sealed(rec, params, res); err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 // heard takes what a handler in a process of its own says while it runs, in the process of the server, and passes it on as if a
-// handler there had said it. Such a handler can write what it likes to the pipe, so nothing in it is believed: no level, no
-// time, no name.
+// handler there had said it. Such a handler can write what it likes to the pipe, so nothing in it is believed: no level above
+// error, no time before the call or to come, no name.
 type heard struct {
 	run    *toolRun
 	logs   callHandler // zero before the first record
@@ -23,9 +23,11 @@ type heard struct {
 
 // What one emission of a handler in a process of its own may hold, as far as its size does not bound it.
 const (
-	maxHeardKey   = 200 // bytes of an attribute's name
-	maxHeardDepth = 16  // groups within groups; what is deeper is a value
-	maxHeardLevel = 64
+	maxHeardKey    = 200  // bytes of an attribute's name
+	maxHeardDepth  = 16   // groups within groups; what is deeper is a value
+	maxHeardValues = 1024 // attributes, with those in groups, and items of lists: each costs more to mask and to write than it does to send
+	minHeardLevel  = -64
+	maxHeardLevel  = slog.LevelError // what is above calls people at night
 )
 
 // isolatedGroup is the group in the server's log that such a handler's attributes stand in, so that none can pass for
@@ -39,15 +41,16 @@ func (h *heard) wants(ctx context.Context, what *inherited) {
 }
 
 // wanted is from which level on a handler wants records, nil where it wants none. Handlers do not say it, so they are asked level by
-// level; one that wants a level below all of the protocol's wants all.
+// level; one that wants a level below all of the protocol's wants all, and one
+// that wants none up to maxHeardLevel gets none.
 func wanted(ctx context.Context, logs slog.Handler) *slog.Level {
 	const below = slog.LevelDebug - 4
-	for level := below; level <= logLevels[len(logLevels)-1].level; level++ {
+	for level := below; level <= maxHeardLevel; level++ {
 		if !logs.Enabled(ctx, level) {
 			continue
 		}
 		if level == below {
-			level = -maxHeardLevel
+			level = minHeardLevel
 		}
 		return &level
 	}
@@ -80,8 +83,8 @@ func (h *heard) take(ctx context.Context, raw json.RawMessage) {
 // end says what could not be made out.
 func (h *heard) end(ctx context.Context) {
 	if h.unread > 0 {
-		h.run.server.log.WarnContext(ctx, "what an isolated call said could not be read: its handler forged it", "tool", h.run.record.doing.name,
-			"request_id", h.run.record.requestID, "messages", h.unread)
+		h.run.server.log.WarnContext(ctx, "what an isolated call said could not be read: its handler forged it, or said what has no form in JSON", "tool", h.run.record.doing.name,
+			h.run.record.ids(), "messages", h.unread)
 	}
 }
 
@@ -92,8 +95,8 @@ func (h *heard) log(ctx context.Context, l *emittedLog) {
 	} else if begun := h.run.record.started; at.Before(begun) {
 		at = begun
 	}
-	r := slog.NewRecord(at, max(-maxHeardLevel, min(l.Level, maxHeardLevel)), legible(l.Message), 0)
-	attrs, err := heardAttrs(l.Attrs, 0)
+	r := slog.NewRecord(at, max(minHeardLevel, min(l.Level, maxHeardLevel)), legible(l.Message), 0)
+	attrs, err := heardAttrs(l.Attrs)
 	if err != nil {
 		h.unread++
 		return
@@ -114,46 +117,70 @@ func (h *heard) write(ctx context.Context, r slog.Record) {
 	}
 }
 
-// heardAttrs makes attributes of a JSON object, in its order, and of the objects in it groups.
-func heardAttrs(object json.RawMessage, depth int) ([]slog.Attr, error) {
+// heardAttrs makes attributes of a JSON object, in its order, and of the objects in it groups. What is more than maxHeardValues is left
+// out.
+func heardAttrs(object json.RawMessage) ([]slog.Attr, error) {
 	if len(object) == 0 || string(object) == "null" {
 		return nil, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(object))
-	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+	r := reading{json.NewDecoder(bytes.NewReader(object)), maxHeardValues}
+	r.UseNumber()
+	if begin, err := r.Token(); err != nil || begin != json.Delim('{') {
 		return nil, fmt.Errorf("attributes that are no object: %w", err)
 	}
-	var attrs []slog.Attr
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
-			return nil, err
-		}
-		value, err := heardValue(raw, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		attrs = append(attrs, slog.Attr{Key: shortened(legible(fmt.Sprint(key)), maxHeardKey), Value: value})
+	attrs, err := r.group(1)
+	if r.left < 0 {
+		attrs = append(attrs, slog.String("note", fmt.Sprintf("what came after the first %d attributes and items of lists was left out", maxHeardValues)))
 	}
-	return attrs, nil
+	return attrs, err
 }
 
-func heardValue(raw json.RawMessage, depth int) (slog.Value, error) {
-	if raw[0] == '{' && depth < maxHeardDepth {
-		attrs, err := heardAttrs(raw, depth)
-		return slog.GroupValue(attrs...), err
+// reading is one way through attributes, which reads each once.
+type reading struct {
+	*json.Decoder
+	left int // of maxHeardValues; below zero where there was more, of which nothing is read
+}
+
+// each reads the members of an object or the items of a list whose beginning was read, and its end.
+func (r *reading) each(read func() error) error {
+	for r.More() {
+		if r.left--; r.left < 0 {
+			return nil
+		}
+		if err := read(); err != nil || r.left < 0 {
+			return err
+		}
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return slog.Value{}, err
+	_, err := r.Token()
+	return err
+}
+
+// member reads a member of an object: its name, and the first token of its value.
+func (r *reading) member() (key string, begin json.Token, err error) {
+	name, err := r.Token()
+	if err == nil {
+		begin, err = r.Token()
 	}
-	switch v := v.(type) {
+	key, _ = name.(string)
+	return legible(key), begin, err
+}
+
+// group reads an object.
+func (r *reading) group(depth int) (attrs []slog.Attr, err error) {
+	err = r.each(func() error {
+		key, begin, err := r.member()
+		if err != nil {
+			return err
+		}
+		value, err := r.attr(begin, depth)
+		attrs = append(attrs, slog.Attr{Key: shortened(key, maxHeardKey), Value: value})
+		return err
+	})
+	return attrs, err
+}
+
+func (r *reading) attr(begin json.Token, depth int) (slog.Value, error) {
+	switch v := begin.(type) {
 	case string:
 		return slog.StringValue(legible(v)), nil
 	case json.Number:
@@ -164,27 +191,54 @@ func heardValue(raw json.RawMessage, depth int) (slog.Value, error) {
 			return slog.Float64Value(f), nil
 		}
 		return slog.StringValue(v.String()), nil
+	case json.Delim:
+		if v == '{' && depth < maxHeardDepth {
+			attrs, err := r.group(depth + 1)
+			return slog.GroupValue(attrs...), err
+		}
 	}
-	return slog.AnyValue(legibleAll(v)), nil
+	v, err := r.value(begin)
+	return slog.AnyValue(v), err
 }
 
-// legibleAll is legible for all texts in what JSON knows.
-func legibleAll(v any) any {
-	switch v := v.(type) {
+// value reads what JSON knows.
+func (r *reading) value(begin json.Token) (any, error) {
+	switch v := begin.(type) {
 	case string:
-		return legible(v)
-	case []any:
-		for i := range v {
-			v[i] = legibleAll(v[i])
+		return legible(v), nil
+	case json.Delim:
+		if v == '{' {
+			return r.object()
 		}
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for key, value := range v {
-			all[legible(key)] = legibleAll(value)
-		}
-		return all
+		return r.list()
 	}
-	return v
+	return begin, nil // a number, true, false or null
+}
+
+func (r *reading) object() (map[string]any, error) {
+	members := map[string]any{}
+	return members, r.each(func() error {
+		key, begin, err := r.member()
+		if err != nil {
+			return err
+		}
+		members[key], err = r.value(begin)
+		return err
+	})
+}
+
+func (r *reading) list() ([]any, error) {
+	items := []any{}
+	err := r.each(func() error {
+		begin, err := r.Token()
+		if err != nil {
+			return err
+		}
+		item, err := r.value(begin)
+		items = append(items, item)
+		return err
+	})
+	return items, err
 }
 
 // legible is a text without what could make a terminal or a log show something else than it says: control characters but tabs and

@@ -95,7 +95,7 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 		rec.principal.Permits, rec.answer = e.said.permits, e
 	case errors.Is(err, capability.ErrNoUser):
 		s.log.WarnContext(ctx, "an identity has no user of the host; "+s.stranger(),
-			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "client_itself", rec.itself, "user", p.User, "request_id", rec.requestID, "reason", s.host.noUser(p, rec.itself, err))
+			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "client_itself", rec.itself, "user", p.User, rec.ids(), "reason", s.host.noUser(p, rec.itself, err))
 		if !s.opts.Anonymous {
 			return errStranger
 		}
@@ -103,7 +103,7 @@ func (s *Server) project(ctx context.Context, rec *record) error {
 	default:
 		rec.unanswered = true
 		s.log.ErrorContext(ctx, "the host's permissions could not be read; the caller is let do nothing that is not public",
-			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, "request_id", rec.requestID, "error", err)
+			"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(), "user", p.User, rec.ids(), "error", err)
 	}
 	return nil
 }

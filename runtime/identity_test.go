@@ -311,7 +311,7 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	for _, want := range []string{
 		`level=DEBUG msg="list filtered" method=tools/list role=Viewer visible=3 total=6`,
 		`level=INFO msg="call refused" tool=update principal=user-Viewer role=Viewer axis=role missing="needs role Manager"`,
-		`level=INFO msg="credential refused"`,
+		`level=INFO msg="credential refused" remote=127.0.0.1 path=/mcp reason=`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the log does not say %s:\n%s", want, got)

@@ -1,11 +1,9 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -19,12 +17,17 @@ import (
 // What a client is sent must be fit for it: nothing of what the caller may not know belongs into it. Use the server's own
 // logger for the rest.
 //
-// Sending never holds up the handler. Where the client does not keep up, messages to it are dropped, and a last one says
-// how many. Outside of a call, where there is no server to ask, it is slog.Default() behind redact.Handler: what it logs is masked by the
-// rules of package redact, and by no Options.Masker.
+// A client is sent each message as a JSON object: time, msg, request_id, and the attributes beside them. An attribute of one of these
+// names is sent as attr_time, attr_msg or attr_request_id.
 //
-// A handler in a process of its own (isolate=process) has a logger like any other. Its attributes stand in the group "isolated" of
-// the server's log, where they cannot pass for the server's own; and what it says beyond some thousand messages is dropped, and counted.
+// No client holds up a handler. Where it does not keep up, messages to it are dropped, and a last one says how many. The
+// server's log is written to before the logger returns. Outside of a call, where there is no server to ask, it is slog.Default() behind
+// redact.Handler: what it logs is masked by the rules of package redact, and by no Options.Masker.
+//
+// A handler in a process of its own (isolate=process) has a logger as well. It writes to a pipe, and waits while the server,
+// which writes each message to its log before it reads the next, is behind; what it says beyond some thousand messages is dropped, and
+// counted. Its attributes stand in the group "isolated" of the server's log, where they cannot pass for the server's own, and
+// there are 1024 of a message at most, with the items of lists. It has no levels above error: what it logs at one is an error.
 //
 // Levels between those of the protocol are sent as the next lower one.
 func Logger(ctx context.Context) *slog.Logger {
@@ -74,20 +77,36 @@ func (h *callLog) made() callHandler {
 
 // attrs say in the server's log whose line it is.
 func (r *record) attrs(principal string) []slog.Attr {
-	attrs := []slog.Attr{slog.String("request_id", r.requestID)}
+	attrs := []slog.Attr{r.ids()}
 	if principal != "" {
 		attrs = append(attrs, slog.String("principal", principal))
 	}
 	if r.doing.kind != "" {
 		attrs = append(attrs, slog.String(r.doing.kind, r.doing.name))
 	}
-	if r.traceID != "" {
-		attrs = append(attrs, slog.String("trace_id", r.traceID))
-	}
-	if r.spanID != "" {
-		attrs = append(attrs, slog.String("span_id", r.spanID))
-	}
 	return attrs
+}
+
+// ids are what a line of the server's log knows a request by: those of the request, of its trace and of its span. They are
+// made where the line is written. R may be nil, for a line of none.
+func (r *record) ids() slog.Attr { return slog.Attr{Value: slog.AnyValue(ids{r})} }
+
+// ids is a [slog.LogValuer]: a group without a name, whose attributes stand in the line itself.
+type ids struct{ of *record }
+
+// LogValue implements [slog.LogValuer].
+func (i ids) LogValue() slog.Value {
+	if i.of == nil {
+		return slog.GroupValue()
+	}
+	attrs := []slog.Attr{slog.String("request_id", i.of.requestID)}
+	if i.of.traceID != "" {
+		attrs = append(attrs, slog.String("trace_id", i.of.traceID))
+	}
+	if i.of.spanID != "" {
+		attrs = append(attrs, slog.String("span_id", i.of.spanID))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // callHandler is a handler of two: the server's log, and the client's.
@@ -103,7 +122,7 @@ func (h callHandler) Enabled(ctx context.Context, level slog.Level) bool {
 func (h callHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	h.server = h.server.WithAttrs(attrs)
 	if h.client != nil {
-		h.client = h.client.with(h.client.json.WithAttrs(attrs))
+		h.client = &clientLog{h.client.talk, h.client.json.withAttrs(attrs)}
 	}
 	return h
 }
@@ -114,14 +133,14 @@ func (h callHandler) WithGroup(name string) slog.Handler {
 	}
 	h.server = h.server.WithGroup(name)
 	if h.client != nil {
-		h.client = h.client.with(h.client.json.WithGroup(name))
+		h.client = &clientLog{h.client.talk, h.client.json.withGroup(name)}
 	}
 	return h
 }
 
 func (h callHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.client != nil && h.client.talk.listens(r.Level) {
-		h.client.say(ctx, r.Clone())
+		h.client.say(r.Clone())
 	}
 	if !h.server.Enabled(ctx, r.Level) {
 		return nil
@@ -131,28 +150,14 @@ func (h callHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // clientLog writes what is sent to a client, a JSON object each.
 type clientLog struct {
-	record *record
-	talk   *talk        // the record's
-	json   slog.Handler // masks, and writes to page
-	page   *page
-}
-
-// page is what a record is written to, one at a time.
-type page struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write keeps what slog.JSONHandler writes of a record, which it does at once.
-func (p *page) Write(text []byte) (int, error) {
-	p.text = append(p.text[:0], text...)
-	return len(text), nil
+	talk *talk
+	json jsonLog
 }
 
 func newClientLog(r *record) *clientLog {
-	p := &page{}
-	written := slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.Level(-1 << 30), ReplaceAttr: withoutLevel})
-	return &clientLog{record: r, talk: &r.talk, page: p, json: r.server.opts.Masker.Handler(written).WithAttrs([]slog.Attr{slog.String("request_id", r.requestID)})}
+	// Whether the client wants a level is asked before.
+	p := paper{least: math.MinInt, replace: withoutLevel, beside: []slog.Attr{slog.String("request_id", r.requestID)}}
+	return &clientLog{talk: &r.talk, json: newJSONLog(r.server.opts.Masker, maxSaid, "", p)}
 }
 
 // withoutLevel leaves the level out, which stands beside the data.
@@ -165,27 +170,4 @@ func withoutLevel(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-func (c *clientLog) with(json slog.Handler) *clientLog {
-	return &clientLog{record: c.record, talk: c.talk, json: json, page: c.page}
-}
-
-func (c *clientLog) say(ctx context.Context, r slog.Record) {
-	data, size := c.written(ctx, r)
-	if size > maxSaid {
-		short := slog.NewRecord(r.Time, r.Level, shortened(c.talk.server.opts.Masker.Text(r.Message), maxMessage), 0)
-		short.AddAttrs(slog.String("note", fmt.Sprintf("what else it said was left out: %d bytes are more than %d", size, maxSaid)))
-		data, _ = newClientLog(c.record).written(ctx, short)
-	}
-	c.talk.say(r.Level, data)
-}
-
-// written is what is sent of a record, nil where it is too large, and its size.
-func (c *clientLog) written(ctx context.Context, r slog.Record) (data json.RawMessage, size int) {
-	c.page.mu.Lock()
-	defer c.page.mu.Unlock()
-	_ = c.json.Handle(ctx, r) // which writes to the page, and that does not fail
-	if size = len(c.page.text); size <= maxSaid {
-		data = bytes.Clone(c.page.text)
-	}
-	return data, size
-}
+func (c *clientLog) say(r slog.Record) { c.talk.say(r.Level, c.json.object(r)) }

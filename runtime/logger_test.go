@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +135,22 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 	})
 }
 
+// With 2026-07-28 there is no level of a session: a client that sets one is told so, and not left to wait for messages.
+func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Error("m") }))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		got := l.ask(t, "logging/setLevel", "", `"level":"debug"`).answer(t)
+		if refused := got.Error != nil && got.Error.Code == -32601; refused != (l.era == "2026-07-28") {
+			t.Error(got.text)
+		}
+	})
+	session := connectIO(t, s, principalOf("Member"), "2026-07-28")
+	//lint:ignore SA1019 it is there, and so it is called
+	if err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err == nil || !strings.Contains(err.Error(), "method not found") {
+		t.Errorf("go-sdk's own client, which names no protocol in such a request: %v", err)
+	}
+}
+
 // A level is the session's own.
 func TestLevelOfASessionIsNoOthers(t *testing.T) {
 	url := serve(t, newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Info("m") })))
@@ -203,6 +221,109 @@ func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
 	}
 	if all := log.of(t, "too large"); len(all) != 1 || len(fmt.Sprint(all[0]["of the logger"])) != 70<<10 {
 		t.Errorf("the server's log has not all of it")
+	}
+}
+
+// talkative is a value that logs when it is first asked what it shows, and waits until what others log meanwhile is logged.
+type talkative struct {
+	log   *slog.Logger
+	asked atomic.Bool
+}
+
+func (v *talkative) Error() string {
+	if !v.asked.Swap(true) {
+		v.log.Info("within")
+		var other sync.WaitGroup
+		other.Go(func() { v.log.With("a", 1).WithGroup("g").Info("beside") })
+		other.Wait()
+	}
+	return "shown"
+}
+
+// What a value does when it is asked what it shows holds up nobody but who logs it: nothing is locked then.
+func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
+	want := []string{"within", "beside", "asked", "within", "beside", "derived"}
+	says := func(t *testing.T, log *slog.Logger) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			log.Info("asked", "value", &talkative{log: log})
+			log.With("value", &talkative{log: log}).Info("derived")
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Error("a value that logs holds up its own logger")
+		}
+	}
+	t.Run("in the server", func(t *testing.T) {
+		s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, working(func(ctx context.Context) { says(t, runtime.Logger(ctx)) }))
+		got := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug").call(t, "work", `{}`)
+		if said := strings.ReplaceAll(strings.Join(got.logs(), ","), "info ", ""); said != strings.Join(want, ",") || !strings.Contains(got.String(), `"value":"shown"`) {
+			t.Errorf("%s", got)
+		}
+	})
+	t.Run("in a process of its own", func(t *testing.T) {
+		ctx, s, _ := emitting(t, 100, `{"log":"INFO"}`)
+		says(t, runtime.Logger(ctx))
+		all := s.taken()
+		if len(all) != len(want) {
+			t.Fatalf("it sent %q", all)
+		}
+		for i := range all {
+			if !strings.Contains(all[i], `"msg":"`+want[i]+`"`) || strings.Contains(all[i], `"value"`) != strings.Contains(all[i], `"attrs":{"value":"shown"}`) {
+				t.Errorf("it sent %s where %s is due", all[i], want[i])
+			}
+		}
+	})
+}
+
+// Of two members with one name most readers take the last, and some, encoding/json among them, take
+// those for one that differ in capitals.
+func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
+	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, working(func(ctx context.Context) {
+		l := runtime.Logger(ctx)
+		l.Info("real", "request_id", "forged", "msg", "forged", "time", "forged", "Request_ID", "forged", "reque\u017ft_id", "forged", "requests", 1)
+		l.With("msg", "forged", slog.Group("", "time", "forged", slog.Group("", "request_id", "forged"))).Info("real")
+		l.Info("real", slog.Group("msg", "time", 1), slog.Group("g", "time", 2))
+		l.WithGroup("request_id").WithGroup("msg").Info("real", "msg", "own")
+		l.Handler().WithGroup("").WithAttrs([]slog.Attr{slog.String("TIME", "forged")}).Handle(ctx, slog.NewRecord(time.Time{}, slog.LevelInfo, "real", 0))
+	}))
+	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
+		got := l.wants(t, "debug").call(t, "work", `{}`)
+		id := fmt.Sprint(got[0].Params.Data["request_id"])
+		for i, want := range []map[string]any{
+			{"attr_request_id": "forged", "attr_msg": "forged", "attr_time": "forged", "attr_Request_ID": "forged", "attr_reque\u017ft_id": "forged", "requests": 1.0},
+			{"attr_msg": "forged", "attr_time": "forged", "attr_request_id": "forged"},
+			{"attr_msg": map[string]any{"time": 1.0}, "g": map[string]any{"time": 2.0}},
+			{"attr_request_id": map[string]any{"msg": map[string]any{"msg": "own"}}},
+			{"attr_TIME": "forged"},
+		} {
+			data := got[i].Params.Data
+			if data["msg"] != "real" || data["request_id"] != id || len(id) < 20 || data["time"] == "forged" || !reflect.DeepEqual(without(data, "time", "msg", "request_id"), want) {
+				t.Errorf("%d: the client heard %v, want %v", i, data, want)
+			}
+		}
+	})
+}
+
+// RFC 3339 has no form for such times, and what is no JSON is not sent, nor is what comes after it.
+func TestMessagesOfAnyTimeAreSent(t *testing.T) {
+	late := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
+	say := func(log *slog.Logger) {
+		log.Info("late", "at", late, "in a list", []time.Time{late})
+		_ = log.Handler().Handle(context.Background(), slog.NewRecord(late, slog.LevelInfo, "from then", 0))
+		log.Info("after it")
+	}
+	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, working(func(ctx context.Context) { say(runtime.Logger(ctx)) }))
+	got := overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").wants(t, "debug").call(t, "work", `{}`)
+	if want := []string{"info late", "info from then", "info after it"}; !slices.Equal(got.logs(), want) || !strings.HasPrefix(fmt.Sprint(got[0].Params.Data["at"]), "12000-01-01") {
+		t.Errorf("the client heard %s", got)
+	}
+	ctx, sent, _ := emitting(t, 100, `{"log":"INFO"}`)
+	say(runtime.Logger(ctx))
+	if all := sent.taken(); len(all) != 3 || !strings.Contains(all[0], `"at":"12000-01-01`) || !json.Valid([]byte(all[0])) || !json.Valid([]byte(all[1])) {
+		t.Errorf("it sent %q", all)
 	}
 }
 

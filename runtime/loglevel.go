@@ -50,6 +50,9 @@ type sessionLevels struct {
 // setLevel passes on from which level on a client wants log messages, and remembers it. go-sdk, which takes any word for a level, does
 // not tell whether a client has set one.
 func (g guard) setLevel(ctx context.Context, r *mcp.ServerRequest[*mcp.SetLoggingLevelParams]) (mcp.Result, error) {
+	if !legacy(r.Session) { // 2026-07-28 has no such method: a level stands in _meta, and one that was set would do nothing
+		return nil, methodNotFound("logging/setLevel")
+	}
 	level, known := levelNamed(r.Params.Level)
 	if !known {
 		return nil, invalidParams("level is not one of debug, info, notice, warning, error, critical, alert, emergency")

@@ -68,6 +68,8 @@ type Outcome struct {
 	// Limit is the limit that it reached, and Isolated says that processes of its own were killed for that.
 	Limit    string
 	Isolated bool
+	// Cancelled says that the call was cancelled before its handler was done: its client has hung up or said so, or the server shuts down.
+	Cancelled bool
 	// Listed and Total are how much of a list the caller was shown, and of how much; Total is 0 for what is no list.
 	Listed, Total int
 	// Code is that of the JSON-RPC error it was answered with, 0 for none.
@@ -96,7 +98,7 @@ func (w watching) recovers() {
 func (w watching) began(ctx context.Context, m Message) (inside context.Context, seen Observation) {
 	inside = ctx
 	defer w.recovers()
-	if c, o := w.observer.Began(ctx, m); c != nil {
+	if c, o := w.observer.Began(ctx, m); !isNil(c) {
 		inside, seen = c, o
 	}
 	return inside, seen

@@ -124,7 +124,11 @@ func outcome(o runtime.Outcome) string {
 	if o.Name == "" && o.Kind == 0 {
 		kind = ""
 	}
-	return fmt.Sprintf("%s%s status=%s axis=%s limit=%s isolated=%v %d/%d code=%d", kind, o.Name, o.Status, o.Axis, o.Limit, o.Isolated, o.Listed, o.Total, o.Code)
+	said := fmt.Sprintf("%s%s status=%s axis=%s limit=%s isolated=%v %d/%d code=%d", kind, o.Name, o.Status, o.Axis, o.Limit, o.Isolated, o.Listed, o.Total, o.Code)
+	if o.Cancelled {
+		said += " cancelled"
+	}
+	return said
 }
 
 func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
@@ -212,6 +216,42 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 			}
 			if strings.Contains(fmt.Sprintf("%+v", got.messages)+fmt.Sprintf("%+v", got.outcomes), "hunter2") {
 				t.Errorf("%s: the observer hears what the client made up: %+v", test.method, got.messages)
+			}
+		}
+	}
+}
+
+// A client that goes away is no failure of the handler's.
+func TestObserverHearsThatACallWasCancelled(t *testing.T) {
+	begun, ended := make(chan struct{}, 1), make(chan runtime.Outcome, 1)
+	s := newServer(t, runtime.Options{Observer: watchers{ended: func(o runtime.Outcome) {
+		if o.Name != "" {
+			ended <- o
+		}
+	}}}, unlucky(time.Minute, func(ctx context.Context) error {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	for _, era := range []string{"2025-11-25", "2026-07-28"} {
+		session := connectHTTP(t, serve(t, s), tokens["Member"], era)
+		for name, ask := range map[string]func(context.Context) error{
+			"work": func(ctx context.Context) error {
+				_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "work"})
+				return err
+			},
+			"greet": func(ctx context.Context) error {
+				_, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet"})
+				return err
+			},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { <-begun; cancel() }()
+			if err := ask(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s of %s: %v", name, era, err)
+			}
+			if o := <-ended; !o.Cancelled || o.Name != name || o.Status != audit.Failed {
+				t.Errorf("%s of %s: %+v", name, era, o)
 			}
 		}
 	}
@@ -504,11 +544,15 @@ func TestObserverHearsWhatWasKept(t *testing.T) {
 	}
 }
 
-func TestObserverThatIsNilIsRefused(t *testing.T) {
+func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
 	var none *nobody
-	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none, Readiness: map[string]func(context.Context) error{"db": nil}}, directory(&desk{}))
-	if err == nil || !strings.Contains(err.Error(), "Options.Observer is a nil *runtime_test.nobody") || !strings.Contains(err.Error(), `Options.Readiness["db"] is nil`) {
-		t.Error(err)
+	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none, Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck}}, directory(&desk{}))
+	for _, want := range []string{
+		"Options.Observer is a nil *runtime_test.nobody", `Options.Readiness["db"] is nil: give it a check, or remove it`, `Options.Readiness has a check named "": give it a name`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %s", err, want)
+		}
 	}
 }
 

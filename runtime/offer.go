@@ -39,15 +39,18 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 	challenged := g.challengeable(rec, d)
 	if d.Allowed {
 		res, event.Status, err = allowed()
+		rec.ran(&event, err)
 	}
 	if event.Status == audit.Denied {
 		g.log.LogAttrs(ctx, slog.LevelInfo, "request refused", slog.String("event_type", string(event.Type)),
 			slog.String("prompt", event.Prompt), slog.String("resource", event.Resource),
 			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
-			slog.String("axis", event.Axis), slog.String("missing", event.Missing), slog.String("request_id", rec.requestID))
+			slog.String("axis", event.Axis), slog.String("missing", event.Missing), rec.ids())
 	}
 	rec.concluded(event)
-	if !g.recorded(ctx, event, rec) {
+	stands := g.recorded(ctx, event, rec)
+	g.logFailed(ctx, rec, &event, err)
+	if !stands {
 		return nil, internalError()
 	}
 	if challenged {
@@ -72,7 +75,7 @@ func (s *Server) again(ctx context.Context, extra *mcp.RequestExtra, what item, 
 		s.log.ErrorContext(ctx, "a request reached a handler without a caller; refused", what.kind.String(), what.name)
 		return nil, unknown
 	}
-	rec.reached = true
+	rec.reached, rec.failure = true, nil
 	s.renew(ctx, rec)
 	d := s.table.Of(what.kind).Decide(rec.principal, what.name)
 	if rec.expired() {
@@ -116,7 +119,7 @@ func ran[R any](ctx context.Context, s *Server, w work, rec *record, do func(con
 		res, failure, unfit := do(ctx)
 		switch {
 		case unfit != nil:
-			s.log.ErrorContext(ctx, "a handler returned what cannot be sent", w.kind, w.name, "request_id", rec.requestID, "error", unfit)
+			s.log.ErrorContext(ctx, "a handler returned what cannot be sent", w.kind, w.name, rec.ids(), "error", unfit)
 			return crashed()
 		case failure != nil:
 			var rpc *jsonrpc.Error
@@ -128,8 +131,9 @@ func ran[R any](ctx context.Context, s *Server, w work, rec *record, do func(con
 		}
 		return answer[R]{res: res, outcome: audit.OK}
 	})
-	rec.outcome = a.outcome
+	rec.outcome, rec.ruled, rec.failure = a.outcome, a.ruled, a.failure
 	if a.failure == nil {
+		rec.failure = a.err
 		return a.res, a.err
 	}
 	var none R

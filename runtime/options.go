@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -219,9 +221,11 @@ func (o Options) withDefaults() (Options, error) {
 	if isNil(o.Observer) && o.Observer != nil {
 		bad("Options.Observer is a nil %T: pass one that works, or leave the option out", o.Observer)
 	}
-	for name, check := range o.Readiness {
-		if check == nil {
-			bad("Options.Readiness[%q] is nil: remove it", name)
+	for _, name := range slices.Sorted(maps.Keys(o.Readiness)) {
+		if name == "" {
+			bad(`Options.Readiness has a check named "": give it a name, as "store", by which the log tells that it fails`)
+		} else if o.Readiness[name] == nil {
+			bad("Options.Readiness[%q] is nil: give it a check, or remove it", name)
 		}
 	}
 	if o.PageSize < 0 {

@@ -30,6 +30,18 @@ func (s *Server) event(rec *record, kind audit.Type) audit.Event {
 	}
 }
 
+// ran notes what was ruled while a handler ran, for the audit and Options.Observer.
+func (r *record) ran(event *audit.Event, err error) {
+	if errors.Is(err, errAbandoned) {
+		return // it may still be written to
+	}
+	event.Grants = r.ruled.uses
+	if r.ruled.axis != "" {
+		event.Axis, event.Missing = r.ruled.axis, r.ruled.missing
+	}
+	r.told.Isolated, r.told.Cancelled = r.ruled.killed, r.ruled.cancelled || errors.Is(err, context.Canceled)
+}
+
 // concluded notes what came of a message, for Options.Observer.
 func (r *record) concluded(event audit.Event) {
 	r.told.Status, r.told.Axis = event.Status, event.Axis
@@ -104,7 +116,7 @@ func (s *Server) recorded(ctx context.Context, event audit.Event, rec *record) b
 // stands reports whether an event was written, and logs why it was not.
 func (s *Server) stands(ctx context.Context, rec *record, err error) bool {
 	if err != nil {
-		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", "request_id", rec.requestID, "error", err)
+		s.log.ErrorContext(ctx, "an audit record could not be written; the request is refused", rec.ids(), "error", err)
 	}
 	return err == nil
 }

@@ -61,7 +61,8 @@ type Server struct {
 	idle     chan struct{} // closed once, when draining and active is 0
 }
 
-// New makes a server of toolsets. The first one names it. Its error tells what is wrong, a line each that names
+// New makes a server of toolsets. The first one names it that is not of the runtime's own packages, as debugtools; where there are
+// none but those, the first. Its error tells what is wrong, a line each that names
 // the setting or the tool, and the cure. It does so in two stages: all that is wrong with options and toolsets
 // by themselves; and where nothing is, all that does not go together, as roles that no toolset has, and
 // with Options.PermissionAware what the host says.
@@ -229,7 +230,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 			return nil, fmt.Errorf("Options.Admin: %w", err)
 		}
 	}
-	s.logStart()
+	s.logStart(c.packages)
 	if opts.Catalogs != nil {
 		go s.follow()
 	}

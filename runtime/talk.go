@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -26,12 +27,13 @@ const (
 // goroutine of its own, which there is from the first word on, so that no handler waits for a client that does not read.
 // It belongs to the request alone, and so does what is sent: go-sdk sends it on the stream of the answer.
 type talk struct {
-	server  *Server
-	ctx     context.Context    // of the message, by which go-sdk knows its stream
-	session *mcp.ServerSession // nil where nobody could be told anything
-	token   any                // the client's progress token; nil where it asked for none
-	asked   bool               // the message says which log messages are wanted
-	own     slog.Level
+	server   *Server
+	ctx      context.Context    // of the message, by which go-sdk knows its stream
+	session  *mcp.ServerSession // nil where nobody could be told anything
+	answered *sdkAnswer         // what the client has to read it from; nil on stdio
+	token    any                // the client's progress token; nil where it asked for none
+	asked    bool               // the message says which log messages are wanted
+	own      slog.Level
 
 	mu       sync.Mutex
 	reporter *ProgressReporter // made when a handler asks for it
@@ -55,9 +57,13 @@ type unsent struct {
 // with readies a talk with the client of a message, whose _meta says what it wants to hear.
 func (t *talk) with(s *Server, session *mcp.ServerSession, meta map[string]any) {
 	t.server, t.session = s, session
-	switch token := meta["progressToken"].(type) {
-	case string, float64, int, int64, json.Number: // specification 2025-11-25, basic/utilities/progress: a string or an integer
+	switch token := meta["progressToken"].(type) { // specification 2025-11-25, basic/utilities/progress: a string or an integer
+	case string:
 		t.token = token
+	case float64:
+		if token == math.Trunc(token) && math.Abs(token) <= 1<<53 { // beyond that it would come back as another one
+			t.token = token
+		}
 	}
 	if name, said := meta[mcp.MetaKeyLogLevel].(string); said && !legacy(session) {
 		t.own, t.asked = levelNamed(mcp.LoggingLevel(name))
@@ -151,8 +157,12 @@ func (t *talk) end() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.left = true
+	t.leave()
+	t.answered.hurry()
 }
+
+// leave has nothing more sent. t.mu is held.
+func (t *talk) leave() { t.left, t.unsent, t.progress = true, nil, nil }
 
 func (t *talk) send() {
 	defer close(t.sent)
@@ -232,9 +242,11 @@ func (t *talk) sending(err error) {
 		return
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.left {
+	first := !t.left
+	t.leave()
+	t.mu.Unlock()
+	if first {
+		defer func() { _ = recover() }() // the program's own handler, in a goroutine that nobody else looks after
 		t.server.log.DebugContext(t.ctx, "a log message or progress could not be sent to the client", "error", err)
 	}
-	t.left = true
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
@@ -28,7 +30,7 @@ func (r *Refusal) Error() string { return r.Reason }
 func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	id, err := s.verified(r)
 	if err != nil {
-		return nil, s.refusalOf(r.Context(), err)
+		return nil, s.refusalOf(r, err)
 	}
 	rec := newRecord(id, nil)
 	if err := s.project(r.Context(), rec); err != nil || rec.principal.Anonymous() {
@@ -74,16 +76,21 @@ func (s *Server) verified(r *http.Request) (identity.Identity, error) {
 
 var errNoSubject = errors.New("the identity source returned a principal without a Subject")
 
-// refusalOf is how a request is refused whose sender could not be verified.
-func (s *Server) refusalOf(ctx context.Context, err error) *Refusal {
+// refusalOf is how a request is refused whose sender could not be verified. The log says where it came from, without the port.
+func (s *Server) refusalOf(r *http.Request, err error) *Refusal {
+	remote, _, split := net.SplitHostPort(r.RemoteAddr)
+	if split != nil { // it is of another network, or a server's own
+		remote = r.RemoteAddr
+	}
+	from := []slog.Attr{slog.String("remote", s.recordedText(remote, 256)), slog.String("path", s.recordedText(r.URL.Path, 256))}
 	switch {
 	case errors.Is(err, identity.ErrNoCredentials):
 		// RFC 6750, section 3.1: no error code where no credential was sent.
 		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge(""), Reason: "authentication required"}
 	case errors.Is(err, identity.ErrInvalidToken):
-		s.log.InfoContext(ctx, "credential refused", "reason", err)
+		s.log.LogAttrs(r.Context(), slog.LevelInfo, "credential refused", append(from, slog.Any("reason", err))...)
 		return &Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge("invalid_token"), Reason: "the credential does not hold: it has ended, or it is not for this server"}
 	}
-	s.log.ErrorContext(ctx, "the identity source failed; the request is refused", "error", err)
+	s.log.LogAttrs(r.Context(), slog.LevelError, "the identity source failed; the request is refused", append(from, slog.Any("error", err))...)
 	return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"time"
@@ -25,9 +24,14 @@ import (
 func exporting(ctx context.Context, collector string, public bool, logger *slog.Logger) (observer runtime.Observer, flush func(), err error) {
 	base, err := url.Parse(collector)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, nil, fmt.Errorf("-otlp %s: want the URL of a collector, as in http://127.0.0.1:4318", collector)
+		return nil, nil, errors.New("-otlp: want the URL of a collector, as in http://127.0.0.1:4318")
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("telemetry could not be exported", "error", err) }))
+	if base.User != nil || base.RawQuery != "" {
+		return nil, nil, errors.New("-otlp: credentials have no place in the URL; set OTEL_EXPORTER_OTLP_HEADERS")
+	}
+	logger = logger.With("collector", base.String())
+	logger.Info("traces and metrics are exported")
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("OpenTelemetry", "error", err) }))
 	spans, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(base.JoinPath("v1/traces").String()))
 	if err != nil {
 		return nil, nil, err

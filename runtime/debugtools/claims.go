@@ -31,7 +31,7 @@ const (
 
 // GetUserClaims returns whether and how the caller was authenticated, and what the credential claims, with secrets masked.
 //
-//mcp:tool readonly title="Your claims"
+//mcp:tool readonly denial=conceal title="Your claims"
 func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, UserClaims, error) {
 	req, mask := i.look(ctx)
 	out := UserClaims{Claims: map[string]any{}}

@@ -3,7 +3,8 @@
 //
 //	server, err := runtime.New(options, inventory.Toolset(svc), debugtools.Toolset(debugtools.New(debugtools.Options{})))
 //
-// They are there for callers of the highest role alone; to all others they are unknown tools. For another rule, leave this toolset
+// They are there for callers of the highest role alone; to all others they are unknown tools, whatever Options.Denial says. (With
+// Options.ListAll everybody is shown every tool, these among them, and told what is missing.) For another rule, leave this toolset
 // out and annotate a handler of your own that calls the one of [Inspector].
 //
 // Nothing is read before a tool is called, and all of it anew by each call. What is secret is masked before it is

@@ -141,6 +141,14 @@ func TestSecretInTheNameOfAVariableIsMasked(t *testing.T) {
 	}
 }
 
+func TestVariablesWhoseNamesAreMaskedAlikeAreAllShown(t *testing.T) {
+	environment(t, map[string]string{"is_" + ghp: "yes", "is_" + ghp + "x": "yes", "is_" + mask: "yes", "B": "c"})
+	_, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil, debugtools.Nothing{})
+	if err != nil || !maps.Equal(env.Variables, map[string]string{"is_" + mask: "yes", "is_" + mask + " (2)": "yes", "is_" + mask + " (3)": "yes", "B": "c"}) || env.TotalCount != 4 || env.MaskedCount != 2 {
+		t.Errorf("%+v, %v", env, err)
+	}
+}
+
 func TestInspectorKnowsFurtherSecrets(t *testing.T) {
 	environment(t, map[string]string{"USER_PIN": "1234", "CARD": "no. 4111-1111", "OTHER": "x"})
 	names := []string{"pin"}

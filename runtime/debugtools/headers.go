@@ -23,7 +23,7 @@ type HTTPHeaders struct {
 
 // GetHTTPHeaders returns the headers, method, path and query string of the HTTP request by which this call has come, with secrets masked.
 //
-//mcp:tool readonly title="HTTP headers of this request"
+//mcp:tool readonly denial=conceal title="HTTP headers of this request"
 func (i *Inspector) GetHTTPHeaders(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, HTTPHeaders, error) {
 	req, mask := i.look(ctx)
 	out := HTTPHeaders{Headers: map[string]string{}}

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/debugtools"
+	"github.com/mcpgen/mcpgen/runtime/grant/asking"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
@@ -48,10 +49,19 @@ func visit(t *testing.T, session *mcp.ClientSession) {
 // TestDebugToolsAreUnknownBelowTheHighestRole: all that such a caller gets from a server that has them is, byte for byte, what it gets
 // from one that has not.
 func TestDebugToolsAreUnknownBelowTheHighestRole(t *testing.T) {
-	for _, pageSize := range []int{0, 1} {
-		inspector := debugtools.New(debugtools.Options{})
-		o := runtime.Options{Anonymous: true, PageSize: pageSize}
-		with, without := newServer(t, o, desk(inspector), debugtools.Toolset(inspector)), newServer(t, o, desk(inspector))
+	inspector := debugtools.New(debugtools.Options{})
+	behind, before := []runtime.Toolset{desk(inspector), debugtools.Toolset(inspector)}, []runtime.Toolset{debugtools.Toolset(inspector), desk(inspector)}
+	for _, test := range []struct {
+		o        runtime.Options
+		toolsets []runtime.Toolset
+	}{
+		{runtime.Options{}, behind},
+		{runtime.Options{PageSize: 1}, behind},
+		{runtime.Options{Denial: access.Forbid}, behind},
+		{runtime.Options{Denial: access.Challenge}, before},
+	} {
+		test.o.Anonymous = true
+		with, without := newServer(t, test.o, test.toolsets...), newServer(t, test.o, desk(inspector))
 		here, there := mcptest.Serve(t, with), mcptest.Serve(t, without)
 		for _, era := range eras {
 			for token, caller := range callers {
@@ -82,9 +92,10 @@ func TestDebugToolsFitAnyHierarchy(t *testing.T) {
 		highest  string
 		server   string
 	}{
-		"alone":                     {[]runtime.Toolset{debugtools.Toolset(inspector)}, "Admin", "debug"},
-		"behind a service":          {[]runtime.Toolset{desk(inspector), debugtools.Toolset(inspector)}, "Boss", "desk"},
-		"in front, naming a server": {[]runtime.Toolset{debugtools.Toolset(inspector), desk(inspector)}, "Boss", "debug"},
+		"alone":                  {[]runtime.Toolset{debugtools.Toolset(inspector)}, "Admin", "debug"},
+		"behind a service":       {[]runtime.Toolset{desk(inspector), debugtools.Toolset(inspector)}, "Boss", "desk"},
+		"in front of a service":  {[]runtime.Toolset{debugtools.Toolset(inspector), desk(inspector)}, "Boss", "desk"},
+		"with others of its own": {[]runtime.Toolset{debugtools.Toolset(inspector), asking.Toolset(asking.New(nil))}, "Admin", "debug"},
 	} {
 		s := newServer(t, runtime.Options{Identity: passing(nil)}, test.toolsets...)
 		var info debugtools.ServerInfo

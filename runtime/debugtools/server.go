@@ -45,7 +45,7 @@ type Build struct {
 
 // GetServerInfo returns what the server is: name, version, transport, Go, operating system, working directory, uptime and build.
 //
-//mcp:tool readonly title="Information on the server"
+//mcp:tool readonly denial=conceal title="Information on the server"
 func (i *Inspector) GetServerInfo(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, ServerInfo, error) {
 	req, mask := i.look(ctx)
 	directory, err := os.Getwd()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -43,7 +44,8 @@ func (m walk) over(depth int) bool {
 // slices and strings: a type of which nothing is known may print more than it marshals. What cannot
 // be marshalled is masked whole.
 //
-// In maps, names mask what they stand for, however deep that is, but for true, false and null.
+// In maps, names mask what they stand for, however deep that is, but for true, false and null; so does the name that is itself a
+// value, as in {"name":"DB_PASSWORD","value":…}. Names that are the same once masked are numbered.
 //
 // Values that are very deep or very many are masked from some place on.
 func (m Masker) Any(v any) any { return newWalk(m).any(v, 0) }
@@ -64,7 +66,7 @@ func (m walk) any(v any, depth int) any {
 	case map[string]any:
 		return eachOf(m.Masker, v, func(v any) any { return m.any(v, depth+1) })
 	case map[string]string:
-		return eachOf(m.Masker, v, m.Text)
+		return eachOf(m.Masker, v, func(s string) string { return m.Text(wholeURL(s)) })
 	case http.Header:
 		return http.Header(eachOf(m.Masker, v, m.texts))
 	case url.Values:
@@ -103,13 +105,24 @@ func eachOf[V any](m Masker, from map[string]V, inner func(V) V) map[string]V {
 		return nil
 	}
 	masked := make(map[string]V, len(from))
-	for name, value := range from {
-		if m.Name(name) {
-			value = whole(value)
-		} else {
-			value = inner(value)
+	var renamed []string
+	mask := func(name string) V {
+		value := from[name]
+		if m.named(name, value) || isLabelled(name) && labelled(m, from) {
+			return whole(value)
 		}
-		masked[m.Text(name)] = value
+		return inner(value)
+	}
+	for name := range from {
+		if m.Text(name) != name {
+			renamed = append(renamed, name)
+			continue
+		}
+		masked[name] = mask(name)
+	}
+	slices.Sort(renamed) // so that they are numbered alike each time
+	for _, name := range renamed {
+		masked[free(masked, m.Text(name))] = mask(name)
 	}
 	return masked
 }

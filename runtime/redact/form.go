@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // keyForm is how well-known keys begin, and how many characters at least follow.
 type keyForm struct {
@@ -70,12 +73,17 @@ var keyForms = func() (by [256]formsOf) {
 		{"dt0c01. dt0s01. dt0s02. dt0s16.", 20, &dotted},
 		{"eyJrIjoi ops_eyJ", 40, &credential}, // JSON like a JWT's, in one part
 		{"sha256~", 40, &letter},              // of OpenShift
+		{"LS0tLS1CRUdJTi", 20, &credential},   // -----BEGIN in base64
 	} {
 		for prefix := range strings.FieldsSeq(group.prefixes) {
 			of, second := &by[prefix[0]], prefix[1]
 			of.forms = append(of.forms, keyForm{prefix, group.least, group.of})
 			of.second[second>>6] |= 1 << (second & 63)
 		}
+	}
+	for _, head := range jwtHeads {
+		second := &by[head[0]].second
+		second[head[1]>>6] |= 1 << (head[1] & 63)
 	}
 	return by
 }()
@@ -105,34 +113,87 @@ func (t *scanner) form(i int) int {
 	return i
 }
 
+// jwtHeads are {", { " and { with a line's end behind it.
+var jwtHeads = [...]string{"eyJ", "eyAi", "ewog"}
+
 // jwt is the length of the JWT at i (RFC 7515 and 7516, compact), or 0. Its header is a JSON object,
-// whose base64url begins with eyJ.
+// whose base64url begins with one of jwtHeads.
 func (t *scanner) jwt(i int) int {
 	const shortest = len(`{"alg":""}`) * 4 / 3
-	if !strings.HasPrefix(t.s[i:], "eyJ") || t.word-i < shortest || at(t.s, t.word) != '.' {
+	if !slices.ContainsFunc(jwtHeads[:], func(head string) bool { return strings.HasPrefix(t.s[i:], head) }) || t.word-i < shortest || at(t.s, t.word) != '.' {
 		return 0
 	}
 	return runEnd(t.s, t.word, &dotted) - i
 }
 
-// withoutPEM masks the PEM blocks (RFC 7468) of a text; one that is cut off, to the end of the text. They come
+// armors are what stands before and behind a key that goes over several lines: of RFC 7468, and of RFC 4716.
+var armors = [...]struct{ begin, end, dashes string }{
+	{"-----BEGIN", "-----END", "-----"},
+	{"---- BEGIN SSH2", "---- END SSH2", "----"},
+}
+
+// gaps are what stands between BEGIN and the label: a space, as it is and as URLs and JSON escape it.
+var gaps = [...]string{" ", "+", "%20", `\u0020`}
+
+// withoutPEM masks the PEM blocks of a text; one that is cut off, to the end of the text. They come
 // before all else, for they alone go over several lines.
 func withoutPEM(s string) string {
-	const begin, end, dashes = "-----BEGIN ", "-----END ", "-----"
-	from := strings.Index(s, begin)
-	if from < 0 {
-		return s
+	for _, a := range armors {
+		from := opening(s, a.begin)
+		if from < 0 {
+			continue
+		}
+		var out strings.Builder
+		for ; from >= 0; from = opening(s, a.begin) {
+			out.WriteString(s[:from])
+			out.WriteString(Mask)
+			s = s[from+len(a.begin):]
+			s = s[closing(s, a.end, a.dashes):]
+		}
+		out.WriteString(s)
+		s = out.String()
 	}
-	var out strings.Builder
-	for ; from >= 0; from = strings.Index(s, begin) {
-		out.WriteString(s[:from])
-		out.WriteString(Mask)
-		_, rest, _ := strings.Cut(s[from+len(begin):], end)
-		_, s, _ = strings.Cut(rest, dashes)
-	}
-	out.WriteString(s)
-	return out.String()
+	return s
 }
+
+// opening is where a line begins that opens a block, or -1.
+func opening(s, begin string) int {
+	for done := 0; ; {
+		i := strings.Index(s[done:], begin)
+		if i < 0 {
+			return -1
+		}
+		done += i + len(begin)
+		for _, gap := range gaps {
+			if strings.HasPrefix(s[done:], gap) {
+				return done - len(begin)
+			}
+		}
+	}
+}
+
+// closing is where what stands behind a block begins; the end of the text where nothing closes it. A line that has no label
+// and no dashes behind END closes nothing, nor do the dashes that open the next block, or else who writes
+// such a line before a key would see the key.
+func closing(s, end, dashes string) int {
+	for done := 0; ; {
+		i := strings.Index(s[done:], end)
+		if i < 0 {
+			return len(s)
+		}
+		done = runEnd(s, done+i+len(end), &label)
+		if !strings.HasPrefix(s[done:], dashes) {
+			continue
+		}
+		if after := done + len(dashes); !strings.HasPrefix(s[after:], "BEGIN") {
+			return after
+		}
+		return done
+	}
+}
+
+// label are the characters of what a block holds, spaces and their escapes included.
+var label = set(func(c byte) bool { return alphanumeric[c] || c == ' ' || c == '+' || c == '%' || c == '\\' })
 
 // schemes of HTTP whose credentials are one word.
 var schemes = [...]string{"bearer", "basic", "dpop", "negotiate"}
@@ -159,21 +220,43 @@ func (t *scanner) scheme(i int) int {
 		if end >= len(t.s) || !strings.EqualFold(t.s[i:end], known) {
 			continue
 		}
-		from := skipSpaces(t.s, end)
-		if from == end {
-			return i
+		from, of := skipSpaces(t.s, end), &credential
+		if from == end { // as in a query string
+			switch {
+			case t.s[end] == '+':
+				from++
+			case strings.HasPrefix(t.s[end:], "%20"):
+				from += len("%20")
+			default:
+				return i
+			}
+			of = &escaped
 		}
-		to := runEnd(t.s, from, &credential)
+		to := from
+		for to < len(t.s) && of[t.s[to]] && (t.s[to] != '%' || !separates(t.s[to:])) {
+			to++
+		}
 		padded := to
 		for at(t.s, padded) == '=' {
 			padded++
 		}
-		if prose(t.s[from:to]) || padded == to+1 && strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" { // realm="…"
+		if proses(t.s[from:to]) || padded == to+1 && strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" { // realm="…"
 			return i
 		}
 		return t.hide(from, padded, Mask)
 	}
 	return i
+}
+
+// proses is prose for words with strokes between them as well, as in authentication/authorization.
+func proses(words string) bool {
+	first, rest, more := strings.Cut(words, "/")
+	for more && len(first) > 1 && len(words) < 48 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz") == "" {
+		if first, rest, more = strings.Cut(rest, "/"); !more {
+			return len(first) > 1 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz.") == ""
+		}
+	}
+	return prose(words)
 }
 
 // prose reports whether what follows the name of a scheme is a word of a sentence: short, and
@@ -194,18 +277,25 @@ func prose(word string) bool {
 // opaqueUser is from how many characters on a URL's user without a password is a token.
 const opaqueUser = 20
 
-// url hides the password of the URL whose authority begins at i (RFC 3986, section 3.2), and returns
-// where the search goes on.
-func (t *scanner) url(i int) int {
-	if i >= t.runEnd {
-		t.runEnd = i
-		for t.runEnd < len(t.s) && t.s[t.runEnd] > ' ' && strings.IndexByte("\"<>`", t.s[t.runEnd]) < 0 {
-			t.runEnd++
-		}
-		t.lastAt = i + strings.LastIndexByte(t.s[i:t.runEnd], '@')
+// authority is where that of a URL begins whose scheme ends at i, or -1. JSON may escape the slashes.
+func authority(s string, i int) int {
+	if at(s, i) != ':' {
+		return -1
 	}
-	if t.lastAt < i {
-		return i
+	for range 2 {
+		if i = skipBackslashes(s, i+1); at(s, i) != '/' {
+			return -1
+		}
+	}
+	return i + 1
+}
+
+// url hides the password of the URL that begins at from and whose authority begins at i (RFC 3986, section 3.2), and a user that is
+// long enough for a token. It returns where the search goes on.
+func (t *scanner) url(from, i int) int {
+	if i >= t.runEnd {
+		t.runEnd = runEnd(t.s, i, &inURL)
+		t.lastAt = i + strings.LastIndexByte(t.s[i:t.runEnd], '@')
 	}
 	authority := t.s[i:t.runEnd]
 	if end := strings.IndexAny(authority, `/?#\`); end >= 0 {
@@ -214,11 +304,21 @@ func (t *scanner) url(i int) int {
 	user := strings.LastIndexByte(authority, '@')
 	colon := strings.IndexByte(authority, ':')
 	if user < 0 {
-		// A password with one of /?# unescaped in it hides where the authority ends; a port has digits alone.
-		if colon < 0 || authority[0] == '[' || strings.Trim(authority[colon+1:], "0123456789") == "" {
+		if colon < 0 || authority[0] == '[' {
 			return i
 		}
-		user = t.lastAt - i
+		port := strings.Trim(strings.TrimRight(authority[colon+1:], ".,;:!)]}'"), "0123456789") == ""
+		switch {
+		case t.lastAt >= i && !port:
+			// A password with one of /?# unescaped in it hides where the authority ends; a port has digits alone.
+			user = t.lastAt - i
+		case t.lastAt < i:
+			if user = t.beyond(from, i, port) - i; user <= colon {
+				return i
+			}
+		default:
+			return i
+		}
 	}
 	if colon < 0 || colon > user {
 		if user >= opaqueUser {
@@ -226,31 +326,115 @@ func (t *scanner) url(i int) int {
 		}
 		return i
 	}
+	if colon >= opaqueUser { // the password is empty, or says that the user is the token
+		t.hide(i, i+colon, Mask)
+	}
 	return t.hide(i+colon+1, i+user, Mask)
 }
+
+var inURL = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"<>`", c) < 0 })
+
+// beyond is where the last "@" stands behind i, for the sake of a password that holds white space, quotes or angle brackets: on the
+// line, or in the quotes around the URL that begins at from; -1 where there is none. Behind a port it counts in quotes
+// alone, and where no quote ends the port.
+func (t *scanner) beyond(from, i int, port bool) int {
+	if i >= t.lineEnd {
+		t.lineEnd = len(t.s)
+		if eol := strings.IndexAny(t.s[i:], "\r\n"); eol >= 0 {
+			t.lineEnd = i + eol
+		}
+		t.lineAt = i + strings.LastIndexByte(t.s[i:t.lineEnd], '@')
+	}
+	q := from - 1
+	quoted := q >= 0 && (t.s[q] == '"' || t.s[q] == '\'' || t.s[q] == '`')
+	if t.lineAt < i || port && !quoted {
+		return -1
+	}
+	if !quoted {
+		return t.lineAt
+	}
+	first := q
+	for first > 0 && t.s[first-1] == '\\' {
+		first--
+	}
+	end := quoteEnd(t.s[:t.lineEnd], q, q-first)
+	if t.lineAt < end {
+		return t.lineAt
+	}
+	if end <= i {
+		return -1
+	}
+	if at := strings.LastIndexByte(t.s[i:end], '@'); at >= 0 {
+		return i + at
+	}
+	return -1
+}
+
+// wholeURL hides the password of a value that is a URL from its beginning to its end, whatever the password holds.
+func wholeURL(value string) string {
+	const between = "://"
+	scheme := runEnd(value, 0, &inScheme)
+	if scheme == 0 || !strings.HasPrefix(value[scheme:], between) {
+		return value
+	}
+	rest := value[scheme+len(between):]
+	user := strings.LastIndexByte(rest, '@')
+	colon := strings.IndexAny(rest, ":/?#")
+	if colon < 0 || user < colon || rest[colon] != ':' || runEnd(rest, 0, &inURL) > user {
+		return value
+	}
+	if port := strings.TrimLeft(rest[colon+1:user], "0123456789"); port == "" || strings.IndexByte("/?#", port[0]) >= 0 {
+		return value
+	}
+	return value[:len(value)-len(rest)+colon+1] + Mask + rest[user:]
+}
+
+var inScheme = set(func(c byte) bool { return alphanumeric[c] || c == '+' || c == '-' || c == '.' })
 
 // longestSource bounds how far back a data source name is looked for, among the characters of source.
 const longestSource = 256
 
-var source = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
+var (
+	source = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
+	host   = set(func(c byte) bool { return alphanumeric[c] || c == '-' || c == '.' })
+)
 
-// dataSource hides the password of user:password@tcp(host:port)/database, whose "@" stands at i.
+// dataSource hides the password of user:password@tcp(host:port)/database, user:password@/database and user:password@proxy:3128,
+// whose "@" stands at i.
 func (t *scanner) dataSource(i int) {
-	network := i + 1
-	for network < len(t.s) && 'a' <= t.s[network] && t.s[network] <= 'z' {
-		network++
-	}
-	switch t.s[i+1 : network] {
-	case "tcp", "unix", "udp", "cloudsql":
+	end := runEnd(t.s, i+1, &host)
+	to := t.s[i+1 : end]
+	bare := false // of what the driver's parentheses tell
+	switch at(t.s, end) {
+	case '(':
+		if to == "" || strings.Contains(to, ".") {
+			return
+		}
+	case '/':
+		switch to {
+		case "", "tcp", "tcp4", "tcp6", "udp", "unix":
+		default:
+			return
+		}
+		bare = true
+	case ':':
+		port := end + 1
+		for port < len(t.s) && '0' <= t.s[port] && t.s[port] <= '9' {
+			port++
+		}
+		if n := port - end - 1; to == "" || n == 0 || n > len("65535") || port < len(t.s) && alphanumeric[t.s[port]] {
+			return
+		}
+		bare = true
 	default:
-		return
-	}
-	if at(t.s, network) != '(' {
 		return
 	}
 	from := i
 	for from > t.done && i-from < longestSource && source[t.s[from-1]] {
 		from--
+	}
+	if bare && strings.Contains(t.s[from:i], "//") { // of a URL, which has been looked at
+		return
 	}
 	if colon := strings.IndexByte(t.s[from:i], ':'); colon >= 0 && t.s[from+colon+1:i] != Mask {
 		t.hide(from+colon+1, i, Mask)

@@ -3,6 +3,7 @@ package redact
 import (
 	"context"
 	"log/slog"
+	"slices"
 )
 
 // Handler returns a handler that masks the secrets of each record before next sees it.
@@ -33,19 +34,25 @@ func (h handler) WithGroup(name string) slog.Handler {
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	masked := make([]slog.Attr, len(attrs))
 	w := newWalk(h.m)
+	labelled := slices.ContainsFunc(attrs, h.m.labelledBy)
 	for i, a := range attrs {
-		masked[i], _ = h.attr(w, a, h.all, 0)
+		masked[i], _ = h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
 	}
 	return handler{h.next.WithAttrs(masked), h.m, h.all}
 }
 
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	labelled := false
+	r.Attrs(func(a slog.Attr) bool {
+		labelled = h.m.labelledBy(a)
+		return !labelled
+	})
 	message := h.m.Text(r.Message)
 	changed := message != r.Message
 	if !changed {
 		w := newWalk(h.m)
 		r.Attrs(func(a slog.Attr) bool {
-			_, other := h.attr(w, a, h.all, 0)
+			_, other := h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
 			changed = other
 			return !changed
 		})
@@ -56,7 +63,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	masked := slog.NewRecord(r.Time, r.Level, message, r.PC)
 	w := newWalk(h.m)
 	r.Attrs(func(a slog.Attr) bool {
-		a, _ = h.attr(w, a, h.all, 0)
+		a, _ = h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
 		masked.AddAttrs(a)
 		return true
 	})
@@ -66,7 +73,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 // attr masks an attribute and reports whether it is another one now. All masks it whatever its name.
 func (h handler) attr(w walk, a slog.Attr, all bool, depth int) (slog.Attr, bool) {
 	key := h.m.Text(a.Key)
-	value, changed := h.value(w, a.Value, all || h.m.Name(a.Key), depth)
+	value, changed := h.value(w, a.Value, all || h.m.Name(a.Key) || alone(a.Key) && a.Value.Kind() == slog.KindString, depth)
 	return slog.Attr{Key: key, Value: value}, changed || key != a.Key
 }
 
@@ -115,15 +122,16 @@ func (h handler) group(w walk, v slog.Value, all bool, depth int) (slog.Value, b
 		return slog.StringValue(Mask), true
 	}
 	attrs := v.Group()
+	labelled := slices.ContainsFunc(attrs, h.m.labelledBy)
 	for i := range attrs {
-		a, changed := h.attr(w, attrs[i], all, depth+1)
+		a, changed := h.attr(w, attrs[i], all || labelled && isLabelled(attrs[i].Key), depth+1)
 		if !changed {
 			continue
 		}
 		copied := append([]slog.Attr(nil), attrs...)
 		copied[i] = a
 		for j := i + 1; j < len(attrs); j++ {
-			copied[j], _ = h.attr(w, attrs[j], all, depth+1)
+			copied[j], _ = h.attr(w, attrs[j], all || labelled && isLabelled(attrs[j].Key), depth+1)
 		}
 		return slog.GroupValue(copied...), true
 	}

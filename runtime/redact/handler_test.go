@@ -28,6 +28,11 @@ type account struct {
 	hidden   string
 }
 
+type variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
 type shy struct{ s string }
 
 func (s shy) String() string { return "password=" + s.s }
@@ -67,6 +72,14 @@ func TestAnyMasksByNameAndForm(t *testing.T) {
 		"a struct":         {account{"ada", "x", "y"}, map[string]any{"User": "ada", "pw_secret": mask}},
 		"pointers":         {&[]*account{{"ada", "x", "y"}}, []any{map[string]any{"User": "ada", "pw_secret": mask}}},
 		"numbers in it":    {struct{ N uint64 }{math.MaxUint64}, map[string]any{"N": json.Number("18446744073709551615")}},
+		"a name in it":     {map[string]any{"Name": "DB_PASSWORD", "value": "x", "a": "b"}, map[string]any{"Name": "DB_PASSWORD", "value": mask, "a": "b"}},
+		"names in a list":  {[]variable{{"DB_PASSWORD", "x"}, {"PASS", "x"}, {"HOME", "x"}}, []any{map[string]any{"name": "DB_PASSWORD", "value": mask}, map[string]any{"name": "PASS", "value": mask}, map[string]any{"name": "HOME", "value": "x"}}},
+		"names of texts":   {map[string]string{"header": "Cookie", "value": "x"}, map[string]string{"header": "Cookie", "value": mask}},
+		"a form":           {url.Values{"name": {"token"}, "value": {"x"}}, url.Values{"name": {"token"}, "value": {mask}}},
+		"a value alone":    {map[string]any{"name": 7, "value": "x"}, map[string]any{"name": 7, "value": "x"}},
+		"a word alone":     {map[string]any{"pass": "x", "Pass": 3, "PASS": true}, map[string]any{"pass": mask, "Pass": 3, "PASS": true}},
+		"names alike":      {map[string]string{"Bearer abc1": "1", "Bearer abc2": "2", "Bearer " + mask: "3"}, map[string]string{"Bearer " + mask: "3", "Bearer " + mask + " (2)": "1", "Bearer " + mask + " (3)": "2"}},
+		"a text of a map":  {map[string]string{"u": "https://a:b@c d@e"}, map[string]string{"u": "https://a:" + mask + "@e"}},
 		"an error":         {fmt.Errorf("dial: %w", errors.New("postgres://a:b@h")), "dial: postgres://a:" + mask + "@h"},
 		"a Stringer":       {shy{"x"}, "password=" + mask},
 		"a URL":            {&url.URL{Scheme: "https", User: url.UserPassword("a", "b"), Host: "h"}, "https://a:" + mask + "@h"},
@@ -172,6 +185,24 @@ level=ERROR msg=failed version=1 api_key=***MASKED*** db.password=***MASKED*** d
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNamesOfSecretsInAttributesMaskTheValuesBesideThem(t *testing.T) {
+	got := logged(func(log *slog.Logger) {
+		log.With("header", "Authorization", "value", "x1").Info("m", "name", "DB_PASSWORD", "value", "x2", slog.Group("g", "value", "x3", "key", "token", "b", "c"))
+		log.Info("m", "env", []variable{{"API_KEY", "x4"}}, "pass", "x5")
+		log.Info("m", "name", "page", "value", "y1", slog.Group("g", "name", "page", "value", "y2"), "pass", 31)
+	})
+	for _, secret := range []string{"x1", "x2", "x3", "x4", "x5"} {
+		if strings.Contains(got, secret) {
+			t.Errorf("%s is shown in %s", secret, got)
+		}
+	}
+	for _, plain := range []string{"y1", "y2", "31"} {
+		if strings.Count(got, plain) != 2 {
+			t.Errorf("%s is not shown in %s", plain, got)
+		}
 	}
 }
 

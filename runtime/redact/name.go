@@ -8,6 +8,9 @@ var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONN
 // words are secret as one word of several.
 var words = byFirst("PASS")
 
+// lasts are secret as the last word of several: X-Jwt, and not JWT_ISSUER.
+var lasts = [...]string{"_JWT", "_BEARER", "_OTP"}
+
 func byFirst(list string) (by [256][]string) {
 	for s := range strings.FieldsSeq(list) {
 		by[s[0]] = append(by[s[0]], s)
@@ -15,8 +18,14 @@ func byFirst(list string) (by [256][]string) {
 	return by
 }
 
+// likeASCII takes the two letters that are none of ASCII for those that they equal in any case, as encoding/json does.
+var likeASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
+
 // Name reports whether what goes by a name is secret whatever it looks like.
 func (m Masker) Name(name string) bool {
+	if strings.Contains(name, "\u017f") || strings.Contains(name, "\u212a") {
+		name = likeASCII.Replace(name)
+	}
 	var room [64]byte
 	folded := fold(room[:0], name)
 	for i, c := range folded {
@@ -29,6 +38,11 @@ func (m Masker) Name(name string) bool {
 			if hasPrefix(folded[i:], word) && (oneOfSeveral(folded, i, i+len(word)) || humped(name, i, i+len(word))) {
 				return true
 			}
+		}
+	}
+	for _, word := range lasts {
+		if hasSuffix(folded, word) {
+			return true
 		}
 	}
 	for _, part := range m.Names {

@@ -69,10 +69,10 @@ func Any(v any) any { return Masker{}.Any(v) }
 // Value masks what goes by a name: all of it where the name says so, or else the secrets in it.
 // An empty value stays, since it hides nothing and whether something is set is worth knowing.
 func (m Masker) Value(name, value string) string {
-	if value != "" && m.Name(name) {
+	if value != "" && m.namesSecret(name) {
 		return Mask
 	}
-	return m.Text(value)
+	return m.Text(wholeURL(value))
 }
 
 // Header returns a copy of a header with its secrets masked, nil for nil.
@@ -87,8 +87,9 @@ func (m Masker) Header(h http.Header) http.Header {
 }
 
 // inQueries are names of the web's protocols that say little elsewhere: authorization codes (RFC 6749),
-// assertions (RFC 7521), and the signatures of signed URLs.
-var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature", "x-amz-signature", "x-goog-signature", "jwt"}
+// assertions (RFC 7521), the signatures of signed URLs, and what single sign-on passes on.
+var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature", "x-amz-signature", "x-goog-signature", "jwt",
+	"samlresponse", "ticket", "sid", "otp"}
 
 func inQuery(name string) bool {
 	return slices.ContainsFunc(inQueries, func(known string) bool { return strings.EqualFold(name, known) })
@@ -102,7 +103,7 @@ func (m Masker) Query(raw string) string {
 	pairs := strings.Split(raw, "&")
 	for i, pair := range pairs {
 		name, value, named := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(name); err == nil && named && value != "" && (m.Name(plain) || inQuery(plain)) {
+		if named && value != "" && m.secretField(name) {
 			pairs[i] = m.part(name) + "=" + Mask
 			continue
 		}
@@ -112,6 +113,16 @@ func (m Masker) Query(raw string) string {
 		}
 	}
 	return strings.Join(pairs, "&")
+}
+
+// secretField reports whether a field of a query string is secret by its name. One that cannot be unescaped is looked at as it is, and
+// without the percent signs that stand in it.
+func (m Masker) secretField(name string) bool {
+	plain, err := url.QueryUnescape(name)
+	if err != nil {
+		return m.namesSecret(name) || m.namesSecret(strings.ReplaceAll(name, "%", ""))
+	}
+	return m.namesSecret(plain) || inQuery(plain)
 }
 
 // part masks one part of a query string. What it holds is looked at unescaped; what cannot be

@@ -3,6 +3,7 @@ package redact
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -46,9 +47,10 @@ type scanner struct {
 	found []span // in order; none touches another
 	done  int    // where the last of them ends
 
-	word           int  // where the word ends that was begun last
-	escaped        bool // an escape stands before it
-	runEnd, lastAt int  // of the run of characters that a URL was found in, and its last "@"
+	word            int  // where the word ends that was begun last
+	escaped         bool // an escape stands before it
+	runEnd, lastAt  int  // of the run of characters that a URL was found in, and its last "@"
+	lineEnd, lineAt int  // of the line that a URL was found in, and its last "@"
 }
 
 func (t *scanner) scan() {
@@ -216,19 +218,24 @@ func skipSpaces(s string, i int) int {
 // beside hides what stands beside the name s[from:end], and returns where the search goes on; end where
 // nothing was hidden.
 func (t *scanner) beside(from, end int) int {
-	if strings.HasPrefix(t.s[end:], "://") {
-		return t.url(end + len("://"))
+	if i := authority(t.s, end); i >= 0 {
+		return t.url(from, i)
 	}
 	if at(t.s, end) == '%' {
 		if to := t.escapedBeside(from, end); to > end {
 			return to
 		}
 	}
-	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
-		if strings.HasPrefix(t.s[from:end], "--") {
-			return t.flag(from, end)
+	if strings.HasPrefix(t.s[from:end], "--") {
+		if to := t.flag(from, end); to > end {
+			return to
 		}
+	}
+	if at(t.s, end) == ' ' && letter[at(t.s, end+1)] {
 		return end // as most words stand
+	}
+	if to := t.element(from, end); to > end {
+		return to
 	}
 	sep, ok := separator(t.s, end)
 	if !ok {
@@ -237,15 +244,23 @@ func (t *scanner) beside(from, end int) int {
 	name := t.s[from:end]
 	switch {
 	case sep.kind == ':' && sep.spaced && !sep.quoted:
-		if !t.certain(name) {
+		if !t.certain(name) || says(t.s[sep.value:]) {
 			return end
 		}
 	case strings.EqualFold(name, "pwd"): // a directory, or the password of a connection string
 		if c := at(t.s, sep.value); sep.kind != '=' || c == '/' || c == '~' || c == '.' || at(t.s, sep.value+1) == ':' {
 			return end
 		}
-	case sep.kind == '=' && from > 0 && (t.s[from-1] == '?' || t.s[from-1] == '&') && inQuery(name): // of a URL
-	case !t.m.Name(name):
+	case alone(name) && (sep.kind == '=' || sep.quoted): // or it counts tests
+		if to := runEnd(t.s, sep.value, &alphanumeric); to > sep.value && to-sep.value < 6 && strings.Trim(t.s[sep.value:to], "0123456789") == "" {
+			return end
+		}
+	case sep.kind == ':' && sep.quoted && isLabelled(name) && t.member(from, sep):
+	case sep.kind == '=' && t.queried(from) && inQuery(name): // of a URL
+	case !t.m.Name(name) && !(sep.kind == ':' && sep.quoted && t.spelled(from, end)):
+		return end
+	}
+	if sep.kind == ':' && sep.quoted && sep.spaced && t.goesOn(sep.value) {
 		return end
 	}
 	from, to, mask := t.value(name, sep)
@@ -253,23 +268,113 @@ func (t *scanner) beside(from, end int) int {
 	case "", Mask, "true", "false", "null", "nil":
 		return end
 	}
+	if measure(name, t.s[from:to]) {
+		return end
+	}
 	return t.hide(from, to, mask)
 }
 
-// flag hides what stands behind a flag of a command, as in --password hunter2, unless that is a word of prose or the next flag.
+// queried reports whether what begins at i does so in the query or the fragment of a URL, as it is and as JSON and HTML escape it.
+func (t *scanner) queried(i int) bool {
+	if i == 0 {
+		return false
+	}
+	switch t.s[i-1] {
+	case '?', '&', '#':
+		return true
+	case ';':
+		return strings.HasSuffix(t.s[:i], "&amp;") || strings.HasSuffix(t.s[:i], `\u0026amp;`)
+	}
+	return strings.HasSuffix(t.s[:i], `\u0026`)
+}
+
+// spelled reports whether a name in quotes is secret whose last part is s[from:end], with escapes of JSON or letters that are taken for
+// those of ASCII before it: p\u0061ssword.
+func (t *scanner) spelled(from, end int) bool {
+	first := from
+	for first > 0 && from-first < 6*longestName && (letter[t.s[first-1]] || t.s[first-1] == '\\' || t.s[first-1] >= 0x80) {
+		first--
+	}
+	return first < from && t.m.Name(unescaped(t.s[first:end]))
+}
+
+// unescaped is a name without the escapes of JSON.
+func unescaped(name string) string {
+	var out strings.Builder
+	for name != "" {
+		plain, rest, found := strings.Cut(name, `\`)
+		out.WriteString(plain)
+		if name = rest; !found {
+			break
+		}
+		if name = strings.TrimLeft(name, `\`); len(name) > 4 && name[0] == 'u' {
+			if r, err := strconv.ParseUint(name[1:5], 16, 16); err == nil {
+				out.WriteRune(rune(r))
+				name = name[5:]
+			}
+		}
+	}
+	return out.String()
+}
+
+// goesOn reports whether a sentence goes on at i, behind a name in quotes: unknown field "key": did you mean "keys"? JSON has no
+// bare words there but true, false and null.
+func (t *scanner) goesOn(i int) bool {
+	if says(t.s[i:]) {
+		return true
+	}
+	to := wordEnd(t.s, i)
+	return to-i > 1 && prose(t.s[i:to]) && strings.Trim(t.s[i:to], "0123456789") != "" && at(t.s, to) == ' ' && letter[at(t.s, to+1)]
+}
+
+// flag hides what stands behind a flag of a command, as in --password hunter2, --password "a b" and ["--password", "a b"], unless that
+// is the next flag, the name of a header or how a sentence goes on.
 func (t *scanner) flag(from, end int) int {
-	to := runEnd(t.s, end+1, &bare)
-	value := t.s[end+1 : to]
-	if value[0] == '-' || prose(value) || value == Mask || !t.m.Name(t.s[from:end]) {
+	s, i := t.s, end
+	listed := false // each in quotes of its own
+	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' {
+		if i, listed = q+1, true; at(s, i) == ',' {
+			i++
+		}
+	}
+	i, spaced := skipSpaces(s, i), i
+	if i == spaced && (!listed || s[i-1] != ',') || i == len(s) {
 		return end
 	}
-	return t.hide(end+1, to, Mask)
+	q := skipBackslashes(s, i)
+	quoted := at(s, q) == '"' || at(s, q) == '\''
+	if listed && !quoted {
+		return end
+	}
+	if !quoted {
+		q = i - 1 // of no quote
+	}
+	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) || !quoted && says(value) || !t.m.Name(s[from:end]) {
+		return end
+	}
+	if quoted {
+		to := quoteEnd(s, q, q-i)
+		if to < len(s) {
+			to -= q - i
+		}
+		return t.hide(q+1, to, Mask)
+	}
+	to := runEnd(s, i, &bare)
+	if strings.IndexByte("([{|.,:", s[i]) >= 0 { // of a description
+		return end
+	}
+	if s[to-1] == ':' && at(s, to) == ' ' {
+		if name := s[i : to-1]; headerLine(name) || t.certain(name) {
+			return end // --header Authorization: Token X
+		}
+	}
+	return t.hide(i, to, Mask)
 }
 
 // escapedBeside is beside where what follows is escaped, as a URL is within a query string: token%3Dabc and
 // postgres%3A%2F%2Fada%3Apassword%40db.
 func (t *scanner) escapedBeside(from, end int) int {
-	const equals, scheme, second, user = "%3D", "%3A%2F%2F", "%3A", "%40"
+	const equals, scheme, second, behind = "%3D", "%3A%2F%2F", "%3A", "%40"
 	rest := t.s[end:]
 	switch {
 	case hasFold(rest, equals):
@@ -292,17 +397,21 @@ func (t *scanner) escapedBeside(from, end int) int {
 			to++
 		}
 		authority := t.s[i:to]
-		name := strings.LastIndex(authority, user)
+		name := strings.LastIndex(authority, behind)
 		if name < 0 {
 			return end
 		}
 		for colon := 0; colon < name; colon++ {
 			if authority[colon] == ':' || hasFold(authority[colon:], second) {
+				user := colon
 				if authority[colon] == '%' {
 					colon += len(second) - 1
 				}
 				if authority[colon+1:name] == Mask {
 					return end
+				}
+				if user >= opaqueUser {
+					t.hide(i, i+user, Mask)
 				}
 				return t.hide(i+colon+1, i+name, Mask)
 			}
@@ -336,7 +445,7 @@ func (t *scanner) certain(name string) bool {
 			return true
 		}
 	}
-	return strings.ContainsAny(name[1:], "-_") && t.m.Name(name)
+	return name != "" && strings.ContainsAny(name[1:], "-_") && t.m.Name(name)
 }
 
 // separated is what stands between a name and its value.
@@ -421,10 +530,13 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 		inner = nestedEnd(s, i)
 	}
 	end := runEnd(s, inner, chars)
-	if scheme(s[i:end]) { // Authorization=Bearer abc
+	switch {
+	case scheme(s[i:end]): // Authorization=Bearer abc
 		if next := skipSpaces(s, end); next > end {
 			end = runEnd(s, next, chars)
 		}
+	case inner == i && !sep.quoted && headerLine(name):
+		end = headerEnd(s, i, end)
 	}
 	for end > inner && (strings.IndexByte(",])}.:\\", s[end-1]) >= 0 || s[end-1] == '=' && end < len(s) && s[end] != '&' && s[end] != ';') {
 		end-- // what closes something else, or stands between the next name and its value
@@ -465,6 +577,29 @@ func nestedEnd(s string, i int) int {
 		}
 	}
 	return len(s)
+}
+
+// headerEnd is where the value of a header ends that does not have a line to itself, and whose first word is s[i:end]: behind the
+// further pairs of cookies, and behind what a scheme is followed by: Authorization=ApiKey abc, Authorization:AWS4-HMAC-SHA256 A=b, C=d.
+func headerEnd(s string, i, end int) int {
+	for at(s, end) == ';' {
+		next := skipSpaces(s, end+1)
+		to := runEnd(s, next, &bare)
+		if strings.IndexByte(s[next:to], '=') < 1 {
+			return end
+		}
+		end = to
+	}
+	for more := end > i && wordEnd(s, i) == end; more; more = s[end-1] == ',' {
+		next := skipSpaces(s, end)
+		to := runEnd(s, next, &bare)
+		word := strings.TrimRight(s[next:to], "=")
+		if to == next || strings.ContainsAny(word, ":=") && s[to-1] != ',' && s[end-1] != ',' { // the next field
+			return end
+		}
+		end = to
+	}
+	return end
 }
 
 // headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it.

@@ -121,22 +121,45 @@ func TestPrefixesOfKeys(t *testing.T) {
 func TestTexts(t *testing.T) {
 	for in, want := range map[string]string{
 		// URLs
-		"postgres://ada:hunter2@db/x":               "postgres://ada:" + mask + "@db/x",
-		"see postgres://ada:hunter2@db/x, and go":   "see postgres://ada:" + mask + "@db/x, and go",
-		"redis://:hunter2@cache":                    "redis://:" + mask + "@cache",
-		"amqp://a:p@ss@h/v":                         "amqp://a:" + mask + "@h/v",
-		"postgres://a:p/ss@h/v":                     "postgres://a:" + mask + "@h/v",
-		"postgres://a:p#s?s@h/v":                    "postgres://a:" + mask + "@h/v",
-		`parse "postgres://a:%zz@h": bad`:           `parse "postgres://a:` + mask + `@h": bad`,
-		"http://a:b@h/x?u=http://c:d@h2":            "http://a:" + mask + "@h/x?u=http://c:" + mask + "@h2",
-		"https://0123456789abcdef0123@sentry.x/1":   "https://" + mask + "@sentry.x/1",
-		"mongodb://a:b@h1:1,h2:2/db":                "mongodb://a:" + mask + "@h1:1,h2:2/db",
-		"https://x/cb?code=abc&state=def":           "https://x/cb?code=" + mask + "&state=def",
-		"https://x/cb?page=1&access_token=abc&b=2":  "https://x/cb?page=1&access_token=" + mask + "&b=2",
-		"https://x/b?sig=abc%2F":                    "https://x/b?sig=" + mask,
-		"ada:hunter2@tcp(db:3306)/x":                "ada:" + mask + "@tcp(db:3306)/x",
-		"dsn is ada:hu:nt@er2@unix(/run/sock)/x":    "dsn is ada:" + mask + "@unix(/run/sock)/x",
-		"jdbc:postgresql://h/db?user=a&password=b1": "jdbc:postgresql://h/db?user=a&password=" + mask,
+		"postgres://ada:hunter2@db/x":                                 "postgres://ada:" + mask + "@db/x",
+		"see postgres://ada:hunter2@db/x, and go":                     "see postgres://ada:" + mask + "@db/x, and go",
+		"redis://:hunter2@cache":                                      "redis://:" + mask + "@cache",
+		"amqp://a:p@ss@h/v":                                           "amqp://a:" + mask + "@h/v",
+		"postgres://a:p/ss@h/v":                                       "postgres://a:" + mask + "@h/v",
+		"postgres://a:p#s?s@h/v":                                      "postgres://a:" + mask + "@h/v",
+		`parse "postgres://a:%zz@h": bad`:                             `parse "postgres://a:` + mask + `@h": bad`,
+		"http://a:b@h/x?u=http://c:d@h2":                              "http://a:" + mask + "@h/x?u=http://c:" + mask + "@h2",
+		"https://0123456789abcdef0123@sentry.x/1":                     "https://" + mask + "@sentry.x/1",
+		"mongodb://a:b@h1:1,h2:2/db":                                  "mongodb://a:" + mask + "@h1:1,h2:2/db",
+		"https://x/cb?code=abc&state=def":                             "https://x/cb?code=" + mask + "&state=def",
+		"https://x/cb?page=1&access_token=abc&b=2":                    "https://x/cb?page=1&access_token=" + mask + "&b=2",
+		"https://x/b?sig=abc%2F":                                      "https://x/b?sig=" + mask,
+		"ada:hunter2@tcp(db:3306)/x":                                  "ada:" + mask + "@tcp(db:3306)/x",
+		`parse "postgres://ada:p<wX@db/x": net/url: invalid userinfo`: `parse "postgres://ada:` + mask + `@db/x": net/url: invalid userinfo`,
+		`parse "postgres://ada:p wX@db/x": net/url, mail ops@x.org`:   `parse "postgres://ada:` + mask + `@db/x": net/url, mail ops@x.org`,
+		`parse "postgres://ada:p\"wX@db/x": bad`:                      `parse "postgres://ada:` + mask + `@db/x": bad`,
+		`parse "postgres://ada:12 34@db/x": bad`:                      `parse "postgres://ada:` + mask + `@db/x": bad`,
+		`{"e":"parse \"postgres://ada:p w@db/x\": mail a@b"}`:         `{"e":"parse \"postgres://ada:` + mask + `@db/x\": mail a@b"}`,
+		"postgres://ada:p`wX@db/x":                                    "postgres://ada:" + mask + "@db/x",
+		"postgres://ada:p wX@db/x":                                    "postgres://ada:" + mask + "@db/x",
+		"a\npostgres://ada:p\"w>X@db/x\nmail a@b.c":                   "a\npostgres://ada:" + mask + "@db/x\nmail a@b.c",
+		"https://0123456789abcdef0123:x-oauth-basic@github.com":       "https://" + mask + ":" + mask + "@github.com",
+		"https://0123456789abcdef0123:@api/x":                         "https://" + mask + ":@api/x",
+		"u=https%3A%2F%2F0123456789abcdef0123%3Ax%40sentry.x":         "u=https%3A%2F%2F" + mask + "%3A" + mask + "%40sentry.x",
+		"root:hunter2@/app":                                           "root:" + mask + "@/app",
+		"ada:hunter2@tcp6([::1]:3306)/x":                              "ada:" + mask + "@tcp6([::1]:3306)/x",
+		"ada:hunter2@tcp/x":                                           "ada:" + mask + "@tcp/x",
+		"ada:hunter2@mynet(db)/x":                                     "ada:" + mask + "@mynet(db)/x",
+		"ada:hunter2@cloudsql-mysql(p:r:i)/x":                         "ada:" + mask + "@cloudsql-mysql(p:r:i)/x",
+		"HTTP_PROXY=ada:hunter2@proxy.x:3128":                         "HTTP_PROXY=ada:" + mask + "@proxy.x:3128",
+		"via ada:hunter2@10.0.0.1:3128, not":                          "via ada:" + mask + "@10.0.0.1:3128, not",
+		`{"db":"postgres:\/\/ada:hunter2@db\/x"}`:                     `{"db":"postgres:\/\/ada:` + mask + `@db\/x"}`,
+		`{"location":"https://x/?sv=1\u0026sig=abc"}`:                 `{"location":"https://x/?sv=1\u0026sig=` + mask + `"}`,
+		`https://x/?a=1&amp;code=abc`:                                 `https://x/?a=1&amp;code=` + mask,
+		`https://x/cb#code=abc&state=1`:                               `https://x/cb#code=` + mask + `&state=1`,
+		"https://x/acs?SAMLResponse=abc&ticket=ST-1&otp=12":           "https://x/acs?SAMLResponse=" + mask + "&ticket=" + mask + "&otp=" + mask,
+		"dsn is ada:hu:nt@er2@unix(/run/sock)/x":                      "dsn is ada:" + mask + "@unix(/run/sock)/x",
+		"jdbc:postgresql://h/db?user=a&password=b1":                   "jdbc:postgresql://h/db?user=a&password=" + mask,
 		// forms
 		jwt:                                        mask,
 		"got " + jwt + ", expired":                 "got " + mask + ", expired",
@@ -163,7 +186,17 @@ func TestTexts(t *testing.T) {
 		"a\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb":         "a\n" + mask + "\nb",
 		`{"k":"-----BEGIN EC PRIVATE KEY-----\nMII\n-----END EC PRIVATE KEY-----"}`: `{"k":"` + mask + `"}`,
 		"x-----BEGIN RSA PRIVATE KEY-----\nMII":                                     "x" + mask,
-		"glpat-0123456789abcdef.01.0a1b2c3.":                                        mask + ".",
+		// PEM whose ends are cut, missing or somebody else's
+		"tenant \"-----BEGIN -----END \": -----BEGIN PRIVATE KEY-----\nMII":                                       "tenant \"" + mask,
+		"-----BEGIN -----END -----BEGIN PRIVATE KEY-----\nMII":                                                    mask + mask,
+		"-----BEGIN -----END X-----BEGIN PRIVATE KEY-----\nMII":                                                   mask + mask,
+		"-----BEGIN X-----\nMII\n-----END CERT\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb":   mask + "\nb",
+		`"-----BEGIN X-----\nMII\n-----END CERT\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb"`: `"` + mask + mask + `\nb"`,
+		"-----BEGIN OpenVPN Static key V1-----\nMII\n-----END OpenVPN Static key V1-----\nb":                      mask + "\nb",
+		"k=-----BEGIN+PRIVATE+KEY-----%0AMII%0A-----END+PRIVATE+KEY-----%0Ab":                                     "k=" + mask + "%0Ab",
+		"k=-----BEGIN%20PRIVATE%20KEY-----%0AMII%0A-----END%20PRIVATE%20KEY-----%0Ab":                             "k=" + mask + "%0Ab",
+		"a\n---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nMII\n---- END SSH2 ENCRYPTED PRIVATE KEY ----\nb":         "a\n" + mask + "\nb",
+		"glpat-0123456789abcdef.01.0a1b2c3.":                                                                      mask + ".",
 		// escaped, as in a query string
 		"u=postgres%3A%2F%2Fada%3Ahunter2%40db%2Fx":             "u=postgres%3A%2F%2Fada%3A" + mask + "%40db%2Fx",
 		"u=redis%3a%2f%2f%3ahunter2%40c":                        "u=redis%3a%2f%2f%3a" + mask + "%40c",
@@ -197,7 +230,67 @@ func TestTexts(t *testing.T) {
 		"{'secret' => 'x'}":                                          "{'secret' => '" + mask + "'}",
 		"mysql --user ada --password hunter2 db":                     "mysql --user ada --password " + mask + " db",
 		"run --api-key Abc-9+x/y, then":                              "run --api-key " + mask + " then",
-		"--client-secret=x":                                          "--client-secret=" + mask,
+		// a name and its value in two members, in an element, and alone
+		`[{"name":"DB_PASSWORD","value":"hunter2"}]`:            `[{"name":"DB_PASSWORD","value":"` + mask + `"}]`,
+		"{\"name\": \"API_KEY\",\n  \"value\": 7}":              "{\"name\": \"API_KEY\",\n  \"value\": \"" + mask + "\"}",
+		`{"value":"hun\"ter 2","header":"Authorization","a":1}`: `{"value":"` + mask + `","header":"Authorization","a":1}`,
+		`{"value":12, "Name":"PASS"}`:                           `{"value":"` + mask + `", "Name":"PASS"}`,
+		`"{\"name\":\"DB_PASSWORD\",\"value\":\"x y\"}"`:        `"{\"name\":\"DB_PASSWORD\",\"value\":\"` + mask + `\"}"`,
+		`"{\"value\":\"x y\",\"name\":\"DB_PASSWORD\"}"`:        `"{\"value\":\"` + mask + `\",\"name\":\"DB_PASSWORD\"}"`,
+		"<password>hunter 2</password>":                         "<password>" + mask + "</password>",
+		"<a:Token>x</a:Token><b>y</b>":                          "<a:Token>" + mask + "</a:Token><b>y</b>",
+		`"\u003cpassword\u003ehunter2\u003c/password\u003e"`:    `"\u003cpassword\u003e` + mask + `\u003c/password\u003e"`,
+		"&lt;apiKey&gt;x&lt;/apiKey&gt;":                        "&lt;apiKey&gt;" + mask + "&lt;/apiKey&gt;",
+		`{"user":"a","pass":"hunter2"}`:                         `{"user":"a","pass":"` + mask + `"}`,
+		"user=a pass=hunter2 x":                                 "user=a pass=" + mask + " x",
+		"PASS=hunter2":                                          "PASS=" + mask,
+		// forms
+		"k: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg==": "k: " + mask + "==",
+		"t eyAiYWxnIjogIkhTMjU2IiB9.e30.abc":          "t " + mask,
+		"t ewogICJhbGciOiAiSFMyNTYiCn0.e30.abc":       "t " + mask,
+		"X-Otp: 123456":                               "X-Otp: " + mask,
+		// as others spell it
+		`{"p\u0061ssword":"hunter2"}`:                                      `{"p\u0061ssword":"` + mask + `"}`,
+		`{\"pas\\u0073wor\\u0064\":\"x y\"}`:                               `{\"pas\\u0073wor\\u0064\":\"` + mask + `\"}`,
+		`{"TO\u212aEN":"hunter2"}`:                                         `{"TO\u212aEN":"` + mask + `"}`,
+		`{"TO` + "\u212a" + `EN":"x","pa` + "\u017f\u017f" + `word":"x"}`:  `{"TO` + "\u212a" + `EN":"` + mask + `","pa` + "\u017f\u017f" + `word":"` + mask + `"}`,
+		"Bearer%20hunter2":                                                 "Bearer%20" + mask,
+		"a=Bearer+hunter2&b=1":                                             "a=Bearer+" + mask + "&b=1",
+		"Authorization%3A%20Basic%20aHVu%2BdGVy%3D%22":                     "Authorization%3A%20Basic%20" + mask + "%22",
+		"**Authorization:ApiKey hunter2":                                   "**Authorization:" + mask,
+		"Authorization=ApiKey hunter2 x=y":                                 "Authorization=" + mask + " x=y",
+		"{Authorization:ApiKey hunter2}":                                   "{Authorization:" + mask + "}",
+		"{Authorization:hunter2 Age:7}":                                    "{Authorization:" + mask + " Age:7}",
+		"Authorization:AWS4-HMAC-SHA256 Credential=a, Signature=hunter2 x": "Authorization:" + mask + " x",
+		"Cookie:a=b; c=hunter2; d=e x":                                     "Cookie:" + mask + " x",
+		"Cookie=a=b; c=hunter2":                                            "Cookie=" + mask,
+		// flags
+		"x --password correcthorse y":                       "x --password " + mask + " y",
+		`x --password "hunter 2" y`:                         `x --password "` + mask + `" y`,
+		"x --password 'hunter 2' y":                         "x --password '" + mask + "' y",
+		"x --password $X y":                                 "x --password " + mask + " y",
+		"x --password  hunter2":                             "x --password  " + mask,
+		`args ["--password" "hunter 2" "-v"]`:               `args ["--password" "` + mask + `" "-v"]`,
+		`{"args":["--password","hunter 2","-v"]}`:           `{"args":["--password","` + mask + `","-v"]}`,
+		`{"args":["--password", "hunter2"]}`:                `{"args":["--password", "` + mask + `"]}`,
+		`"[\"--password\",\"hunter 2\",\"-v\"]"`:            `"[\"--password\",\"` + mask + `\",\"-v\"]"`,
+		"curl --key Authorization: Token hunter2\nx":        "curl --key Authorization: " + mask + "\nx",
+		"curl --auth-header Cookie: a=b; c=hunter2":         "curl --auth-header Cookie: " + mask,
+		"curl --auth-header X-Api-Key: hunter2 x":           "curl --auth-header X-Api-Key: " + mask + " x",
+		`curl --auth-header "Authorization: Token hunter2"`: `curl --auth-header "` + mask + `"`,
+		"--password hunter2: bad":                           "--password " + mask + " bad",
+		// beside what reads like prose
+		"password: correcthorse":         "password: " + mask,
+		"password: is-hunter2":           "password: " + mask,
+		"password: must.be":              "password: " + mask,
+		`"password": correcthorse`:       `"password": "` + mask + `"`,
+		`"password": hunter2 x`:          `"password": "` + mask + `" x`,
+		"access_token: 123456":           "access_token: " + mask,
+		"max_tokens: 4096hunter2":        "max_tokens: " + mask,
+		"session_timeout: 1234567890123": "session_timeout: " + mask,
+		"bearer abc/1def/ghi":            "bearer " + mask,
+		"Authorization: Token hunter2":   "Authorization: " + mask,
+		"--client-secret=x":              "--client-secret=" + mask,
 	} {
 		if got := redact.Text(in); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
@@ -218,7 +311,21 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 		"-----BEGIN", "----- BEGIN X", "auth.go:42", "Session::new", "exit code=3", "listed 3 tools", "keys 3", "a=b;c=d", "日本語 = x",
 		"u=https%3A%2F%2Fx%2F%40scope", "u=https%3A%2F%2Fada%40x", "a%3Db", "token%20x", "password%3D" + mask, "u=a%3A%2F%2Fb%3A" + mask + "%40c", "100%", "a%3A%2F%2F",
 		"use --password or --token instead", "--password -h x", "--token", "--token ", "-- password x1", "--verbose 11", "--password " + mask,
+		"use --password and --token", "--password must be set", "the --token flag is off", "--password (see below)", "--token string   what opens it", "--password: missing", "--token, --key", "--key ...", `"--token", "--key"`,
+		`flags "--token" or "--key"`, `--password "` + mask + `" x`, "--password '' x",
 		mask, "password=" + mask, "Bearer " + mask,
+		// what handlers say of an argument
+		"api_key: is required", "api_key: required", "password: must be at least 8 characters", "password: must be set.", `unknown field "key": did you mean "keys"?`, `unknown field "password": it is not one of "a"`,
+		`"token": must be a string`, `{"error":"password: is required"}`, `{"error":"api_key: missing\nx"}`, "authorization: the role Viewer is missing", "Authorization: The role Viewer is missing",
+		"validating /properties/api_key: type: 7 has type \"integer\", want \"string\"", "validating /properties/password: minLength: 3 characters, fewer than 8", "api_key: expected, got none",
+		"max_tokens: 4096 exceeds the limit", "max_tokens=4096", `{"max_tokens":4096,"prompt_tokens": 12}`, "session_timeout: 30m", "session-ttl: 90s, not more", "{MaxTokens:4096}", `"password_length": 12`,
+		"see http://host:8080, or mail a@b.c", "see http://host:8080 or mail a@b.c", "https://api.x: no such host; mail a@b.c", `see "http://host:80" or mail a@b.c`, "http://host:80/x or a@b.c",
+		"postgres://service-account/x", "docker.io/a:b@sha256:0123456789abcdef", "import a:b@c.d/x", "npm:@types/node", "ada:@/x", "ada@proxy:3128", "at 12:30 ada@x", "to:ada@x.org(work)", "http://h:80/a@proxy:31",
+		`{"p\u0061ge":"x"}`, `https://x/?a=1\u0026page=2`, "exit;code=3", "Basic+Auth", "Bearer%20token", "authors/ada", `{"\u0070age":"x"}`, "Cookie:", "https://x/#page=2",
+		`{"name":"page","value":"x"}`, `{"value":"x","name":"page"}`, `{"name":"DB_PASSWORD"},{"value":"x"}`, `{"value":"x"},{"name":"TOKEN"}`, `{"title":"TOKEN","value":"x"}`,
+		"List<Key> of a<b", "use <token> here <b>", "<token></token>", "<page>x</page>", "map<string, Key>x</Keys", "a <key> is x</p>", "<password>" + mask + "</password>",
+		"pass=3 fail=1", `{"pass":3,"fail":1}`, `{"pass":true}`, "pass: yes", "pass", "PASS: x", "LS0tLS1CRUdJTi", "eyAi.b", "JWT_ISSUER=https://x", "jwt: expired", "otp: expired",
+		"bearer authentication/authorization", "bearer and/or basic", "-----BEGINS", "---- BEGIN X ----", "----- BEGIN SSH",
 	} {
 		if got := redact.Text(s); got != s {
 			t.Errorf("%s\n got %s", s, got)
@@ -229,7 +336,11 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 func TestValues(t *testing.T) {
 	for _, test := range []struct{ name, value, want string }{
 		{"API_KEY", "x", mask}, {"API_KEY", "", ""}, {"PWD", "/home/ada", "/home/ada"}, {"MYSQL_PWD", "x", mask},
-		{"DATABASE_URL", "postgres://a:b@h/d", "postgres://a:" + mask + "@h/d"}, {"HOME", "/root", "/root"},
+		{"DATABASE_URL", "postgres://a:b@h/d", "postgres://a:" + mask + "@h/d"},
+		{"DATABASE_URL", "postgres://a:b@c d<e@h/d", "postgres://a:" + mask + "@h/d"}, {"DATABASE_URL", `postgres://a:1 "2@h/d`, "postgres://a:" + mask + "@h/d"},
+		{"SITE_URL", "https://h:80/a b@c", "https://h:80/a b@c"}, {"SITE_URL", "https://h/a:b c@d", "https://h/a:b c@d"}, {"paſſword", "x", mask}, {"PASS", "x", mask}, {"X-Jwt", "x", mask}, {"X-Bearer", "x", mask}, {"JWT_ISSUER", "x", "x"}, {"option", "x", "x"},
+		{"TO\u212aEN", "x", mask}, {"ſ\u212a", "x", "x"},
+		{"HOME", "/root", "/root"},
 	} {
 		if got := redact.Value(test.name, test.value); got != test.want {
 			t.Errorf("%s=%s: %s", test.name, test.value, got)
@@ -253,6 +364,9 @@ func TestQueries(t *testing.T) {
 		"a=%zz&b=Bearer abc123":        "a=%zz&b=Bearer+" + mask,
 		"%zz" + jwt + "=1":             "%zz" + mask + "=1",
 		"q=" + "a+b%20c":               "q=a+b%20c",
+		"token%=x&a%=y":                "token%=" + mask + "&a%=y",
+		"to%ken=x":                     "to%ken=" + mask,
+		"SAMLResponse=x&ticket=y&sid=z&otp=1&jwt=a&pass=b": "SAMLResponse=" + mask + "&ticket=" + mask + "&sid=" + mask + "&otp=" + mask + "&jwt=" + mask + "&pass=" + mask,
 	} {
 		if got := redact.Query(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
@@ -270,6 +384,14 @@ var forms = []string{
 	"https://%s@host", "https://host/x?access_token=%s&y=1", "u:%s@tcp(host)/db", "ghp_%s", "sk-%s", "glpat-%s", "xoxb-%s", "hf_%s", "github_pat_%s", "eyJhbGciOiJIUzI1NiJ9.%s.x", "eyJhbGciOiJIUzI1NiJ9.x.%s",
 	"glpat-%s.01.abc", "shpat_%s", "xoxd-%%2B%s", "u=https%%3A%%2F%%2Fu%%3A%s%%40host", "u=x%%3Fapi_key%%3D%s",
 	"-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n%s", "DB_PASS=%s", "secret: %s", "passwd='a b %s'",
+	"-----BEGIN -----END \": -----BEGIN PRIVATE KEY-----\n%s", "-----BEGIN X-----\n-----END X\n-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----",
+	"-----BEGIN+PRIVATE+KEY-----%%0A%s%%0A-----END+PRIVATE+KEY-----", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n%s\n---- END SSH2 ENCRYPTED PRIVATE KEY ----",
+	"--password %s", `--password "a %s"`, "--password '%s b'", `["--password" "%s"]`, `["--password","%s"]`, "--password  $%s", "--key Authorization: Token %s", "--auth-header Cookie: a=b; c=%s",
+	"postgres://u:a<%s@host/x", "postgres://u:a %s@host/x", "postgres://u:a`%s@host/x", `parse "postgres://u:a %s@host/x": bad`, "https://%s:x-oauth-basic@host", "https://%s:@host",
+	"u:%s@/db", "u:%s@tcp6(host)/db", "u:%s@tcp/db", "u:%s@cloudsql-mysql(h)/db", "u:%s@proxy:3128", `postgres:\/\/u:%s@host\/x`, `https://x/?a=1\u0026sig=%s`, "https://x/?a=1&amp;code=%s", "https://x/cb#code=%s",
+	`{"p\u0061ssword":"%s"}`, "Bearer%%20%s", "a=Bearer+%s", "Authorization:ApiKey %s", "{Authorization:ApiKey %s}", "Authorization=ApiKey %s", "Cookie:a=b; c=%s",
+	`{"name":"DB_PASSWORD","value":"%s"}`, `{"value":"%s","header":"Authorization"}`, "<password>%s</password>", `{"user":"a","pass":"%s"}`, "pass=%s", "PASS=%s", "X-Jwt: %s",
+	"eyAiYWxnIjogIkhTMjU2IiB9.%s.x", "LS0tLS1CRUdJTiBQ%s",
 }
 
 var around = rapid.SampledFrom([]string{"", " ", "\n", "error: ", "x ", `"`, "'", "(", "[", "<", ", ", "; ", "key ", "http://a/", "a=b&", "%20", `\n`, "é", "{", "\x00"})
@@ -329,6 +451,9 @@ func TestTextsThatLeadOnEnd(t *testing.T) {
 	for _, s := range []string{
 		"a://", "eyJ-", "eyJ_", "-----BEGIN ", "----BEGIN", "@tcp(", "bearer ", "token:", `token"`, `\`, `"\`, "key=[", "key={", `key="`, "sk-", "a:b@", "a%20", "key= ", "\"key\" ", "::", "=", "xoxb-", "basic/", "http://a:b/", "https://a:x",
 		"--key x1 ", "--key ", "--key-", "a%3A%2F%2F", "token%3D", "key%3D%26", "a%3A%2F%2Fb%3A", "glpat-.", "xoxd-%", "SK0", "1//0", "hooks.slack.com/services/",
+		"-----BEGIN -----END ", "-----BEGIN X-----END X\n", "-----END ", "---- BEGIN SSH2 ", `--key "`, `--key '`, `["--key" "`, `"--key", `, "--key Cookie: ", `"a://b:c`, `a://b:c"`, "a://b:c <", "a://b:1 ", `'a://b:c "`, `\"a://b:`,
+		"a:b@/", "a@b(", "a:b@c:1 ", "a:b@c:", `"p\u0061`, `\u0061":`, "\u017f\":", "Bearer%20", "Bearer+", "basic%20%", "Cookie:a=b; ", "Authorization=a ", "Authorization=a, ", `"value":"`, `"value":`, `"name":"key",`, `"value":"","name":"`,
+		`\"value\":\"`, "<key>", ":key>", "<a:key>", `\u003ckey\u003e`, "&lt;key&gt;", "<key>x</", "pass=", `"pass":`, "password: ", "api_key: is ", `"key": did `, "bearer a/", "a://b:c\r", "LS0tLS1CRUdJTi",
 		"AKIA" + strings.Repeat("A", 16) + "a_", "npm_" + strings.Repeat("a", 30) + "_",
 	} {
 		redact.Text(strings.Repeat(s, 1<<20/len(s)))
@@ -349,7 +474,8 @@ func FuzzText(f *testing.F) {
 		if strings.Contains(before, "q7Kd") || strings.Contains(text, "q7Kd") || strings.Contains(after, "q7Kd") {
 			return
 		}
-		for _, planted := range []string{"\npassword=" + secret + "\n", "\nhttps://u:" + secret + "@h\n", "\nBearer " + secret + "\n", "\nghp_" + secret + "\n"} {
+		for _, planted := range []string{"\npassword=" + secret + "\n", "\nhttps://u:" + secret + "@h\n", "\nBearer " + secret + "\n", "\nghp_" + secret + "\n", "\n--password \"" + secret + "\"\n", "\nu:" + secret + "@/db\n", "\n<password>" + secret + "</password>\n", "\nCookie:a=b; c=" + secret + "\n",
+			"\n-----BEGIN PRIVATE KEY-----\n" + secret + "\n-----END PRIVATE KEY-----\n"} {
 			if got := redact.Text(before + planted + after); strings.Contains(got, secret) {
 				t.Errorf("%q leaves in %q", before+planted+after, got)
 			}

@@ -167,6 +167,10 @@ func TestOutcomesThatNobodyNamed(t *testing.T) {
 		{runtime.Message{Method: "resources/read"}, runtime.Outcome{Status: audit.Failed, Code: 42}, "resources/read",
 			"error.type=_OTHER mcp.method.name=resources/read mcpgen.status=failed rpc.response.status_code=_OTHER", false},
 		{runtime.Message{Method: "resources/read"}, runtime.Outcome{Status: audit.Failed}, "resources/read", "error.type=_OTHER mcp.method.name=resources/read mcpgen.status=failed", false},
+		{runtime.Message{Method: "prompts/get"}, runtime.Outcome{Status: audit.Failed, Code: -32603, Cancelled: true}, "prompts/get",
+			"error.type=cancelled mcp.method.name=prompts/get mcpgen.status=failed rpc.response.status_code=-32603", false},
+		{runtime.Message{Method: "tools/call"}, runtime.Outcome{Status: audit.Failed, Cancelled: true}, "tools/call",
+			"error.type=cancelled gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.status=failed", false},
 		{runtime.Message{Method: "tools/call"}, runtime.Outcome{Status: audit.Denied, Code: -32603}, "tools/call",
 			"error.type=-32603 gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.status=denied rpc.response.status_code=-32603", false},
 	} {

@@ -96,6 +96,8 @@ func errorTypeOf(s shape) string {
 		return "timeout"
 	case s.status == audit.Crashed:
 		return string(audit.Crashed)
+	case s.gone:
+		return "cancelled"
 	case s.code != 0:
 		return codeOf(s.code)
 	case s.status == audit.OK:

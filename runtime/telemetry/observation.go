@@ -27,9 +27,10 @@ type shape struct {
 	kind   access.Kind
 	name   string
 	status audit.Status
-	axis   string // of what was denied
+	axis   string // of what was denied, or ended at a limit
 	limit  string
 	code   int64
+	gone   bool // it was cancelled
 }
 
 // series is what is made of a shape.
@@ -39,7 +40,7 @@ type series struct {
 	failure   string // of the server's own
 	durations []metric.RecordOption
 	requests  []metric.AddOption
-	denials   []metric.AddOption // nil where nothing was denied
+	denials   []metric.AddOption // nil where nothing was denied, and no limit reached
 	lists     []metric.RecordOption
 	kills     []metric.AddOption
 }
@@ -93,8 +94,11 @@ func (o *observation) Trace() (traceID, spanID string) {
 
 // Ended implements [runtime.Observation].
 func (o *observation) Ended(out runtime.Outcome) {
-	s := shape{start: o.start, kind: out.Kind, name: out.Name, status: statusOf(out.Status), limit: limitOf(out.Limit), code: out.Code}
-	if s.status == audit.Denied || s.status == audit.Limited {
+	s := shape{start: o.start, kind: out.Kind, name: out.Name, status: statusOf(out.Status), limit: limitOf(out.Limit), code: out.Code, gone: out.Cancelled}
+	switch {
+	case s.limit != "": // time is one
+		s.axis = audit.AxisLimit
+	case s.status == audit.Denied || s.status == audit.Limited:
 		s.axis = out.Axis
 	}
 	one := o.of.series.get(s, seriesOf)
@@ -154,7 +158,7 @@ func seriesOf(s shape) *series {
 	if s.name != "" && s.kind != access.Resources {
 		one.span += " " + s.name
 	}
-	if s.status == audit.Timeout || s.status == audit.Crashed || s.status == audit.Failed && s.code == codeInternal {
+	if s.status == audit.Timeout || s.status == audit.Crashed || s.status == audit.Failed && s.code == codeInternal && !s.gone {
 		one.failure = failure
 	}
 	came = append(came, status)

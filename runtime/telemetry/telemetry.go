@@ -28,7 +28,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
-// ScopeName is the name of the instrumentation scope of all that this package makes.
+// ScopeName is the name of the instrumentation scope of all that this package makes. The scope's version is that of this module, where
+// the program was built with one.
 const ScopeName = "github.com/mcpgen/mcpgen/runtime/telemetry"
 
 // Options are where traces and metrics go. The zero value uses the providers that the program has registered with package otel, also
@@ -63,13 +64,13 @@ func New(opts Options) (runtime.Observer, error) {
 		}
 	}
 	o := &observer{
-		tracer:  opts.TracerProvider.Tracer(ScopeName),
+		tracer:  opts.TracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(version())),
 		origins: origins{propagator: opts.Propagator, public: opts.Public},
 	}
 	if o.tracer == nil {
 		return nil, errors.New("telemetry: Options.TracerProvider has no tracer to give")
 	}
-	meter := opts.MeterProvider.Meter(ScopeName)
+	meter := opts.MeterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(version()))
 	if meter == nil {
 		return nil, errors.New("telemetry: Options.MeterProvider has no meter to give")
 	}
