@@ -6,21 +6,28 @@
 //	TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING
 //	PRIVATE AUTH DSN COOKIE SESSION PWD
 //
-// or has PASS as one of several words, as in DB_PASS and dbPass. PWD alone is the working directory, and so is OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever it stands in a text:
+// or has PASS as one of several words, as in DB_PASS and dbPass, or JWT, BEARER or OTP as the last of them, as in X-Jwt. PASS alone is
+// the name of a variable, a field or a member in JSON with text behind it, and counts tests where a number is. PWD alone is
+// the working directory, and so is OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever
+// it stands in a text:
 //
-//   - the password of a URL, and a user of 20 characters and more without one, which is a token; of one that is escaped in a query
-//     string as well;
-//   - the password of a data source name as Go's MySQL driver writes it, user:password@tcp(host);
-//   - a PEM block;
+//   - the password of a URL, and a user of 20 characters and more, which is a token whether or not a password follows; of a URL that is
+//     escaped in a query string or in JSON as well. A password with a space, a quote or an angle bracket in it reaches to the last "@" of the line
+//     or of the quotes around the URL, where no "@" comes before these;
+//   - the password of a data source name as Go's MySQL driver writes it, user:password@tcp(host) and user:password@/database, and of a
+//     proxy without a scheme, user:password@host:port;
+//   - a PEM block, and one of SSH2; to the end of the text where nothing closes it; the base64 of one;
 //   - a JWT, signed or encrypted;
 //   - what follows the word Bearer, Basic, DPoP or Negotiate, unless that is a word of prose;
 //   - a key of a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_, with as many characters behind it as
 //     such a key has at least;
 //   - a value beside a name as above: password=…, "password": "…", Password:… (what Go's %+v prints),
-//     X-Api-Key: …, Cookie: …, token%3D…, --password … unless that is a word of prose
+//     X-Api-Key: …, Cookie: …, token%3D…, --password …, ["--password", "…"], <password>…</password>, {"name":"DB_PASSWORD","value":"…"}
 //
 // In prose, "token: expired" and the like stay: a single word before a colon and a space is a
-// name only where it can hardly be anything else, as password and Authorization are. A bare value ends at
+// name only where it can hardly be anything else, as password and Authorization are. Behind such a name and behind a flag, a word by which
+// messages go on stays: "password: must be at least 8 characters", "api_key: is required", "--token is missing". So does a
+// number or a duration that the name asks for, as in max_tokens: 4096. A bare value ends at
 // white space, a quote, "&" or ";", so a password that holds one of these is hidden in full only
 // where it is quoted or escaped.
 package redact

@@ -424,6 +424,7 @@ func TestTextsWithoutSecretsTakeNoMemory(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() {
 		redact.Text("device")
 		redact.Text("the call was refused: needs role Manager (needs dcim:write), see https://x.example/a?b=1")
+		redact.Text(`api_key: is required, password: Must be set; see <key> of "http://a:80/x", "value":"x", "name":"page", --token is off, user@host, max_tokens=12`)
 		(redact.Masker{Names: []string{"pin"}}).Name("a_long_name_of_an_attribute")
 	}); n != 0 {
 		t.Errorf("%v allocations for texts without secrets", n)
