@@ -419,6 +419,7 @@ func TestWhyAHelperEnded(t *testing.T) {
 		"computing":     {ended("kill -KILL $$"), "", time.Second, false, CPU},
 		"killed":        {ended("kill -KILL $$"), "", 0, false, ""},
 		"ended well":    {ended("exit 0"), "fatal error: out of memory", 0, false, ""},
+		"stacks":        {ended("exit 2"), "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort", 0, false, Memory},
 		"threads":       {ended("exit 2"), "runtime: failed to create new OS thread", 0, false, Processes},
 		"memory":        {ended("exit 2"), "fatal error: runtime: out of memory", 0, false, Memory},
 		"the collector": {ended("exit 2"), "SIGSEGV: segmentation violation\nPC=0\n\ngoroutine 0 [idle]", 0, false, Memory},

@@ -431,7 +431,8 @@ func causeOf(ended *os.ProcessState, a Answer, l Limits, starved bool) Limit {
 	// There is no other sign than what the runtime says as it ends.
 	for _, words := range []string{
 		"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory", "fatal error: out of memory",
-		"runtime: cannot map pages in arena address space",
+		"runtime: cannot map pages in arena address space", "pageAlloc: out of memory",
+		"runtime/cgo: pthread_create failed", // a thread's stack is memory, and there was none for it
 		"ThreadSanitizer failed to allocate", // the race detector's
 	} {
 		if strings.Contains(printed, words) {
