@@ -496,10 +496,11 @@ func headerEnd(s string, i, end int) int {
 	return end
 }
 
-// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it.
+// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it. The name may have more before it:
+// Proxy-Authorization, Set-Cookie, and an escape as in \nCookie.
 func headerLine(name string) bool {
-	for _, known := range [...]string{"authorization", "proxy-authorization", "cookie", "set-cookie"} {
-		if strings.EqualFold(name, known) {
+	for _, known := range [...]string{"authorization", "cookie"} {
+		if before := len(name) - len(known); before >= 0 && strings.EqualFold(name[before:], known) {
 			return true
 		}
 	}

@@ -259,6 +259,8 @@ func TestTexts(t *testing.T) {
 		"Authorization%3A%20Basic%20aHVu%2BdGVy%3D%22":                     "Authorization%3A%20Basic%20" + mask + "%22",
 		"**Authorization:ApiKey hunter2":                                   "**Authorization:" + mask,
 		"Authorization=ApiKey hunter2 x=y":                                 "Authorization=" + mask + " x=y",
+		`x\nAuthorization:ApiKey hunter2`:                                  `x\nAuthorization:` + mask,
+		"x%20Cookie:a=b; c=hunter2":                                        "x%20Cookie:" + mask,
 		"{Authorization:ApiKey hunter2}":                                   "{Authorization:" + mask + "}",
 		"{Authorization:hunter2 Age:7}":                                    "{Authorization:" + mask + " Age:7}",
 		"Authorization:AWS4-HMAC-SHA256 Credential=a, Signature=hunter2 x": "Authorization:" + mask + " x",
