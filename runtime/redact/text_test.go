@@ -280,7 +280,7 @@ func TestTexts(t *testing.T) {
 		"curl --auth-header Cookie: a=b; c=hunter2":         "curl --auth-header Cookie: " + mask,
 		"curl --auth-header X-Api-Key: hunter2 x":           "curl --auth-header X-Api-Key: " + mask + " x",
 		`curl --auth-header "Authorization: Token hunter2"`: `curl --auth-header "` + mask + `"`,
-		"--password hunter2: bad":                           "--password " + mask + " bad",
+		"--password hunter2: bad":                           "--password " + mask + ": bad",
 		// beside what reads like prose
 		"password: correcthorse":         "password: " + mask,
 		"password: is-hunter2":           "password: " + mask,
@@ -389,7 +389,7 @@ var forms = []string{
 	"-----BEGIN -----END \": -----BEGIN PRIVATE KEY-----\n%s", "-----BEGIN X-----\n-----END X\n-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----",
 	"-----BEGIN+PRIVATE+KEY-----%%0A%s%%0A-----END+PRIVATE+KEY-----", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n%s\n---- END SSH2 ENCRYPTED PRIVATE KEY ----",
 	"--password %s", `--password "a %s"`, "--password '%s b'", `["--password" "%s"]`, `["--password","%s"]`, "--password  $%s", "--key Authorization: Token %s", "--auth-header Cookie: a=b; c=%s",
-	"postgres://u:a<%s@host/x", "postgres://u:a %s@host/x", "postgres://u:a`%s@host/x", `parse "postgres://u:a %s@host/x": bad`, "https://%s:x-oauth-basic@host", "https://%s:@host",
+	"postgres://u:a<%s@host/x", "postgres://u:a`%s@host/x", `parse "postgres://u:a %s@host/x": bad`, "https://%s:x-oauth-basic@host", "https://%s:@host",
 	"u:%s@/db", "u:%s@tcp6(host)/db", "u:%s@tcp/db", "u:%s@cloudsql-mysql(h)/db", "u:%s@proxy:3128", `postgres:\/\/u:%s@host\/x`, `https://x/?a=1\u0026sig=%s`, "https://x/?a=1&amp;code=%s", "https://x/cb#code=%s",
 	`{"p\u0061ssword":"%s"}`, "Bearer%%20%s", "a=Bearer+%s", "Authorization:ApiKey %s", "{Authorization:ApiKey %s}", "Authorization=ApiKey %s", "Cookie:a=b; c=%s",
 	`{"name":"DB_PASSWORD","value":"%s"}`, `{"value":"%s","header":"Authorization"}`, "<password>%s</password>", `{"user":"a","pass":"%s"}`, "pass=%s", "PASS=%s", "X-Jwt: %s",
