@@ -424,6 +424,11 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 		inner = nestedEnd(s, i)
 	}
 	end := runEnd(s, inner, chars)
+	if eol := strings.Index(s[inner:end], `\n`); eol >= 0 { // of a quoted text; a header behind it has a value of its own
+		if next := wordEnd(s, inner+eol+2); at(s, next) == ':' && headerLine(s[inner+eol+2:next]) {
+			end = inner + eol
+		}
+	}
 	switch {
 	case scheme(s[i:end]): // Authorization=Bearer abc
 		if next := skipSpaces(s, end); next > end {
@@ -487,6 +492,9 @@ func headerEnd(s string, i, end int) int {
 	for more := end > i && wordEnd(s, i) == end; more; more = s[end-1] == ',' {
 		next := skipSpaces(s, end)
 		to := runEnd(s, next, &bare)
+		if eol := strings.Index(s[next:to], `\n`); eol >= 0 { // of a quoted text
+			to = next + eol
+		}
 		word := strings.TrimRight(s[next:to], "=")
 		if to == next || strings.ContainsAny(word, ":=") && s[to-1] != ',' && s[end-1] != ',' { // the next field
 			return end
@@ -496,10 +504,11 @@ func headerEnd(s string, i, end int) int {
 	return end
 }
 
-// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it.
+// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it. The name may have more before it:
+// Proxy-Authorization, Set-Cookie, and an escape as in \nCookie.
 func headerLine(name string) bool {
-	for _, known := range [...]string{"authorization", "proxy-authorization", "cookie", "set-cookie"} {
-		if strings.EqualFold(name, known) {
+	for _, known := range [...]string{"authorization", "cookie"} {
+		if before := len(name) - len(known); before >= 0 && strings.EqualFold(name[before:], known) {
 			return true
 		}
 	}
