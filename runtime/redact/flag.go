@@ -43,8 +43,5 @@ func (t *scanner) flag(from, end int) int {
 			return end // --header Authorization: Token X
 		}
 	}
-	for to > i && s[to-1] == ':' { // as a name that the value took in
-		to--
-	}
-	return t.hide(i, to, Mask)
+	return t.hide(i, beforeName(s, i, to), Mask)
 }

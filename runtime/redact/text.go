@@ -428,7 +428,7 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 	switch {
 	case scheme(s[i:end]): // Authorization=Bearer abc
 		if next := skipSpaces(s, end); next > end {
-			end = runEnd(s, next, chars)
+			end = beforeNext(s, next, runEnd(s, next, chars))
 		}
 	case inner == i && !sep.quoted && headerLine(name):
 		end = headerEnd(s, i, end)
@@ -474,6 +474,14 @@ func nestedEnd(s string, i int) int {
 	return len(s)
 }
 
+// beforeName is where a bare value s[i:end] ends without what stands between a name that it took in and the value of that name.
+func beforeName(s string, i, end int) int {
+	for end > i && (s[end-1] == ':' || s[end-1] == '\\' || s[end-1] == '=' && end < len(s) && s[end] != '&' && s[end] != ';') {
+		end--
+	}
+	return end
+}
+
 // beforeNext is where a bare value s[i:end] ends that took in, behind the escape of white space in a quoted text, the beginning of what
 // goes further than such a value: a header with its line, or a URL.
 func beforeNext(s string, i, end int) int {
@@ -508,7 +516,7 @@ func headerEnd(s string, i, end int) int {
 		if strings.IndexByte(s[next:to], '=') < 1 {
 			return end
 		}
-		end = to
+		end = beforeNext(s, next, to)
 	}
 	for more := end > i && wordEnd(s, i) == end; more; more = s[end-1] == ',' {
 		next := skipSpaces(s, end)
