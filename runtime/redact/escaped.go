@@ -17,9 +17,7 @@ func (t *scanner) escapedBeside(from, end int) int {
 		for to < len(t.s) && bare[t.s[to]] && (t.s[to] != '%' || !separates(t.s[to:])) {
 			to++
 		}
-		for to > i && (t.s[to-1] == ':' || t.s[to-1] == '\\') { // between the next name and its value
-			to--
-		}
+		to = beforeName(t.s, i, beforeNext(t.s, i, to))
 		if t.s[i:to] == Mask {
 			return end
 		}

@@ -34,17 +34,14 @@ func (t *scanner) flag(from, end int) int {
 		}
 		return t.hide(q+1, to, Mask)
 	}
-	to := runEnd(s, i, &bare)
+	to := beforeNext(s, i, runEnd(s, i, &bare))
 	if strings.IndexByte("([{|.,:", s[i]) >= 0 { // of a description
 		return end
 	}
 	if s[to-1] == ':' && at(s, to) == ' ' {
-		if name := s[i : to-1]; headerLine(name) || t.certain(name) {
+		if name := s[i : to-1]; wordEnd(s, i) == to-1 && (headerLine(name) || t.certain(name)) {
 			return end // --header Authorization: Token X
 		}
 	}
-	for to > i && s[to-1] == ':' { // as a name that the value took in
-		to--
-	}
-	return t.hide(i, to, Mask)
+	return t.hide(i, beforeName(s, i, to), Mask)
 }

@@ -433,8 +433,8 @@ func (t *scanner) dataSource(i int) {
 	for from > t.done && i-from < longestSource && source[t.s[from-1]] {
 		from--
 	}
-	if bare && strings.Contains(t.s[from:i], "//") { // of a URL, which has been looked at
-		return
+	if bare && strings.Contains(t.s[from:i], "//") { // a URL, whose authority has been looked at
+		from += strings.LastIndexByte(t.s[from:i], '/') + 1
 	}
 	if colon := strings.IndexByte(t.s[from:i], ':'); colon >= 0 && t.s[from+colon+1:i] != Mask {
 		t.hide(from+colon+1, i, Mask)

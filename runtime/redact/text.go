@@ -424,15 +424,11 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 		inner = nestedEnd(s, i)
 	}
 	end := runEnd(s, inner, chars)
-	if eol := strings.Index(s[inner:end], `\n`); eol >= 0 { // of a quoted text; a header behind it has a value of its own
-		if next := wordEnd(s, inner+eol+2); at(s, next) == ':' && headerLine(s[inner+eol+2:next]) {
-			end = inner + eol
-		}
-	}
+	end = beforeNext(s, inner, end)
 	switch {
 	case scheme(s[i:end]): // Authorization=Bearer abc
 		if next := skipSpaces(s, end); next > end {
-			end = runEnd(s, next, chars)
+			end = beforeNext(s, next, runEnd(s, next, chars))
 		}
 	case inner == i && !sep.quoted && headerLine(name):
 		end = headerEnd(s, i, end)
@@ -478,6 +474,39 @@ func nestedEnd(s string, i int) int {
 	return len(s)
 }
 
+// beforeName is where a bare value s[i:end] ends without what stands between a name that it took in and the value of that name.
+func beforeName(s string, i, end int) int {
+	for end > i && (s[end-1] == ':' || s[end-1] == '\\' || s[end-1] == '=' && end < len(s) && s[end] != '&' && s[end] != ';') {
+		end--
+	}
+	return end
+}
+
+// beforeNext is where a bare value s[i:end] ends that took in, behind the escape of white space in a quoted text, the beginning of what
+// goes further than such a value: a header with its line, or a URL.
+func beforeNext(s string, i, end int) int {
+	gap := -1
+	for k := i; k < end; k++ {
+		switch {
+		case s[k] == '\\' && blank(s[k:end]) == 0:
+			gap = k
+		case (s[k] == ':' || s[k] == '=') && gap >= 0 && (headerLine(s[gap:k]) || authority(s, k) >= 0):
+			return gap
+		}
+	}
+	return end
+}
+
+// blank is where the first escape of white space stands in a quoted text, or -1.
+func blank(s string) int {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] == '\\' && (s[i+1] == 'n' || s[i+1] == 'r' || s[i+1] == 't') {
+			return i
+		}
+	}
+	return -1
+}
+
 // headerEnd is where the value of a header ends that does not have a line to itself, and whose first word is s[i:end]: behind the
 // further pairs of cookies, and behind what a scheme is followed by: Authorization=ApiKey abc, Authorization:AWS4-HMAC-SHA256 A=b, C=d.
 func headerEnd(s string, i, end int) int {
@@ -487,12 +516,12 @@ func headerEnd(s string, i, end int) int {
 		if strings.IndexByte(s[next:to], '=') < 1 {
 			return end
 		}
-		end = to
+		end = beforeNext(s, next, to)
 	}
 	for more := end > i && wordEnd(s, i) == end; more; more = s[end-1] == ',' {
 		next := skipSpaces(s, end)
 		to := runEnd(s, next, &bare)
-		if eol := strings.Index(s[next:to], `\n`); eol >= 0 { // of a quoted text
+		if eol := blank(s[next:to]); eol >= 0 {
 			to = next + eol
 		}
 		word := strings.TrimRight(s[next:to], "=")
