@@ -90,13 +90,16 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # Under the detector: what the kernel, grants, decoders and identities are made of. Without it, but for the tests of what
 # happens at once: what stands on SQLite without cgo, which is ten times slower under it, the sandbox, whose helpers are programs of
 # their own, and the examples. The generator and the command run little at once. make racing has all of it. The sandbox is
-# another one without cgo, with pid namespaces, and is tested as both.
+# another one without cgo, with pid namespaces, and is tested as both. What is tried for every role, tool and transport is tried
+# without the detector.
 DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /planted)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
+EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
 race: ## run all tests, those of what runs at once under the race detector
-	$(GO) test -race -p 3 -timeout 12m $(DETECTED)
+	$(GO) test -race -p 3 -timeout 12m -skip '$(EXHAUSTIVE)' $(DETECTED)
 	$(GO) test -race -p 3 -timeout 12m -run 'AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices' $(SLOW)
 	$(GO) test -p 3 -timeout 12m ./cmd/... $(SLOW) ./internal/planted ./examples/... ./runtime/capability/django ./runtime/capability/objectperm ./generator/...
+	$(GO) test -timeout 12m -run '$(EXHAUSTIVE)' $(DETECTED)
 	CGO_ENABLED=0 $(GO) test -timeout 12m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
