@@ -98,7 +98,7 @@ EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|O
 race: ## run all tests, those of what runs at once under the race detector
 	$(GO) test -race -p 3 -timeout 12m -skip '$(EXHAUSTIVE)' $(DETECTED)
 	$(GO) test -race -p 3 -timeout 12m -run 'AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices' $(SLOW)
-	$(GO) test -p 3 -timeout 12m ./cmd/... $(SLOW) ./internal/planted ./examples/... ./runtime/capability/django ./runtime/capability/objectperm ./generator/...
+	$(GO) test -p 3 -timeout 12m $(SLOW) ./internal/planted ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./examples/... ./cmd/...
 	$(GO) test -timeout 12m -run '$(EXHAUSTIVE)' $(DETECTED)
 	CGO_ENABLED=0 $(GO) test -timeout 12m ./runtime/sandbox
 
