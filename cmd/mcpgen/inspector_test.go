@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -147,7 +148,7 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 			t.Errorf("%v: %v\n%s", cmd, err, stderr.String())
 		}
 		for line := range strings.Lines(stderr.String()) {
-			if strings.HasPrefix(line, "time=") || strings.Contains(line, " INFO ") {
+			if strings.HasPrefix(line, "time=") || loggedByDefault.MatchString(line) {
 				continue // the log of a server of ours, as slog writes it or as package log does, which the Inspector passes on
 			}
 			findings += line
@@ -155,6 +156,9 @@ func newInspector(t *testing.T) func(t *testing.T, command ...string) (listed, f
 		return stdout.String(), strings.TrimSpace(findings)
 	}
 }
+
+// loggedByDefault is how slog's default logger begins a line at info level.
+var loggedByDefault = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d INFO `)
 
 // missing skips the test where a part that make setup installs is not there, and says how to
 // get it. In CI, where make setup has run, it fails.
