@@ -79,9 +79,6 @@ func emitterOf(ctx context.Context) *emitter {
 	return e
 }
 
-// handler is that of the logger.
-func (e *emitter) handler() slog.Handler { return e.logs }
-
 // inherit readies it for what is wanted.
 func (e *emitter) inherit(from inherited) {
 	if from.Log != nil {

@@ -32,7 +32,7 @@ import (
 // Levels between those of the protocol are sent as the next lower one.
 func Logger(ctx context.Context) *slog.Logger {
 	if emit := emitterOf(ctx); emit != nil {
-		return slog.New(emit.handler())
+		return slog.New(emit.logs)
 	}
 	r, ok := ctx.Value(recordKey{}).(*record)
 	if !ok || r.server == nil {
