@@ -36,7 +36,8 @@ func (s *Server) RunStdio(ctx context.Context, principal access.Principal) error
 }
 
 // RunIO serves one client over any pair of streams, one message a line, as RunStdio does over
-// the standard ones. It closes in where that is an io.Closer, and leaves out open.
+// the standard ones. It closes in where that is an io.Closer, and leaves out open. A client that
+// leaves ends it without an error, also before it is answered, where that is [io.ErrClosedPipe].
 func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, principal access.Principal) error {
 	if err := s.checkPrincipal(principal); err != nil {
 		return err
@@ -71,6 +72,8 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, princip
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, io.ErrClosedPipe):
+		return nil // the client has left before it was answered
 	}
 	return err
 }

@@ -279,4 +279,11 @@ func TestOutputThatIsGoneEndsTheSession(t *testing.T) {
 	if err := s.RunIO(context.Background(), in, failing{}, principalOf("Admin")); err == nil {
 		t.Error("it went on")
 	}
+	in, toServer = io.Pipe()
+	go io.WriteString(toServer, "[]\n")
+	client, out := io.Pipe()
+	client.Close()
+	if err := s.RunIO(context.Background(), in, out, principalOf("Admin")); err != nil {
+		t.Errorf("a client that left before it was answered: %v", err)
+	}
 }

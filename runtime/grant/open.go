@@ -277,7 +277,12 @@ func (w *walk) again(err error) error {
 	if w.tries++; w.tries <= maxTries {
 		return nil
 	}
-	if errors.Is(err, errSwapped) {
+	// What the system says (the numbers of errors are the ones that have Temporary) may hold whatever is swapped: no
+	// descriptors left. All else told of the swaps alone, what os.Root says of a link in place of what had been none among it.
+	if _, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err); !ok {
 		err = errChanging
 	}
 	return w.fail(err)

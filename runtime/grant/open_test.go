@@ -538,7 +538,30 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 		t.Errorf("another spelling is looked for again: %v", err)
 	}
 	w.tries = maxTries
-	if err := w.again(errSwapped); !errors.Is(err, errChanging) {
-		t.Errorf("what kept changing: %v", err)
+	for _, swapped := range []error{errSwapped, errKind, escaping(t)} {
+		if err := w.again(swapped); !errors.Is(err, errChanging) {
+			t.Errorf("what kept changing: %v", err)
+		}
 	}
+	if err := w.again(&fs.PathError{Op: "openat", Path: "a.txt", Err: syscall.EMFILE}); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("what the system says: %v", err)
+	}
+}
+
+// escaping is what os.Root says of a link that leads out of it.
+func escaping(t *testing.T) error {
+	dir := t.TempDir()
+	if err := os.Symlink("..", filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	_, err = root.Open("out")
+	if err == nil {
+		t.Fatal("it led out")
+	}
+	return err
 }
