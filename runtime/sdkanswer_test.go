@@ -46,13 +46,20 @@ func TestClientThatNeverReadsIsLetGo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		log := runtime.Logger(ctx)
-		for range 400 { // more than the connection holds, and no faster than it is sent
+		for range 40 { // more than the connection holds, and no faster than it is sent
 			log.Info(strings.Repeat("x", 60<<10))
 			time.Sleep(2 * time.Millisecond)
 		}
 	}))
 	s.Hasten(100 * time.Millisecond)
-	web := httptest.NewServer(s.Handler())
+	web := httptest.NewUnstartedServer(s.Handler())
+	web.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		if err := conn.(*net.TCPConn).SetWriteBuffer(4096); err != nil {
+			t.Error(err)
+		}
+		return ctx
+	}
+	web.Start()
 	defer web.Close()
 	host := strings.TrimPrefix(web.URL, "http://")
 	conn, err := net.Dial("tcp", host)
