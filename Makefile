@@ -96,11 +96,11 @@ DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/stor
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
 race: ## run all tests, those of what runs at once under the race detector
-	$(GO) test -race -p 3 -timeout 12m -skip '$(EXHAUSTIVE)' $(DETECTED)
-	$(GO) test -race -p 3 -timeout 12m -run 'AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices' $(SLOW)
-	$(GO) test -p 3 -timeout 12m $(SLOW) ./internal/planted ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./examples/... ./cmd/...
-	$(GO) test -timeout 12m -run '$(EXHAUSTIVE)' $(DETECTED)
-	CGO_ENABLED=0 $(GO) test -timeout 12m ./runtime/sandbox
+	$(GO) test -race -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
+	$(GO) test -race -p 3 -timeout 20m -run 'AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices' $(SLOW)
+	$(GO) test -p 3 -timeout 20m $(SLOW) ./internal/planted ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./examples/... ./cmd/...
+	$(GO) test -timeout 20m -run '$(EXHAUSTIVE)' $(DETECTED)
+	CGO_ENABLED=0 $(GO) test -timeout 20m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list ./... | grep -v /cmd/)
