@@ -61,6 +61,8 @@ type frame struct {
 // frames gives a helper a request, and returns what it has sent when it has ended.
 func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
 	t.Helper()
+	runtime.LockOSThread() // a helper ends with the thread that has started it
+	defer runtime.UnlockOSThread()
 	h, err := start(p.options, my, p.host.namespaces, p.null)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -363,6 +364,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 // inGroup runs a call in a helper without a pid namespace, as all are in programs with cgo.
 func inGroup(t *testing.T, p *Pool, r Request) (Answer, error) {
 	t.Helper()
+	runtime.LockOSThread() // a helper ends with the thread that has started it
+	defer runtime.UnlockOSThread()
 	h, err := start(p.options, role{Group: true}, 0, p.null)
 	if err != nil {
 		t.Fatal(err)
