@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	goruntime "runtime"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -97,9 +98,11 @@ func helpOnce() error {
 	if err := respond(answer, result, changed, failed); err != nil {
 		return err
 	}
-	// The server reads what this process used while there is one, and ends it.
+	// The server reads what this process used while there is one, and ends it. Until then the pipe stays open: unused, it would be
+	// closed by the garbage collector.
 	for {
 		time.Sleep(time.Hour)
+		goruntime.KeepAlive(answer)
 	}
 }
 
