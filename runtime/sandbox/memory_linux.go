@@ -20,11 +20,7 @@ const (
 // holdMemory calls a function when the helper, or a process below it, has more private memory resident than a process that
 // keeps to its RLIMIT_DATA can have. stop has to be called when the call is over; the function is not called any more when it returns.
 func (p *process) holdMemory(l Limits, reached func()) (stop func()) {
-	statm, err := statmOf(p.proc.Pid)
-	if err != nil {
-		return func() {} // it has ended
-	}
-	most := statm[5] + l.Memory + threadStacks + lookSlack
+	most := p.data + l.Memory + threadStacks + lookSlack
 	var mu sync.Mutex
 	var timer *time.Timer
 	over := false

@@ -26,6 +26,7 @@ type process struct {
 	cgroup  *cgroup // nil without
 	group   bool    // there is no pid namespace that ends with the helper
 	before  used
+	data    int64 // what RLIMIT_DATA counts of it, since it is warm
 	ended   *os.ProcessState
 }
 
@@ -135,6 +136,11 @@ func (p *process) warm(within time.Duration) error {
 	if kind != frameWarm {
 		return fmt.Errorf("the helper began with a frame of kind %q", kind)
 	}
+	statm, err := statmOf(p.proc.Pid)
+	if err != nil {
+		return fmt.Errorf("the helper did not start: %w", err)
+	}
+	p.data = statm[5]
 	return json.Unmarshal(payload, &p.before)
 }
 

@@ -148,7 +148,11 @@ func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release fun
 
 // open opens a directory, or makes it.
 func (w *Workspaces) open(name string) (*os.Root, error) {
-	err := w.root.Mkdir(name, 0o700)
+	dir, err := w.root.OpenRoot(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	err = w.root.Mkdir(name, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
