@@ -32,43 +32,66 @@ func (o origins) of(ctx context.Context, m runtime.Message) (context.Context, []
 	sent, luggage := o.read(m.Meta)
 	header, further := o.read(m.Header)
 
-	ours, theirs := trace.SpanContext{}, [3]trace.SpanContext{sent}
-	switch at := middleware.SpanContext(); {
-	case at.IsValid() && !at.IsRemote():
-		ours = at
-	case at.IsValid():
+	var ours *trace.SpanContext
+	theirs := [3]*trace.SpanContext{sent}
+	switch at := valid(middleware); {
+	case at == nil:
+		theirs[1] = header
+	case at.IsRemote():
 		theirs[1] = at
 	default:
-		theirs[1] = header
+		ours = at
 	}
 	if !o.public {
 		theirs[2] = ours
 	}
 
-	parent, links := trace.SpanContext{}, []trace.Link(nil)
+	var parent *trace.SpanContext
+	var links []trace.Link
 	if o.public {
 		parent = ours
 	}
 	for i, one := range theirs {
 		switch {
-		case !one.IsValid() || same(one, parent) || slices.ContainsFunc(theirs[:i], func(before trace.SpanContext) bool { return same(one, before) }):
-		case !o.public && !parent.IsValid():
+		case one == nil || same(one, parent) || slices.ContainsFunc(theirs[:i], func(before *trace.SpanContext) bool { return same(one, before) }):
+		case !o.public && parent == nil:
 			parent = one
 		default:
-			links = append(links, trace.Link{SpanContext: one})
+			links = linked(links, one)
 		}
 	}
 	switch {
-	case parent.IsValid() && parent.Equal(ours):
+	case parent != nil && parent == ours:
 		ctx = trace.ContextWithSpan(ctx, middleware)
-	case parent.IsValid() || trace.SpanContextFromContext(ctx).IsValid():
-		ctx = trace.ContextWithSpanContext(ctx, parent)
+	case parent != nil:
+		ctx = trace.ContextWithSpanContext(ctx, *parent)
+	case valid(trace.SpanFromContext(ctx)) != nil:
+		ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
 	}
 	return o.carrying(ctx, around, luggage, further), links
 }
 
+// Span contexts are large, and the goroutines of messages have small stacks: one that has to grow takes longer than all that is done
+// here. So they are passed by pointers, and copied in functions that leave the stack again.
+
+// valid is the context of a span, nil where it is not valid.
+func valid(span trace.Span) *trace.SpanContext {
+	at := span.SpanContext()
+	if !at.IsValid() {
+		return nil
+	}
+	return &at
+}
+
+//go:noinline
+func linked(links []trace.Link, to *trace.SpanContext) []trace.Link {
+	return append(links, trace.Link{SpanContext: *to})
+}
+
 // same reports whether two are the same span.
-func same(a, b trace.SpanContext) bool { return a.TraceID() == b.TraceID() && a.SpanID() == b.SpanID() }
+func same(a, b *trace.SpanContext) bool {
+	return a != nil && b != nil && a.TraceID() == b.TraceID() && a.SpanID() == b.SpanID()
+}
 
 // carrying is ctx with the baggage that came with a message, if it is passed on.
 func (o origins) carrying(ctx, around context.Context, luggage, further baggage.Baggage) context.Context {
@@ -88,15 +111,15 @@ func (o origins) carrying(ctx, around context.Context, luggage, further baggage.
 
 // read is what a trace context says, as far as it is valid. Invalid baggage is not shown to the propagator, which would tell
 // the program's error handler of it in the caller's words.
-func (o origins) read(c runtime.TraceContext) (trace.SpanContext, baggage.Baggage) {
+func (o origins) read(c runtime.TraceContext) (*trace.SpanContext, baggage.Baggage) {
 	if c == (runtime.TraceContext{}) {
-		return trace.SpanContext{}, baggage.Baggage{}
+		return nil, baggage.Baggage{}
 	}
 	if _, err := baggage.Parse(c.Baggage); err != nil {
 		c.Baggage = ""
 	}
 	ctx := o.propagator.Extract(context.Background(), carrier(c))
-	return trace.SpanContextFromContext(ctx), baggage.FromContext(ctx)
+	return valid(trace.SpanFromContext(ctx)), baggage.FromContext(ctx)
 }
 
 // carrier lets propagators read a trace context.
