@@ -18,6 +18,21 @@ import (
 // maxLoggedFailure bounds what a line of the log holds of an error, in bytes.
 const maxLoggedFailure = 4 << 10
 
+// logRefused writes a line for what was denied.
+func (s *Server) logRefused(ctx context.Context, rec *record, event *audit.Event) {
+	if event.Status != audit.Denied {
+		return
+	}
+	message, about := "call refused", []slog.Attr{slog.String("tool", event.Tool)}
+	if event.Type != audit.ToolCall {
+		message = "request refused"
+		about = []slog.Attr{slog.String("event_type", string(event.Type)), slog.String("prompt", event.Prompt), slog.String("resource", event.Resource)}
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, message, append(about,
+		slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
+		slog.String("axis", event.Axis), slog.String("missing", event.Missing), rec.ids())...)
+}
+
 // logFailed writes a line for what was allowed and failed: with the words of its handler's error, and without those about what is
 // wrong with arguments, which repeat them. What was denied, has panicked or cannot be sent has a line already.
 func (s *Server) logFailed(ctx context.Context, rec *record, event *audit.Event, err error) {

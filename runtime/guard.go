@@ -349,11 +349,7 @@ func (g guard) call(ctx context.Context, req *mcp.CallToolRequest, rec *record) 
 	default:
 		err = unknownTool(name)
 	}
-	if event.Status == audit.Denied {
-		g.log.LogAttrs(ctx, slog.LevelInfo, "call refused", slog.String("tool", event.Tool),
-			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
-			slog.String("axis", event.Axis), slog.String("missing", event.Missing), rec.ids())
-	}
+	g.logRefused(ctx, rec, &event)
 	rec.concluded(event)
 	stands := false
 	if event.Status == audit.OK && rec.recorded { // in this order: the worker of an abandoned call may write rec.recorded

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,12 +40,7 @@ func (g guard) decided(ctx context.Context, rec *record, event audit.Event, what
 		res, event.Status, err = allowed()
 		rec.ran(&event, err)
 	}
-	if event.Status == audit.Denied {
-		g.log.LogAttrs(ctx, slog.LevelInfo, "request refused", slog.String("event_type", string(event.Type)),
-			slog.String("prompt", event.Prompt), slog.String("resource", event.Resource),
-			slog.String("principal", rec.principal.Subject), slog.String("role", rec.principal.Role),
-			slog.String("axis", event.Axis), slog.String("missing", event.Missing), rec.ids())
-	}
+	g.logRefused(ctx, rec, &event)
 	rec.concluded(event)
 	stands := g.recorded(ctx, event, rec)
 	g.logFailed(ctx, rec, &event, err)
