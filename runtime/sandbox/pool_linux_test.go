@@ -361,6 +361,23 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
+func TestAHelperWhoseMemoryCannotBeWatchedIsNone(t *testing.T) {
+	gone := exec.Command("/bin/true")
+	answer, end, err := os.Pipe()
+	if err = errors.Join(err, gone.Run()); err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Close()
+	defer end.Close()
+	if err := writeFrame(end, frameWarm, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	h := &process{proc: gone.Process, answer: answer, printed: newCapture(0)}
+	if err := h.warm(time.Second); err == nil || !strings.Contains(err.Error(), "cannot be watched") {
+		t.Errorf("%v", err)
+	}
+}
+
 // inGroup runs a call in a helper without a pid namespace, as all are in programs with cgo.
 func inGroup(t *testing.T, p *Pool, r Request) (Answer, error) {
 	t.Helper()

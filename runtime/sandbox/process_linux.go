@@ -138,7 +138,7 @@ func (p *process) warm(within time.Duration) error {
 	}
 	statm, err := statmOf(p.proc.Pid)
 	if err != nil {
-		return fmt.Errorf("the helper did not start: %w", err)
+		return fmt.Errorf("the helper's memory cannot be watched: %w", err)
 	}
 	p.data = statm[5]
 	return json.Unmarshal(payload, &p.before)
