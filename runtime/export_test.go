@@ -63,6 +63,9 @@ func CheckParams(method string, params []byte) string {
 // Hasten bounds how long a body may take to come.
 func (s *Server) Hasten(patience time.Duration) { s.patience = patience }
 
+// Linger has answers wait for what handlers say for as long as that takes, also on a machine that is busy with other tests.
+func (s *Server) Linger() { s.parting = time.Hour }
+
 // Hear takes emissions of an isolated call of a principal's as the process of the server does, and returns the advice among them.
 func Hear(ctx context.Context, s *Server, p access.Principal, tool string, emissions ...string) []mcp.Content {
 	r := &toolRun{}

@@ -484,6 +484,7 @@ func TestLogsOfOneHandlersGoroutinesAreWhole(t *testing.T) {
 		}
 		all.Wait()
 	}))
+	s.Linger()
 	got := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "info").call(t, "work", `{}`)
 	for name, heard := range map[string][]map[string]any{"the log": log.of(t, "m"), "the client": nil} {
 		for _, m := range got[:len(got)-1] {
@@ -528,6 +529,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 			}
 			return runtime.Structured(map[string]any{"marker": marker, "id": runtime.RequestID(ctx)}, nil)
 		}))
+	s.Linger()
 	url := serve(t, s)
 	for client := range clients {
 		all.Go(func() {

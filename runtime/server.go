@@ -38,6 +38,7 @@ type Server struct {
 	watch       *watch        // nil where what callers see does not change
 	beside      http.Handler  // what Options.Admin made
 	patience    time.Duration // bodyTimeout, or a test's
+	parting     time.Duration // as patience
 	deaf        bool          // changes of Options.Catalogs are not heard; for follow alone
 	metadata    *metadata     // published of Options.Identity; nil where there is none
 	challenging bool          // some refusals are challenges
@@ -146,7 +147,7 @@ func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Serve
 	s := &Server{
 		opts: opts, info: c.info, table: c.table, tools: c.tools, prompts: c.prompts, resources: c.resources, log: opts.Logger,
 		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}), adopted: own.info != nil,
-		recording: make(chan struct{}, maxRecording), patience: bodyTimeout,
+		recording: make(chan struct{}, maxRecording), patience: bodyTimeout, parting: parting,
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.watching = watching{opts.Observer, func(p any, stack []byte) {

@@ -147,7 +147,7 @@ func (t *talk) end() {
 	}
 	t.begin()
 	t.mu.Unlock()
-	timer := time.NewTimer(parting)
+	timer := time.NewTimer(t.server.parting)
 	defer timer.Stop()
 	select {
 	case <-t.sent:
