@@ -279,11 +279,13 @@ func TestOutputThatIsGoneEndsTheSession(t *testing.T) {
 	if err := s.RunIO(context.Background(), in, failing{}, principalOf("Admin")); err == nil {
 		t.Error("it went on")
 	}
-	in, toServer = io.Pipe()
-	go io.WriteString(toServer, "[]\n")
-	client, out := io.Pipe()
-	client.Close()
-	if err := s.RunIO(context.Background(), in, out, principalOf("Admin")); err != nil {
-		t.Errorf("a client that left before it was answered: %v", err)
+	for _, message := range []string{"[]\n", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"} {
+		in, toServer := io.Pipe()
+		go io.WriteString(toServer, message)
+		client, out := io.Pipe()
+		client.Close()
+		if err := s.RunIO(context.Background(), in, out, principalOf("Admin")); err != nil {
+			t.Errorf("a client that left before %s was answered: %v", message, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,7 +19,8 @@ var unsupported error
 const (
 	startWithin = 20 * time.Second
 	retryAfter  = time.Second
-	slotWithin  = 250 * time.Millisecond // a call that ends frees its slot a moment after its answer
+	slotWithin  = 250 * time.Millisecond // a call that ends frees its slot a moment after its answer,
+	slotWaits   = 8                      // which takes as many times as long on a busy machine
 	callsFirst  = 5 * time.Millisecond   // for so long after a call has begun no helper is started ahead
 )
 
@@ -29,6 +31,7 @@ type Pool struct {
 	host    host
 	null    *os.File
 	slots   chan struct{} // one for each call that runs
+	ending  atomic.Int64  // calls that were answered and still have their slots
 
 	mu       sync.Mutex
 	changed  *sync.Cond // the keeper waits for it

@@ -84,7 +84,7 @@ func (p *Pool) run(ctx context.Context, r Request) (Answer, error) {
 	}
 }
 
-// slot waits for one of the slots, not for long.
+// slot waits for one of the slots, not for long; longer where one is about to be free.
 func (p *Pool) slot(ctx context.Context) error {
 	select {
 	case p.slots <- struct{}{}:
@@ -93,15 +93,20 @@ func (p *Pool) slot(ctx context.Context) error {
 	}
 	wait := time.NewTimer(slotWithin)
 	defer wait.Stop()
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("no helper was free: %w", context.Cause(ctx))
-	case <-p.closing:
-		return errClosed
-	case <-wait.C:
-		return &LimitError{Limit: Concurrency, Bound: fmt.Sprintf("%d isolated ones of all clients", p.options.Max)}
+	for waited := 1; ; waited++ {
+		select {
+		case p.slots <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("no helper was free: %w", context.Cause(ctx))
+		case <-p.closing:
+			return errClosed
+		case <-wait.C:
+			if p.ending.Load() == 0 || waited == slotWaits {
+				return &LimitError{Limit: Concurrency, Bound: fmt.Sprintf("%d isolated ones of all clients", p.options.Max)}
+			}
+			wait.Reset(slotWithin)
+		}
 	}
 }
 
@@ -235,11 +240,13 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 		unwatch()
 		h.kill()
 		p.running.Add(1)
+		p.ending.Add(1)
 		go func(answer Answer) {
 			defer p.running.Done()
 			h.gone()
 			entered()
 			<-p.slots
+			p.ending.Add(-1)
 			answer.Printed, answer.CPU = h.printed.bytes(), h.cpu()
 			r.soon(answer)
 		}(answer)

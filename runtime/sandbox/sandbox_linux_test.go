@@ -509,6 +509,25 @@ func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
 	}
 }
 
+func TestASlotThatIsAboutToBeFreeIsWaitedFor(t *testing.T) {
+	p := newPool(t, Options{Warm: 1, Max: 1})
+	p.slots <- struct{}{}
+	if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
+		t.Errorf("a slot of a call that runs: %v", err)
+	}
+	p.ending.Add(1)
+	time.AfterFunc(slotWithin*3/2, func() { <-p.slots; p.ending.Add(-1) })
+	if err := p.slot(t.Context()); err != nil {
+		t.Errorf("a slot of a call that has ended: %v", err)
+	}
+	p.ending.Add(1)
+	defer p.ending.Add(-1)
+	if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
+		t.Errorf("a slot that does not become free: %v", err)
+	}
+	<-p.slots
+}
+
 func TestWhatCertificatesLieBesideIsNotRead(t *testing.T) {
 	o, err := Options{}.filled()
 	if err != nil {

@@ -61,7 +61,7 @@ func (o origins) of(ctx context.Context, m runtime.Message) (context.Context, []
 		}
 	}
 	switch {
-	case parent != nil && parent == ours:
+	case parent != nil && ours != nil && equal(parent, ours):
 		ctx = trace.ContextWithSpan(ctx, middleware)
 	case parent != nil:
 		ctx = trace.ContextWithSpanContext(ctx, *parent)
@@ -82,6 +82,9 @@ func valid(span trace.Span) *trace.SpanContext {
 	}
 	return &at
 }
+
+//go:noinline
+func equal(a, b *trace.SpanContext) bool { return a.Equal(*b) }
 
 //go:noinline
 func linked(links []trace.Link, to *trace.SpanContext) []trace.Link {
