@@ -20,7 +20,7 @@ type Options struct {
 	// these wait some milliseconds for a helper. A sandbox keeps 2 for a server with isolated tools that connect.
 	WarmNet int
 	// Max is how many calls run at a time; 64 by default. A further one is a [*LimitError] with limit Concurrency, unless one ends
-	// within a quarter of a second.
+	// within a quarter of a second, or two seconds where one has been answered and its processes are still ending.
 	Max int
 	// Share is how many of these may be one client's, over all tools; half of Max by default, and one at least. A further one is
 	// a [*LimitError] at once. Anonymous callers are one client. A pool by itself does not know clients.
