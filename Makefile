@@ -137,6 +137,7 @@ agree: ## hold generated decoders against an independent validator on DOCUMENTS 
 
 cover: ## print the coverage of code that is not generated
 	@mkdir -p bin
-	$(GO) test -coverprofile=bin/cover.all -coverpkg=./generator/...,./runtime/...,./cmd/... ./... >/dev/null
+	$(GO) test -coverprofile=bin/cover.all -coverpkg=./generator/...,./runtime/...,./cmd/... ./... > bin/cover.log || { \
+		grep -e '^ *--- FAIL' -e '^FAIL' bin/cover.log; echo 'bin/cover.log has the rest'; exit 1; }
 	@grep -v -e '_gen.go:' -e '/testdata/' bin/cover.all > bin/cover.out
 	@$(GO) tool cover -func=bin/cover.out | tail -n 1
