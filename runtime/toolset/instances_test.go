@@ -1,4 +1,4 @@
-package runtime
+package toolset
 
 import (
 	"reflect"
@@ -9,9 +9,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// TestGeneratedCodeReachesNoInstances walks what a compiler reads of the types that generated code names. It
-// compiles the methods of every instance of a generic type there anew, in each package: hundreds
-// of funcs once one of go-sdk's requests is among them.
+// TestGeneratedCodeReachesNoInstances walks the types that the compiler reads for generated code.
+// For each instance of a generic type, it compiles the methods again in every package. With one of
+// go-sdk's requests among the types, these are hundreds of functions.
 func TestGeneratedCodeReachesNoInstances(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var walk func(typ reflect.Type, path string)
@@ -21,7 +21,7 @@ func TestGeneratedCodeReachesNoInstances(t *testing.T) {
 		}
 		seen[typ] = true
 		if strings.Contains(typ.Name(), "[") {
-			t.Errorf("%s is %s: let a func return it where it is needed", path, typ)
+			t.Errorf("%s is %s: return it from a function instead", path, typ)
 			return
 		}
 		for i := range typ.NumMethod() {

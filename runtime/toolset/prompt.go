@@ -1,0 +1,46 @@
+package toolset
+
+import (
+	"context"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Prompt is one prompt: its listing and its handler.
+type Prompt struct {
+	Name, Title, Description string
+	Arguments                []Argument
+	Timeout                  time.Duration
+	// Get is the handler. The arguments of its call are a JSON object of strings.
+	Get func(context.Context, Call) (PromptAnswer, error)
+}
+
+// Argument is an argument of a prompt. In the protocol each argument is a string.
+type Argument struct {
+	Name, Title, Description string
+	Required                 bool
+	Values                   []string  // the completions if Complete is nil; nil for any text
+	Complete                 Completer // of //mcp:complete
+}
+
+// Completer completes the beginning of an argument's value.
+type Completer func(ctx context.Context, begun string) ([]string, error)
+
+// PromptAnswer is the result of a prompt's handler. Generated code writes it with one of the
+// constructors; the server reads it.
+type PromptAnswer struct {
+	Native bool                 // the handler returned Result
+	Result *mcp.GetPromptResult // set if Native
+	Text   string               // set otherwise: the one message
+}
+
+// PromptText returns a prompt of one message from the user.
+func PromptText(text string, err error) (PromptAnswer, error) {
+	return PromptAnswer{Text: text}, err
+}
+
+// PromptResult returns a prompt that the handler made with go-sdk's type.
+func PromptResult(res *mcp.GetPromptResult, err error) (PromptAnswer, error) {
+	return PromptAnswer{Native: true, Result: res}, err
+}
