@@ -73,7 +73,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule, to
 // default one.
 func hierarchy(toolsets []Toolset) []string {
 	for _, set := range toolsets {
-		if roles := set.generated.Table.Roles; roles != nil {
+		if roles := set.Generated().Table.Roles; roles != nil {
 			return roles
 		}
 	}

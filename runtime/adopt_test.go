@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // existing is a go-sdk server from before mcpgen, with the given tools, a prompt, a resource
@@ -47,7 +48,7 @@ func addTool(server *mcp.Server, name, answer string) {
 		})
 }
 
-func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[string]access.Rule, sets ...runtime.Toolset) *runtime.Server {
+func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[string]access.Rule, sets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
 	if options.Logger == nil {
 		options.Logger = quiet()
@@ -269,7 +270,7 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		server  *mcp.Server
 		options runtime.Options
 		rules   map[string]access.Rule
-		sets    []runtime.Toolset
+		sets    []toolset.Toolset
 		want    string
 	}{
 		"no server":                {nil, runtime.Options{}, nil, nil, "Adopt has no server"},
@@ -277,7 +278,7 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		"a rule of another tool":   {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `names tool "b"`},
 		"a permission alone":       {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}}, nil, "no rule but x.y"},
 		"a role out of reach":      {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {MinRole: 9}}, nil, "role number 9"},
-		"a tool in both":           {existing("update"), runtime.Options{}, nil, []runtime.Toolset{directory(&desk{})}, `tool "update" of a toolset is also a tool of the adopted server`},
+		"a tool in both":           {existing("update"), runtime.Options{}, nil, []toolset.Toolset{directory(&desk{})}, `tool "update" of a toolset is also a tool of the adopted server`},
 		"an option":                {existing("a"), runtime.Options{PageSize: -1}, nil, nil, "Options.PageSize"},
 		"an admin role":            {existing("a"), runtime.Options{AdminRole: "Root"}, nil, nil, "Options.AdminRole"},
 		"a server that refuses us": {refusing, runtime.Options{}, nil, nil, "cannot be listed"},

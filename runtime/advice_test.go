@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
@@ -54,44 +55,44 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 			t.Error("it was not taken")
 		}
 	}
-	handlers := map[string]func(context.Context, runtime.Call) (runtime.Result, error){
-		"structured": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	handlers := map[string]func(context.Context, toolset.Call) (toolset.Result, error){
+		"structured": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			advise(ctx)
-			return runtime.Structured(map[string]any{"n": 1}, nil)
+			return toolset.Structured(map[string]any{"n": 1}, nil)
 		},
-		"silent": func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Structured(map[string]any{"n": 1}, nil)
+		"silent": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(map[string]any{"n": 1}, nil)
 		},
-		"nothing": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		"nothing": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			advise(ctx)
-			return runtime.Done(nil)
+			return toolset.Done(nil)
 		},
-		"native": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		"native": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			advise(ctx)
-			return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{runtime.ForPerson(1, "own")}}, nil, nil)
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{runtime.ForPerson(1, "own")}}, nil, nil)
 		},
-		"failing": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		"failing": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			advise(ctx)
-			return runtime.Done(errors.New("no such thing"))
+			return toolset.Done(errors.New("no such thing"))
 		},
-		"percent": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		"percent": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			runtime.Advise(ctx, 1, "100 %% done, password=%s", "t0psecret")
-			return runtime.Done(nil)
+			return toolset.Done(nil)
 		},
-		"many": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		"many": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			for i := range 20 {
 				if got := runtime.Advise(ctx, 1, "%d", i); got != (i < 16) {
 					t.Errorf("%d: %v", i, got)
 				}
 			}
-			return runtime.Done(nil)
+			return toolset.Done(nil)
 		},
 	}
-	var tools []runtime.Tool
+	var tools []toolset.Tool
 	for name, call := range handlers {
-		tools = append(tools, runtime.Tool{Name: name, Input: `{"type":"object"}`, Call: call})
+		tools = append(tools, toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call})
 	}
-	s := newServer(t, runtime.Options{}, toolset(tools))
+	s := newServer(t, runtime.Options{}, toolsetOf(tools))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		for name, want := range map[string][]string{
 			"structured": {`{"type":"text","text":"{\"n\":1}"}`, advice},
@@ -117,34 +118,34 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 
 // What is wrong with a call, and limits, are the model's to mend. What a handler says is for anybody.
 func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
-	full := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
-		return runtime.Structured(map[string]any{"text": strings.Repeat("x", 90)}, nil)
+	full := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]any{"text": strings.Repeat("x", 90)}, nil)
 	}
-	tools := []runtime.Tool{
-		{Name: "arguments", Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Done(decode.NewError([]decode.Problem{{Pointer: "/id", Message: "is missing"}}))
+	tools := []toolset.Tool{
+		{Name: "arguments", Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(decode.NewError([]decode.Problem{{Pointer: "/id", Message: "is missing"}}))
 		}},
-		{Name: "timeout", Timeout: 10 * time.Millisecond, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		{Name: "timeout", Timeout: 10 * time.Millisecond, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			runtime.Advise(ctx, 0.5, "look there")
 			<-ctx.Done()
 			if runtime.Advise(ctx, 1, "too late") {
 				t.Error("advice was taken after the end of the call")
 			}
-			return runtime.Done(ctx.Err())
+			return toolset.Done(ctx.Err())
 		}},
-		{Name: "output", Limits: runtime.Limits{Output: 64}, Call: full},
-		{Name: "fits", Limits: runtime.Limits{Output: 200}, Call: full},
-		{Name: "advised", Limits: runtime.Limits{Output: 200}, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		{Name: "output", Limits: toolset.Limits{Output: 64}, Call: full},
+		{Name: "fits", Limits: toolset.Limits{Output: 200}, Call: full},
+		{Name: "advised", Limits: toolset.Limits{Output: 200}, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			runtime.Advise(ctx, 0.5, "look there")
 			return full(ctx, call)
 		}},
-		{Name: "rate", Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Done(reached("rate"))
+		{Name: "rate", Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(reached("rate"))
 		}},
-		{Name: "handler", Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Done(errors.New("no such thing"))
+		{Name: "handler", Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(errors.New("no such thing"))
 		}},
-		{Name: "panic", Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		{Name: "panic", Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			runtime.Advise(ctx, 0.5, "look there")
 			panic("hunter2")
 		}},
@@ -152,7 +153,7 @@ func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
 	for i := range tools {
 		tools[i].Input = `{"type":"object"}`
 	}
-	s := newServer(t, runtime.Options{}, toolset(tools))
+	s := newServer(t, runtime.Options{}, toolsetOf(tools))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		for name, test := range map[string]struct {
 			text    string
@@ -184,13 +185,13 @@ func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
 // A handler that asks the caller first is run twice for one message of an older client. What it advised before it
 // asked is not said twice, and an answer that asks holds none.
 func TestAdviceOfAHandlerThatAsksIsSaidOnce(t *testing.T) {
-	s := newServer(t, runtime.Options{}, toolset([]runtime.Tool{{Name: "drop", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "drop", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		runtime.Advise(ctx, 0.5, "look there")
-		if runtime.Request(call).Params.InputResponses["sure"] == nil {
-			return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
+		if toolset.Request(call).Params.InputResponses["sure"] == nil {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
 				"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}}, nil, nil)
 		}
-		return runtime.Done(nil)
+		return toolset.Done(nil)
 	}}}))
 	url := serve(t, s)
 	for _, era := range eras {

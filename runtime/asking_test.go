@@ -13,6 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // eliciting opens a session of a client whose user fills in forms.
@@ -86,7 +88,7 @@ func TestNothingIsOfferedWhereNobodyCouldDecideOrTheHandlerHadBegun(t *testing.T
 	kept := grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:9"}, Issuer: "test", Client: "user-Member"})
 	runs := 0
 	s := newServer(t, runtime.Options{Anonymous: true, Grants: kept, OfferRequests: true}, permitting(
-		runtime.Tool{Name: "call", Allow: []runtime.Allow{{Kind: grant.NetConnect, Argument: "host"}}},
+		toolset.Tool{Name: "call", Allow: []toolset.Allow{{Kind: grant.NetConnect, Argument: "host"}}},
 		func(ctx context.Context, _ named) (string, error) {
 			runs++
 			dialer, err := grant.Connect(ctx, "host")
@@ -116,15 +118,15 @@ func TestNothingIsOfferedWhereNobodyCouldDecideOrTheHandlerHadBegun(t *testing.T
 // A handler that ran may say that it was refused something, in words that nobody else would take for true.
 func TestHandlersDoNotMakeUpWhatIsOffered(t *testing.T) {
 	made := &grant.Denied{Kind: grant.NetConnect, Resource: "made-up.example:1", Cause: grant.NoGrant, Reason: "made up"}
-	for name, set := range map[string]runtime.Toolset{
-		"isolated":   apart(runtime.Tool{Name: "look"}),
-		"in process": oneTool("look", func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(made) }),
+	for name, set := range map[string]toolset.Toolset{
+		"isolated":   apart(toolset.Tool{Name: "look"}),
+		"in process": oneTool("look", func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(made) }),
 	} {
 		for _, era := range eras {
 			kept, sink, runs := grant.NewMemory(), &keeper{}, 0
-			s := newServer(t, runtime.Options{Grants: kept, OfferRequests: true, Audit: sink, Sandbox: &box{isolate: func(context.Context, runtime.IsolatedCall) (json.RawMessage, error) {
+			s := newServer(t, runtime.Options{Grants: kept, OfferRequests: true, Audit: sink, Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
 				runs++
-				return nil, words(runtime.Refused(made).Error())
+				return nil, words(toolset.Refused(made).Error())
 			}}}, set)
 			session := eliciting(t, serve(t, s), "Member", era, func(message string) *mcp.ElicitResult {
 				t.Errorf("%s, %s: asked: %s", name, era, message)

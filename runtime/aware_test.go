@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
@@ -287,15 +288,15 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 		}
 	}
 	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Middleware: []mcp.Middleware{middleware}},
-		runtime.NewToolset(runtime.Generated{
-			Package: "x", Server: runtime.ServerInfo{Name: "x", Version: "1"},
+		toolset.NewToolset(toolset.Generated{
+			Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 			Table: access.Table{Rules: []access.Rule{{Tool: "look", Public: true}}},
-			Tools: []runtime.Tool{{Name: "look", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			Tools: []toolset.Tool{{Name: "look", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				p, _ := runtime.Caller(ctx)
 				if !p.Anonymous() {
 					left(ctx, "handler")
 				}
-				return runtime.Structured(map[string]bool{"anonymous": p.Anonymous()}, nil)
+				return toolset.Structured(map[string]bool{"anonymous": p.Anonymous()}, nil)
 			}}},
 		}))
 	got := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28").call(t, "look", `,"arguments":{}`, nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // What the host does not let a caller do is to that caller what does not exist.
@@ -61,11 +62,11 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 // The same where refusals may be challenges: nobody is told of scopes who lacks the permission as well, or
 // whose permissions are not known.
 func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
-	call := func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Structured(map[string]any{}, nil)
+	call := func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]any{}, nil)
 	}
-	g := runtime.Generated{
-		Package: "x", Server: runtime.ServerInfo{Name: "x", Version: "1"},
+	g := toolset.Generated{
+		Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 		Table: access.Table{Rules: []access.Rule{
 			{Tool: "none", Scopes: []string{"w"}, Permission: access.NoPermission},
 			{Tool: "view", Scopes: []string{"w"}, Permission: permission("dcim.view_device"), Denial: access.Challenge},
@@ -73,11 +74,11 @@ func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 		}},
 	}
 	for _, rule := range g.Table.Rules {
-		g.Tools = append(g.Tools, runtime.Tool{Name: rule.Tool, Input: anyInput, Call: call})
+		g.Tools = append(g.Tools, toolset.Tool{Name: rule.Tool, Input: anyInput, Call: call})
 	}
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device?")
-	s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Denial: access.Challenge}, runtime.NewToolset(g))
+	s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Denial: access.Challenge}, toolset.NewToolset(g))
 	url := serve(t, s)
 	for _, well := range []bool{true, false} {
 		for _, era := range eras {

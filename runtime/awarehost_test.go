@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // fakeHost is a host in memory.
@@ -112,10 +113,10 @@ func permission(s string) access.Permission {
 }
 
 // stock is a toolset whose rules name permissions.
-func stock() runtime.Toolset { return runtime.NewToolset(stockGenerated()) }
+func stock() toolset.Toolset { return toolset.NewToolset(stockGenerated()) }
 
-func stockGenerated() runtime.Generated {
-	call := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+func stockGenerated() toolset.Generated {
+	call := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		constraints := []string{}
 		own := capability.Constraints(ctx)
 		for i, c := range own {
@@ -125,10 +126,10 @@ func stockGenerated() runtime.Generated {
 			}
 			own[i] = capability.Constraint("Y")
 		}
-		return runtime.Structured(map[string]any{"constraints": constraints}, nil)
+		return toolset.Structured(map[string]any{"constraints": constraints}, nil)
 	}
-	g := runtime.Generated{
-		Package: "example.com/stock", Server: runtime.ServerInfo{Name: "stock", Version: "1"},
+	g := toolset.Generated{
+		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
 			{Tool: "device_change", MinRole: member, Permission: permission("dcim.change_device")},
 			{Tool: "device_find", MinRole: viewer, Permission: permission("dcim.view_device"), Constrained: true},
@@ -145,17 +146,17 @@ func stockGenerated() runtime.Generated {
 		}},
 	}
 	for _, rule := range g.Table.Rules {
-		g.Tools = append(g.Tools, runtime.Tool{Name: rule.Tool, Input: anyInput, Call: call})
+		g.Tools = append(g.Tools, toolset.Tool{Name: rule.Tool, Input: anyInput, Call: call})
 	}
-	g.Prompts = []runtime.Prompt{{Name: "triage", Get: func(context.Context, runtime.Call) (runtime.PromptAnswer, error) {
-		return runtime.PromptText("look", nil)
+	g.Prompts = []toolset.Prompt{{Name: "triage", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		return toolset.PromptText("look", nil)
 	}}}
-	read := func(ctx context.Context, _ runtime.Call) (runtime.ResourceAnswer, error) {
-		return runtime.ResourceText(fmt.Sprintf("%s", capability.Constraints(ctx)), nil)
+	read := func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
+		return toolset.ResourceText(fmt.Sprintf("%s", capability.Constraints(ctx)), nil)
 	}
-	g.Resources = []runtime.Resource{
+	g.Resources = []toolset.Resource{
 		{URI: "dcim://devices", Name: "devices", Read: read},
-		{URI: "dcim://sites/{id}", Name: "site", Read: read, Variables: []runtime.Variable{{Name: "id"}}},
+		{URI: "dcim://sites/{id}", Name: "site", Read: read, Variables: []toolset.Variable{{Name: "id"}}},
 	}
 	return g
 }
@@ -209,7 +210,7 @@ func surfaceOf(t testing.TB, session *mcp.ClientSession) string {
 }
 
 // scopedStock is the stock with a tool, a prompt and a resource more, which ask for scopes as well.
-func scopedStock() runtime.Toolset {
+func scopedStock() toolset.Toolset {
 	g := stockGenerated()
 	needs := access.Rule{Scopes: []string{"move"}, Permission: permission("dcim.view_site")}
 	move, plan, routes := needs, needs, needs
@@ -219,8 +220,8 @@ func scopedStock() runtime.Toolset {
 	g.Table.Prompts = append([]access.Rule{plan}, g.Table.Prompts...)
 	g.Table.Resources = append(g.Table.Resources, routes)
 	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int { return strings.Compare(a.Resource, b.Resource) })
-	g.Tools = append(g.Tools, runtime.Tool{Name: "move", Input: anyInput, Call: g.Tools[0].Call})
-	g.Prompts = append(g.Prompts, runtime.Prompt{Name: "plan", Get: g.Prompts[0].Get})
-	g.Resources = append(g.Resources, runtime.Resource{URI: "dcim://routes", Name: "routes", Read: g.Resources[0].Read})
-	return runtime.NewToolset(g)
+	g.Tools = append(g.Tools, toolset.Tool{Name: "move", Input: anyInput, Call: g.Tools[0].Call})
+	g.Prompts = append(g.Prompts, toolset.Prompt{Name: "plan", Get: g.Prompts[0].Get})
+	g.Resources = append(g.Resources, toolset.Resource{URI: "dcim://routes", Name: "routes", Read: g.Resources[0].Read})
+	return toolset.NewToolset(g)
 }

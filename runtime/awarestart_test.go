@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // oddHost is a host whose parts can be replaced.
@@ -58,13 +59,13 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 		}
 		return o
 	}
-	silent := toolset([]runtime.Tool{{Name: "a", Input: anyInput, Call: noCall}, {Name: "b", Input: anyInput, Call: noCall}, {Name: "c", Input: anyInput, Call: noCall}},
+	silent := toolsetOf([]toolset.Tool{{Name: "a", Input: anyInput, Call: noCall}, {Name: "b", Input: anyInput, Call: noCall}, {Name: "c", Input: anyInput, Call: noCall}},
 		access.Rule{Tool: "c", Public: true})
 	const asks = `tool "device_change", tool "device_find", tool "device_get", tool "device_wipe", tool "export", prompt "triage", resource "dcim://devices" and resource "dcim://sites/{id}"`
 	for _, test := range []struct {
 		name    string
 		options runtime.Options
-		set     runtime.Toolset
+		set     toolset.Toolset
 		want    string
 	}{
 		{"no adapter", runtime.Options{PermissionAware: true}, stock(),
@@ -144,7 +145,7 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 	}
 }
 
-func noCall(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+func noCall(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestAdoptedToolsTakePartToo(t *testing.T) {
 	h := newHost(nil)

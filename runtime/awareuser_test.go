@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
@@ -118,12 +119,12 @@ func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
 	var mu sync.Mutex
 	var events []audit.Event
 	var callers []access.Principal
-	call := func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	call := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		p, _ := runtime.Caller(ctx)
 		mu.Lock()
 		defer mu.Unlock()
 		callers = append(callers, p)
-		return runtime.Structured(map[string]any{}, nil)
+		return toolset.Structured(map[string]any{}, nil)
 	}
 	s := newServer(t, runtime.Options{
 		PermissionAware: true, Capabilities: newHost(nil), Identity: hosted(), Anonymous: true,
@@ -133,7 +134,7 @@ func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
 			events = append(events, e)
 			return nil
 		}),
-	}, toolset([]runtime.Tool{{Name: "look", Input: anyInput, Call: call}}, access.Rule{Tool: "look", Public: true}))
+	}, toolsetOf([]toolset.Tool{{Name: "look", Input: anyInput, Call: call}}, access.Rule{Tool: "look", Public: true}))
 	url := serve(t, s)
 	for _, era := range eras {
 		newRaw(t, url, "eve_Admin", era).call(t, "look", `,"arguments":{}`, nil)

@@ -89,12 +89,12 @@ func contextIn(meta map[string]any) TraceContext {
 		s, _ := meta[key].(string)
 		return bearable(s)
 	}
-	return TraceContext{text("traceparent"), text("tracestate"), text("baggage")}
+	return TraceContext{Traceparent: text("traceparent"), Tracestate: text("tracestate"), Baggage: text("baggage")}
 }
 
 // contextAround is the trace context of an HTTP request.
 func contextAround(h http.Header) TraceContext {
-	return TraceContext{bearable(h.Get("Traceparent")), bearable(strings.Join(h.Values("Tracestate"), ",")), bearable(strings.Join(h.Values("Baggage"), ","))}
+	return TraceContext{Traceparent: bearable(h.Get("Traceparent")), Tracestate: bearable(strings.Join(h.Values("Tracestate"), ",")), Baggage: bearable(strings.Join(h.Values("Baggage"), ","))}
 }
 
 // exported leaves out what must not leave with spans: a list with a secret in it, the tracestate's (W3C Trace Context, section 3.3) as the

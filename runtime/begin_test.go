@@ -17,7 +17,7 @@ func TestListsWithASecretAreNotExported(t *testing.T) {
 	for _, secret := range []string{
 		"token=x1", "token@acme=x1", "api_key*x=x1", "vendor=1,token@acme=x1", "vendor=1 , api_key=x1", "rojo=" + key, "a=1,of-" + key + "=1", "user_pin=1234", "a=SECRET12",
 	} {
-		if got := s.exported(TraceContext{"t", secret, secret}); got != (TraceContext{Traceparent: "t"}) {
+		if got := s.exported(TraceContext{Traceparent: "t", Tracestate: secret, Baggage: secret}); got != (TraceContext{Traceparent: "t"}) {
 			t.Errorf("%s: %+v", secret, got)
 		}
 	}
@@ -27,7 +27,7 @@ func TestListsWithASecretAreNotExported(t *testing.T) {
 		}
 	}
 	for _, harmless := range []string{"", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "a@b=1", "userId=alice,server=db%20one;ttl=30;kept", "token=", "odd=100%"} {
-		if c := (TraceContext{"t", harmless, harmless}); s.exported(c) != c {
+		if c := (TraceContext{Traceparent: "t", Tracestate: harmless, Baggage: harmless}); s.exported(c) != c {
 			t.Errorf("%s: %+v", harmless, s.exported(c))
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // listedIn is what a list on the wire has: the names of its tools, and its note.
@@ -289,8 +290,8 @@ func TestCursorOfACatalogIsNoCursorOfTheWholeList(t *testing.T) {
 }
 
 // declaring is a toolset whose code puts its tools into catalogs.
-func declaring() runtime.Toolset {
-	return toolset([]runtime.Tool{
+func declaring() toolset.Toolset {
+	return toolsetOf([]toolset.Tool{
 		{Name: "alpha", Input: `{"type":"object"}`, Call: nothing, Catalogs: []string{"greek", "reading"}},
 		{Name: "beta", Input: `{"type":"object"}`, Call: nothing, Catalogs: []string{"greek"}},
 		{Name: "gamma", Input: `{"type":"object"}`, Call: nothing},

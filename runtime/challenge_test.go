@@ -14,33 +14,34 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // scoped is a toolset whose rules ask for scopes, and tell which.
-func scoped() runtime.Toolset {
+func scoped() toolset.Toolset {
 	needs := func(denial access.Denial) access.Rule {
 		return access.Rule{MinRole: member, Scopes: []string{"stock:write", "stock:read"}, Denial: denial}
 	}
 	move, hush, hall, book, ask := needs(access.Challenge), needs(access.Conceal), access.Rule{Resource: "lib://hall", Public: true}, needs(access.Challenge), needs(access.Challenge)
 	move.Tool, hush.Tool, book.Resource, ask.Prompt = "move", "hush", "lib://books/{id}", "ask"
-	call := func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Structured(map[string]string{"moved": "yes"}, nil)
+	call := func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]string{"moved": "yes"}, nil)
 	}
-	read := func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
-		return runtime.ResourceText("a book", nil)
+	read := func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+		return toolset.ResourceText("a book", nil)
 	}
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/stock", Server: runtime.ServerInfo{Name: "stock", Version: "1"},
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{move, hush, {Tool: "look", Public: true}},
 			Prompts: []access.Rule{ask}, Resources: []access.Rule{book, hall}},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{Name: "move", Input: `{"type":"object"}`, Call: call}, {Name: "hush", Input: `{"type":"object"}`, Call: call}, {Name: "look", Input: `{"type":"object"}`, Call: call},
 		},
-		Prompts: []runtime.Prompt{{Name: "ask", Get: func(context.Context, runtime.Call) (runtime.PromptAnswer, error) {
-			return runtime.PromptText("ask", nil)
+		Prompts: []toolset.Prompt{{Name: "ask", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptText("ask", nil)
 		}}},
-		Resources: []runtime.Resource{
-			{URI: "lib://books/{id}", Name: "b", Read: read, Variables: []runtime.Variable{{Name: "id"}}}, {URI: "lib://hall", Name: "h", Read: read},
+		Resources: []toolset.Resource{
+			{URI: "lib://books/{id}", Name: "b", Read: read, Variables: []toolset.Variable{{Name: "id"}}}, {URI: "lib://hall", Name: "h", Read: read},
 		},
 	})
 }
@@ -134,8 +135,8 @@ func TestChallengedToolsAreListedToWhomTheyAreChallenged(t *testing.T) {
 
 func TestServersDenialIsAChallengeWhereRulesSayNone(t *testing.T) {
 	rule := access.Rule{Tool: "t", Scopes: []string{"s"}}
-	set := toolset([]runtime.Tool{{Name: "t", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Done(nil)
+	set := toolsetOf([]toolset.Tool{{Name: "t", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Done(nil)
 	}}}, rule)
 	for _, all := range []bool{false, true} {
 		url := serve(t, newServer(t, runtime.Options{Identity: holders(), Denial: access.Challenge, ListAll: all}, set))
@@ -275,12 +276,12 @@ func TestResourcesThatCannotBeFoundDoNotStart(t *testing.T) {
 
 func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
 	// Middleware and handlers may talk before they answer; what they send stays in order.
-	set := toolset([]runtime.Tool{{Name: "talk", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	set := toolsetOf([]toolset.Tool{{Name: "talk", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		for i := range 3 {
-			_ = runtime.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
+			_ = toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
 		}
-		return runtime.Structured(map[string]int{"said": 3}, nil)
-	}}, {Name: "scoped", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }}},
+		return toolset.Structured(map[string]int{"said": 3}, nil)
+	}}, {Name: "scoped", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }}},
 		access.Rule{Tool: "scoped", Scopes: []string{"s"}, Denial: access.Challenge})
 	url := serve(t, newServer(t, runtime.Options{Identity: holders()}, set))
 	for _, era := range eras {

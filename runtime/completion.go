@@ -10,9 +10,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Completer completes what a caller has begun to write into an argument.
-type Completer func(ctx context.Context, begun string) ([]string, error)
-
 // maxCompletions is how many values one completion may have (specification 2025-11-25,
 // server/utilities/completion).
 const maxCompletions = 100

@@ -41,7 +41,7 @@ func compose(toolsets []Toolset, aware bool, further ...access.Part) (composed, 
 		errs = append(errs, errors.New("no toolset: pass what the generated Toolset functions return"))
 	}
 	for i, set := range toolsets {
-		g := set.generated
+		g := set.Generated()
 		if g.Package == "" && len(g.Tools) == 0 {
 			errs = append(errs, fmt.Errorf("toolset %d is empty: pass what a generated Toolset function returns", i+1))
 			continue
@@ -225,7 +225,7 @@ func isNil(v any) bool {
 	return false
 }
 
-func (t Tool) timeout() time.Duration {
+func toolTimeout(t Tool) time.Duration {
 	if t.Timeout == 0 {
 		return DefaultTimeout
 	}

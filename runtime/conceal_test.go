@@ -13,18 +13,19 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // headerTool is a tool for admins whose schema binds an argument to an HTTP header.
-func headerTool() runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/routes", Server: runtime.ServerInfo{Name: "routes", Version: "1"},
+func headerTool() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/routes", Server: toolset.ServerInfo{Name: "routes", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "route", MinRole: admin}}},
-		Tools: []runtime.Tool{{
+		Tools: []toolset.Tool{{
 			Name:  "route",
 			Input: `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"deep":{"type":"object","properties":{"on":{"type":"boolean","x-mcp-header":"On"}}}},"required":["region"]}`,
-			Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-				return runtime.Structured(map[string]string{"ok": "yes"}, nil)
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Structured(map[string]string{"ok": "yes"}, nil)
 			},
 		}},
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // The roles of the directory, as generated code declares them.
@@ -48,21 +49,21 @@ func (*desk) find(_ context.Context, id string) (person, error) {
 }
 
 // directory is a toolset as mcpgen writes them: six tools over four roles.
-func directory(d *desk) runtime.Toolset {
-	call := func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func directory(d *desk) toolset.Toolset {
+	call := func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		var in struct {
 			ID string `json:"id"`
 		}
 		if err := json.Unmarshal(call.Arguments, &in); err != nil {
-			return runtime.Result{}, err
+			return toolset.Result{}, err
 		}
-		return runtime.Structured(d.find(ctx, in.ID))
+		return toolset.Structured(d.find(ctx, in.ID))
 	}
-	tool := func(name, description string) runtime.Tool {
-		return runtime.Tool{Name: name, Description: description, Input: anyInput, Output: personOutput, Timeout: 30 * time.Second, Call: call}
+	tool := func(name, description string) toolset.Tool {
+		return toolset.Tool{Name: name, Description: description, Input: anyInput, Output: personOutput, Timeout: 30 * time.Second, Call: call}
 	}
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/team", Server: runtime.ServerInfo{Name: "team", Version: "1.0.0"},
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/team", Server: toolset.ServerInfo{Name: "team", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
 			Rules: []access.Rule{
@@ -75,7 +76,7 @@ func directory(d *desk) runtime.Toolset {
 			},
 		},
 		Receivers: []any{d},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			tool("create", "create makes a person."),
 			tool("get_all", "get_all returns everybody."),
 			tool("get_by_id", "get_by_id returns one person."),
@@ -87,8 +88,8 @@ func directory(d *desk) runtime.Toolset {
 }
 
 // toolset makes one with the given tools, each open to authenticated callers unless ruled otherwise.
-func toolset(tools []runtime.Tool, rules ...access.Rule) runtime.Toolset {
-	g := runtime.Generated{Package: "example.com/odd", Server: runtime.ServerInfo{Name: "odd", Version: "1"}, Tools: tools}
+func toolsetOf(tools []toolset.Tool, rules ...access.Rule) toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd", Version: "1"}, Tools: tools}
 	g.Table.Roles = access.DefaultRoles()
 	for _, t := range tools {
 		rule := access.Rule{Tool: t.Name, Authenticated: true}
@@ -99,12 +100,12 @@ func toolset(tools []runtime.Tool, rules ...access.Rule) runtime.Toolset {
 		}
 		g.Table.Rules = append(g.Table.Rules, rule)
 	}
-	return runtime.NewToolset(g)
+	return toolset.NewToolset(g)
 }
 
 // oneTool is a toolset of one tool, open to authenticated callers.
-func oneTool(name string, call func(context.Context, runtime.Call) (runtime.Result, error)) runtime.Toolset {
-	return toolset([]runtime.Tool{{Name: name, Input: `{"type":"object"}`, Call: call}})
+func oneTool(name string, call func(context.Context, toolset.Call) (toolset.Result, error)) toolset.Toolset {
+	return toolsetOf([]toolset.Tool{{Name: name, Input: `{"type":"object"}`, Call: call}})
 }
 
 // tokens are the users of the directory, one a role, and one whose role nobody knows.
@@ -138,7 +139,7 @@ func users() identity.Source {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // newServer makes a server of the given toolsets with the test's users.
-func newServer(t testing.TB, options runtime.Options, sets ...runtime.Toolset) *runtime.Server {
+func newServer(t testing.TB, options runtime.Options, sets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
 	if options.Logger == nil {
 		options.Logger = quiet()

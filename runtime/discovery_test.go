@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestPagesAreCutAfterFiltering(t *testing.T) {
@@ -120,7 +121,7 @@ func TestStaleCursorIsInvalidParams(t *testing.T) {
 	}
 }
 
-func nothing(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+func nothing(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestMalformedCursorIsInvalidParams(t *testing.T) {
 	s := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
@@ -199,8 +200,8 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 			return res, err
 		}
 	}
-	plain := runtime.Tool{Name: "annotated", Input: `{"type":"object"}`, Annotations: &mcp.ToolAnnotations{Title: "A"}, Call: nothing}
-	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{shout}}, directory(&desk{}), toolset([]runtime.Tool{plain}))
+	plain := toolset.Tool{Name: "annotated", Input: `{"type":"object"}`, Annotations: &mcp.ToolAnnotations{Title: "A"}, Call: nothing}
+	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{shout}}, directory(&desk{}), toolsetOf([]toolset.Tool{plain}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	first := c.ask(t, "tools/list", "", nil)
 	if second := c.ask(t, "tools/list", "", nil); first.String() != second.String() || !strings.Contains(first.body, `a person.!"`) {
@@ -210,7 +211,7 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 
 func TestListSaysWhatTheToolsAre(t *testing.T) {
 	destructive := false
-	s := newServer(t, runtime.Options{}, toolset([]runtime.Tool{{
+	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{
 		Name: "shout", Title: "Shout", Description: "shout shouts.", Input: `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
 		Output: `{"type":"object"}`, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &destructive}, Call: nothing,
 	}}))
@@ -225,14 +226,14 @@ func TestListSaysWhatTheToolsAre(t *testing.T) {
 
 func TestManyVisibleSetsAreAllServed(t *testing.T) {
 	// More sets than are kept: 2^11 combinations of scopes.
-	var tools []runtime.Tool
+	var tools []toolset.Tool
 	var rules []access.Rule
 	for i := range 11 {
 		name := fmt.Sprintf("t%02d", i)
-		tools = append(tools, runtime.Tool{Name: name, Input: `{"type":"object"}`, Call: nothing})
+		tools = append(tools, toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: nothing})
 		rules = append(rules, access.Rule{Tool: name, Scopes: []string{name}})
 	}
-	s := newServer(t, runtime.Options{}, toolset(tools, rules...))
+	s := newServer(t, runtime.Options{}, toolsetOf(tools, rules...))
 	for _, round := range []string{"first", "again"} {
 		for mask := range 1 << 11 {
 			p := access.Principal{Subject: "x"}
@@ -249,14 +250,14 @@ func TestManyVisibleSetsAreAllServed(t *testing.T) {
 }
 
 func BenchmarkList(b *testing.B) {
-	var tools []runtime.Tool
+	var tools []toolset.Tool
 	var rules []access.Rule
 	for i := range 1000 {
 		name := fmt.Sprintf("tool_%04d", i)
-		tools = append(tools, runtime.Tool{Name: name, Description: "does something", Input: anyInput, Call: nothing})
+		tools = append(tools, toolset.Tool{Name: name, Description: "does something", Input: anyInput, Call: nothing})
 		rules = append(rules, access.Rule{Tool: name, MinRole: access.Role(1 + 3*(i%2))})
 	}
-	s := newServer(b, runtime.Options{}, toolset(tools, rules...))
+	s := newServer(b, runtime.Options{}, toolsetOf(tools, rules...))
 	c := newRaw(b, serve(b, s), tokens["Viewer"], "2026-07-28")
 	b.ResetTimer()
 	for range b.N {

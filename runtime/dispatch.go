@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // grace is how long a handler may take to return once its context has ended, before the call
@@ -192,6 +194,7 @@ type toolRun struct {
 	req   mcp.CallToolRequest
 	extra mcp.RequestExtra
 
+	arguments json.RawMessage // of the Call
 	// The handler's goroutine's.
 	decided grant.Decided // what its arguments name; nil where nothing was decided
 	refused *grant.Denied // by Allow, so that the handler did not begin
@@ -200,6 +203,9 @@ type toolRun struct {
 
 	uses atomic.Pointer[[]audit.Use] // the grants that allowed it
 }
+
+// Request returns the request, for [toolset.Request].
+func (r *toolRun) Request() *mcp.CallToolRequest { return &r.req }
 
 // used are the grants that allowed the call, as far as it has come.
 func (r *toolRun) used() []audit.Use {
@@ -228,8 +234,9 @@ func (r *toolRun) handle(ctx context.Context) toolAnswer {
 		ctx = inside
 	}
 	defer r.close(ctx)
+	r.arguments = arguments
 	r.call.takes()
-	result, err := r.tool.Call(ctx, Call{Arguments: arguments, run: r})
+	result, err := r.tool.Call(ctx, toolset.NewCall(arguments, r))
 	advice := r.call.taken()
 	if err != nil {
 		return r.failed(ctx, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestLastRecordOfACallSaysWhatBecameOfIt(t *testing.T) {
@@ -43,11 +44,11 @@ func TestLastRecordOfACallSaysWhatBecameOfIt(t *testing.T) {
 				}
 				return nil
 			})
-			s, err := New(Options{Anonymous: true, Audit: sink}, NewToolset(Generated{
-				Package: "example.com/early", Server: ServerInfo{Name: "early", Version: "1"},
+			s, err := New(Options{Anonymous: true, Audit: sink}, toolset.NewToolset(toolset.Generated{
+				Package: "example.com/early", Server: toolset.ServerInfo{Name: "early", Version: "1"},
 				Table: access.Table{Roles: []string{"Member"}, Rules: []access.Rule{{Tool: "t", MinRole: 1}}},
-				Tools: []Tool{{Name: "t", Description: "T is a tool.", Input: `{"type":"object"}`, Call: func(context.Context, Call) (Result, error) {
-					return Structured(map[string]int{"a": 1}, nil)
+				Tools: []toolset.Tool{{Name: "t", Description: "T is a tool.", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+					return toolset.Structured(map[string]int{"a": 1}, nil)
 				}}},
 			}))
 			if err != nil {

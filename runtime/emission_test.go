@@ -20,6 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // emissions are what a handler in a process of its own has sent, of which it takes as much as there is room for.
@@ -224,11 +226,11 @@ func TestAProcessOfItsOwnIsToldWhatIsWanted(t *testing.T) {
 		"progress":               {slog.New(slog.DiscardHandler), mcp.Meta{"progressToken": "p"}, `"progress":true`},
 	} {
 		var told string
-		b := &box{isolate: func(_ context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+		b := &box{isolate: func(_ context.Context, call isolate.Call) (json.RawMessage, error) {
 			told = string(call.Caller)
 			return json.RawMessage(`1`), nil
 		}}
-		s := newServer(t, runtime.Options{Sandbox: b, Logger: test.logger}, apart(runtime.Tool{Name: "look"}))
+		s := newServer(t, runtime.Options{Sandbox: b, Logger: test.logger}, apart(toolset.Tool{Name: "look"}))
 		session := connectHTTP(t, serve(t, s), tokens["Member"], "2026-07-28")
 		if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "look", Arguments: map[string]any{}, Meta: test.meta}); err != nil {
 			t.Fatal(err)
@@ -274,7 +276,7 @@ func emitted(t *testing.T, s *runtime.Server, log *lockedBuffer, say ...string) 
 // journaled is a server that logs as JSON.
 func journaled(t testing.TB) (*runtime.Server, *lockedBuffer) {
 	log := &lockedBuffer{}
-	return newServer(t, runtime.Options{Logger: slog.New(slog.NewJSONHandler(log, nil)), Sandbox: &box{}}, apart(runtime.Tool{Name: "look"})), log
+	return newServer(t, runtime.Options{Logger: slog.New(slog.NewJSONHandler(log, nil)), Sandbox: &box{}}, apart(toolset.Tool{Name: "look"})), log
 }
 
 func TestNothingThatAProcessOfItsOwnSaysIsBelieved(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // shortLived verifies every token as ada's, for credentialLife from its first use.
@@ -35,9 +36,9 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 		for _, heeds := range []bool{true, false} {
 			sink := &keeper{}
 			told := make(chan error, 1)
-			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneTool("slow", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneTool("slow", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				tell := func(ctx context.Context, text string) error {
-					return runtime.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
+					return toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
 				}
 				if err := tell(ctx, "early"); err != nil {
 					t.Errorf("%s: %v", era, err)
@@ -48,7 +49,7 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 					<-time.After(credentialLife + 50*time.Millisecond)
 				}
 				told <- tell(context.WithoutCancel(ctx), "too late")
-				return runtime.Structured(map[string]string{"secret": "hunter2"}, nil)
+				return toolset.Structured(map[string]string{"secret": "hunter2"}, nil)
 			}))
 			c := newRaw(t, serve(t, s), "abc", era)
 			got := c.call(t, "slow", "", nil)

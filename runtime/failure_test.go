@@ -17,33 +17,35 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/observe"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // unlucky is a tool, a prompt and a resource that fail alike.
-func unlucky(timeout time.Duration, fail func(context.Context) error) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/failing", Server: runtime.ServerInfo{Name: "failing", Version: "1"},
+func unlucky(timeout time.Duration, fail func(context.Context) error) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/failing", Server: toolset.ServerInfo{Name: "failing", Version: "1"},
 		Table: access.Table{
 			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: viewer}, {Tool: "result", MinRole: viewer}},
 			Prompts: []access.Rule{{Prompt: "greet", MinRole: viewer}}, Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
 		},
-		Tools: []runtime.Tool{
-			{Name: "work", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
-				return runtime.Done(fail(ctx))
+		Tools: []toolset.Tool{
+			{Name: "work", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				return toolset.Done(fail(ctx))
 			}},
-			{Name: "result", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			{Name: "result", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				if err := fail(ctx); err != nil {
-					return runtime.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil, nil)
+					return toolset.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil, nil)
 				}
-				return runtime.Done(nil)
+				return toolset.Done(nil)
 			}},
 		},
-		Prompts: []runtime.Prompt{{Name: "greet", Timeout: timeout, Get: func(ctx context.Context, _ runtime.Call) (runtime.PromptAnswer, error) {
-			return runtime.PromptText("hello", fail(ctx))
+		Prompts: []toolset.Prompt{{Name: "greet", Timeout: timeout, Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptText("hello", fail(ctx))
 		}}},
-		Resources: []runtime.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: timeout, Variables: []runtime.Variable{{Name: "id"}},
-			Read: func(ctx context.Context, _ runtime.Call) (runtime.ResourceAnswer, error) {
-				return runtime.ResourceText("book", fail(ctx))
+		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: timeout, Variables: []toolset.Variable{{Name: "id"}},
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
+				return toolset.ResourceText("book", fail(ctx))
 			}}},
 	})
 }
@@ -75,7 +77,7 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 			t.Parallel()
 			for _, sink := range []*kept{nil, {}} {
 				var log lines
-				o := runtime.Options{Logger: log.at(slog.LevelDebug), Observer: watchers{began: func(ctx context.Context, _ runtime.Message) (context.Context, runtime.Observation) {
+				o := runtime.Options{Logger: log.at(slog.LevelDebug), Observer: watchers{began: func(ctx context.Context, _ observe.Message) (context.Context, observe.Observation) {
 					return ctx, observation{trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7"}
 				}}}
 				if sink != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // hostile are bodies that one reader takes for one thing and another for something else, or
@@ -235,10 +236,10 @@ func TestHealthAsksForNoCredential(t *testing.T) {
 
 func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		close(started)
 		<-release
-		return runtime.Structured(map[string]bool{"done": true}, ctx.Err())
+		return toolset.Structured(map[string]bool{"done": true}, ctx.Err())
 	}))
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
@@ -268,11 +269,11 @@ func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
 func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
 	cancelled := make(chan error, 1)
 	started := make(chan struct{})
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		close(started)
 		<-ctx.Done()
 		cancelled <- ctx.Err()
-		return runtime.Result{}, ctx.Err()
+		return toolset.Result{}, ctx.Err()
 	}))
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
@@ -329,9 +330,9 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 
 func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
 	versions := make(chan string, 1)
-	s := newServer(t, runtime.Options{}, oneTool("look", func(_ context.Context, call runtime.Call) (runtime.Result, error) {
-		versions <- runtime.Request(call).Session.InitializeParams().ProtocolVersion
-		return runtime.Done(nil)
+	s := newServer(t, runtime.Options{}, oneTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		versions <- toolset.Request(call).Session.InitializeParams().ProtocolVersion
+		return toolset.Done(nil)
 	}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"]}
 	got := c.send(t, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
@@ -482,12 +483,12 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 
 // The time that a body has is no bound for the call that it asks for.
 func TestCallMayTakeLongerThanItsBodyMay(t *testing.T) {
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		select {
 		case <-ctx.Done():
-			return runtime.Done(ctx.Err())
+			return toolset.Done(ctx.Err())
 		case <-time.After(600 * time.Millisecond):
-			return runtime.Done(nil)
+			return toolset.Done(nil)
 		}
 	}))
 	s.Hasten(200 * time.Millisecond)

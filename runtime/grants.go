@@ -110,7 +110,7 @@ func clientOf(p *access.Principal) Client {
 	if p.Anonymous() {
 		return Client{}
 	}
-	return Client{p.Issuer, p.ClientID()}
+	return Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
 // Grants is Options.Grants: nil where there is none.

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // journal is a log that tests can read while it is written.
@@ -262,17 +263,17 @@ func TestHandlersNeverSeeTheToken(t *testing.T) {
 	for _, header := range []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key"} {
 		for _, era := range eras {
 			seen := make(chan string, 1)
-			s := newServer(t, runtime.Options{}, oneTool("look", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+			s := newServer(t, runtime.Options{}, oneTool("look", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				p, ok := runtime.Caller(ctx)
-				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, runtime.Request(call).Extra.Header)
-				if runtime.Request(call).Extra.TokenInfo != nil {
-					text += fmt.Sprintf("TokenInfo %+v", runtime.Request(call).Extra.TokenInfo)
+				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, toolset.Request(call).Extra.Header)
+				if toolset.Request(call).Extra.TokenInfo != nil {
+					text += fmt.Sprintf("TokenInfo %+v", toolset.Request(call).Extra.TokenInfo)
 				}
 				if info := auth.TokenInfoFromContext(ctx); info != nil {
 					text += fmt.Sprintf("TokenInfo %+v", info)
 				}
 				seen <- text
-				return runtime.Done(nil)
+				return toolset.Done(nil)
 			}))
 			c := newRaw(t, serve(t, s), tokens["Admin"], era)
 			further := map[string]string{}

@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // startSandbox readies the sandbox for the tools of a server.
@@ -84,10 +84,9 @@ type inheritedBound struct {
 
 // Isolated runs the call in a process of its own, with what [Call.Allow] has opened, and returns the result as
 // JSON, nil where the handler returns an error alone. It is called by generated code.
-func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
-	r, ok := c.run.(*toolRun)
-	if !ok || r.server.opts.Sandbox == nil {
-		return nil, errUndecided
+func (r *toolRun) Isolated(ctx context.Context) (json.RawMessage, error) {
+	if r.server.opts.Sandbox == nil {
+		return nil, toolset.ErrOutsideServer
 	}
 	if len(r.tool.Allow) > 0 && r.decided == nil {
 		return nil, errors.New("the call was not decided on: run go generate")
@@ -120,7 +119,7 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 		return nil, fmt.Errorf("what the process of a call is told: %w", err)
 	}
 	out, err := r.server.opts.Sandbox.Isolate(ctx, IsolatedCall{
-		Name: r.tool.Isolate, Arguments: c.Arguments, Caller: caller, Files: files,
+		Name: r.tool.Isolate, Arguments: r.arguments, Caller: caller, Files: files,
 		Network: r.tool.connects(), Programs: r.tool.starts(),
 		Timeout: time.Until(r.call.deadline), Limits: r.tool.Limits,
 		Emitted: func(emission json.RawMessage) { said.take(ctx, emission) },
@@ -147,19 +146,12 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 // helperError makes an error of the words that came from the process of a call. What can be refused there are
 // connections, to tools that may make some; else, and where they are longer than a refusal, they are words like others.
 func (t *tool) helperError(words string) error {
-	text, marked := strings.CutPrefix(words, deniedMark)
-	if !marked {
-		return errors.New(words)
-	}
-	var denied grant.Denied
-	if err := json.Unmarshal([]byte(text), &denied); err == nil && t.connects() && grant.FamilyOf(denied.Kind) == grant.Hosts && len(text) < 8<<10 {
-		return &denied
+	denied, text := toolset.ParseRefused(words)
+	if denied != nil && t.connects() && grant.FamilyOf(denied.Kind) == grant.Hosts && len(text) < 8<<10 {
+		return denied
 	}
 	return errors.New(text)
 }
-
-// deniedMark stands before a refusal that crosses to the server's process; no text for people begins so.
-const deniedMark = "\x00denied\x00"
 
 // isolationError says that a call's process did not come to an answer. The reason is for the log.
 type isolationError struct{ err error }
@@ -203,30 +195,4 @@ func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.F
 	}
 	ctx = context.WithValue(ctx, recordKey{}, &record{principal: from.Principal, caller: from.Principal, requestID: from.RequestID, started: time.Now()})
 	return grant.With(ctx, decided), nil
-}
-
-// Encoded returns what a handler answered in a process of its own, as the process of the server takes it.
-func Encoded(out any, err error) ([]byte, error) {
-	if err != nil {
-		return nil, Refused(err)
-	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("the result is no JSON: %w", err)
-	}
-	return text, nil
-}
-
-// Refused returns the error of a handler in a process of its own, as the process of the server takes it: one that is a
-// refusal stays one. It is called by generated code for handlers that return an error alone.
-func Refused(err error) error {
-	var denied *grant.Denied
-	if !errors.As(err, &denied) {
-		return err
-	}
-	text, failed := json.Marshal(denied)
-	if failed != nil {
-		return err
-	}
-	return errors.New(deniedMark + string(text))
 }

@@ -22,30 +22,32 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // box is a sandbox without walls, which keeps what it was asked for.
 type box struct {
 	start   error
 	enter   error
-	isolate func(context.Context, runtime.IsolatedCall) (json.RawMessage, error)
+	isolate func(context.Context, isolate.Call) (json.RawMessage, error)
 
 	mu      sync.Mutex
-	started []runtime.SandboxStart
+	started []isolate.Start
 	entered []string
 	inside  int
 }
 
 type insideKey struct{}
 
-func (b *box) Start(s runtime.SandboxStart) error {
+func (b *box) Start(s isolate.Start) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.started = append(b.started, s)
 	return b.start
 }
 
-func (b *box) Enter(ctx context.Context, client runtime.Client, tool string, limits runtime.Limits) (context.Context, func(), error) {
+func (b *box) Enter(ctx context.Context, client isolate.Client, tool string, limits toolset.Limits) (context.Context, func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.entered = append(b.entered, fmt.Sprint(client, " ", tool, " ", limits.Concurrency))
@@ -60,11 +62,11 @@ func (b *box) Enter(ctx context.Context, client runtime.Client, tool string, lim
 	}, nil
 }
 
-func (b *box) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+func (b *box) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	return b.isolate(ctx, call)
 }
 
-// reached is a [runtime.LimitError].
+// reached is a [toolset.LimitError].
 type reached string
 
 func (r reached) Error() string   { return "the tool reached its limit on " + string(r) }
@@ -77,30 +79,30 @@ func (w words) Error() string        { return string(w) }
 func (w words) HandlerError() string { return string(w) }
 
 // apart is a toolset whose one tool runs in a process of its own, as generated code has it.
-func apart(tool runtime.Tool) runtime.Toolset {
+func apart(tool toolset.Tool) toolset.Toolset {
 	tool.Isolate = "example.com/apart." + tool.Name
 	tool.Input = `{"type":"object"}`
-	tool.Call = func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		var in named
 		if err := json.Unmarshal(call.Arguments, &in); err != nil {
-			return runtime.Result{}, err
+			return toolset.Result{}, err
 		}
 		if len(tool.Allow) > 0 {
 			var err error
 			ctx, err = call.Allow(ctx,
-				runtime.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{in.Path}},
-				runtime.Named{Argument: "argv", Kinds: []string{grant.SystemCommand}, Values: in.Argv},
-				runtime.Named{Argument: "host", Kinds: []string{grant.NetConnect}, Values: []string{in.Host}})
+				toolset.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{in.Path}},
+				toolset.Named{Argument: "argv", Kinds: []string{grant.SystemCommand}, Values: in.Argv},
+				toolset.Named{Argument: "host", Kinds: []string{grant.NetConnect}, Values: []string{in.Host}})
 			if err != nil {
-				return runtime.Result{}, err
+				return toolset.Result{}, err
 			}
 		}
-		return runtime.Wrapped(call.Isolated(ctx))
+		return toolset.Wrapped(call.Isolated(ctx))
 	}
-	return toolset([]runtime.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
+	return toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
 }
 
-var everyFamily = []runtime.Allow{{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}
+var everyFamily = []toolset.Allow{{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}
 
 func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 	p := &purse{}
@@ -108,7 +110,7 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		grant.Permission{Type: grant.FileRead, Resource: "docs/**", Restricted: true},
 		grant.Permission{Type: grant.SystemCommand, Resource: "echo *"},
 		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
-	var told runtime.IsolatedCall
+	var told isolate.Call
 	handler := func(ctx context.Context) (string, error) {
 		who, ok := runtime.Caller(ctx)
 		if !ok || who.Subject != "user-Member" || who.Role != "Member" || who.Permits != nil {
@@ -138,16 +140,16 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		}
 		return fmt.Sprint(text, " ", path, " ", cmd.Args, " ", runtime.RequestID(ctx) != ""), nil
 	}
-	b := &box{isolate: func(_ context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+	b := &box{isolate: func(_ context.Context, call isolate.Call) (json.RawMessage, error) {
 		told = call
 		ctx, err := runtime.Inherit(t.Context(), call.Caller, call.Files)
 		if err != nil {
 			return nil, err
 		}
-		return runtime.Encoded(handler(ctx))
+		return toolset.Encoded(handler(ctx))
 	}}
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: b}, apart(runtime.Tool{
-		Name: "look", Allow: everyFamily, Timeout: 7 * time.Second, Limits: runtime.Limits{Memory: 1 << 20, Concurrency: 3}}))
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: b}, apart(toolset.Tool{
+		Name: "look", Allow: everyFamily, Timeout: 7 * time.Second, Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 	if got := said(t, session, "look", `{"path":"docs/a","argv":["echo","x"],"host":"127.0.0.1:9"}`); got != `{"result":"A docs/a [echo x] true"}` {
 		t.Error(got)
@@ -179,15 +181,15 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		"a result":            {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
 		"its own error":       {"", words("no such thing"), "!no such thing", audit.Failed, "authentication", ""},
 		"a limit":             {"", reached("memory"), "!the tool reached its limit on memory", audit.Limited, audit.AxisLimit, ""},
-		"a refusal":           {"", words(runtime.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed, audit.AxisGrant, ""},
+		"a refusal":           {"", words(toolset.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed, audit.AxisGrant, ""},
 		"no answer":           {"", errors.New("exit status 3, at /srv/secret"), "!internal error", audit.Crashed, "authentication", "/srv/secret"},
 		"an odd refusal":      {"", words("\x00denied\x00{"), "!{", audit.Failed, "authentication", ""},
-		"one of another kind": {"", words(runtime.Refused(made).Error()), `!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
+		"one of another kind": {"", words(toolset.Refused(made).Error()), `!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
 	} {
 		sink, logged := &keeper{}, &journal{}
-		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: &box{isolate: func(context.Context, runtime.IsolatedCall) (json.RawMessage, error) {
+		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
 			return json.RawMessage(test.answer), test.err
-		}}}, apart(runtime.Tool{Name: "look", Allow: everyFamily}))
+		}}}, apart(toolset.Tool{Name: "look", Allow: everyFamily}))
 		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{"path":"docs/a","argv":["echo","x"],"host":"x:2"}`); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -224,7 +226,7 @@ func TestWorkspacesAreNoFolderThatClientsAreGranted(t *testing.T) {
 	}
 	defer opened.Close()
 	for at, want := range map[string]string{"files": `in the root "files"`, "files/deep/ws": `in the root "files"`, "link/ws": `in the root "files"`, "files2": "", ".": "", "none": "no such file"} {
-		_, err := runtime.New(runtime.Options{Logger: quiet(), Roots: opened, Sandbox: &folder{at: filepath.Join(dir, at)}}, oneTool("a", func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }))
+		_, err := runtime.New(runtime.Options{Logger: quiet(), Roots: opened, Sandbox: &folder{at: filepath.Join(dir, at)}}, oneTool("a", func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", at, err)
 		}
@@ -235,9 +237,9 @@ func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
 	sink := &keeper{}
 	b := &box{enter: reached("rate")}
 	ran := false
-	s := newServer(t, runtime.Options{Audit: sink, Sandbox: b}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{Audit: sink, Sandbox: b}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 		ran = true
-		return runtime.Done(nil)
+		return toolset.Done(nil)
 	}}}))
 	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); ran || got != "!the tool reached its limit on rate" {
 		t.Error(ran, got)
@@ -249,9 +251,9 @@ func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
 
 func TestHandlersGetTheContextOfTheSandbox(t *testing.T) {
 	b := &box{}
-	s := newServer(t, runtime.Options{Sandbox: b}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{Sandbox: b}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		if ctx.Value(insideKey{}) == nil {
-			return runtime.Done(errors.New("it is not there"))
+			return toolset.Done(errors.New("it is not there"))
 		}
 		panic("while it is inside")
 	}}}))
@@ -266,18 +268,18 @@ func TestHandlersGetTheContextOfTheSandbox(t *testing.T) {
 }
 
 func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
-	for name, answer := range map[string]func(size int) (runtime.Result, error){
-		"a result": func(size int) (runtime.Result, error) {
-			return runtime.Wrapped(strings.Repeat("x", size-len(`{"result":""}`)), nil)
+	for name, answer := range map[string]func(size int) (toolset.Result, error){
+		"a result": func(size int) (toolset.Result, error) {
+			return toolset.Wrapped(strings.Repeat("x", size-len(`{"result":""}`)), nil)
 		},
-		"a content": func(size int) (runtime.Result, error) {
-			return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", size-len(`{"content":[{"type":"text","text":""}]}`))}}}, nil, nil)
+		"a content": func(size int) (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("x", size-len(`{"content":[{"type":"text","text":""}]}`))}}}, nil, nil)
 		},
 	} {
 		sink := &keeper{}
 		size := 2048
-		s := newServer(t, runtime.Options{Audit: sink}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Limits: runtime.Limits{Output: 2048},
-			Call: func(context.Context, runtime.Call) (runtime.Result, error) { return answer(size) }}}))
+		s := newServer(t, runtime.Options{Audit: sink}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Limits: toolset.Limits{Output: 2048},
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) { return answer(size) }}}))
 		session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 		if got := said(t, session, "a", `{}`); strings.HasPrefix(got, "!") {
 			t.Errorf("%s at its limit: %s", name, got)
@@ -295,14 +297,14 @@ func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
 func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 	one := capability.Constraint(`{"site":"x"}`)
 	var caller json.RawMessage
-	b := &box{isolate: func(_ context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+	b := &box{isolate: func(_ context.Context, call isolate.Call) (json.RawMessage, error) {
 		caller = call.Caller
 		return json.RawMessage(`1`), nil
 	}}
-	tool := runtime.Tool{Name: "look", Isolate: "x", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-		return runtime.Wrapped(call.Isolated(capability.WithConstraints(ctx, []capability.Constraint{one})))
+	tool := toolset.Tool{Name: "look", Isolate: "x", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+		return toolset.Wrapped(call.Isolated(capability.WithConstraints(ctx, []capability.Constraint{one})))
 	}}
-	s := newServer(t, runtime.Options{Sandbox: b}, toolset([]runtime.Tool{tool}))
+	s := newServer(t, runtime.Options{Sandbox: b}, toolsetOf([]toolset.Tool{tool}))
 	said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`)
 	ctx, err := runtime.Inherit(t.Context(), caller, nil)
 	if got := capability.Constraints(ctx); err != nil || len(got) != 1 || string(got[0]) != string(one) {
@@ -319,16 +321,16 @@ func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
 }
 
 func TestResultsOfAHelperAreJSON(t *testing.T) {
-	if text, err := runtime.Encoded(map[string]int{"a": 1}, nil); err != nil || string(text) != `{"a":1}` {
+	if text, err := toolset.Encoded(map[string]int{"a": 1}, nil); err != nil || string(text) != `{"a":1}` {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := runtime.Encoded(nil, io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := toolset.Encoded(nil, io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
-	if _, err := runtime.Encoded(func() {}, nil); err == nil {
+	if _, err := toolset.Encoded(func() {}, nil); err == nil {
 		t.Error("a func is no JSON")
 	}
-	if err := runtime.Refused(nil); err != nil {
+	if err := toolset.Refused(nil); err != nil {
 		t.Error(err)
 	}
 }

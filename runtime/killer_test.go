@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // typedNil is an error whose nil pointer panics when it is asked for its words.
@@ -41,63 +42,63 @@ func badContent() mcp.Content {
 
 // killers are handlers that end a go-sdk server's process, or leave its caller waiting, or its
 // session dumb. Each was run against go-sdk alone.
-var killers = map[string]func(context.Context, runtime.Call) (runtime.Result, error){
-	"a panic":           func(context.Context, runtime.Call) (runtime.Result, error) { panic("hunter2") },
-	"a panic with nil":  func(context.Context, runtime.Call) (runtime.Result, error) { panic(nil) },
-	"a panicking error": func(context.Context, runtime.Call) (runtime.Result, error) { panic(&typedNil{"hunter2"}) },
-	"Goexit":            func(context.Context, runtime.Call) (runtime.Result, error) { goruntime.Goexit(); panic("unreached") },
-	"a typed nil error": func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done((*typedNil)(nil)) },
-	"a wrapped typed nil": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Done(errors.Join((*typedNil)(nil)))
+var killers = map[string]func(context.Context, toolset.Call) (toolset.Result, error){
+	"a panic":           func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") },
+	"a panic with nil":  func(context.Context, toolset.Call) (toolset.Result, error) { panic(nil) },
+	"a panicking error": func(context.Context, toolset.Call) (toolset.Result, error) { panic(&typedNil{"hunter2"}) },
+	"Goexit":            func(context.Context, toolset.Call) (toolset.Result, error) { goruntime.Goexit(); panic("unreached") },
+	"a typed nil error": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done((*typedNil)(nil)) },
+	"a wrapped typed nil": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Done(errors.Join((*typedNil)(nil)))
 	},
-	"a typed nil RPC error": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Done((*jsonrpc.Error)(nil))
+	"a typed nil RPC error": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Done((*jsonrpc.Error)(nil))
 	},
-	"a panicking MarshalJSON": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Structured(map[string]any{"a": angry{}}, nil)
+	"a panicking MarshalJSON": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]any{"a": angry{}}, nil)
 	},
-	"invalid JSON": func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Structured(liar{}, nil) },
-	"NaN": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Structured(map[string]any{"a": math.NaN()}, nil)
+	"invalid JSON": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Structured(liar{}, nil) },
+	"NaN": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]any{"a": math.NaN()}, nil)
 	},
-	"infinity": func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Wrapped(math.Inf(1), nil) },
-	"the year 10000": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Wrapped(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), nil)
+	"infinity": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Wrapped(math.Inf(1), nil) },
+	"the year 10000": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Wrapped(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), nil)
 	},
-	"a channel": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Structured(map[string]any{"a": make(chan int)}, nil)
+	"a channel": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]any{"a": make(chan int)}, nil)
 	},
-	"a cycle": func(context.Context, runtime.Call) (runtime.Result, error) {
+	"a cycle": func(context.Context, toolset.Call) (toolset.Result, error) {
 		m := map[string]any{}
 		m["m"] = m
-		return runtime.Structured(m, nil)
+		return toolset.Structured(m, nil)
 	},
-	"a nil pointer": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Structured((*person)(nil), nil)
+	"a nil pointer": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured((*person)(nil), nil)
 	},
-	"NaN in a native result": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{StructuredContent: map[string]any{"a": math.NaN()}}, nil, nil)
+	"NaN in a native result": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{StructuredContent: map[string]any{"a": math.NaN()}}, nil, nil)
 	},
-	"a panic in a native result": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{StructuredContent: angry{}}, nil, nil)
+	"a panic in a native result": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{StructuredContent: angry{}}, nil, nil)
 	},
-	"NaN in a native result's _meta": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{Meta: mcp.Meta{"a": math.NaN()}}, nil, nil)
+	"NaN in a native result's _meta": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{Meta: mcp.Meta{"a": math.NaN()}}, nil, nil)
 	},
-	"a panic in a native result's _meta": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{Meta: mcp.Meta{"a": angry{}}}, nil, nil)
+	"a panic in a native result's _meta": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{Meta: mcp.Meta{"a": angry{}}}, nil, nil)
 	},
-	"NaN beside a native result": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(nil, map[string]any{"a": math.NaN()}, nil)
+	"NaN beside a native result": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(nil, map[string]any{"a": math.NaN()}, nil)
 	},
-	"a nil content": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{nil}}, nil, nil)
+	"a nil content": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{nil}}, nil, nil)
 	},
-	"a typed nil content": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{badContent()}}, nil, nil)
+	"a typed nil content": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{badContent()}}, nil, nil)
 	},
-	"content and input requests": func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: 1, InputRequests: mcp.InputRequestMap{"a": &mcp.ElicitParams{}}}, nil, nil)
+	"content and input requests": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: 1, InputRequests: mcp.InputRequestMap{"a": &mcp.ElicitParams{}}}, nil, nil)
 	},
 }
 
@@ -105,7 +106,7 @@ func TestNoHandlerKillsTheProcessOrASession(t *testing.T) { survives(t, killers)
 
 // survives holds a server to answering each of the handlers with an internal error, and to
 // living on.
-func survives(t *testing.T, killers map[string]func(context.Context, runtime.Call) (runtime.Result, error)) {
+func survives(t *testing.T, killers map[string]func(context.Context, toolset.Call) (toolset.Result, error)) {
 	t.Helper()
 	for name, call := range killers {
 		var log journal
@@ -154,12 +155,12 @@ func survives(t *testing.T, killers map[string]func(context.Context, runtime.Cal
 
 // TestNilResultIsAnEmptyAnswer: (nil, nil) ends a go-sdk process under 2026-07-28.
 func TestNilResultIsAnEmptyAnswer(t *testing.T) {
-	for name, call := range map[string]func(context.Context, runtime.Call) (runtime.Result, error){
-		"native": func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Native(nil, nil, nil) },
-		"native typed": func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Native(nil, (*person)(nil), nil)
+	for name, call := range map[string]func(context.Context, toolset.Call) (toolset.Result, error){
+		"native": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Native(nil, nil, nil) },
+		"native typed": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Native(nil, (*person)(nil), nil)
 		},
-		"zero": func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Result{}, nil },
+		"zero": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Result{}, nil },
 	} {
 		s := newServer(t, runtime.Options{}, oneTool("empty", call))
 		url := serve(t, s)
@@ -174,8 +175,8 @@ func TestNilResultIsAnEmptyAnswer(t *testing.T) {
 
 func TestSharedResultIsNotWrittenTo(t *testing.T) {
 	shared := &mcp.CallToolResult{Meta: mcp.Meta{"kept": "yes"}, Content: []mcp.Content{&mcp.TextContent{Text: "same for all"}}}
-	s := newServer(t, runtime.Options{}, oneTool("shared", func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(shared, map[string]int{"n": 1}, nil)
+	s := newServer(t, runtime.Options{}, oneTool("shared", func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(shared, map[string]int{"n": 1}, nil)
 	}))
 	url := serve(t, s)
 	var wg sync.WaitGroup
@@ -244,9 +245,9 @@ func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
 
 func TestPanicInSendingIsAnError(t *testing.T) {
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{}, oneTool("tell", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-		got <- runtime.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
-		return runtime.Done(nil)
+	s := newServer(t, runtime.Options{}, oneTool("tell", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+		got <- toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
+		return toolset.Done(nil)
 	}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	if res := c.call(t, "tell", "", nil); !strings.Contains(res.body, `"content"`) {
@@ -323,8 +324,8 @@ func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
 		"wrapped":         {fmt.Errorf("outer: %w", &jsonrpc.Error{Code: -32042, Message: "log in"}), `"error":{"code":-32042,"message":"outer: log in"}`},
 		"with wrong data": {&jsonrpc.Error{Code: -32042, Message: "log in", Data: []byte(`{"a":`)}, `"error":{"code":-32042,"message":"log in"}`},
 	} {
-		s := newServer(t, runtime.Options{}, oneTool("login", func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Done(test.err)
+		s := newServer(t, runtime.Options{}, oneTool("login", func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(test.err)
 		}))
 		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 		if got := c.call(t, "login", "", nil); !strings.Contains(got.body, test.want) {
@@ -346,13 +347,13 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 		var events = make(chan audit.Event, 8)
 		stuck, ended := make(chan struct{}), make(chan error, 8)
 		s := newServer(t, runtime.Options{Logger: log.logger(), Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error { events <- e; return nil })},
-			toolset([]runtime.Tool{{Name: "slow", Input: `{"type":"object"}`, Timeout: 20 * time.Millisecond, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`, Timeout: 20 * time.Millisecond, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				<-ctx.Done()
 				ended <- ctx.Err()
 				if !test.heeds {
 					<-stuck
 				}
-				return runtime.Result{}, fmt.Errorf("query: %w", ctx.Err())
+				return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
 			}}}))
 		url := serve(t, s)
 		for _, era := range eras {
@@ -376,10 +377,10 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 }
 
 func TestLateSuccessIsStillAnAnswer(t *testing.T) {
-	s := newServer(t, runtime.Options{}, toolset([]runtime.Tool{{Name: "late", Input: `{"type":"object"}`, Timeout: time.Millisecond,
-		Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`, Timeout: time.Millisecond,
+		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
-			return runtime.Structured(map[string]bool{"done": true}, nil)
+			return toolset.Structured(map[string]bool{"done": true}, nil)
 		}}}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `"done":true`) {
@@ -389,11 +390,11 @@ func TestLateSuccessIsStillAnAnswer(t *testing.T) {
 
 func TestCancelledCallEndsTheHandlersContext(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		started <- struct{}{}
 		<-ctx.Done()
 		ended <- ctx.Err()
-		return runtime.Result{}, ctx.Err()
+		return toolset.Result{}, ctx.Err()
 	}))
 	url := serve(t, s)
 	for _, era := range eras {

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
@@ -374,9 +375,9 @@ func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
 func TestLogOfAnAnonymousCallerNamesNobody(t *testing.T) {
 	var log lines
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Anonymous: true},
-		toolset([]runtime.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		toolsetOf([]toolset.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			runtime.Logger(ctx).Info("m")
-			return runtime.Done(nil)
+			return toolset.Done(nil)
 		}}}, access.Rule{Tool: "work", Public: true}))
 	overHTTP(t, serve(t, s), "", "2026-07-28").call(t, "work", `{}`)
 	all := log.of(t, "m")
@@ -519,7 +520,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 	var log lines
 	var all sync.WaitGroup // of handlers: they run at once, some of each client
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Identity: crowd(), MaxSessions: 2 * clients},
-		oneTool("work", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		oneTool("work", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			marker := strings.Trim(string(call.Arguments), `{}"m:`)
 			l := runtime.Logger(ctx)
 			for i := range says {
@@ -527,7 +528,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 				runtime.Progress(ctx).Report(float64(i+1), says, marker)
 				time.Sleep(time.Millisecond)
 			}
-			return runtime.Structured(map[string]any{"marker": marker, "id": runtime.RequestID(ctx)}, nil)
+			return toolset.Structured(map[string]any{"marker": marker, "id": runtime.RequestID(ctx)}, nil)
 		}))
 	s.Linger()
 	url := serve(t, s)

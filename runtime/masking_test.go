@@ -15,27 +15,28 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 const ghp = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 // fallible is a toolset of one of everything, that fails with what it is given.
-func fallible(tool func() (runtime.Result, error), other error) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/fallible", Server: runtime.ServerInfo{Name: "fallible", Version: "1"},
+func fallible(tool func() (toolset.Result, error), other error) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/fallible", Server: toolset.ServerInfo{Name: "fallible", Version: "1"},
 		Table: access.Table{
 			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", Authenticated: true}, {Tool: "sk-hidden-from-all-others", MinRole: admin}},
 			Prompts: []access.Rule{{Prompt: "greet", Authenticated: true}}, Resources: []access.Rule{{Resource: "lib://book", Authenticated: true}},
 		},
-		Tools: []runtime.Tool{
-			{Name: "work", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) { return tool() }},
-			{Name: "sk-hidden-from-all-others", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) { return tool() }},
+		Tools: []toolset.Tool{
+			{Name: "work", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) { return tool() }},
+			{Name: "sk-hidden-from-all-others", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) { return tool() }},
 		},
-		Prompts: []runtime.Prompt{{Name: "greet", Get: func(context.Context, runtime.Call) (runtime.PromptAnswer, error) {
-			return runtime.PromptAnswer{}, other
+		Prompts: []toolset.Prompt{{Name: "greet", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptAnswer{}, other
 		}}},
-		Resources: []runtime.Resource{{URI: "lib://book", Name: "book", Read: func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
-			return runtime.ResourceAnswer{}, other
+		Resources: []toolset.Resource{{URI: "lib://book", Name: "book", Read: func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+			return toolset.ResourceAnswer{}, other
 		}}},
 	})
 }
@@ -51,7 +52,7 @@ func TestWhatIsWrongWithASecretArgumentIsSaidInFull(t *testing.T) {
 	}
 	const want = `/` + redact.Mask + `: is not a property; /color: \"` + redact.Mask + `\" is not one of \"red\" and \"green\"; ` +
 		`/https:~1~1` + redact.Mask + `@h: is not a property; /password: must have at least 8 characters; /token/key: is required`
-	s := newServer(t, runtime.Options{}, fallible(func() (runtime.Result, error) { return runtime.Done(malformed()) }, malformed()))
+	s := newServer(t, runtime.Options{}, fallible(func() (toolset.Result, error) { return toolset.Done(malformed()) }, malformed()))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Member"], era)
@@ -78,7 +79,7 @@ func TestErrorsThatHandlersChooseAreMasked(t *testing.T) {
 		{fmt.Errorf("password=x1: %w", chosen), `"error":{"code":-32050,"message":"password=` + redact.Mask + `: no entry with ` + redact.Mask + `"`},
 		{plain, `"error":{"code":-32051,"message":"token: expired","data":{"b":1,"a":[1.50]}}`},
 	} {
-		s := newServer(t, runtime.Options{}, fallible(func() (runtime.Result, error) { return runtime.Done(test.err) }, test.err))
+		s := newServer(t, runtime.Options{}, fallible(func() (toolset.Result, error) { return toolset.Done(test.err) }, test.err))
 		url := serve(t, s)
 		for _, era := range eras {
 			c := newRaw(t, url, tokens["Member"], era)
@@ -117,7 +118,7 @@ func TestResultsThatAreErrorsAreMaskedAndOthersAreNot(t *testing.T) {
 		inner := mcp.NewServer(&mcp.Implementation{Name: "inner", Version: "1"}, nil)
 		inner.AddTool(&mcp.Tool{Name: "theirs", InputSchema: map[string]any{"type": "object"}}, handler)
 		s, err := runtime.Adopt(inner, runtime.Options{Logger: quiet(), Identity: users()}, map[string]access.Rule{"theirs": {Authenticated: true}},
-			fallible(func() (runtime.Result, error) { return runtime.Native(res, nil, nil) }, nil))
+			fallible(func() (toolset.Result, error) { return toolset.Native(res, nil, nil) }, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +140,7 @@ func TestResultsThatAreErrorsAreMaskedAndOthersAreNot(t *testing.T) {
 
 // A name that looks like a secret is masked in the refusal of a tool that is hidden just as in that of one that there is not.
 func TestRefusalsOfHiddenAndUnknownNamesAreMaskedAlike(t *testing.T) {
-	s := newServer(t, runtime.Options{}, fallible(func() (runtime.Result, error) { return runtime.Done(nil) }, nil))
+	s := newServer(t, runtime.Options{}, fallible(func() (toolset.Result, error) { return toolset.Done(nil) }, nil))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Viewer"], era)

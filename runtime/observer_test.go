@@ -23,17 +23,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/observe"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // watchers are an observer of funcs, each of which may be nil.
 type watchers struct {
-	began  func(context.Context, runtime.Message) (context.Context, runtime.Observation)
+	began  func(context.Context, observe.Message) (context.Context, observe.Observation)
 	away   func(status int)
 	cached func(cache string, hit bool)
-	ended  func(runtime.Outcome)
+	ended  func(observe.Outcome)
 }
 
-func (w watchers) Began(ctx context.Context, m runtime.Message) (context.Context, runtime.Observation) {
+func (w watchers) Began(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
 	if w.began != nil {
 		return w.began(ctx, m)
 	}
@@ -55,12 +58,12 @@ func (w watchers) Cached(cache string, hit bool) {
 // observation is one of a watchers.
 type observation struct {
 	trace, span string
-	ended       func(runtime.Outcome)
+	ended       func(observe.Outcome)
 }
 
 func (o observation) Trace() (string, string) { return o.trace, o.span }
 
-func (o observation) Ended(out runtime.Outcome) {
+func (o observation) Ended(out observe.Outcome) {
 	if o.ended != nil {
 		o.ended(out)
 	}
@@ -73,19 +76,19 @@ type watched struct {
 }
 
 type events struct {
-	messages []runtime.Message
-	outcomes []runtime.Outcome
+	messages []observe.Message
+	outcomes []observe.Outcome
 	away     []int
 	cached   []string
 }
 
-func (w *watched) observer() runtime.Observer {
+func (w *watched) observer() observe.Observer {
 	return watchers{
-		began: func(ctx context.Context, m runtime.Message) (context.Context, runtime.Observation) {
+		began: func(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.messages = append(w.messages, m)
-			return ctx, observation{ended: func(o runtime.Outcome) {
+			return ctx, observation{ended: func(o observe.Outcome) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.outcomes = append(w.outcomes, o)
@@ -119,7 +122,7 @@ func (w *watched) taken(t testing.TB, messages int) events {
 	return got
 }
 
-func outcome(o runtime.Outcome) string {
+func outcome(o observe.Outcome) string {
 	kind := o.Kind.String() + " "
 	if o.Name == "" && o.Kind == 0 {
 		kind = ""
@@ -132,19 +135,19 @@ func outcome(o runtime.Outcome) string {
 }
 
 func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
-	answering := func(err error) func(context.Context, runtime.Call) (runtime.Result, error) {
-		return func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(err) }
+	answering := func(err error) func(context.Context, toolset.Call) (toolset.Result, error) {
+		return func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(err) }
 	}
-	tool := func(name string, call func(context.Context, runtime.Call) (runtime.Result, error)) runtime.Tool {
-		return runtime.Tool{Name: name, Input: `{"type":"object"}`, Call: call, Timeout: 50 * time.Millisecond}
+	tool := func(name string, call func(context.Context, toolset.Call) (toolset.Result, error)) toolset.Tool {
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call, Timeout: 50 * time.Millisecond}
 	}
-	apart := func(name string) runtime.Tool {
-		return runtime.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." + name, Timeout: 50 * time.Millisecond,
-			Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-				return runtime.Wrapped(call.Isolated(ctx))
+	apart := func(name string) toolset.Tool {
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." + name, Timeout: 50 * time.Millisecond,
+			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+				return toolset.Wrapped(call.Isolated(ctx))
 			}}
 	}
-	inBox := &box{isolate: func(ctx context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+	inBox := &box{isolate: func(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 		if call.Name == "example.com/odd.apart_long" {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -155,13 +158,13 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 		return nil, reached("memory")
 	}}
 	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox}, toolset([]runtime.Tool{
+	s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox}, toolsetOf([]toolset.Tool{
 		tool("fine", answering(nil)), tool("failing", answering(errors.New("hunter2"))), tool("limited", answering(reached("rate"))),
 		tool("protocol", answering(&jsonrpc.Error{Code: -32001, Message: "hunter2"})),
-		tool("panics", func(context.Context, runtime.Call) (runtime.Result, error) { panic("hunter2") }),
-		tool("long", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		tool("panics", func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") }),
+		tool("long", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
-			return runtime.Done(ctx.Err())
+			return toolset.Done(ctx.Err())
 		}),
 		tool("boss", nothing), tool("told", nothing), tool("scoped", nothing), apart("apart"), apart("apart_long"), apart("apart_fine"),
 	}, access.Rule{Tool: "boss", MinRole: admin}, access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid},
@@ -223,8 +226,8 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 
 // A client that goes away is no failure of the handler's.
 func TestObserverHearsThatACallWasCancelled(t *testing.T) {
-	begun, ended := make(chan struct{}, 1), make(chan runtime.Outcome, 1)
-	s := newServer(t, runtime.Options{Observer: watchers{ended: func(o runtime.Outcome) {
+	begun, ended := make(chan struct{}, 1), make(chan observe.Outcome, 1)
+	s := newServer(t, runtime.Options{Observer: watchers{ended: func(o observe.Outcome) {
 		if o.Name != "" {
 			ended <- o
 		}
@@ -261,7 +264,7 @@ func TestObserverHearsThatACallWasCancelled(t *testing.T) {
 func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 	var seen watched
 	guarded := runtime.Guarded(newServer(t, runtime.Options{Observer: seen.observer()}, working(func(context.Context) {})))
-	ask := func(method string, req mcp.Request) (string, runtime.Outcome) {
+	ask := func(method string, req mcp.Request) (string, observe.Outcome) {
 		_, _ = guarded(t.Context(), method, req)
 		got := seen.taken(t, 1)
 		return got.messages[0].Method, got.outcomes[0]
@@ -404,16 +407,16 @@ func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
 
 // An observer has no say: whatever it does, the request goes its way.
 func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
-	type bothered struct{ runtime.Observation }
+	type bothered struct{ observe.Observation }
 	for name, observer := range map[string]watchers{
-		"panics at once": {began: func(context.Context, runtime.Message) (context.Context, runtime.Observation) { panic("hunter2") },
+		"panics at once": {began: func(context.Context, observe.Message) (context.Context, observe.Observation) { panic("hunter2") },
 			away: func(int) { panic("hunter2") }, cached: func(string, bool) { panic("hunter2") }},
-		"panics later":    {ended: func(runtime.Outcome) { panic("hunter2") }},
-		"watches nothing": {began: func(ctx context.Context, _ runtime.Message) (context.Context, runtime.Observation) { return ctx, nil }},
-		"has no context": {began: func(context.Context, runtime.Message) (context.Context, runtime.Observation) {
+		"panics later":    {ended: func(observe.Outcome) { panic("hunter2") }},
+		"watches nothing": {began: func(ctx context.Context, _ observe.Message) (context.Context, observe.Observation) { return ctx, nil }},
+		"has no context": {began: func(context.Context, observe.Message) (context.Context, observe.Observation) {
 			return nil, observation{}
 		}},
-		"is nil inside": {began: func(ctx context.Context, _ runtime.Message) (context.Context, runtime.Observation) {
+		"is nil inside": {began: func(ctx context.Context, _ observe.Message) (context.Context, observe.Observation) {
 			return ctx, bothered{}
 		}},
 	} {
@@ -457,9 +460,9 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var log lines
 			sink := &keeper{}
-			var message runtime.Message
+			var message observe.Message
 			type key struct{}
-			s := newServer(t, runtime.Options{Audit: sink, Logger: log.at(slog.LevelInfo), Observer: watchers{began: func(ctx context.Context, m runtime.Message) (context.Context, runtime.Observation) {
+			s := newServer(t, runtime.Options{Audit: sink, Logger: log.at(slog.LevelInfo), Observer: watchers{began: func(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
 				message = m
 				o := observation{span: strings.Repeat(test.span, 16)}
 				if test.observed != "" {
@@ -497,9 +500,9 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 			if line[0]["value"] != "inside" {
 				t.Error("the handler lacks what the observer put into its context")
 			}
-			wantMeta, wantHeader := runtime.TraceContext{}, runtime.TraceContext{Tracestate: "a=1"} // that baggage is too large
+			wantMeta, wantHeader := observe.TraceContext{}, observe.TraceContext{Tracestate: "a=1"} // that baggage is too large
 			if test.meta != "" {
-				wantMeta = runtime.TraceContext{Traceparent: parent(test.meta), Tracestate: "t=1"}
+				wantMeta = observe.TraceContext{Traceparent: parent(test.meta), Tracestate: "t=1"}
 			}
 			if test.header != "" {
 				wantHeader.Traceparent = parent(test.header)
@@ -556,4 +559,4 @@ func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
 	}
 }
 
-type nobody struct{ runtime.Observer }
+type nobody struct{ observe.Observer }

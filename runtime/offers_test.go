@@ -16,27 +16,28 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // library is a toolset of prompts and resources as mcpgen writes them.
-func library() runtime.Toolset {
-	get := func(_ context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
-		return runtime.PromptText("secret "+string(call.Arguments), nil)
+func library() toolset.Toolset {
+	get := func(_ context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+		return toolset.PromptText("secret "+string(call.Arguments), nil)
 	}
-	read := func(_ context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
-		return runtime.ResourceText("secret "+string(call.Arguments), nil)
+	read := func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+		return toolset.ResourceText("secret "+string(call.Arguments), nil)
 	}
 	complete := func(_ context.Context, begun string) ([]string, error) { return []string{begun + "!"}, nil }
-	prompt := func(name string) runtime.Prompt {
-		return runtime.Prompt{Name: name, Description: name + " asks.", Get: get, Arguments: []runtime.Argument{
+	prompt := func(name string) toolset.Prompt {
+		return toolset.Prompt{Name: name, Description: name + " asks.", Get: get, Arguments: []toolset.Argument{
 			{Name: "a", Required: true, Complete: complete}, {Name: "b", Values: []string{"one", "two"}},
 		}}
 	}
-	resource := func(uri string, variables ...runtime.Variable) runtime.Resource {
-		return runtime.Resource{URI: uri, Name: "r", Read: read, Variables: variables}
+	resource := func(uri string, variables ...toolset.Variable) toolset.Resource {
+		return toolset.Resource{URI: uri, Name: "r", Read: read, Variables: variables}
 	}
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/library", Server: runtime.ServerInfo{Name: "library", Version: "1"},
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/library", Server: toolset.ServerInfo{Name: "library", Version: "1"},
 		Table: access.Table{
 			Roles: access.DefaultRoles(),
 			Prompts: []access.Rule{
@@ -47,11 +48,11 @@ func library() runtime.Toolset {
 				{Resource: "lib://books/{id}", MinRole: member}, {Resource: "lib://notes/{+path}", MinRole: admin}, {Resource: "lib://pages/{n}", Authenticated: true},
 			},
 		},
-		Prompts: []runtime.Prompt{prompt("greet"), prompt("hire"), prompt("join"), prompt("rule")},
-		Resources: []runtime.Resource{
-			resource("lib://books/{id}", runtime.Variable{Name: "id", Complete: complete}), resource("lib://hall"),
-			resource("lib://notes/{+path}", runtime.Variable{Name: "path"}),
-			resource("lib://pages/{n}", runtime.Variable{Name: "n", Type: runtime.IntegerVariable}),
+		Prompts: []toolset.Prompt{prompt("greet"), prompt("hire"), prompt("join"), prompt("rule")},
+		Resources: []toolset.Resource{
+			resource("lib://books/{id}", toolset.Variable{Name: "id", Complete: complete}), resource("lib://hall"),
+			resource("lib://notes/{+path}", toolset.Variable{Name: "path"}),
+			resource("lib://pages/{n}", toolset.Variable{Name: "n", Type: toolset.IntegerVariable}),
 			resource("lib://safe"), resource("lib://shelf"),
 		},
 	})
@@ -276,15 +277,15 @@ func TestForbiddenPromptsAndResourcesNameWhatIsMissing(t *testing.T) {
 }
 
 // odd is a toolset of one prompt and one resource, open to authenticated callers.
-func odd(get func(context.Context, runtime.Call) (runtime.PromptAnswer, error), read func(context.Context, runtime.Call) (runtime.ResourceAnswer, error)) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/odd", Server: runtime.ServerInfo{Name: "odd", Version: "1"},
+func odd(get func(context.Context, toolset.Call) (toolset.PromptAnswer, error), read func(context.Context, toolset.Call) (toolset.ResourceAnswer, error)) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd", Version: "1"},
 		Table: access.Table{
 			Prompts:   []access.Rule{{Prompt: "p", Authenticated: true}},
 			Resources: []access.Rule{{Resource: "odd:{x}", Authenticated: true}},
 		},
-		Prompts:   []runtime.Prompt{{Name: "p", Get: get, Arguments: []runtime.Argument{{Name: "a"}}}},
-		Resources: []runtime.Resource{{URI: "odd:{x}", Name: "r", Read: read, Variables: []runtime.Variable{{Name: "x"}}}},
+		Prompts:   []toolset.Prompt{{Name: "p", Get: get, Arguments: []toolset.Argument{{Name: "a"}}}},
+		Resources: []toolset.Resource{{URI: "odd:{x}", Name: "r", Read: read, Variables: []toolset.Variable{{Name: "x"}}}},
 	})
 }
 
@@ -326,11 +327,11 @@ func TestPromptsAndResourcesDoNotKillTheProcess(t *testing.T) {
 	} {
 		sink := &keeper{}
 		s := newServer(t, runtime.Options{Audit: sink}, odd(
-			func(context.Context, runtime.Call) (runtime.PromptAnswer, error) {
-				return runtime.PromptResult(test.prompt())
+			func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+				return toolset.PromptResult(test.prompt())
 			},
-			func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
-				return runtime.ResourceResult(test.resource())
+			func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+				return toolset.ResourceResult(test.resource())
 			}))
 		url := serve(t, s)
 		for _, era := range eras {
@@ -517,49 +518,49 @@ func TestAdoptedPromptsAndResourcesGoByTheirRules(t *testing.T) {
 }
 
 func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
-	get := func(context.Context, runtime.Call) (runtime.PromptAnswer, error) { return runtime.PromptText("", nil) }
-	read := func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
-		return runtime.ResourceText("", nil)
+	get := func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { return toolset.PromptText("", nil) }
+	read := func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+		return toolset.ResourceText("", nil)
 	}
-	base := func(change func(*runtime.Generated)) runtime.Toolset {
-		g := runtime.Generated{
-			Package: "example.com/x", Server: runtime.ServerInfo{Name: "x"},
+	base := func(change func(*toolset.Generated)) toolset.Toolset {
+		g := toolset.Generated{
+			Package: "example.com/x", Server: toolset.ServerInfo{Name: "x"},
 			Table: access.Table{
 				Roles:     access.DefaultRoles(),
 				Prompts:   []access.Rule{{Prompt: "p", Authenticated: true}},
 				Resources: []access.Rule{{Resource: "x:{a}", Authenticated: true}},
 			},
-			Prompts:   []runtime.Prompt{{Name: "p", Get: get}},
-			Resources: []runtime.Resource{{URI: "x:{a}", Name: "r", Read: read, Variables: []runtime.Variable{{Name: "a"}}}},
+			Prompts:   []toolset.Prompt{{Name: "p", Get: get}},
+			Resources: []toolset.Resource{{URI: "x:{a}", Name: "r", Read: read, Variables: []toolset.Variable{{Name: "a"}}}},
 		}
 		change(&g)
-		return runtime.NewToolset(g)
+		return toolset.NewToolset(g)
 	}
-	for want, change := range map[string]func(*runtime.Generated){
-		`prompt "p" has no rule`:              func(g *runtime.Generated) { g.Table.Prompts = nil },
-		`the rule of "p" has no prompt`:       func(g *runtime.Generated) { g.Prompts = nil },
-		`resource "x:{a}" has no rule`:        func(g *runtime.Generated) { g.Table.Resources = nil },
-		`the rule of "x:{a}" has no resource`: func(g *runtime.Generated) { g.Resources = nil },
-		`nothing answers for it`:              func(g *runtime.Generated) { g.Prompts[0].Get = nil },
-		`its timeout is -1ns`:                 func(g *runtime.Generated) { g.Resources[0].Timeout = -1 },
-		`its URI is not one`:                  func(g *runtime.Generated) { g.Resources[0].URI = "x" },
-		`its parameters are []`:               func(g *runtime.Generated) { g.Resources[0].Variables = nil },
-		`it has no name`:                      func(g *runtime.Generated) { g.Resources[0].Name = "" },
-		`names something else`:                func(g *runtime.Generated) { g.Table.Prompts[0] = access.Rule{Tool: "p", Authenticated: true} },
-		`prompt "p" has no rule but x.y`: func(g *runtime.Generated) {
+	for want, change := range map[string]func(*toolset.Generated){
+		`prompt "p" has no rule`:              func(g *toolset.Generated) { g.Table.Prompts = nil },
+		`the rule of "p" has no prompt`:       func(g *toolset.Generated) { g.Prompts = nil },
+		`resource "x:{a}" has no rule`:        func(g *toolset.Generated) { g.Table.Resources = nil },
+		`the rule of "x:{a}" has no resource`: func(g *toolset.Generated) { g.Resources = nil },
+		`nothing answers for it`:              func(g *toolset.Generated) { g.Prompts[0].Get = nil },
+		`its timeout is -1ns`:                 func(g *toolset.Generated) { g.Resources[0].Timeout = -1 },
+		`its URI is not one`:                  func(g *toolset.Generated) { g.Resources[0].URI = "x" },
+		`its parameters are []`:               func(g *toolset.Generated) { g.Resources[0].Variables = nil },
+		`it has no name`:                      func(g *toolset.Generated) { g.Resources[0].Name = "" },
+		`names something else`:                func(g *toolset.Generated) { g.Table.Prompts[0] = access.Rule{Tool: "p", Authenticated: true} },
+		`prompt "p" has no rule but x.y`: func(g *toolset.Generated) {
 			g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: access.Permission{App: "x", Action: "y"}}
 		},
-		`prompt "p": asks for role number 9`: func(g *runtime.Generated) { g.Table.Prompts[0].MinRole = 9 },
-		`one URI may be both x:{a} and x:all`: func(g *runtime.Generated) {
+		`prompt "p": asks for role number 9`: func(g *toolset.Generated) { g.Table.Prompts[0].MinRole = 9 },
+		`one URI may be both x:{a} and x:all`: func(g *toolset.Generated) {
 			g.Table.Resources = append(g.Table.Resources, access.Rule{Resource: "x:all", MinRole: admin})
-			g.Resources = append(g.Resources, runtime.Resource{URI: "x:all", Name: "all", Read: read})
+			g.Resources = append(g.Resources, toolset.Resource{URI: "x:all", Name: "all", Read: read})
 		},
 	} {
 		if _, err := runtime.New(runtime.Options{Logger: quiet()}, base(change)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
-	if _, err := runtime.New(runtime.Options{Logger: quiet()}, base(func(*runtime.Generated) {})); err != nil {
+	if _, err := runtime.New(runtime.Options{Logger: quiet()}, base(func(*toolset.Generated) {})); err != nil {
 		t.Error(err)
 	}
 }
@@ -567,9 +568,9 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 func TestResourceHandlerSaysNotFoundAsAnUnknownURIDoes(t *testing.T) {
 	answer := errors.New("no shelf 7")
 	s := newServer(t, runtime.Options{}, odd(
-		func(context.Context, runtime.Call) (runtime.PromptAnswer, error) { return runtime.PromptText("", nil) },
-		func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
-			return runtime.ResourceText("", answer)
+		func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { return toolset.PromptText("", nil) },
+		func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+			return toolset.ResourceText("", answer)
 		}))
 	for _, era := range eras {
 		c := newRaw(t, serve(t, s), tokens["Viewer"], era)

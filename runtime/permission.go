@@ -6,52 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
-
-// Allow is a permission that a call needs on what one of its arguments names, by //mcp:allow.
-type Allow struct {
-	Kind     string // the type of the permission, as in package grant: "file.read"
-	Argument string // as clients name it
-}
-
-// Limits bound the calls of a tool beside its Timeout, by //mcp:limit. Zero is what the server does without.
-type Limits struct {
-	Memory      int64 // bytes that a call in a process of its own may take beyond what the process began with
-	Output      int64 // bytes of the result
-	Concurrency int   // calls at a time, for each client
-	Rate        Rate  // calls that begin, for each client
-	// Capabilities are what the handler's code is declared to reach: files, network and exec, or none alone. nil
-	// declares nothing. They are compared by mcpgen prove.
-	Capabilities []string
-}
-
-// Rate is how many calls may begin in a time. The zero Rate is no bound.
-type Rate struct {
-	Calls int
-	Per   time.Duration
-}
-
-// Named is what one argument of a call names: a resource, to be decided on before the handler runs.
-type Named struct {
-	Argument string   // as clients name it
-	Kinds    []string // the permissions that it takes: file.read and file.write together, or one of any other type
-	Values   []string // what is named: one value, or the argv of a command
-}
-
-// errUndecided is what a permission or an isolated call comes to outside of a server, which nobody could decide on.
-var errUndecided = errors.New("this is no call of a server: nothing can be decided on")
 
 // Allow decides on what the arguments of a call name, opens the files among it, and returns the context
 // that the handler takes them from. It is called by generated code, once a call, after decoding and before the
 // handler. Nothing is open after an error; what is open else is closed when the handler has returned.
-func (c Call) Allow(ctx context.Context, named ...Named) (context.Context, error) {
-	r, ok := c.run.(*toolRun)
-	if !ok || r.server.grants == nil {
-		return ctx, errUndecided
+func (r *toolRun) Allow(ctx context.Context, named []Named) (context.Context, error) {
+	if r.server.grants == nil {
+		return ctx, toolset.ErrOutsideServer
 	}
 	if err := r.tool.names(named); err != nil {
 		return ctx, err
@@ -94,7 +60,7 @@ func (t *tool) names(named []Named) error {
 	asked := 0
 	for _, n := range named {
 		for _, kind := range n.Kinds {
-			if !slices.Contains(t.Allow, Allow{kind, n.Argument}) {
+			if !slices.Contains(t.Allow, Allow{Kind: kind, Argument: n.Argument}) {
 				return fmt.Errorf("%s of %q is not among the permissions of the tool: run go generate", kind, n.Argument)
 			}
 			asked++

@@ -22,12 +22,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // purse is a source of grants that the test fills.
 type purse struct {
 	mu     sync.Mutex
-	held   map[runtime.Client][]grant.Grant
+	held   map[isolate.Client][]grant.Grant
 	at     uint64
 	failed error
 	asked  int
@@ -37,17 +39,17 @@ func (p *purse) Grants(_ context.Context, issuer, client string) ([]grant.Grant,
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++
-	return p.held[runtime.Client{Issuer: issuer, ID: client}], p.at, p.failed
+	return p.held[isolate.Client{Issuer: issuer, ID: client}], p.at, p.failed
 }
 
 func (p *purse) Changes(context.Context) <-chan grant.Change { return nil }
 
 // put is all that a client has from now on.
-func (p *purse) put(client runtime.Client, permissions ...grant.Permission) {
+func (p *purse) put(client isolate.Client, permissions ...grant.Permission) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.held == nil {
-		p.held = map[runtime.Client][]grant.Grant{}
+		p.held = map[isolate.Client][]grant.Grant{}
 	}
 	p.at++
 	p.held[client] = nil
@@ -78,24 +80,24 @@ type named struct {
 }
 
 // permitting is a toolset whose one tool needs permissions, as generated code has it.
-func permitting(tool runtime.Tool, handle func(context.Context, named) (string, error)) runtime.Toolset {
-	bound := map[string]*runtime.Named{}
+func permitting(tool toolset.Tool, handle func(context.Context, named) (string, error)) toolset.Toolset {
+	bound := map[string]*toolset.Named{}
 	var order []string
 	for _, a := range tool.Allow {
 		if bound[a.Argument] == nil {
-			bound[a.Argument] = &runtime.Named{Argument: a.Argument}
+			bound[a.Argument] = &toolset.Named{Argument: a.Argument}
 			order = append(order, a.Argument)
 		}
 		bound[a.Argument].Kinds = append(bound[a.Argument].Kinds, a.Kind)
 	}
 	tool.Input = `{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string"},"to":{"type":"string"},"argv":{"type":"array","items":{"type":"string"}},"host":{"type":"string"},"queue":{"type":"string"}}}`
-	tool.Call = func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+	tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		var in named
 		if err := json.Unmarshal(call.Arguments, &in); err != nil {
-			return runtime.Result{}, err
+			return toolset.Result{}, err
 		}
 		values := map[string][]string{"path": {in.Path}, "to": {in.To}, "argv": in.Argv, "host": {in.Host}, "queue": {in.Queue}}
-		var all []runtime.Named
+		var all []toolset.Named
 		for _, name := range order {
 			n := *bound[name]
 			n.Values = values[name]
@@ -103,11 +105,11 @@ func permitting(tool runtime.Tool, handle func(context.Context, named) (string, 
 		}
 		ctx, err := call.Allow(ctx, all...)
 		if err != nil {
-			return runtime.Result{}, err
+			return toolset.Result{}, err
 		}
-		return runtime.Wrapped(handle(ctx, in))
+		return toolset.Wrapped(handle(ctx, in))
 	}
-	return toolset([]runtime.Tool{tool}, access.Rule{Tool: tool.Name, Public: true})
+	return toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, Public: true})
 }
 
 func roots(t testing.TB, files map[string]string) *grant.Roots {
@@ -138,11 +140,11 @@ func readAll(ctx context.Context, _ named) (string, error) {
 	return string(text), err
 }
 
-var reading = runtime.Tool{Name: "read", Allow: []runtime.Allow{{Kind: grant.FileRead, Argument: "path"}}}
+var reading = toolset.Tool{Name: "read", Allow: []toolset.Allow{{Kind: grant.FileRead, Argument: "path"}}}
 
-func client(user string) runtime.Client {
+func client(user string) isolate.Client {
 	p := principalOf(user)
-	return runtime.Client{Issuer: p.Issuer, ID: p.ClientID()}
+	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
 // said is what a call came to: its text, and "!" before it where it is an error.
@@ -213,7 +215,7 @@ func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	p := &purse{}
 	sink := &keeper{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"}, grant.Permission{Type: grant.FileWrite, Resource: "docs/new"}, grant.Permission{Type: "queue.push", Resource: "mail"})
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}), Audit: sink}, permitting(runtime.Tool{Name: "copy", Allow: []runtime.Allow{
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}), Audit: sink}, permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
 		{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
 	}}, func(ctx context.Context, in named) (string, error) {
 		from, err := grant.File(ctx, "path")
@@ -331,7 +333,7 @@ func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *"}, grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
-	s := newServer(t, runtime.Options{Grants: p}, permitting(runtime.Tool{Name: "run", Allow: []runtime.Allow{{Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
+	s := newServer(t, runtime.Options{Grants: p}, permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
 		func(ctx context.Context, _ named) (string, error) {
 			cmd, err := grant.Command(ctx, "argv")
 			if err != nil {
@@ -365,7 +367,7 @@ func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
-	for name, ask := range map[string][]runtime.Named{
+	for name, ask := range map[string][]toolset.Named{
 		"none":           {},
 		"another one":    {{Argument: "to", Kinds: []string{grant.FileRead}, Values: []string{"docs/a"}}},
 		"another kind":   {{Argument: "path", Kinds: []string{grant.FileWrite}, Values: []string{"docs/a"}}},
@@ -375,17 +377,17 @@ func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 		ran := false
 		tool := reading
 		tool.Input = `{"type":"object"}`
-		tool.Call = func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+		tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			if err := decode.Nothing(call.Arguments); err != nil {
-				return runtime.Result{}, err
+				return toolset.Result{}, err
 			}
 			_, err := call.Allow(ctx, ask...)
 			if err == nil {
 				ran = true
 			}
-			return runtime.Done(err)
+			return toolset.Done(err)
 		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})}, toolset([]runtime.Tool{tool}, access.Rule{Tool: "read", Public: true}))
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})}, toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: "read", Public: true}))
 		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran || !strings.Contains(got, "run go generate") {
 			t.Errorf("%s: %v %s", name, ran, got)
 		}
@@ -393,39 +395,39 @@ func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 }
 
 func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
-	if _, err := (runtime.Call{}).Allow(t.Context(), runtime.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
+	if _, err := (toolset.Call{}).Allow(t.Context(), toolset.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
 		t.Error("a resource is allowed that nobody decided on")
 	}
-	if _, err := (runtime.Call{}).Isolated(t.Context()); err == nil {
+	if _, err := (toolset.Call{}).Isolated(t.Context()); err == nil {
 		t.Error("a call runs in no process")
 	}
 }
 
 func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 	full := runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Sandbox: &box{}, Logger: quiet()}
-	answered := func(ctx context.Context, call runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+	answered := func(ctx context.Context, call toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 	for want, test := range map[string]struct {
-		tool    runtime.Tool
+		tool    toolset.Tool
 		without func(*runtime.Options)
 	}{
-		"set Options.Grants":  {runtime.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Grants = nil }},
-		"set Options.Roots":   {runtime.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Roots = nil }},
-		"isolate=process of":  {runtime.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = nil }},
-		"concurrency= and":    {runtime.Tool{Limits: runtime.Limits{Concurrency: 1}}, func(o *runtime.Options) { o.Sandbox = nil }},
-		"need a sandbox":      {runtime.Tool{Limits: runtime.Limits{Rate: runtime.Rate{Calls: 1, Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
-		"nil *runtime_test.b": {runtime.Tool{}, func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
-		"nil *runtime_test.p": {runtime.Tool{}, func(o *runtime.Options) { o.Grants = (*purse)(nil) }},
-		"no helper is there":  {runtime.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
-		"Options.GrantDefaults: ": {runtime.Tool{}, func(o *runtime.Options) {
+		"set Options.Grants":  {toolset.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Grants = nil }},
+		"set Options.Roots":   {toolset.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Roots = nil }},
+		"isolate=process of":  {toolset.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = nil }},
+		"concurrency= and":    {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}}, func(o *runtime.Options) { o.Sandbox = nil }},
+		"need a sandbox":      {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1, Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
+		"nil *runtime_test.b": {toolset.Tool{}, func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
+		"nil *runtime_test.p": {toolset.Tool{}, func(o *runtime.Options) { o.Grants = (*purse)(nil) }},
+		"no helper is there":  {toolset.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
+		"Options.GrantDefaults: ": {toolset.Tool{}, func(o *runtime.Options) {
 			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc"}}
 		}},
-		`file.read pubic/**: there is no root "pubic"; the roots are docs`: {runtime.Tool{}, func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
-		"of file. there are file.read and file.write alone": {runtime.Tool{}, func(o *runtime.Options) {
+		`file.read pubic/**: there is no root "pubic"; the roots are docs`: {toolset.Tool{}, func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
+		"of file. there are file.read and file.write alone": {toolset.Tool{}, func(o *runtime.Options) {
 			o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**"}}
 		}},
 	} {
 		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
-		set := toolset([]runtime.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
+		set := toolsetOf([]toolset.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
 		if _, err := runtime.New(full, set); err != nil {
 			t.Errorf("%s: with all of it: %v", want, err)
 		}
@@ -435,7 +437,7 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	memory := toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered, Limits: runtime.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
+	memory := toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered, Limits: toolset.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
 	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(), "isolate=process only") {
 		t.Error(err)
 	}
@@ -443,7 +445,7 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 
 func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
 	var logged journal
-	tool := runtime.Tool{Name: "push", Allow: []runtime.Allow{{Kind: "queue.push", Argument: "queue"}}}
+	tool := toolset.Tool{Name: "push", Allow: []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}}
 	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
 		{Type: "queue.push", Resource: "mail"}, {Type: "queue.psuh", Resource: "mail"}, {Type: "db.read", Resource: "prices"}, {Type: grant.SystemCommand, Resource: "echo **"},
 	}}, permitting(tool, readAll))
@@ -455,10 +457,10 @@ func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
 
 // TestServerNamesItsRoots: by them, and by nothing of where they are, an admin is told what can be granted.
 func TestServerNamesItsRoots(t *testing.T) {
-	if got := newServer(t, runtime.Options{Roots: roots(t, nil)}, toolset(nil)).Roots(); len(got) != 1 || got[0] != "docs" {
+	if got := newServer(t, runtime.Options{Roots: roots(t, nil)}, toolsetOf(nil)).Roots(); len(got) != 1 || got[0] != "docs" {
 		t.Error(got)
 	}
-	if got := newServer(t, runtime.Options{}, toolset(nil)).Roots(); len(got) != 0 {
+	if got := newServer(t, runtime.Options{}, toolsetOf(nil)).Roots(); len(got) != 0 {
 		t.Error(got)
 	}
 }
@@ -476,15 +478,15 @@ func BenchmarkDecision(b *testing.B) {
 			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i)})
 	}
 	p.put(client("Member"), held...)
-	for name, n := range map[string]runtime.Named{
+	for name, n := range map[string]toolset.Named{
 		"command":  {Argument: "a", Kinds: []string{grant.SystemCommand}, Values: []string{"git", "log", "24", "x"}},
 		"host":     {Argument: "a", Kinds: []string{grant.NetConnect}, Values: []string{"a.24.example:443"}},
 		"own kind": {Argument: "a", Kinds: []string{"queue.push"}, Values: []string{"mail-24-x"}},
 		"file":     {Argument: "a", Kinds: []string{grant.FileRead}, Values: []string{"docs/24/x"}},
 	} {
 		b.Run(name, func(b *testing.B) {
-			tool := runtime.Tool{Name: "a", Input: `{"type":"object"}`, Timeout: time.Hour, Allow: []runtime.Allow{{Kind: n.Kinds[0], Argument: "a"}},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+			tool := toolset.Tool{Name: "a", Input: `{"type":"object"}`, Timeout: time.Hour, Allow: []toolset.Allow{{Kind: n.Kinds[0], Argument: "a"}},
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					for b.Loop() {
 						inside, err := call.Allow(ctx, n)
 						if err != nil {
@@ -493,15 +495,15 @@ func BenchmarkDecision(b *testing.B) {
 						}
 						grant.From(inside).Close()
 					}
-					return runtime.Done(nil)
+					return toolset.Done(nil)
 				}}
-			s := newServer(b, runtime.Options{Grants: p, Roots: roots(b, map[string]string{"24/x": "X"})}, toolset([]runtime.Tool{tool}))
+			s := newServer(b, runtime.Options{Grants: p, Roots: roots(b, map[string]string{"24/x": "X"})}, toolsetOf([]toolset.Tool{tool}))
 			if _, err := connectIO(b, s, principalOf("Member"), "").CallTool(b.Context(), &mcp.CallToolParams{Name: "a"}); err != nil {
 				b.Fatal(err)
 			}
 		})
 	}
-	s := newServer(b, runtime.Options{}, toolset([]runtime.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }}}))
+	s := newServer(b, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }}}))
 	table, who := s.Table(), principalOf("Member")
 	b.Run("table alone", func(b *testing.B) {
 		for b.Loop() {
@@ -525,7 +527,7 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 		"no end in time":   {func() error { time.Sleep(600 * time.Millisecond); return nil }, audit.Timeout},
 	} {
 		sink := &keeper{}
-		tool := runtime.Tool{Name: "write", Timeout: 50 * time.Millisecond, Allow: []runtime.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
+		tool := toolset.Tool{Name: "write", Timeout: 50 * time.Millisecond, Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
 		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink}, permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
 		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(), &mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
 		if e := sink.taken()[0]; e.Status != end.status || len(e.Grants) != 1 || e.Grants[0].Kind != grant.FileWrite {
@@ -538,7 +540,7 @@ func TestRefusedCallMakesNoFile(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
 	opened := roots(t, nil)
-	s := newServer(t, runtime.Options{Grants: p, Roots: opened}, permitting(runtime.Tool{Name: "copy", Allow: []runtime.Allow{
+	s := newServer(t, runtime.Options{Grants: p, Roots: opened}, permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
 		{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
 	}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
 	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy", `{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got, "!permission_denied: queue.push") {

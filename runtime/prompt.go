@@ -10,39 +10,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
-
-// Prompt is one generated prompt: what clients see of it and the closure that answers for it.
-type Prompt struct {
-	Name, Title, Description string
-	Arguments                []Argument
-	Timeout                  time.Duration
-	// Get gets the arguments as a JSON object of strings.
-	Get func(context.Context, Call) (PromptAnswer, error)
-}
-
-// Argument is an argument of a prompt. All of them are strings, as the protocol has it.
-type Argument struct {
-	Name, Title, Description string
-	Required                 bool
-	Values                   []string  // what it is completed to where Complete is nil; nil for any text
-	Complete                 Completer // of //mcp:complete
-}
-
-// PromptAnswer is what a prompt's handler answered.
-type PromptAnswer struct {
-	native bool
-	result *mcp.GetPromptResult
-	text   string
-}
-
-// PromptText returns text as a prompt of one message from the user.
-func PromptText(text string, err error) (PromptAnswer, error) { return PromptAnswer{text: text}, err }
-
-// PromptResult returns a prompt that the handler made.
-func PromptResult(res *mcp.GetPromptResult, err error) (PromptAnswer, error) {
-	return PromptAnswer{native: true, result: res}, err
-}
 
 // prompt is one prompt as the server keeps it.
 type prompt struct {
@@ -119,7 +88,7 @@ func (s *Server) dispatchPrompt(p *prompt) mcp.PromptHandler {
 		}
 		ctx = s.constrained(ctx, rec, access.Prompts, p.Name)
 		return ran(ctx, s, work{"prompt", p.Name, p.Timeout}, rec, func(ctx context.Context) (*mcp.GetPromptResult, error, error) {
-			made, err := p.Get(ctx, Call{Arguments: raw})
+			made, err := p.Get(ctx, toolset.NewCall(raw, nil))
 			if err != nil {
 				return nil, err, nil
 			}
@@ -134,15 +103,15 @@ func (s *Server) dispatchPrompt(p *prompt) mcp.PromptHandler {
 //
 // It must run under recover: contents marshal themselves.
 func (p *prompt) result(made PromptAnswer) (*mcp.GetPromptResult, error) {
-	if !made.native {
+	if !made.Native {
 		return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{
-			{Role: "user", Content: &mcp.TextContent{Text: made.text}},
+			{Role: "user", Content: &mcp.TextContent{Text: made.Text}},
 		}}, nil
 	}
-	if made.result == nil {
+	if made.Result == nil {
 		return nil, errNilResult
 	}
-	res := *made.result
+	res := *made.Result
 	if res.InputRequests != nil {
 		return nil, errAsksForInput
 	}

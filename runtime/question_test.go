@@ -9,19 +9,19 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // asks is a handler that asks its caller something.
-func asks(q mcp.InputRequest) func(context.Context, runtime.Call) (runtime.Result, error) {
-	return func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"a": q}}, nil, nil)
+func asks(q mcp.InputRequest) func(context.Context, toolset.Call) (toolset.Result, error) {
+	return func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"a": q}}, nil, nil)
 	}
 }
 
 // deadly are questions that end a go-sdk server's process, or leave its caller waiting, when an
 // older client is to be asked them.
-var deadly = map[string]func(context.Context, runtime.Call) (runtime.Result, error){
+var deadly = map[string]func(context.Context, toolset.Call) (toolset.Result, error){
 	"a nil question":               asks(nil),
 	"a typed nil elicitation":      asks((*mcp.ElicitParams)(nil)),
 	"a typed nil sampling":         asks((*mcp.CreateMessageParams)(nil)),

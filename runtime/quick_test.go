@@ -10,12 +10,14 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // answered is what dispatch makes of a value, and the record beside it.
 func answered(t rapid.TB, out any, unread bool) (*mcp.CallToolResult, *record) {
 	t.Helper()
-	res, body, err := (&tool{}).result(Result{out: out, hasOut: true, wrapped: true}, unread)
+	res, body, err := (&tool{}).result(toolset.Result{Out: out, HasOut: true, Wrapped: true}, unread)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // A handler may know of its request what is no secret.
@@ -24,12 +25,12 @@ func TestHandlerIsToldOfItsRequestWithoutSecrets(t *testing.T) {
 			id.Scheme, id.Claims = "JWT", claims
 			return id, err
 		}),
-	}, toolset([]runtime.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+	}, toolsetOf([]toolset.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		var ok bool
 		if got, ok = runtime.RequestOf(ctx); !ok {
 			t.Error("there is no request")
 		}
-		return runtime.Done(nil)
+		return toolset.Done(nil)
 	}}}, access.Rule{Tool: "work", Public: true}))
 	url := serve(t, s)
 	for _, era := range eras {

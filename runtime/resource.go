@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,63 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
-
-// Resource is one generated resource, or a family of them where its URI is a template: what
-// clients see of it and the closure that answers for it.
-type Resource struct {
-	URI                      string // or an RFC 6570 template of {name} and {+name}
-	Name, Title, Description string
-	MIMEType                 string
-	Variables                []Variable // of the template
-	Timeout                  time.Duration
-	// Read gets the values of the variables as a JSON object.
-	Read func(context.Context, Call) (ResourceAnswer, error)
-}
-
-// Variable is a variable of a resource's URI template.
-type Variable struct {
-	Name     string
-	Type     VariableType
-	Values   []string  // what it is completed to where Complete is nil; nil for any
-	Complete Completer // of //mcp:complete
-}
-
-// VariableType says which texts a variable stands for. A URI with another text is unknown.
-type VariableType int
-
-// The types of variables.
-const (
-	TextVariable VariableType = iota
-	IntegerVariable
-	BooleanVariable
-)
-
-// ResourceAnswer is what a resource's handler answered.
-type ResourceAnswer struct {
-	native bool
-	result *mcp.ReadResourceResult
-	text   string
-	blob   []byte // nil for text
-}
-
-// ResourceText returns text as the content of a resource.
-func ResourceText(text string, err error) (ResourceAnswer, error) {
-	return ResourceAnswer{text: text}, err
-}
-
-// ResourceBytes returns bytes as the content of a resource. They are not changed.
-func ResourceBytes(blob []byte, err error) (ResourceAnswer, error) {
-	if blob == nil {
-		blob = []byte{}
-	}
-	return ResourceAnswer{blob: blob}, err
-}
-
-// ResourceResult returns a result that the handler made.
-func ResourceResult(res *mcp.ReadResourceResult, err error) (ResourceAnswer, error) {
-	return ResourceAnswer{native: true, result: res}, err
-}
 
 // resource is one resource or template as the server keeps it.
 type resource struct {
@@ -233,7 +177,7 @@ func (s *Server) dispatchResource(ctx context.Context, req *mcp.ReadResourceRequ
 	}
 	ctx = s.constrained(ctx, rec, access.Resources, r.URI)
 	return ran(ctx, s, work{"resource", r.URI, r.Timeout}, rec, func(ctx context.Context) (*mcp.ReadResourceResult, error, error) {
-		made, err := r.Read(ctx, Call{Arguments: raw})
+		made, err := r.Read(ctx, toolset.NewCall(raw, nil))
 		var malformed *decode.Error
 		switch {
 		case errors.As(err, &malformed):
@@ -277,15 +221,15 @@ func (r *resource) arguments(values map[string]string) (json.RawMessage, error) 
 //
 // It must run under recover: _meta marshals itself.
 func (r *resource) result(uri string, made ResourceAnswer) (*mcp.ReadResourceResult, error) {
-	if !made.native {
+	if !made.Native {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
-			{URI: uri, MIMEType: r.MIMEType, Text: made.text, Blob: made.blob},
+			{URI: uri, MIMEType: r.MIMEType, Text: made.Text, Blob: made.Blob},
 		}}, nil
 	}
-	if made.result == nil {
+	if made.Result == nil {
 		return nil, errNilResult
 	}
-	res := *made.result
+	res := *made.Result
 	if res.InputRequests != nil {
 		return nil, errAsksForInput
 	}

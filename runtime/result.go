@@ -18,11 +18,11 @@ import (
 //
 // It must run under recover: values marshal themselves.
 func (t *tool) result(r Result, unread bool) (*mcp.CallToolResult, *body, error) {
-	if r.sdk || !r.hasOut {
+	if r.SDK || !r.HasOut {
 		res, err := t.foreign(r)
 		return res, nil, err
 	}
-	e, text, err := encode(r.out)
+	e, text, err := encode(r.Out)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,8 +91,8 @@ var none = []mcp.Content{}
 // foreign is the answer of a handler that made it itself, or that answers with an error alone.
 func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 	res := &mcp.CallToolResult{}
-	if r.native != nil {
-		c := *r.native
+	if r.Native != nil {
+		c := *r.Native
 		res = &c
 		// go-sdk turns the first into an error of its own, behind all middleware.
 		if res.InputRequests != nil && (len(res.Content) > 0 || res.StructuredContent != nil) {
@@ -104,7 +104,7 @@ func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 		}
 		res.InputRequests = asked
 	}
-	if r.hasOut && res.InputRequests == nil {
+	if r.HasOut && res.InputRequests == nil {
 		if err := t.structure(res, r); err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 	if res.Content == nil && res.InputRequests == nil {
 		res.Content = []mcp.Content{}
 	}
-	if r.native != nil {
+	if r.Native != nil {
 		if slices.ContainsFunc(res.Content, func(c mcp.Content) bool { return isNil(c) }) {
 			return nil, errors.New("a nil content: leave it out")
 		}
@@ -127,7 +127,7 @@ func (t *tool) foreign(r Result) (*mcp.CallToolResult, error) {
 
 // structure fills in the structured content.
 func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
-	body, err := marshal(r.out)
+	body, err := marshal(r.Out)
 	if err == nil {
 		body, err = t.mended(r, body)
 	}
@@ -144,13 +144,13 @@ func (t *tool) structure(res *mcp.CallToolResult, r Result) error {
 // mended is what the handler returned, marshalled as body, as its schema says. It is null for a handler of
 // go-sdk's own shape only.
 func (t *tool) mended(r Result, body []byte) ([]byte, error) {
-	if r.wrapped {
+	if r.Wrapped {
 		body = slices.Concat([]byte(`{"result":`), body, []byte{'}'})
 	}
 	if t.output != nil {
 		body = t.output.Mend(body)
 	}
-	if !r.wrapped && !r.sdk && body[0] != '{' {
+	if !r.Wrapped && !r.SDK && body[0] != '{' {
 		return nil, errors.New("structured content that is not an object: return a value, not a nil pointer")
 	}
 	return body, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestResultsAreMarshalledOnceAndMendedBySchema(t *testing.T) {
@@ -17,27 +18,27 @@ func TestResultsAreMarshalledOnceAndMendedBySchema(t *testing.T) {
 	mine := map[string][]string{"tags": nil}
 	for _, test := range []struct {
 		name, output string
-		result       func() (runtime.Result, error)
+		result       func() (toolset.Result, error)
 		structured   string
 		text         string // of the first content, where it is not the structured content
 	}{
-		{"an object", personOutput, func() (runtime.Result, error) { return runtime.Structured(person{ID: "a", Tags: []string{"x"}}, nil) }, `{"id":"a","tags":["x"]}`, ""},
-		{"a nil slice", personOutput, func() (runtime.Result, error) { return runtime.Structured(&person{ID: "a"}, nil) }, `{"id":"a","tags":[]}`, ""},
-		{"a value of the handler's own", personOutput, func() (runtime.Result, error) { return runtime.Structured(mine, nil) }, `{"tags":[]}`, ""},
-		{"a nil map", `{"type":"object","additionalProperties":{"type":"string"}}`, func() (runtime.Result, error) { return runtime.Structured(map[string]string(nil), nil) }, `{}`, ""},
-		{"a list", list, func() (runtime.Result, error) { return runtime.Wrapped([]string{"a"}, nil) }, `{"result":["a"]}`, ""},
-		{"a nil list", list, func() (runtime.Result, error) { return runtime.Wrapped(noStrings, nil) }, `{"result":[]}`, ""},
-		{"a number", ``, func() (runtime.Result, error) { return runtime.Wrapped(7, nil) }, `{"result":7}`, ""},
-		{"text that HTML would escape", ``, func() (runtime.Result, error) { return runtime.Wrapped("<&>", nil) }, `{"result":"<&>"}`, ""},
-		{"nothing", ``, func() (runtime.Result, error) { return runtime.Done(nil) }, ``, ""},
-		{"a native list", list, func() (runtime.Result, error) { return runtime.NativeWrapped(nil, noStrings, nil) }, `{"result":[]}`, ""},
-		{"a native object", personOutput, func() (runtime.Result, error) { return runtime.Native(nil, person{ID: "a"}, nil) }, `{"id":"a","tags":[]}`, ""},
-		{"a native object with content", personOutput, func() (runtime.Result, error) {
-			return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, person{ID: "a"}, nil)
+		{"an object", personOutput, func() (toolset.Result, error) { return toolset.Structured(person{ID: "a", Tags: []string{"x"}}, nil) }, `{"id":"a","tags":["x"]}`, ""},
+		{"a nil slice", personOutput, func() (toolset.Result, error) { return toolset.Structured(&person{ID: "a"}, nil) }, `{"id":"a","tags":[]}`, ""},
+		{"a value of the handler's own", personOutput, func() (toolset.Result, error) { return toolset.Structured(mine, nil) }, `{"tags":[]}`, ""},
+		{"a nil map", `{"type":"object","additionalProperties":{"type":"string"}}`, func() (toolset.Result, error) { return toolset.Structured(map[string]string(nil), nil) }, `{}`, ""},
+		{"a list", list, func() (toolset.Result, error) { return toolset.Wrapped([]string{"a"}, nil) }, `{"result":["a"]}`, ""},
+		{"a nil list", list, func() (toolset.Result, error) { return toolset.Wrapped(noStrings, nil) }, `{"result":[]}`, ""},
+		{"a number", ``, func() (toolset.Result, error) { return toolset.Wrapped(7, nil) }, `{"result":7}`, ""},
+		{"text that HTML would escape", ``, func() (toolset.Result, error) { return toolset.Wrapped("<&>", nil) }, `{"result":"<&>"}`, ""},
+		{"nothing", ``, func() (toolset.Result, error) { return toolset.Done(nil) }, ``, ""},
+		{"a native list", list, func() (toolset.Result, error) { return toolset.NativeWrapped(nil, noStrings, nil) }, `{"result":[]}`, ""},
+		{"a native object", personOutput, func() (toolset.Result, error) { return toolset.Native(nil, person{ID: "a"}, nil) }, `{"id":"a","tags":[]}`, ""},
+		{"a native object with content", personOutput, func() (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, person{ID: "a"}, nil)
 		}, `{"id":"a","tags":[]}`, "said"},
 	} {
-		s := newServer(t, runtime.Options{}, toolset([]runtime.Tool{{Name: "get", Input: `{"type":"object"}`, Output: test.output,
-			Call: func(context.Context, runtime.Call) (runtime.Result, error) { return test.result() }}}))
+		s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "get", Input: `{"type":"object"}`, Output: test.output,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) { return test.result() }}}))
 		url := serve(t, s)
 		for _, era := range eras {
 			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(), &mcp.CallToolParams{Name: "get"})
@@ -86,9 +87,9 @@ func marshalledText(t *testing.T, text string) string {
 
 func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
 	got := make(chan string, 1)
-	s := newServer(t, runtime.Options{}, oneTool("look", func(_ context.Context, call runtime.Call) (runtime.Result, error) {
+	s := newServer(t, runtime.Options{}, oneTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 		got <- string(call.Arguments)
-		return runtime.Done(nil)
+		return toolset.Done(nil)
 	}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	for sent, want := range map[string]string{``: `{}`, `,"arguments":{}`: `{}`, `,"arguments":{"a": 1}`: `{"a": 1}`} {
@@ -100,8 +101,8 @@ func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
 }
 
 func TestNativeHandlersErrorFlagIsKept(t *testing.T) {
-	s := newServer(t, runtime.Options{}, oneTool("fail", func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "it failed"}}}, nil, nil)
+	s := newServer(t, runtime.Options{}, oneTool("fail", func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "it failed"}}}, nil, nil)
 	}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	if got := c.call(t, "fail", "", nil); !strings.Contains(got.body, `"isError":true`) || !strings.Contains(got.body, "it failed") {

@@ -15,27 +15,28 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // asking is a tool that wants a confirmation before it does its work, and counts its runs.
-func asking(runs *atomic.Int32) func(context.Context, runtime.Call) (runtime.Result, error) {
-	return func(_ context.Context, call runtime.Call) (runtime.Result, error) {
+func asking(runs *atomic.Int32) func(context.Context, toolset.Call) (toolset.Result, error) {
+	return func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 		runs.Add(1)
-		p := runtime.Request(call).Params
+		p := toolset.Request(call).Params
 		if p.InputResponses["sure"] == nil {
-			return runtime.Native(&mcp.CallToolResult{
+			return toolset.Native(&mcp.CallToolResult{
 				InputRequests: mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}},
 				RequestState:  "state-of-" + string(call.Arguments),
 			}, nil, nil)
 		}
 		answer, _ := p.InputResponses["sure"].(*mcp.ElicitResult)
-		return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
 			Text: fmt.Sprintf("did it: %s, %s", answer.Action, p.RequestState)}}}, nil, nil)
 	}
 }
 
-func asker(runs *atomic.Int32) runtime.Toolset {
-	return toolset([]runtime.Tool{
+func asker(runs *atomic.Int32) toolset.Toolset {
+	return toolsetOf([]toolset.Tool{
 		{Name: "drop", Input: `{"type":"object"}`, Call: asking(runs)},
 		{Name: "drop_more", Input: `{"type":"object"}`, Call: asking(runs)},
 	}, access.Rule{Tool: "drop", MinRole: manager}, access.Rule{Tool: "drop_more", MinRole: manager})
@@ -113,14 +114,14 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 
 func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
-	s := newServer(t, runtime.Options{}, oneTool("remove", func(_ context.Context, call runtime.Call) (runtime.Result, error) {
-		answers := runtime.Request(call).Params.InputResponses
-		ask := func(key string) (runtime.Result, error) {
-			return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
+	s := newServer(t, runtime.Options{}, oneTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		answers := toolset.Request(call).Params.InputResponses
+		ask := func(key string) (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
 		}
 		switch {
 		case answers["sure"] != nil:
-			return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
 		case answers["name"] != nil:
 			return ask("sure")
 		}
@@ -204,10 +205,10 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"}, Expires: time.Now().Add(credentialLife)}, nil
 	}
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneTool("ask", func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-		_, err := runtime.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+		_, err := toolset.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 		got <- err
-		return runtime.Done(err)
+		return toolset.Done(err)
 	}))
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -12,15 +12,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // go-sdk gives some errors of 2026-07-28 an HTTP status and a body of their own, also where a stream of events has begun.
 func TestErrorBehindALogIsAnEventOfItsStream(t *testing.T) {
 	for _, code := range []int64{jsonrpc.CodeInvalidParams, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInternalError, -32022, -32021, -32001, 5} {
-		s := newServer(t, runtime.Options{}, oneTool("work", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		s := newServer(t, runtime.Options{}, oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			runtime.Logger(ctx).Info("hello")
 			runtime.Progress(ctx).Report(1, 2, "half")
-			var none runtime.Result
+			var none toolset.Result
 			return none, &jsonrpc.Error{Code: code, Message: "no"}
 		}))
 		url := serve(t, s)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // asServer makes the test binary a stdio server: it is run again with this variable set.
@@ -31,12 +32,12 @@ func TestMain(m *testing.M) {
 // stdioServer serves the directory and a tool that prints wherever it can.
 func stdioServer(role string) int {
 	early := os.Stdout // somebody who kept it from before
-	noisy := oneTool("noisy", func(context.Context, runtime.Call) (runtime.Result, error) {
+	noisy := oneTool("noisy", func(context.Context, toolset.Call) (toolset.Result, error) {
 		fmt.Println("printed by fmt")
 		fmt.Fprintln(early, "printed by one who kept os.Stdout")
 		log.New(early, "", 0).Println("printed by a logger")
 		println("printed by println")
-		return runtime.Structured(map[string]string{"said": "enough"}, nil)
+		return toolset.Structured(map[string]string{"said": "enough"}, nil)
 	})
 	s, err := runtime.New(runtime.Options{Logger: quiet(), Anonymous: role == ""}, directory(&desk{}), noisy)
 	if err == nil {

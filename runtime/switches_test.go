@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // A tool that is switched off answers as one that never was, to everybody, however refusals look.
@@ -87,14 +88,14 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 	for _, era := range eras[1:] {
 		source := &shelf{}
 		runs := 0
-		tool := runtime.Tool{Name: "ask", Input: `{"type":"object"}`, Call: func(_ context.Context, c runtime.Call) (runtime.Result, error) {
+		tool := toolset.Tool{Name: "ask", Input: `{"type":"object"}`, Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
 			runs++
-			if len(runtime.Request(c).Params.InputResponses) > 0 {
-				return runtime.Done(nil)
+			if len(toolset.Request(c).Params.InputResponses) > 0 {
+				return toolset.Done(nil)
 			}
-			return runtime.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"ok": &mcp.ElicitParams{Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}}, nil, nil)
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"ok": &mcp.ElicitParams{Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}}, nil, nil)
 		}}
-		s := newServer(t, runtime.Options{Catalogs: source}, toolset([]runtime.Tool{tool}))
+		s := newServer(t, runtime.Options{Catalogs: source}, toolsetOf([]toolset.Tool{tool}))
 		client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				source.turnOff("ask")

@@ -18,6 +18,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/observe"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // spoken is one message of a server.
@@ -271,38 +273,38 @@ func (l *lines) of(t testing.TB, text string) (all []map[string]any) {
 }
 
 // working is a tool "work" that does what a test wants with its context.
-func working(do func(ctx context.Context)) runtime.Toolset {
-	return oneTool("work", func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+func working(do func(ctx context.Context)) toolset.Toolset {
+	return oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		do(ctx)
-		return runtime.Structured(map[string]any{"done": true}, nil)
+		return toolset.Structured(map[string]any{"done": true}, nil)
 	})
 }
 
 const traceparent = `"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`
 
 // offering is a toolset of one of everything that has a handler, each of which does the same.
-func offering(do func(ctx context.Context)) runtime.Toolset {
+func offering(do func(ctx context.Context)) toolset.Toolset {
 	complete := func(ctx context.Context, begun string) ([]string, error) { do(ctx); return []string{begun}, nil }
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/all", Server: runtime.ServerInfo{Name: "all", Version: "1"},
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/all", Server: toolset.ServerInfo{Name: "all", Version: "1"},
 		Table: access.Table{
 			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: viewer}},
 			Prompts:   []access.Rule{{Prompt: "greet", MinRole: viewer}},
 			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
 		},
-		Tools: []runtime.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		Tools: []toolset.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			do(ctx)
-			return runtime.Done(nil)
+			return toolset.Done(nil)
 		}}},
-		Prompts: []runtime.Prompt{{Name: "greet", Arguments: []runtime.Argument{{Name: "a", Complete: complete}},
-			Get: func(ctx context.Context, _ runtime.Call) (runtime.PromptAnswer, error) {
+		Prompts: []toolset.Prompt{{Name: "greet", Arguments: []toolset.Argument{{Name: "a", Complete: complete}},
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
 				do(ctx)
-				return runtime.PromptText("hello", nil)
+				return toolset.PromptText("hello", nil)
 			}}},
-		Resources: []runtime.Resource{{URI: "lib://books/{id}", Name: "books", Variables: []runtime.Variable{{Name: "id"}},
-			Read: func(ctx context.Context, _ runtime.Call) (runtime.ResourceAnswer, error) {
+		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "books", Variables: []toolset.Variable{{Name: "id"}},
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
 				do(ctx)
-				return runtime.ResourceText("a book", nil)
+				return toolset.ResourceText("a book", nil)
 			}}},
 	})
 }
@@ -369,7 +371,7 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	s := newServer(t, runtime.Options{Observer: watchers{ended: func(runtime.Outcome) { close(ended) }}}, working(func(ctx context.Context) {
+	s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) { close(ended) }}}, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Info("hello")
 	}))
 	c := newPipe(t, s, principalOf("Member"), "2026-07-28")

@@ -35,7 +35,7 @@ func newTool(t Tool, schemas schemas) (*tool, error) {
 		Annotations: t.Annotations,
 		InputSchema: json.RawMessage(t.Input),
 	}}
-	built.Timeout = t.timeout()
+	built.Timeout = toolTimeout(t)
 	if t.Answer != nil {
 		built.Call = t.Answer.Answer
 	}

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -39,12 +39,12 @@ var table = access.Table{
 }
 
 // Toolset is what package main serves.
-func Toolset() runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package: "github.com/mcpgen/mcpgen/examples/quickstart",
-		Server:  runtime.ServerInfo{Name: "quickstart", Version: "0.1.0"},
+		Server:  toolset.ServerInfo{Name: "quickstart", Version: "0.1.0"},
 		Table:   table,
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolCountWords,
 				Description: "CountWords counts the words of a text.",
@@ -52,12 +52,12 @@ func Toolset() runtime.Toolset {
 				Output:      intResultSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeCountWordsInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(CountWords(ctx, in.Text))
+					return toolset.Wrapped(CountWords(ctx, in.Text))
 				},
 			},
 			{
@@ -77,14 +77,14 @@ func Toolset() runtime.Toolset {
 
 type answerNowInput func(context.Context, NowInput) (Moment, error)
 
-func (do answerNowInput) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerNowInput) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in NowInput
 	r := decode.Begin(call.Arguments)
 	decodeNowInput(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 // countWordsInput is what CountWords takes.

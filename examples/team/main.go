@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/debugtools"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func main() {
@@ -100,7 +101,7 @@ func run(ctx context.Context, args []string) error {
 	default:
 		return fmt.Errorf("-denial %s: want conceal or forbid", *denial)
 	}
-	toolsets := []runtime.Toolset{directory.Toolset(dir)}
+	toolsets := []toolset.Toolset{directory.Toolset(dir)}
 	if *debug {
 		toolsets = append(toolsets, debugtools.Toolset(debugtools.New(debugtools.Options{})))
 	}

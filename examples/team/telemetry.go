@@ -15,13 +15,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
 )
 
 // exporting makes an observer that exports traces and metrics by OTLP over HTTP to a collector, as in http://127.0.0.1:4318. flush exports what
 // is left, and ends it. What OTEL_TRACES_SAMPLER, OTEL_RESOURCE_ATTRIBUTES and the like say counts.
-func exporting(ctx context.Context, collector string, public bool, logger *slog.Logger) (observer runtime.Observer, flush func(), err error) {
+func exporting(ctx context.Context, collector string, public bool, logger *slog.Logger) (observer observe.Observer, flush func(), err error) {
 	base, err := url.Parse(collector)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, nil, errors.New("-otlp: want the URL of a collector, as in http://127.0.0.1:4318")

@@ -9,7 +9,7 @@ import (
 )
 
 // answerer is the type of the handlers that take and return the same, with the method that
-// answers calls by them. A closure for each tool takes a compiler much longer, see runtime.Answerer.
+// answers calls by them. A closure for each tool takes a compiler much longer, see toolset.Answerer.
 type answerer struct {
 	name string
 	read string // the func that reads the arguments
@@ -77,15 +77,15 @@ func (p *plan) writeAnswers(f file) {
 		f.Type().Id(a.name).Add(expr(a.tool.Handler.Signature))
 		f.Line()
 		f.Func().Params(jen.Id(p.do).Id(a.name)).Id("Answer").Params(
-			jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(runtimePath, "Call"),
-		).Params(jen.Qual(runtimePath, "Result"), jen.Error()).Block(
+			jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(toolsetPath, "Call"),
+		).Params(jen.Qual(toolsetPath, "Result"), jen.Error()).Block(
 			jen.Var().Id(p.in).Add(expr(a.tool.Input.Type)),
 			jen.Id(r).Op(":=").Qual(decodePath, "Begin").Call(jen.Id(p.call).Dot("Arguments")),
 			jen.Id(a.read).Call(jen.Id(r), jen.Op("&").Id(p.in)),
 			jen.If(jen.Id(p.err).Op(":=").Id(r).Dot("Finish").Call(), jen.Id(p.err).Op("!=").Nil()).Block(
-				jen.Return(jen.Qual(runtimePath, "Result").Values(), jen.Id(p.err)),
+				jen.Return(jen.Qual(toolsetPath, "Result").Values(), jen.Id(p.err)),
 			),
-			jen.Return(jen.Qual(runtimePath, "Structured").Call(jen.Id(p.do).Call(jen.Id(p.ctx), jen.Id(p.in)))),
+			jen.Return(jen.Qual(toolsetPath, "Structured").Call(jen.Id(p.do).Call(jen.Id(p.ctx), jen.Id(p.in)))),
 		)
 		f.Line()
 	}

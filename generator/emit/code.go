@@ -14,7 +14,7 @@ import (
 // code writes mcp_gen.go: what a reader looks for first stands first.
 func (p *plan) code() ([]byte, error) {
 	f := p.file
-	f.Const().Id("_").Op("=").Qual(runtimePath, "Contract1_RunGoGenerate")
+	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract2_RunGoGenerate")
 	f.Line()
 	p.writeTools(f)
 	p.writeTable(f)
@@ -72,14 +72,14 @@ func (p *plan) writeToolset(f file) {
 		tools = append(tools, p.tool(tool))
 	}
 	if len(tools) > 0 || len(p.Prompts)+len(p.Resources) == 0 {
-		generated = append(generated, row("Tools", jen.Index().Qual(runtimePath, "Tool").Add(rows(tools...))))
+		generated = append(generated, row("Tools", jen.Index().Qual(toolsetPath, "Tool").Add(rows(tools...))))
 	}
 	generated = append(generated, p.offers()...)
 
 	f.Comment(fmt.Sprintf("Toolset is what package %s serves%s.", p.Name, whoAnswers(answers)))
-	f.Func().Id("Toolset").Params(params...).Qual(runtimePath, "Toolset").Block(
-		jen.Return(jen.Qual(runtimePath, "NewToolset").Call(
-			jen.Qual(runtimePath, "Generated").Add(rows(generated...)),
+	f.Func().Id("Toolset").Params(params...).Qual(toolsetPath, "Toolset").Block(
+		jen.Return(jen.Qual(toolsetPath, "NewToolset").Call(
+			jen.Qual(toolsetPath, "Generated").Add(rows(generated...)),
 		)),
 	)
 	f.Line()
@@ -105,7 +105,7 @@ func (p *plan) serverInfo() *jen.Statement {
 	if p.Server.Version != "" {
 		fields = append(fields, row("Version", jen.Lit(p.Server.Version)))
 	}
-	return jen.Qual(runtimePath, "ServerInfo").Add(inline(fields...))
+	return jen.Qual(toolsetPath, "ServerInfo").Add(inline(fields...))
 }
 
 // tool writes one element of Tools.
@@ -162,7 +162,7 @@ func annotations(h model.Hints) *jen.Statement {
 // that is called in place of the handler.
 func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	fails := jen.If(jen.Id(p.err).Op("!=").Nil()).Block(
-		jen.Return(jen.Qual(runtimePath, answer).Values(), jen.Id(p.err)),
+		jen.Return(jen.Qual(toolsetPath, answer).Values(), jen.Id(p.err)),
 	)
 	arguments := jen.Id(p.call).Dot("Arguments")
 	var decoded *jen.Statement // only for its error
@@ -175,7 +175,7 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	var body []jen.Code
 	if decoded != nil {
 		body = append(body, jen.If(decoded, jen.Id(p.err).Op("!=").Nil()).Block(
-			jen.Return(jen.Qual(runtimePath, answer).Values(), jen.Id(p.err)),
+			jen.Return(jen.Qual(toolsetPath, answer).Values(), jen.Id(p.err)),
 		))
 	} else {
 		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments)), fails)
@@ -195,10 +195,10 @@ func (p *plan) answering(tool model.Tool, answer, makes string) *jen.Statement {
 	default:
 		answers = jen.Id(p.call).Dot("Isolated").Call(jen.Id(p.ctx))
 	}
-	body = append(body, jen.Return(jen.Qual(runtimePath, makes).Call(answers)))
+	body = append(body, jen.Return(jen.Qual(toolsetPath, makes).Call(answers)))
 	return jen.Func().Params(
-		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(runtimePath, "Call"),
-	).Params(jen.Qual(runtimePath, answer), jen.Error()).Block(body...)
+		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(toolsetPath, "Call"),
+	).Params(jen.Qual(toolsetPath, answer), jen.Error()).Block(body...)
 }
 
 // handler is the func or method that answers.
@@ -213,7 +213,7 @@ func (p *plan) handler(h model.Handler) *jen.Statement {
 func (p *plan) arguments(tool model.Tool) []jen.Code {
 	args := []jen.Code{jen.Id(p.ctx)}
 	if tool.Handler.SDK {
-		args = append(args, jen.Qual(runtimePath, "Request").Call(jen.Id(p.call)))
+		args = append(args, jen.Qual(toolsetPath, "Request").Call(jen.Id(p.call)))
 	}
 	switch tool.Input.Kind {
 	case model.StructInput:

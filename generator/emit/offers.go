@@ -18,10 +18,10 @@ func (p *plan) offers() []jen.Code {
 		resources = append(resources, p.resource(r))
 	}
 	if len(prompts) > 0 {
-		fields = append(fields, row("Prompts", jen.Index().Qual(runtimePath, "Prompt").Add(rows(prompts...))))
+		fields = append(fields, row("Prompts", jen.Index().Qual(toolsetPath, "Prompt").Add(rows(prompts...))))
 	}
 	if len(resources) > 0 {
-		fields = append(fields, row("Resources", jen.Index().Qual(runtimePath, "Resource").Add(rows(resources...))))
+		fields = append(fields, row("Resources", jen.Index().Qual(toolsetPath, "Resource").Add(rows(resources...))))
 	}
 	return fields
 }
@@ -50,7 +50,7 @@ func (p *plan) prompt(prompt model.Prompt) *jen.Statement {
 		arguments = append(arguments, inline(append(argument, p.completed(a)...)...))
 	}
 	if len(arguments) > 0 {
-		fields = append(fields, row("Arguments", jen.Index().Qual(runtimePath, "Argument").Add(rows(arguments...))))
+		fields = append(fields, row("Arguments", jen.Index().Qual(toolsetPath, "Argument").Add(rows(arguments...))))
 	}
 	makes := "PromptText"
 	if prompt.Returns == model.ReturnsResult {
@@ -71,14 +71,14 @@ func (p *plan) resource(r model.Resource) *jen.Statement {
 		variable := []jen.Code{row("Name", jen.Lit(v.Name))}
 		switch v.Type {
 		case "integer":
-			variable = append(variable, row("Type", jen.Qual(runtimePath, "IntegerVariable")))
+			variable = append(variable, row("Type", jen.Qual(toolsetPath, "IntegerVariable")))
 		case "boolean":
-			variable = append(variable, row("Type", jen.Qual(runtimePath, "BooleanVariable")))
+			variable = append(variable, row("Type", jen.Qual(toolsetPath, "BooleanVariable")))
 		}
 		variables = append(variables, inline(append(variable, p.completed(v)...)...))
 	}
 	if len(variables) > 0 {
-		fields = append(fields, row("Variables", jen.Index().Qual(runtimePath, "Variable").Add(rows(variables...))))
+		fields = append(fields, row("Variables", jen.Index().Qual(toolsetPath, "Variable").Add(rows(variables...))))
 	}
 	makes := map[model.Returns]string{
 		model.ReturnsText: "ResourceText", model.ReturnsBytes: "ResourceBytes", model.ReturnsResult: "ResourceResult",

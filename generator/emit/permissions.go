@@ -18,10 +18,10 @@ func (p *plan) guarded(tool model.Tool) []jen.Code {
 				allow = append(allow, inline(row("Kind", jen.Lit(kind)), row("Argument", jen.Lit(a.Argument))))
 			}
 		}
-		fields = append(fields, row("Allow", jen.Index().Qual(runtimePath, "Allow").Add(inline(allow...))))
+		fields = append(fields, row("Allow", jen.Index().Qual(toolsetPath, "Allow").Add(inline(allow...))))
 	}
 	if limits := limitRows(tool.Limits); len(limits) > 0 {
-		fields = append(fields, row("Limits", jen.Qual(runtimePath, "Limits").Add(inline(limits...))))
+		fields = append(fields, row("Limits", jen.Qual(toolsetPath, "Limits").Add(inline(limits...))))
 	}
 	if tool.Limits.Isolate != "" {
 		fields = append(fields, row("Isolate", p.isolated(tool)))
@@ -41,7 +41,7 @@ func limitRows(l model.Limits) []jen.Code {
 		fields = append(fields, row("Concurrency", jen.Lit(l.Concurrency)))
 	}
 	if l.Rate.Calls > 0 {
-		fields = append(fields, row("Rate", jen.Qual(runtimePath, "Rate").Add(
+		fields = append(fields, row("Rate", jen.Qual(toolsetPath, "Rate").Add(
 			inline(row("Calls", jen.Lit(l.Rate.Calls)), row("Per", duration(l.Rate.Per))))))
 	}
 	if len(l.Capabilities) > 0 {
@@ -80,7 +80,7 @@ func (p *plan) allowing(tool model.Tool, fails jen.Code) []jen.Code {
 		case !a.List:
 			value = jen.Index().String().Add(inline(jen.String().Call(value)))
 		}
-		args = append(args, jen.Qual(runtimePath, "Named").Add(inline(
+		args = append(args, jen.Qual(toolsetPath, "Named").Add(inline(
 			row("Argument", jen.Lit(a.Argument)), row("Kinds", strs(a.Kinds)), row("Values", value))))
 	}
 	call := jen.Id(p.call).Dot("Allow").Call(args...)
@@ -125,17 +125,14 @@ func (p *plan) helped(tool model.Tool) *jen.Statement {
 		return jen.If(jen.Id(p.err).Op("!=").Nil()).Block(jen.Return(jen.Nil(), jen.Id(p.err)))
 	}
 	arguments := jen.Id(p.job).Dot("Arguments")
-	inherit := jen.Qual(runtimePath, "Inherit").Call(jen.Id(p.ctx), jen.Id(p.job).Dot("Caller"), jen.Id(p.job).Dot("Files"))
 	var body []jen.Code
 	if tool.Input.Kind == model.NoInput {
 		body = append(body,
 			jen.If(jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), jen.Id(p.err).Op("!=").Nil()).Block(
-				jen.Return(jen.Nil(), jen.Id(p.err))),
-			jen.List(jen.Id(p.ctx), jen.Id(p.err)).Op(":=").Add(inherit), fails())
+				jen.Return(jen.Nil(), jen.Id(p.err))))
 	} else {
 		body = append(body,
-			jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments)), fails(),
-			jen.List(jen.Id(p.ctx), jen.Id(p.err)).Op("=").Add(inherit), fails())
+			jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(p.decoders.call(tool, arguments)), fails())
 	}
 	handler := jen.Id(tool.Handler.Name)
 	if w := tool.Worker; w != nil {
@@ -153,9 +150,9 @@ func (p *plan) helped(tool model.Tool) *jen.Statement {
 	}
 	answer := handler.Call(p.arguments(tool)...)
 	if tool.Output.Kind == model.NoOutput {
-		body = append(body, jen.Return(jen.Nil(), jen.Qual(runtimePath, "Refused").Call(answer)))
+		body = append(body, jen.Return(jen.Nil(), jen.Qual(toolsetPath, "Refused").Call(answer)))
 	} else {
-		body = append(body, jen.Return(jen.Qual(runtimePath, "Encoded").Call(answer)))
+		body = append(body, jen.Return(jen.Qual(toolsetPath, "Encoded").Call(answer)))
 	}
 	return jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.job).Qual(sandboxPath, "Job"),

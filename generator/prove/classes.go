@@ -118,6 +118,7 @@ var ourPackages = map[string]cpb.Capability{
 	runtimePath + "/decode":     cpb.Capability_CAPABILITY_SAFE,
 	runtimePath + "/identity":   cpb.Capability_CAPABILITY_SAFE,
 	runtimePath + "/redact":     cpb.Capability_CAPABILITY_SAFE,
+	runtimePath + "/toolset":    cpb.Capability_CAPABILITY_SAFE,
 	grantPath:                   cpb.Capability_CAPABILITY_SAFE,
 	sandboxPath:                 cpb.Capability_CAPABILITY_SAFE,
 }

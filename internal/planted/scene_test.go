@@ -37,6 +37,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 var (
@@ -203,33 +204,33 @@ func decodeShades(r *decode.Reader, v *shades) {
 }
 
 // failures are the ways in which a handler can fail.
-var failures = map[string]func(text string, s planted.Secret) (runtime.Result, error){
-	"error": func(text string, _ planted.Secret) (runtime.Result, error) { return runtime.Done(errors.New(text)) },
-	"wrapped": func(text string, _ planted.Secret) (runtime.Result, error) {
-		return runtime.Done(fmt.Errorf("reading: %w", errors.Join(io.EOF, errors.New(text))))
+var failures = map[string]func(text string, s planted.Secret) (toolset.Result, error){
+	"error": func(text string, _ planted.Secret) (toolset.Result, error) { return toolset.Done(errors.New(text)) },
+	"wrapped": func(text string, _ planted.Secret) (toolset.Result, error) {
+		return toolset.Done(fmt.Errorf("reading: %w", errors.Join(io.EOF, errors.New(text))))
 	},
-	"rpc": func(text string, s planted.Secret) (runtime.Result, error) {
+	"rpc": func(text string, s planted.Secret) (toolset.Result, error) {
 		data, err := json.Marshal(map[string]any{"detail": text, "all": map[string]any{named(s): []any{s.Value}}})
-		return runtime.Done(errors.Join(err, &jsonrpc.Error{Code: -32050, Message: text, Data: data}))
+		return toolset.Done(errors.Join(err, &jsonrpc.Error{Code: -32050, Message: text, Data: data}))
 	},
-	"rpc alone": func(text string, _ planted.Secret) (runtime.Result, error) {
-		return runtime.Done(&jsonrpc.Error{Code: -32051, Message: text})
+	"rpc alone": func(text string, _ planted.Secret) (toolset.Result, error) {
+		return toolset.Done(&jsonrpc.Error{Code: -32051, Message: text})
 	},
-	"own result": func(text string, s planted.Secret) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{
+	"own result": func(text string, s planted.Secret) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{
 			&mcp.TextContent{Text: text}, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "planted://x", Text: text}},
 			&mcp.ResourceLink{URI: "planted://x", Name: "x", Description: text},
 		}, StructuredContent: map[string]any{named(s): s.Value, "text": text}}, nil, nil)
 	},
-	"of the arguments": func(text string, _ planted.Secret) (runtime.Result, error) {
+	"of the arguments": func(text string, _ planted.Secret) (toolset.Result, error) {
 		literal, _ := json.Marshal(text)
-		return runtime.Done(fmt.Errorf("checking: %w", decode.NewError([]decode.Problem{decode.NewProblem("/color", string(literal), "is not one"), {Pointer: "/" + text, Message: "is unknown"}})))
+		return toolset.Done(fmt.Errorf("checking: %w", decode.NewError([]decode.Problem{decode.NewProblem("/color", string(literal), "is not one"), {Pointer: "/" + text, Message: "is unknown"}})))
 	},
-	"not granted": func(text string, s planted.Secret) (runtime.Result, error) {
-		return runtime.Done(&grant.Denied{Kind: grant.SystemCommand, Resource: "curl " + s.Text(), Cause: grant.NoGrant, Reason: text})
+	"not granted": func(text string, s planted.Secret) (toolset.Result, error) {
+		return toolset.Done(&grant.Denied{Kind: grant.SystemCommand, Resource: "curl " + s.Text(), Cause: grant.NoGrant, Reason: text})
 	},
-	"unfit": func(text string, _ planted.Secret) (runtime.Result, error) {
-		return runtime.Structured(unfit{errors.New(text)}, nil)
+	"unfit": func(text string, _ planted.Secret) (toolset.Result, error) {
+		return toolset.Structured(unfit{errors.New(text)}, nil)
 	},
 }
 
@@ -243,14 +244,14 @@ func named(s planted.Secret) string {
 }
 
 // act is the tool that does what its arguments say.
-func (s *scene) act(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (s *scene) act(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in struct {
 		Do  string `json:"do"`
 		At  int    `json:"at"`
 		Cut int    `json:"cut"` // where the secret is to be cut, 0 for nowhere
 	}
 	if err := json.Unmarshal(call.Arguments, &in); err != nil {
-		return runtime.Done(err)
+		return toolset.Done(err)
 	}
 	taken := func(place planted.Place) planted.Secret {
 		if secret := s.of(place)[in.At]; in.Cut == 0 {
@@ -279,7 +280,7 @@ func (s *scene) act(ctx context.Context, call runtime.Call) (runtime.Result, err
 		log.With(named(secret), secret.Value).WithGroup("of").Error("with", "text", []byte(secret.Text()))
 		runtime.Progress(ctx).Report(float64(in.At+1), 100, secret.Text())
 		runtime.Advise(ctx, 1, "mind %s", secret.Text())
-		return runtime.Done(nil)
+		return toolset.Done(nil)
 	}
 	secret := taken(planted.Error)
 	if in.Cut > 0 {
@@ -304,30 +305,30 @@ func (s *scene) failing(in json.RawMessage) error {
 	return errors.New(secret.Text())
 }
 
-func (s *scene) toolset() runtime.Toolset {
+func (s *scene) toolset() toolset.Toolset {
 	rule := access.Rule{Authenticated: true, Permission: access.NoPermission}
 	tool, check, prompt, resource := rule, rule, rule, rule
 	tool.Tool, check.Tool, prompt.Prompt, resource.Resource = "act", "check", "fail", "planted://fail/{at}"
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/planted", Server: runtime.ServerInfo{Name: "planted", Version: "1"},
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/planted", Server: toolset.ServerInfo{Name: "planted", Version: "1"},
 		Table: access.Table{Roles: []string{"Viewer", "Admin"}, Rules: []access.Rule{tool, check}, Prompts: []access.Rule{prompt}, Resources: []access.Rule{resource}},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{Name: "act", Input: `{"type":"object"}`, Call: s.act},
-			{Name: "check", Input: `{"type":"object","properties":{"color":{"enum":["red","green"]},"count":{"type":"integer","minimum":0,"maximum":9}},"additionalProperties":false}`, Call: func(_ context.Context, call runtime.Call) (runtime.Result, error) {
+			{Name: "check", Input: `{"type":"object","properties":{"color":{"enum":["red","green"]},"count":{"type":"integer","minimum":0,"maximum":9}},"additionalProperties":false}`, Call: func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 				in, err := decode.Arguments(call.Arguments, decodeShades)
 				if err != nil {
-					return runtime.Result{}, err
+					return toolset.Result{}, err
 				}
-				return runtime.Structured(in, nil)
+				return toolset.Structured(in, nil)
 			}},
 		},
-		Prompts: []runtime.Prompt{{Name: "fail", Arguments: []runtime.Argument{{Name: "at"}}, Get: func(_ context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
-			return runtime.PromptAnswer{}, s.failing(call.Arguments)
+		Prompts: []toolset.Prompt{{Name: "fail", Arguments: []toolset.Argument{{Name: "at"}}, Get: func(_ context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptAnswer{}, s.failing(call.Arguments)
 		}}},
-		Resources: []runtime.Resource{{URI: "planted://fail/{at}", Name: "fail", Variables: []runtime.Variable{{Name: "at", Type: runtime.IntegerVariable, Complete: func(_ context.Context, begun string) ([]string, error) {
+		Resources: []toolset.Resource{{URI: "planted://fail/{at}", Name: "fail", Variables: []toolset.Variable{{Name: "at", Type: toolset.IntegerVariable, Complete: func(_ context.Context, begun string) ([]string, error) {
 			return nil, s.failing(json.RawMessage(`{"at":` + begun + `}`))
-		}}}, Read: func(_ context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
-			return runtime.ResourceAnswer{}, s.failing(call.Arguments)
+		}}}, Read: func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+			return toolset.ResourceAnswer{}, s.failing(call.Arguments)
 		}}},
 	})
 }

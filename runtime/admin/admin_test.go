@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func open(t *testing.T) *store.Store {
@@ -66,7 +67,7 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 			Identity: identity.Static(map[string]access.Principal{identity.HashToken("claims"): claims, identity.HashToken("member"): {Subject: "member"}}),
 			Catalogs: source,
 			Admin:    a.Handler,
-		}, runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}}))
+		}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}})
+	set := toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}})
 	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed("https://id.example")), stored.New(s, stored.Stored)} {
 		if _, err := runtime.New(runtime.Options{Catalogs: other, Admin: a.Handler}, set); err == nil || !strings.Contains(err.Error(), "Options.Admin: the server's catalogs come from another source") {
 			t.Errorf("%v: %v", other, err)
@@ -111,7 +112,7 @@ type byValue struct {
 func TestServerThatDecidesByOtherGrantsIsRefused(t *testing.T) {
 	s, kept := open(t), grant.NewMemory()
 	source := stored.New(s, stored.Stored)
-	set := runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}})
+	set := toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}})
 	for _, tt := range []struct {
 		served grant.Source
 		kept   grant.Registry
@@ -141,7 +142,7 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("bob"): {Subject: "bob"}}), Catalogs: source, Admin: a.Handler,
-	}, runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}}))
+	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source, Admin: a.Handler,
-	}, runtime.NewToolset(runtime.Generated{Package: "example.com/none", Server: runtime.ServerInfo{Name: "none", Version: "1"}}))
+	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant/asking"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // visit does what anybody could do to find the debug tools.
@@ -50,10 +51,10 @@ func visit(t *testing.T, session *mcp.ClientSession) {
 // from one that has not.
 func TestDebugToolsAreUnknownBelowTheHighestRole(t *testing.T) {
 	inspector := debugtools.New(debugtools.Options{})
-	behind, before := []runtime.Toolset{desk(inspector), debugtools.Toolset(inspector)}, []runtime.Toolset{debugtools.Toolset(inspector), desk(inspector)}
+	behind, before := []toolset.Toolset{desk(inspector), debugtools.Toolset(inspector)}, []toolset.Toolset{debugtools.Toolset(inspector), desk(inspector)}
 	for _, test := range []struct {
 		o        runtime.Options
-		toolsets []runtime.Toolset
+		toolsets []toolset.Toolset
 	}{
 		{runtime.Options{}, behind},
 		{runtime.Options{PageSize: 1}, behind},
@@ -88,14 +89,14 @@ func TestDebugToolsAreUnknownBelowTheHighestRole(t *testing.T) {
 func TestDebugToolsFitAnyHierarchy(t *testing.T) {
 	inspector := debugtools.New(debugtools.Options{})
 	for name, test := range map[string]struct {
-		toolsets []runtime.Toolset
+		toolsets []toolset.Toolset
 		highest  string
 		server   string
 	}{
-		"alone":                  {[]runtime.Toolset{debugtools.Toolset(inspector)}, "Admin", "debug"},
-		"behind a service":       {[]runtime.Toolset{desk(inspector), debugtools.Toolset(inspector)}, "Boss", "desk"},
-		"in front of a service":  {[]runtime.Toolset{debugtools.Toolset(inspector), desk(inspector)}, "Boss", "desk"},
-		"with others of its own": {[]runtime.Toolset{debugtools.Toolset(inspector), asking.Toolset(asking.New(nil))}, "Admin", "debug"},
+		"alone":                  {[]toolset.Toolset{debugtools.Toolset(inspector)}, "Admin", "debug"},
+		"behind a service":       {[]toolset.Toolset{desk(inspector), debugtools.Toolset(inspector)}, "Boss", "desk"},
+		"in front of a service":  {[]toolset.Toolset{debugtools.Toolset(inspector), desk(inspector)}, "Boss", "desk"},
+		"with others of its own": {[]toolset.Toolset{debugtools.Toolset(inspector), asking.Toolset(asking.New(nil))}, "Admin", "debug"},
 	} {
 		s := newServer(t, runtime.Options{Identity: passing(nil)}, test.toolsets...)
 		var info debugtools.ServerInfo

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -34,13 +34,13 @@ var table = access.Table{
 }
 
 // Toolset is what package debugtools serves; inspector answers the calls.
-func Toolset(inspector *Inspector) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset(inspector *Inspector) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package:   "github.com/mcpgen/mcpgen/runtime/debugtools",
-		Server:    runtime.ServerInfo{Name: "debug", Title: "Debug tools"},
+		Server:    toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
 		Table:     table,
 		Receivers: []any{inspector},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolGetHTTPHeaders,
 				Title:       "HTTP headers of this request",
@@ -49,12 +49,12 @@ func Toolset(inspector *Inspector) runtime.Toolset {
 				Output:      httpHeadersSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Native(inspector.GetHTTPHeaders(ctx, runtime.Request(call), in))
+					return toolset.Native(inspector.GetHTTPHeaders(ctx, toolset.Request(call), in))
 				},
 			},
 			{
@@ -65,12 +65,12 @@ func Toolset(inspector *Inspector) runtime.Toolset {
 				Output:      serverInfoSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Native(inspector.GetServerInfo(ctx, runtime.Request(call), in))
+					return toolset.Native(inspector.GetServerInfo(ctx, toolset.Request(call), in))
 				},
 			},
 			{
@@ -81,12 +81,12 @@ func Toolset(inspector *Inspector) runtime.Toolset {
 				Output:      userClaimsSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Native(inspector.GetUserClaims(ctx, runtime.Request(call), in))
+					return toolset.Native(inspector.GetUserClaims(ctx, toolset.Request(call), in))
 				},
 			},
 			{
@@ -97,12 +97,12 @@ func Toolset(inspector *Inspector) runtime.Toolset {
 				Output:      environmentSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Native(inspector.PrintEnv(ctx, runtime.Request(call), in))
+					return toolset.Native(inspector.PrintEnv(ctx, toolset.Request(call), in))
 				},
 			},
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/debugtools"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 var (
@@ -46,24 +47,24 @@ var callers = map[string]access.Principal{
 }
 
 // desk is a service with roles of its own. Its whoami is a debug tool under another rule.
-func desk(inspector *debugtools.Inspector) runtime.Toolset {
-	done := func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/desk", Server: runtime.ServerInfo{Name: "desk", Version: "1.4.0"},
+func desk(inspector *debugtools.Inspector) toolset.Toolset {
+	done := func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1.4.0"},
 		Table: access.Table{Roles: []string{"Guest", "Clerk", "Boss"}, Rules: []access.Rule{
 			{Tool: "book", MinRole: clerk}, {Tool: "close", MinRole: boss}, {Tool: "look", MinRole: guest}, {Tool: "whoami", Public: true},
 		}},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{Name: "book", Input: `{"type":"object"}`, Call: done}, {Name: "close", Input: `{"type":"object"}`, Call: done}, {Name: "look", Input: `{"type":"object"}`, Call: done},
-			{Name: "whoami", Input: `{"type":"object"}`, Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-				return runtime.Native(inspector.GetUserClaims(ctx, runtime.Request(call), debugtools.Nothing{}))
+			{Name: "whoami", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+				return toolset.Native(inspector.GetUserClaims(ctx, toolset.Request(call), debugtools.Nothing{}))
 			}},
 		},
 	})
 }
 
 // newServer serves the desk to callers and the debug tools beside it.
-func newServer(t *testing.T, o runtime.Options, toolsets ...runtime.Toolset) *runtime.Server {
+func newServer(t *testing.T, o runtime.Options, toolsets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
 	o.Logger = slog.New(slog.DiscardHandler)
 	if o.Identity == nil {

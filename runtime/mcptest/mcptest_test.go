@@ -15,25 +15,26 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func server(t *testing.T) *runtime.Server {
 	t.Helper()
-	answer := func(context.Context, runtime.Call) (runtime.Result, error) {
-		return runtime.Native(&mcp.CallToolResult{Content: []mcp.Content{
+	answer := func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.TextContent{Text: "one"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}, &mcp.TextContent{Text: "three"},
 		}}, nil, nil)
 	}
-	tool := func(name string) runtime.Tool {
-		return runtime.Tool{Name: name, Input: `{"type":"object"}`, Call: answer}
+	tool := func(name string) toolset.Tool {
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: answer}
 	}
 	s, err := runtime.New(runtime.Options{
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Anonymous: true, PageSize: 1,
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("abc"): {Subject: "ada"}}),
-	}, runtime.NewToolset(runtime.Generated{
-		Package: "example.com/p", Server: runtime.ServerInfo{Name: "p"},
+	}, toolset.NewToolset(toolset.Generated{
+		Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},
 		Table: access.Table{Rules: []access.Rule{{Tool: "b", Authenticated: true}, {Tool: "a", Public: true}}},
-		Tools: []runtime.Tool{tool("b"), tool("a")},
+		Tools: []toolset.Tool{tool("b"), tool("a")},
 	}))
 	if err != nil {
 		t.Fatal(err)

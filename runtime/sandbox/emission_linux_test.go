@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // emission is a frame with what a handler could have said.
@@ -135,12 +136,8 @@ func init() {
 			return nil
 		},
 	} {
-		Register(name, func(ctx context.Context, job Job) ([]byte, error) {
-			ctx, err := runtime.Inherit(ctx, job.Caller, job.Files)
-			if err != nil {
-				return nil, err
-			}
-			return runtime.Encoded(nil, run(ctx))
+		Register(name, func(ctx context.Context, _ Job) ([]byte, error) {
+			return toolset.Encoded(nil, run(ctx))
 		})
 	}
 }
@@ -240,7 +237,7 @@ func TestWhatIsolatedHandlersSay(t *testing.T) {
 	server, err := runtime.New(runtime.Options{
 		Sandbox: box, Logger: slog.New(slog.NewTextHandler(&log, nil)), // from info on
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("ann"): {Subject: "ann"}}),
-	}, isolated(names, runtime.Limits{}, map[string]time.Duration{"speak_and_spin": 500 * time.Millisecond}))
+	}, isolated(names, toolset.Limits{}, map[string]time.Duration{"speak_and_spin": 500 * time.Millisecond}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,8 @@ type Handler func(ctx context.Context, job Job) (result []byte, err error)
 type Job struct {
 	// Arguments is the call's arguments as JSON.
 	Arguments json.RawMessage
-	// Caller is what the server says about the client, as JSON of the server's making.
+	// Caller describes the call, as JSON that the server made: the caller and the server's
+	// decisions. The handler's context has it already. It is empty if no server made the call.
 	Caller json.RawMessage
 	// Files are the granted resources, opened by the server, by name.
 	Files map[string]*os.File

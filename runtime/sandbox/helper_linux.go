@@ -180,7 +180,14 @@ func perform(o order, job Job, answer io.Writer) (result []byte, changed *journa
 			value := recover() // nil where the goroutine ended by runtime.Goexit
 			failed = &failure{Panic: true, Message: cut(fmt.Sprint(value), maxMessage), Stack: cut(string(debug.Stack()), maxStack)}
 		}()
-		result, err = run(ctx, job)
+		// After Emitting, because Inherit readies its emitter for what the server requests.
+		inside := ctx
+		if len(job.Caller) > 0 {
+			inside, err = runtime.Inherit(ctx, job.Caller, job.Files)
+		}
+		if err == nil {
+			result, err = run(inside, job)
+		}
 		returned = true
 	}()
 	<-done

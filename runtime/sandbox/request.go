@@ -11,8 +11,11 @@ import (
 type Request struct {
 	// Name is what the handler was registered by.
 	Name string
-	// Arguments and Caller reach the handler as they are.
-	Arguments, Caller json.RawMessage
+	// Arguments reach the handler as they are.
+	Arguments json.RawMessage
+	// Caller describes the call, as JSON that a server made. The handler's context is made from it.
+	// If it is empty, the context holds no caller and no grants.
+	Caller json.RawMessage
 	// Files are handed to the helper as descriptors, by name: at most 128. They stay open here and
 	// stay the caller's. Rights are those they were opened with; the helper needs no others.
 	Files map[string]*os.File

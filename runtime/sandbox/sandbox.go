@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // Sandbox is what a server needs of this package: a [Limiter], [Workspaces] where [Options] name a folder for
@@ -32,7 +33,7 @@ type Sandbox struct {
 	closed bool
 }
 
-var _ runtime.Sandbox = (*Sandbox)(nil)
+var _ isolate.Sandbox = (*Sandbox)(nil)
 
 // New returns a sandbox without any processes yet. Its error says which option cannot work. The folder of workspaces is
 // made where it does not exist.
@@ -62,7 +63,7 @@ func New(o Options) (*Sandbox, error) {
 
 // Start makes helpers ready where the server has isolated tools, and does nothing where it has none. A server
 // that starts later on shares the helpers; what this system lacks is for each of them to accept.
-func (s *Sandbox) Start(start runtime.SandboxStart) error {
+func (s *Sandbox) Start(start isolate.Start) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -100,7 +101,7 @@ func (s *Sandbox) Start(start runtime.SandboxStart) error {
 	return nil
 }
 
-func (s *Sandbox) start(start runtime.SandboxStart) (*Pool, error) {
+func (s *Sandbox) start(start isolate.Start) (*Pool, error) {
 	o := s.options
 	o.BestEffort = o.BestEffort || start.BestEffort
 	if start.Network {
@@ -140,9 +141,9 @@ func (s *Sandbox) Close() error {
 // Enter lets a call in, or returns a [*LimitError]. The context it returns is the one that [Workspace] needs; a
 // workspace is taken when the handler asks for it, and given back by leave. leave may be called
 // more than once.
-func (s *Sandbox) Enter(ctx context.Context, client runtime.Client, tool string, l runtime.Limits) (context.Context, func(), error) {
+func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string, l toolset.Limits) (context.Context, func(), error) {
 	leave := func() {}
-	if l.Concurrency != 0 || l.Rate != (runtime.Rate{}) {
+	if l.Concurrency != 0 || l.Rate != (toolset.Rate{}) {
 		var err error
 		if leave, err = s.limiter.Enter(spelled(client), tool, boundsOf(l)); err != nil {
 			var limit *LimitError
@@ -160,7 +161,7 @@ func (s *Sandbox) Enter(ctx context.Context, client runtime.Client, tool string,
 }
 
 // boundsOf returns the bounds that a limiter takes. As many calls as the rate names may begin at once, after as long a pause.
-func boundsOf(l runtime.Limits) Bounds {
+func boundsOf(l toolset.Limits) Bounds {
 	b := Bounds{Concurrency: l.Concurrency}
 	if l.Rate.Calls != 0 || l.Rate.Per != 0 {
 		b.Burst, b.Rate = l.Rate.Calls, float64(l.Rate.Calls)/l.Rate.Per.Seconds()
@@ -169,7 +170,7 @@ func boundsOf(l runtime.Limits) Bounds {
 }
 
 // spelledRate is a rate for people: "100 a minute".
-func spelledRate(r runtime.Rate) string {
+func spelledRate(r toolset.Rate) string {
 	per := "in " + r.Per.String()
 	switch r.Per {
 	case time.Second:
@@ -183,14 +184,14 @@ func spelledRate(r runtime.Rate) string {
 }
 
 // spelled is a client as one text that no other client has.
-func spelled(c runtime.Client) string {
+func spelled(c isolate.Client) string {
 	return strconv.Itoa(len(c.Issuer)) + ":" + c.Issuer + c.ID
 }
 
 // Isolate runs a call in a helper of its own, or returns a [*LimitError] where the client, or all together, have as many calls running as
 // [Options] allow. ctx is the one from Enter. Its handler works in the client's workspace, where one is kept for
 // it; a client that has no more room there cannot write in the call, and one with too many files cannot begin it.
-func (s *Sandbox) Isolate(ctx context.Context, call runtime.IsolatedCall) (json.RawMessage, error) {
+func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	p := s.pool.Load()
 	if p == nil {
 		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started for it", call.Name)

@@ -18,7 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func init() {
@@ -167,7 +168,7 @@ func started(t testing.TB, o Options) (*Sandbox, *logged) {
 			t.Errorf("there are processes left: %v", left)
 		}
 	})
-	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, Logger: log.logger()}); err != nil {
+	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: log.logger()}); err != nil {
 		t.Fatal(err)
 	}
 	return s, log
@@ -195,10 +196,10 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// isolate runs one call of a client, from its beginning to its end.
-func isolate(t testing.TB, s *Sandbox, client runtime.Client, call runtime.IsolatedCall) (string, error) {
+// runIsolated runs one call of a client, from its beginning to its end.
+func runIsolated(t testing.TB, s *Sandbox, client isolate.Client, call isolate.Call) (string, error) {
 	t.Helper()
-	ctx, leave, err := s.Enter(context.Background(), client, call.Name, runtime.Limits{})
+	ctx, leave, err := s.Enter(context.Background(), client, call.Name, toolset.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,17 +211,17 @@ func isolate(t testing.TB, s *Sandbox, client runtime.Client, call runtime.Isola
 func TestWhatIsInTheWayOfIsolationIsSaidAtStart(t *testing.T) {
 	s := newSandbox(t, Options{})
 	quiet := slog.New(slog.DiscardHandler)
-	err := s.Start(runtime.SandboxStart{Isolated: []string{"echo", "example.com/a.b", "example.com/a.c"}, Logger: quiet})
+	err := s.Start(isolate.Start{Isolated: []string{"echo", "example.com/a.b", "example.com/a.c"}, Logger: quiet})
 	if err == nil || !strings.Contains(err.Error(), `"example.com/a.b"`) || !strings.Contains(err.Error(), `"example.com/a.c"`) || strings.Contains(err.Error(), `"echo"`) {
 		t.Errorf("handlers that are not linked: %v", err)
 	}
 	called.Store(false)
-	err = s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, Logger: quiet})
+	err = s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: quiet})
 	called.Store(true)
 	if err == nil || !strings.Contains(err.Error(), "sandbox.Main()") || !strings.Contains(err.Error(), "first line") {
 		t.Errorf("a forgotten Main: %v", err)
 	}
-	if err := newSandbox(t, Options{Cgroup: t.TempDir()}).Start(runtime.SandboxStart{Isolated: []string{"echo"}, BestEffort: true, Logger: quiet}); err == nil {
+	if err := newSandbox(t, Options{Cgroup: t.TempDir()}).Start(isolate.Start{Isolated: []string{"echo"}, BestEffort: true, Logger: quiet}); err == nil {
 		t.Error("a cgroup that is none was taken")
 	}
 }
@@ -228,10 +229,10 @@ func TestWhatIsInTheWayOfIsolationIsSaidAtStart(t *testing.T) {
 func TestTwoServersShareASandbox(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1})
 	first := s.pool.Load()
-	if err := s.Start(runtime.SandboxStart{Isolated: []string{"fail"}, Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != first {
+	if err := s.Start(isolate.Start{Isolated: []string{"fail"}, Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != first {
 		t.Errorf("a second server: %v", err)
 	}
-	if err := s.Start(runtime.SandboxStart{Isolated: []string{"missing"}}); err == nil {
+	if err := s.Start(isolate.Start{Isolated: []string{"missing"}}); err == nil {
 		t.Error("a second server with a handler that is not linked started")
 	}
 }
@@ -240,11 +241,11 @@ func TestWhatTheSystemLacksIsForEachServerToAccept(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1})
 	s.pool.Load().host.missing = []string{"Landlock: none", "seccomp: none"}
 	var missing *MissingError
-	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}}); !errors.As(err, &missing) {
+	if err := s.Start(isolate.Start{Isolated: []string{"echo"}}); !errors.As(err, &missing) {
 		t.Errorf("a server that accepts nothing less: %v", err)
 	}
 	log := new(logged)
-	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, BestEffort: true, Logger: log.logger()}); err != nil {
+	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, BestEffort: true, Logger: log.logger()}); err != nil {
 		t.Error(err)
 	}
 	if text := log.String(); strings.Count(text, "level=WARN") != 2 || !strings.Contains(text, "Landlock: none") || !strings.Contains(text, "seccomp: none") {
@@ -254,7 +255,7 @@ func TestWhatTheSystemLacksIsForEachServerToAccept(t *testing.T) {
 
 func TestHelpersForTheNetworkAreKeptWhereToolsConnect(t *testing.T) {
 	s := newSandbox(t, Options{Warm: 1})
-	if err := s.Start(runtime.SandboxStart{Isolated: []string{"echo"}, Network: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, Network: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	if s.pool.Load().options.WarmNet == 0 {
@@ -265,7 +266,7 @@ func TestHelpersForTheNetworkAreKeptWhereToolsConnect(t *testing.T) {
 func TestVariablesOfIsolatedCalls(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 3}})
 	call := func(text string) (string, error) {
-		return isolate(t, s, ann, runtime.IsolatedCall{Name: "variables", Arguments: json.RawMessage(text), Timeout: 300 * time.Millisecond})
+		return runIsolated(t, s, ann, isolate.Call{Name: "variables", Arguments: json.RawMessage(text), Timeout: 300 * time.Millisecond})
 	}
 	for _, step := range []struct{ call, want, fails string }{
 		{`{}`, `{}`, ""},
@@ -293,7 +294,7 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 			t.Errorf("after %s there is %s, %v, want %s", step.call, after, err, step.want)
 		}
 	}
-	if got, err := isolate(t, s, bob, runtime.IsolatedCall{Name: "variables", Arguments: json.RawMessage(`{}`)}); err != nil || got != `{}` {
+	if got, err := runIsolated(t, s, bob, isolate.Call{Name: "variables", Arguments: json.RawMessage(`{}`)}); err != nil || got != `{}` {
 		t.Errorf("another client has %s, %v", got, err)
 	}
 	// A handler in the server finds the same.
@@ -326,10 +327,10 @@ func TestForgedVariablesAreRefused(t *testing.T) {
 				o.Workspaces = t.TempDir()
 			}
 			s, _ := started(t, o)
-			if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "forge variables", Arguments: json.RawMessage(payload)}); err == nil {
+			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "forge variables", Arguments: json.RawMessage(payload)}); err == nil {
 				t.Errorf("it answered %s", got)
 			}
-			if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
 				t.Errorf("the next call: %s, %v", got, err)
 			}
 		})
@@ -360,7 +361,7 @@ func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	_, err = isolate(t, s, ann, runtime.IsolatedCall{Name: "set late"})
+	_, err = runIsolated(t, s, ann, isolate.Call{Name: "set late"})
 	<-lent
 	if limitOfErr(err) != Quota {
 		t.Errorf("the call ended with %v", err)
@@ -384,11 +385,11 @@ func init() {
 func TestIsolatedCallsWorkInTheWorkspace(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir()})
 	for _, step := range []struct {
-		client runtime.Client
+		client isolate.Client
 		text   string
 		want   string
 	}{{ann, "1", "first"}, {ann, "2", "1"}, {bob, "3", "first"}, {ann, "4", "1"}, {bob, "5", "3"}} {
-		got, err := isolate(t, s, step.client, runtime.IsolatedCall{Name: "keep a file", Arguments: json.RawMessage(step.text)})
+		got, err := runIsolated(t, s, step.client, isolate.Call{Name: "keep a file", Arguments: json.RawMessage(step.text)})
 		if err != nil || got != step.want {
 			t.Errorf("%s found %q, %v, want %q", step.client.ID, got, err, step.want)
 		}
@@ -398,24 +399,24 @@ func TestIsolatedCallsWorkInTheWorkspace(t *testing.T) {
 func TestIsolatedCallsWithoutAWorkspaceAreToldWhy(t *testing.T) {
 	for want, test := range map[string]struct {
 		options Options
-		client  runtime.Client
+		client  isolate.Client
 	}{
 		"sandbox.Options.Workspaces": {Options{Warm: 1}, bob},
-		"anonymous":                  {Options{Warm: 1, Workspaces: t.TempDir()}, runtime.Client{}},
+		"anonymous":                  {Options{Warm: 1, Workspaces: t.TempDir()}, isolate.Client{}},
 		"1 clients":                  {Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Clients: 1}}, bob},
 	} {
 		t.Run(want, func(t *testing.T) {
 			s, _ := started(t, test.options)
 			ctx, leave := enter(t, s, ann)
 			_, _ = Workspace(ctx) // where there is one only, it is taken now
-			if _, err := isolate(t, s, test.client, runtime.IsolatedCall{Name: "keep a file"}); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := runIsolated(t, s, test.client, isolate.Call{Name: "keep a file"}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("it failed with %v", err)
 			}
-			if got, err := isolate(t, s, test.client, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+			if got, err := runIsolated(t, s, test.client, isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
 				t.Errorf("a handler that needs none: %s, %v", got, err)
 			}
 			leave()
-			if _, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo"}); (test.options.Workspaces != "") != errors.Is(err, errLeft) {
+			if _, err := s.Isolate(ctx, isolate.Call{Name: "echo"}); (test.options.Workspaces != "") != errors.Is(err, errLeft) {
 				t.Errorf("a call that is over: %v", err)
 			}
 		})
@@ -434,7 +435,7 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 	} {
 		t.Run(test.handler, func(t *testing.T) {
 			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: quota, Files: 1000}})
-			_, err := isolate(t, s, ann, runtime.IsolatedCall{Name: test.handler, Timeout: 20 * time.Second})
+			_, err := runIsolated(t, s, ann, isolate.Call{Name: test.handler, Timeout: 20 * time.Second})
 			if test.bound == "" {
 				if !errors.As(err, new(*HandlerError)) || !strings.Contains(err.Error(), unix.EOPNOTSUPP.Error()) {
 					t.Errorf("it ended with %v", err)
@@ -444,15 +445,15 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), test.bound) {
 				t.Fatalf("it ended with %v", err)
 			}
-			if got, err := isolate(t, s, bob, runtime.IsolatedCall{Name: "keep a file", Arguments: json.RawMessage("1")}); err != nil || got != "first" {
+			if got, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file", Arguments: json.RawMessage("1")}); err != nil || got != "first" {
 				t.Errorf("another client: %q, %v", got, err)
 			}
-			_, err = isolate(t, s, ann, runtime.IsolatedCall{Name: "write a little"})
+			_, err = runIsolated(t, s, ann, isolate.Call{Name: "write a little"})
 			if limitOfErr(err) != Quota {
 				t.Errorf("the next call wrote: %v", err)
 			}
 			if strings.Contains(test.bound, "MiB") {
-				if _, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "remove all"}); err != nil {
+				if _, err := runIsolated(t, s, ann, isolate.Call{Name: "remove all"}); err != nil {
 					t.Errorf("a full workspace cannot be tidied: %v", err)
 				}
 			} else {
@@ -463,7 +464,7 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if _, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "write a little"}); err != nil {
+			if _, err := runIsolated(t, s, ann, isolate.Call{Name: "write a little"}); err != nil {
 				t.Errorf("there is room again: %v", err)
 			}
 		})
@@ -477,23 +478,23 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 	defer wait.Wait()
 	defer end()
 	for range 2 {
-		ctx, leave, err := s.Enter(ended, ann, "wait", runtime.Limits{})
+		ctx, leave, err := s.Enter(ended, ann, "wait", toolset.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		wait.Go(func() {
 			defer leave()
-			_, _ = s.Isolate(ctx, runtime.IsolatedCall{Name: "wait"})
+			_, _ = s.Isolate(ctx, isolate.Call{Name: "wait"})
 		})
 	}
 	until(t, "both run", func() bool { return len(s.pool.Load().slots) == 2 })
-	echo := runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}
+	echo := isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}
 	for range 3 {
-		if _, err := isolate(t, s, ann, echo); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "2 isolated ones of one client") {
+		if _, err := runIsolated(t, s, ann, echo); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "2 isolated ones of one client") {
 			t.Errorf("a third call of one client: %v", err)
 		}
-		for _, other := range []runtime.Client{bob, {}} {
-			if got, err := isolate(t, s, other, echo); err != nil || got != "1" {
+		for _, other := range []isolate.Client{bob, {}} {
+			if got, err := runIsolated(t, s, other, echo); err != nil || got != "1" {
 				t.Errorf("a call of %q: %q, %v", other.ID, got, err)
 			}
 		}
@@ -503,7 +504,7 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1, Max: 1})
 	for range 10 {
-		if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+		if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
@@ -559,7 +560,7 @@ func TestHelpersAreInNoGroupOfARootServer(t *testing.T) {
 		}()
 	}
 	s, _ := started(t, Options{Warm: 1})
-	if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "groups"}); err != nil || root && got != "[]" {
+	if got, err := runIsolated(t, s, ann, isolate.Call{Name: "groups"}); err != nil || root && got != "[]" {
 		t.Errorf("it is in %s, %v", got, err)
 	}
 }
@@ -576,7 +577,7 @@ func init() {
 
 func TestWhatACallPrintsIsLogged(t *testing.T) {
 	s, log := started(t, Options{Warm: 1})
-	if got, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "say"}); err != nil || got != "null" {
+	if got, err := runIsolated(t, s, ann, isolate.Call{Name: "say"}); err != nil || got != "null" {
 		t.Fatalf("%s, %v", got, err)
 	}
 	// It is said when the process is gone, and the answer does not wait for that.
@@ -588,7 +589,7 @@ func TestWhatACallPrintsIsLogged(t *testing.T) {
 			t.Fatalf("the log says\n%s", log.String())
 		}
 	}
-	if _, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "panic"}); err == nil {
+	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "panic"}); err == nil {
 		t.Error("a panic is an answer")
 	}
 	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "secret of the handler") || !strings.Contains(text, "tool=panic") {
@@ -598,18 +599,18 @@ func TestWhatACallPrintsIsLogged(t *testing.T) {
 
 func TestErrorsOfIsolatedCallsAreTheServers(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1})
-	_, err := isolate(t, s, ann, runtime.IsolatedCall{Name: "fail"})
+	_, err := runIsolated(t, s, ann, isolate.Call{Name: "fail"})
 	var words interface{ HandlerError() string }
 	if !errors.As(err, &words) || words.HandlerError() != "no such customer" {
 		t.Errorf("a handler's own: %v", err)
 	}
-	for limit, call := range map[string]runtime.IsolatedCall{
+	for limit, call := range map[string]isolate.Call{
 		"timeout": {Name: "wait", Timeout: 200 * time.Millisecond},
-		"memory":  {Name: "allocate", Limits: runtime.Limits{Memory: 64 << 20}},
-		"output":  {Name: "answer long", Limits: runtime.Limits{Output: 1 << 10}},
+		"memory":  {Name: "allocate", Limits: toolset.Limits{Memory: 64 << 20}},
+		"output":  {Name: "answer long", Limits: toolset.Limits{Output: 1 << 10}},
 	} {
-		_, err := isolate(t, s, ann, call)
-		var reached runtime.LimitError
+		_, err := runIsolated(t, s, ann, call)
+		var reached toolset.LimitError
 		if !errors.As(err, &reached) || reached.Reached() != limit {
 			t.Errorf("%s: %v", limit, err)
 		}
@@ -617,33 +618,33 @@ func TestErrorsOfIsolatedCallsAreTheServers(t *testing.T) {
 	// A deadline of the server's, which began earlier, is no other limit.
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "wait", Timeout: time.Second}); limitOfErr(err) != Timeout || !strings.Contains(err.Error(), "1s") {
+	if _, err := s.Isolate(ctx, isolate.Call{Name: "wait", Timeout: time.Second}); limitOfErr(err) != Timeout || !strings.Contains(err.Error(), "1s") {
 		t.Errorf("the server's deadline: %v", err)
 	}
 	gone := errors.New("the client went away")
 	why, end := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { end(gone) })
-	if _, err := s.Isolate(why, runtime.IsolatedCall{Name: "wait"}); !errors.Is(err, gone) {
+	if _, err := s.Isolate(why, isolate.Call{Name: "wait"}); !errors.Is(err, gone) {
 		t.Errorf("a client that went away: %v", err)
 	}
 }
 
 func TestProgramsAndTheNetworkAreOnlyForCallsThatHaveThem(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1})
-	echo := runtime.IsolatedCall{Name: "sh", Arguments: json.RawMessage(`"echo one"`)}
-	if _, err := isolate(t, s, ann, echo); err == nil {
+	echo := isolate.Call{Name: "sh", Arguments: json.RawMessage(`"echo one"`)}
+	if _, err := runIsolated(t, s, ann, echo); err == nil {
 		t.Error("a program started that was not granted")
 	}
 	echo.Programs = true
-	if got, err := isolate(t, s, ann, echo); err != nil || got != "one\n" {
+	if got, err := runIsolated(t, s, ann, echo); err != nil || got != "one\n" {
 		t.Errorf("%q, %v", got, err)
 	}
-	sockets := runtime.IsolatedCall{Name: "sockets"}
-	if got, err := isolate(t, s, ann, sockets); err != nil || got != "none" {
+	sockets := isolate.Call{Name: "sockets"}
+	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != "none" {
 		t.Errorf("without a network: %q, %v", got, err)
 	}
 	sockets.Network = true
-	if got, err := isolate(t, s, ann, sockets); err != nil || got != "2 10" { // AF_INET and AF_INET6
+	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != "2 10" { // AF_INET and AF_INET6
 		t.Errorf("with a network: %q, %v", got, err)
 	}
 }
@@ -680,11 +681,11 @@ func BenchmarkIsolatedCall(b *testing.B) {
 			for name, call := range map[string]func(ctx context.Context) error{
 				"plain": func(ctx context.Context) error { _, err := run(ctx, Job{}); return err },
 				"isolated": func(ctx context.Context) error {
-					_, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo"})
+					_, err := s.Isolate(ctx, isolate.Call{Name: "echo"})
 					return err
 				},
 				"isolated and listened to": func(ctx context.Context) error {
-					_, err := s.Isolate(ctx, runtime.IsolatedCall{Name: "echo", Emitted: func(json.RawMessage) {}})
+					_, err := s.Isolate(ctx, isolate.Call{Name: "echo", Emitted: func(json.RawMessage) {}})
 					return err
 				},
 			} {
@@ -701,7 +702,7 @@ func benchmarkCall(b *testing.B, s *Sandbox, call func(context.Context) error) {
 		warm(s.pool.Load(), 4)
 		b.StartTimer()
 		begin := time.Now()
-		ctx, leave, err := s.Enter(context.Background(), ann, "echo", runtime.Limits{})
+		ctx, leave, err := s.Enter(context.Background(), ann, "echo", toolset.Limits{})
 		if err == nil {
 			err = call(ctx)
 			leave()

@@ -13,7 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // newSandbox returns a sandbox that ends with the test.
@@ -31,12 +32,12 @@ func newSandbox(t testing.TB, o Options) *Sandbox {
 	return s
 }
 
-var ann, bob = runtime.Client{Issuer: "https://id.example", ID: "ann"}, runtime.Client{Issuer: "https://id.example", ID: "bob"}
+var ann, bob = isolate.Client{Issuer: "https://id.example", ID: "ann"}, isolate.Client{Issuer: "https://id.example", ID: "bob"}
 
 // enter lets a call in that leaves with the test.
-func enter(t testing.TB, s *Sandbox, client runtime.Client) (context.Context, func()) {
+func enter(t testing.TB, s *Sandbox, client isolate.Client) (context.Context, func()) {
 	t.Helper()
-	ctx, leave, err := s.Enter(context.Background(), client, "tool", runtime.Limits{})
+	ctx, leave, err := s.Enter(context.Background(), client, "tool", toolset.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestTheFolderOfWorkspacesIsMade(t *testing.T) {
 
 func TestBoundsAreForAClientAndATool(t *testing.T) {
 	s := newSandbox(t, Options{})
-	one := runtime.Limits{Concurrency: 1}
+	one := toolset.Limits{Concurrency: 1}
 	_, leave, err := s.Enter(t.Context(), ann, "copy", one)
 	if err != nil {
 		t.Fatal(err)
@@ -82,9 +83,9 @@ func TestBoundsAreForAClientAndATool(t *testing.T) {
 		t.Errorf("a second call at a time: %v", err)
 	}
 	for _, other := range []struct {
-		client runtime.Client
+		client isolate.Client
 		tool   string
-	}{{bob, "copy"}, {ann, "move"}, {runtime.Client{}, "copy"}} {
+	}{{bob, "copy"}, {ann, "move"}, {isolate.Client{}, "copy"}} {
 		if _, _, err := s.Enter(t.Context(), other.client, other.tool, one); err != nil {
 			t.Errorf("%+v: %v", other, err)
 		}
@@ -98,24 +99,24 @@ func TestBoundsAreForAClientAndATool(t *testing.T) {
 
 func TestARateIsSpelledAsItWasDeclared(t *testing.T) {
 	s := newSandbox(t, Options{})
-	for want, r := range map[string]runtime.Rate{
+	for want, r := range map[string]toolset.Rate{
 		"(2 a second)": {Calls: 2, Per: time.Second},
 		"(2 a minute)": {Calls: 2, Per: time.Minute},
 		"(2 an hour)":  {Calls: 2, Per: time.Hour},
 		"(2 in 5m0s)":  {Calls: 2, Per: 5 * time.Minute},
 	} {
 		for range 2 {
-			if _, _, err := s.Enter(t.Context(), ann, want, runtime.Limits{Rate: r}); err != nil {
+			if _, _, err := s.Enter(t.Context(), ann, want, toolset.Limits{Rate: r}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, _, err := s.Enter(t.Context(), ann, want, runtime.Limits{Rate: r})
-		var reached runtime.LimitError
+		_, _, err := s.Enter(t.Context(), ann, want, toolset.Limits{Rate: r})
+		var reached toolset.LimitError
 		if !errors.As(err, &reached) || reached.Reached() != "rate" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, _, err := s.Enter(t.Context(), ann, "x", runtime.Limits{Rate: runtime.Rate{Calls: 1}}); err == nil {
+	if _, _, err := s.Enter(t.Context(), ann, "x", toolset.Limits{Rate: toolset.Rate{Calls: 1}}); err == nil {
 		t.Error("a rate without a time was taken")
 	}
 }
@@ -123,8 +124,8 @@ func TestARateIsSpelledAsItWasDeclared(t *testing.T) {
 func TestClientsAreSpelledApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.StringOfN(rapid.RuneFrom([]rune("1:a\x00/")), 0, 4, -1)
-		a := runtime.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
-		b := runtime.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
+		a := isolate.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
+		b := isolate.Client{Issuer: part.Draw(t, "issuer"), ID: part.Draw(t, "id")}
 		if (a == b) != (spelled(a) == spelled(b)) {
 			t.Fatalf("%+v is %q, %+v is %q", a, spelled(a), b, spelled(b))
 		}
@@ -192,11 +193,11 @@ func TestWhoHasNoWorkspaceIsToldWhy(t *testing.T) {
 	without := newSandbox(t, Options{})
 	for want, test := range map[string]struct {
 		sandbox *Sandbox
-		client  runtime.Client
+		client  isolate.Client
 	}{
 		"sandbox.Options.Workspaces": {without, ann},
-		"anonymous":                  {keeps, runtime.Client{}},
-		"authenticated":              {keeps, runtime.Client{Issuer: "https://id.example"}},
+		"anonymous":                  {keeps, isolate.Client{}},
+		"authenticated":              {keeps, isolate.Client{Issuer: "https://id.example"}},
 		"1 clients":                  {keeps, bob},
 	} {
 		ctx, _ := enter(t, test.sandbox, test.client)
@@ -210,16 +211,16 @@ func TestWithoutIsolatedToolsThereAreNoProcesses(t *testing.T) {
 	s := newSandbox(t, Options{})
 	called.Store(false) // nor is Main needed
 	defer called.Store(true)
-	if err := s.Start(runtime.SandboxStart{Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != nil {
+	if err := s.Start(isolate.Start{Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != nil {
 		t.Errorf("%v, %v", s.pool.Load(), err)
 	}
-	if _, err := s.Isolate(t.Context(), runtime.IsolatedCall{Name: "echo"}); err == nil || !strings.Contains(err.Error(), "not started") {
+	if _, err := s.Isolate(t.Context(), isolate.Call{Name: "echo"}); err == nil || !strings.Contains(err.Error(), "not started") {
 		t.Errorf("a call: %v", err)
 	}
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Error(err)
 	}
-	if err := s.Start(runtime.SandboxStart{}); !errors.Is(err, errClosed) {
+	if err := s.Start(isolate.Start{}); !errors.Is(err, errClosed) {
 		t.Errorf("a start after the end: %v", err)
 	}
 }
@@ -230,7 +231,7 @@ func BenchmarkEnter(b *testing.B) {
 			s := newSandbox(b, o)
 			b.ReportAllocs()
 			for b.Loop() {
-				_, leave, err := s.Enter(context.Background(), ann, "tool", runtime.Limits{})
+				_, leave, err := s.Enter(context.Background(), ann, "tool", toolset.Limits{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -244,7 +245,7 @@ func TestAnUnusedSandboxCostsACallNearlyNothing(t *testing.T) {
 	for want, o := range map[float64]Options{0: {}, 2: {Workspaces: t.TempDir()}} {
 		s := newSandbox(t, o)
 		got := testing.AllocsPerRun(100, func() {
-			_, leave, err := s.Enter(context.Background(), ann, "tool", runtime.Limits{Memory: 1, Output: 1})
+			_, leave, err := s.Enter(context.Background(), ann, "tool", toolset.Limits{Memory: 1, Output: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

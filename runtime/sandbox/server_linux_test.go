@@ -22,7 +22,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func init() {
@@ -42,29 +44,29 @@ func init() {
 }
 
 // isolated is a toolset of handlers in processes of their own, in the manner of generated code, and of one that is not.
-func isolated(names map[string]string, l runtime.Limits, timeouts map[string]time.Duration) runtime.Toolset {
-	g := runtime.Generated{Package: "example.com/hostile", Server: runtime.ServerInfo{Name: "hostile"}}
+func isolated(names map[string]string, l toolset.Limits, timeouts map[string]time.Duration) toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/hostile", Server: toolset.ServerInfo{Name: "hostile"}}
 	for tool, handler := range names {
 		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: tool, Authenticated: true})
-		g.Tools = append(g.Tools, runtime.Tool{
+		g.Tools = append(g.Tools, toolset.Tool{
 			Name: tool, Input: `{"type":"object"}`, Timeout: timeouts[tool], Limits: l, Isolate: handler,
-			Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-				return runtime.Wrapped(call.Isolated(ctx))
+			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+				return toolset.Wrapped(call.Isolated(ctx))
 			},
 		})
 	}
 	g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: "plain", Authenticated: true})
-	g.Tools = append(g.Tools, runtime.Tool{
+	g.Tools = append(g.Tools, toolset.Tool{
 		Name: "plain", Input: `{"type":"object"}`,
-		Call: func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			space, err := Workspace(ctx)
 			if err != nil {
-				return runtime.Result{}, err
+				return toolset.Result{}, err
 			}
-			return runtime.Wrapped(len(space.Variables()), nil)
+			return toolset.Wrapped(len(space.Variables()), nil)
 		},
 	})
-	return runtime.NewToolset(g)
+	return toolset.NewToolset(g)
 }
 
 // taken is what a server takes of its system.
@@ -133,7 +135,7 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("mallory"): {Subject: "mallory"}, identity.HashToken("ann"): {Subject: "ann"},
 		}),
-	}, isolated(names, runtime.Limits{Memory: 64 << 20, Output: 1 << 20}, map[string]time.Duration{"ignore_context": 500 * time.Millisecond}))
+	}, isolated(names, toolset.Limits{Memory: 64 << 20, Output: 1 << 20}, map[string]time.Duration{"ignore_context": 500 * time.Millisecond}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +159,7 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 	}
 	tidy := func() {
 		t.Helper()
-		ctx, leave, err := box.Enter(t.Context(), runtime.Client{ID: "mallory"}, "tidy", runtime.Limits{})
+		ctx, leave, err := box.Enter(t.Context(), isolate.Client{ID: "mallory"}, "tidy", toolset.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

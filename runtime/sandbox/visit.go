@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 )
 
 // What is in the way of a workspace.
@@ -54,7 +54,7 @@ func (g given) workspace() (*ClientWorkspace, error) { return g.space, g.err }
 type visit struct {
 	context.Context
 	spaces *Workspaces // nil where none are kept
-	client runtime.Client
+	client isolate.Client
 	limits func() // leaves the limiter
 
 	mu      sync.Mutex
@@ -75,11 +75,11 @@ func (v *visit) Value(key any) any {
 type clientKey struct{}
 
 // clientOf returns whose call a context is of; the zero Client where it is of none.
-func clientOf(ctx context.Context) runtime.Client {
+func clientOf(ctx context.Context) isolate.Client {
 	if v, found := ctx.Value(clientKey{}).(*visit); found {
 		return v.client
 	}
-	return runtime.Client{}
+	return isolate.Client{}
 }
 
 func (v *visit) workspace() (*ClientWorkspace, error) {

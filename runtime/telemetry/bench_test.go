@@ -19,11 +19,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // unsampled is an observer as programs have one in production, which samples none of what is measured here.
-func unsampled(t testing.TB) runtime.Observer {
+func unsampled(t testing.TB) observe.Observer {
 	t.Helper()
 	observer, err := telemetry.New(telemetry.Options{
 		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample()))),
@@ -71,11 +73,11 @@ func (c *caller) send(b *testing.B, body string) {
 func newCaller(b *testing.B, opts runtime.Options) *caller {
 	b.Helper()
 	opts.Identity = identity.Static(map[string]access.Principal{identity.HashToken("abc"): {Subject: "ada"}})
-	server, err := runtime.New(opts, runtime.NewToolset(runtime.Generated{
-		Package: "example.com/p", Server: runtime.ServerInfo{Name: "p"},
+	server, err := runtime.New(opts, toolset.NewToolset(toolset.Generated{
+		Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},
 		Table: access.Table{Rules: []access.Rule{{Tool: "get", Authenticated: true}}},
-		Tools: []runtime.Tool{{Name: "get", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Wrapped("done", nil)
+		Tools: []toolset.Tool{{Name: "get", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Wrapped("done", nil)
 		}}},
 	}))
 	if err != nil {
@@ -127,12 +129,12 @@ func BenchmarkCallOverHTTP(b *testing.B) {
 func BenchmarkMessage(b *testing.B) {
 	for _, test := range []struct {
 		name     string
-		observer func() runtime.Observer
+		observer func() observe.Observer
 		meta     string
 	}{
-		{"unsampled", func() runtime.Observer { return unsampled(b) }, ""},
-		{"unsampled parent", func() runtime.Observer { return unsampled(b) }, quiet},
-		{"sampled", func() runtime.Observer {
+		{"unsampled", func() observe.Observer { return unsampled(b) }, ""},
+		{"unsampled parent", func() observe.Observer { return unsampled(b) }, quiet},
+		{"sampled", func() observe.Observer {
 			observer, err := telemetry.New(telemetry.Options{TracerProvider: sdktrace.NewTracerProvider(), MeterProvider: noop.NewMeterProvider()})
 			if err != nil {
 				b.Fatal(err)
@@ -142,12 +144,12 @@ func BenchmarkMessage(b *testing.B) {
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			observer := test.observer()
-			m := runtime.Message{Method: "tools/call", Transport: runtime.TransportHTTP, Protocol: "2025-11-25", RequestID: "1", Meta: runtime.TraceContext{Traceparent: test.meta}, Around: context.Background()}
+			m := observe.Message{Method: "tools/call", Transport: observe.TransportHTTP, Protocol: "2025-11-25", RequestID: "1", Meta: observe.TraceContext{Traceparent: test.meta}, Around: context.Background()}
 			b.ReportAllocs()
 			for b.Loop() {
 				_, seen := observer.Began(context.Background(), m)
 				seen.Trace()
-				seen.Ended(runtime.Outcome{Name: "get", Status: "ok"})
+				seen.Ended(observe.Outcome{Name: "get", Status: "ok"})
 			}
 		})
 	}

@@ -28,13 +28,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 var discard = slog.New(slog.DiscardHandler)
 
-// reached is a [runtime.LimitError].
+// reached is a [toolset.LimitError].
 type reached string
 
 func (r reached) Error() string   { return "the tool reached its limit on " + string(r) }
@@ -43,16 +45,16 @@ func (r reached) Reached() string { return string(r) }
 // box is a sandbox that lets tools named "rated" in no more, and kills all that is isolated.
 type box struct{}
 
-func (box) Start(runtime.SandboxStart) error { return nil }
+func (box) Start(isolate.Start) error { return nil }
 
-func (box) Enter(ctx context.Context, _ runtime.Client, tool string, _ runtime.Limits) (context.Context, func(), error) {
+func (box) Enter(ctx context.Context, _ isolate.Client, tool string, _ toolset.Limits) (context.Context, func(), error) {
 	if tool == "rated" {
 		return nil, nil, reached("rate")
 	}
 	return ctx, func() {}, nil
 }
 
-func (box) Isolate(context.Context, runtime.IsolatedCall) (json.RawMessage, error) {
+func (box) Isolate(context.Context, isolate.Call) (json.RawMessage, error) {
 	return nil, reached("memory")
 }
 
@@ -75,7 +77,7 @@ func (host) MapAction(permission string) (string, error) { return permission, ni
 var roles = access.DefaultRoles()
 
 // desk is a toolset with a tool for each way in which a call can end, made fresh for a server with Options.Grants, Sandbox and so on.
-func desk(seen func(context.Context)) runtime.Toolset {
+func desk(seen func(context.Context)) toolset.Toolset {
 	device := func(action string) access.Permission {
 		return access.Permission{App: "dcim", Action: action, Object: "device"}
 	}
@@ -94,39 +96,39 @@ func desk(seen func(context.Context)) runtime.Toolset {
 		Prompts:   []access.Rule{{Prompt: "greet", Public: true}, {Prompt: "hire", MinRole: access.Role(len(roles)), Permission: none}},
 		Resources: []access.Rule{{Resource: "lib://hall", Public: true}, {Resource: "lib://books/{id}", Authenticated: true, Permission: none}},
 	}
-	calls := map[string]func(context.Context, runtime.Call) (runtime.Result, error){
-		"push": func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-			_, err := call.Allow(ctx, runtime.Named{Argument: "queue", Kinds: []string{"queue.push"}, Values: []string{"mail"}})
-			return runtime.Done(err)
+	calls := map[string]func(context.Context, toolset.Call) (toolset.Result, error){
+		"push": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			_, err := call.Allow(ctx, toolset.Named{Argument: "queue", Kinds: []string{"queue.push"}, Values: []string{"mail"}})
+			return toolset.Done(err)
 		},
-		"apart": func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
-			return runtime.Wrapped(call.Isolated(ctx))
+		"apart": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			return toolset.Wrapped(call.Isolated(ctx))
 		},
-		"fails": func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Done(errors.New("hunter2"))
+		"fails": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(errors.New("hunter2"))
 		},
-		"crashes": func(context.Context, runtime.Call) (runtime.Result, error) { panic("hunter2") },
-		"slow": func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+		"crashes": func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") },
+		"slow": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
-			return runtime.Done(ctx.Err())
+			return toolset.Done(ctx.Err())
 		},
-		"upstream": func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(reached("hunter2")) },
+		"upstream": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(reached("hunter2")) },
 	}
-	var tools []runtime.Tool
+	var tools []toolset.Tool
 	for _, rule := range table.Rules {
-		tool := runtime.Tool{Name: rule.Tool, Input: `{"type":"object"}`, Call: calls[rule.Tool]}
+		tool := toolset.Tool{Name: rule.Tool, Input: `{"type":"object"}`, Call: calls[rule.Tool]}
 		if tool.Call == nil {
-			tool.Call = func(ctx context.Context, _ runtime.Call) (runtime.Result, error) {
+			tool.Call = func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 				seen(ctx)
-				return runtime.Done(nil)
+				return toolset.Done(nil)
 			}
 		}
 		switch rule.Tool {
 		case "push":
 			tool.Input = `{"type":"object","properties":{"queue":{"type":"string"}}}`
-			tool.Allow = []runtime.Allow{{Kind: "queue.push", Argument: "queue"}}
+			tool.Allow = []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}
 		case "rated":
-			tool.Limits.Rate = runtime.Rate{Calls: 1, Per: time.Hour}
+			tool.Limits.Rate = toolset.Rate{Calls: 1, Per: time.Hour}
 		case "apart":
 			tool.Isolate = "example.com/desk.apart"
 		case "slow":
@@ -134,18 +136,18 @@ func desk(seen func(context.Context)) runtime.Toolset {
 		}
 		tools = append(tools, tool)
 	}
-	get := func(context.Context, runtime.Call) (runtime.PromptAnswer, error) {
-		return runtime.PromptText("hello", nil)
+	get := func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		return toolset.PromptText("hello", nil)
 	}
-	read := func(context.Context, runtime.Call) (runtime.ResourceAnswer, error) {
-		return runtime.ResourceText("text", nil)
+	read := func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
+		return toolset.ResourceText("text", nil)
 	}
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/desk", Server: runtime.ServerInfo{Name: "desk", Version: "1"}, Table: table, Tools: tools,
-		Prompts: []runtime.Prompt{{Name: "greet", Get: get}, {Name: "hire", Get: func(context.Context, runtime.Call) (runtime.PromptAnswer, error) { panic("hunter2") }}},
-		Resources: []runtime.Resource{
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"}, Table: table, Tools: tools,
+		Prompts: []toolset.Prompt{{Name: "greet", Get: get}, {Name: "hire", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { panic("hunter2") }}},
+		Resources: []toolset.Resource{
 			{URI: "lib://hall", Name: "hall", Read: read},
-			{URI: "lib://books/{id}", Name: "books", Read: read, Variables: []runtime.Variable{{Name: "id"}}},
+			{URI: "lib://books/{id}", Name: "books", Read: read, Variables: []toolset.Variable{{Name: "id"}}},
 		},
 	})
 }

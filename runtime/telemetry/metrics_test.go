@@ -18,10 +18,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/telemetry"
 )
 
@@ -154,24 +154,24 @@ func TestManyAtOnce(t *testing.T) {
 // What handlers and the kernel may say beyond what is known is named as such.
 func TestOutcomesThatNobodyNamed(t *testing.T) {
 	for _, test := range []struct {
-		message runtime.Message
-		outcome runtime.Outcome
+		message observe.Message
+		outcome observe.Outcome
 		span    string
 		want    string
 		failed  bool
 	}{
-		{runtime.Message{}, runtime.Outcome{Status: audit.Failed, Code: -32601}, "_OTHER", "error.type=-32601 mcp.method.name=_OTHER mcpgen.status=failed rpc.response.status_code=-32601", false},
-		{runtime.Message{Method: "ping"}, runtime.Outcome{}, "ping", "mcp.method.name=ping mcpgen.status=ok", false},
-		{runtime.Message{Method: "prompts/get"}, runtime.Outcome{Kind: access.Prompts, Name: "a", Status: audit.Failed, Code: -32603}, "prompts/get a",
+		{observe.Message{}, observe.Outcome{Status: audit.Failed, Code: -32601}, "_OTHER", "error.type=-32601 mcp.method.name=_OTHER mcpgen.status=failed rpc.response.status_code=-32601", false},
+		{observe.Message{Method: "ping"}, observe.Outcome{}, "ping", "mcp.method.name=ping mcpgen.status=ok", false},
+		{observe.Message{Method: "prompts/get"}, observe.Outcome{Kind: access.Prompts, Name: "a", Status: audit.Failed, Code: -32603}, "prompts/get a",
 			"error.type=-32603 gen_ai.prompt.name=a mcp.method.name=prompts/get mcpgen.status=failed rpc.response.status_code=-32603", true},
-		{runtime.Message{Method: "resources/read"}, runtime.Outcome{Status: audit.Failed, Code: 42}, "resources/read",
+		{observe.Message{Method: "resources/read"}, observe.Outcome{Status: audit.Failed, Code: 42}, "resources/read",
 			"error.type=_OTHER mcp.method.name=resources/read mcpgen.status=failed rpc.response.status_code=_OTHER", false},
-		{runtime.Message{Method: "resources/read"}, runtime.Outcome{Status: audit.Failed}, "resources/read", "error.type=_OTHER mcp.method.name=resources/read mcpgen.status=failed", false},
-		{runtime.Message{Method: "prompts/get"}, runtime.Outcome{Status: audit.Failed, Code: -32603, Cancelled: true}, "prompts/get",
+		{observe.Message{Method: "resources/read"}, observe.Outcome{Status: audit.Failed}, "resources/read", "error.type=_OTHER mcp.method.name=resources/read mcpgen.status=failed", false},
+		{observe.Message{Method: "prompts/get"}, observe.Outcome{Status: audit.Failed, Code: -32603, Cancelled: true}, "prompts/get",
 			"error.type=cancelled mcp.method.name=prompts/get mcpgen.status=failed rpc.response.status_code=-32603", false},
-		{runtime.Message{Method: "tools/call"}, runtime.Outcome{Status: audit.Failed, Cancelled: true}, "tools/call",
+		{observe.Message{Method: "tools/call"}, observe.Outcome{Status: audit.Failed, Cancelled: true}, "tools/call",
 			"error.type=cancelled gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.status=failed", false},
-		{runtime.Message{Method: "tools/call"}, runtime.Outcome{Status: audit.Denied, Code: -32603}, "tools/call",
+		{observe.Message{Method: "tools/call"}, observe.Outcome{Status: audit.Denied, Code: -32603}, "tools/call",
 			"error.type=-32603 gen_ai.operation.name=execute_tool mcp.method.name=tools/call mcpgen.status=denied rpc.response.status_code=-32603", false},
 	} {
 		o := open(t, telemetry.Options{}, nil, nil)
@@ -179,7 +179,7 @@ func TestOutcomesThatNobodyNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test.message.Transport = runtime.TransportStdio
+		test.message.Transport = observe.TransportStdio
 		_, seen := observer.Began(context.Background(), test.message)
 		seen.Ended(test.outcome)
 		span := o.spans.GetSpans()[0]

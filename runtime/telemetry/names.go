@@ -6,9 +6,9 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
 // Attributes of the semantic conventions for MCP. They stand here by name since package semconv has none of them from v1.42.0 on, when
@@ -61,7 +61,7 @@ func statusOf(s audit.Status) audit.Status {
 
 // ofTransport are the attributes of a transport (conventions for MCP, recording MCP transport).
 func ofTransport(transport string) []attribute.KeyValue {
-	if transport == runtime.TransportStdio {
+	if transport == observe.TransportStdio {
 		return []attribute.KeyValue{keyTransport.String("pipe")}
 	}
 	return []attribute.KeyValue{keyTransport.String("tcp"), keyNetworkProtocol.String("http")}

@@ -10,9 +10,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
 // codeInternal is JSON-RPC's internal error (section 5.1).
@@ -45,7 +45,7 @@ type series struct {
 	kills     []metric.AddOption
 }
 
-// observation is one message. It implements [runtime.Observation].
+// observation is one message. It implements [observe.Observation].
 type observation struct {
 	of    *observer
 	ctx   context.Context // with the span
@@ -55,7 +55,7 @@ type observation struct {
 	id    string
 }
 
-func (o *observer) begin(ctx context.Context, m runtime.Message) (context.Context, *observation) {
+func (o *observer) begin(ctx context.Context, m observe.Message) (context.Context, *observation) {
 	s := start{methodOf(m.Method), m.Protocol, m.Transport}
 	began := time.Now()
 	options := o.starts.get(s, startOf)
@@ -83,7 +83,7 @@ func (s start) attrs() []attribute.KeyValue {
 	return attrs
 }
 
-// Trace implements [runtime.Observation].
+// Trace implements [observe.Observation].
 func (o *observation) Trace() (traceID, spanID string) {
 	at := o.span.SpanContext()
 	if !at.IsValid() {
@@ -92,8 +92,8 @@ func (o *observation) Trace() (traceID, spanID string) {
 	return at.TraceID().String(), at.SpanID().String()
 }
 
-// Ended implements [runtime.Observation].
-func (o *observation) Ended(out runtime.Outcome) {
+// Ended implements [observe.Observation].
+func (o *observation) Ended(out observe.Outcome) {
 	s := shape{start: o.start, kind: out.Kind, name: out.Name, status: statusOf(out.Status), limit: limitOf(out.Limit), code: out.Code, gone: out.Cancelled}
 	switch {
 	case s.limit != "": // time is one
@@ -122,7 +122,7 @@ func (o *observation) Ended(out runtime.Outcome) {
 }
 
 // describe puts what came of a message into its span.
-func (o *observation) describe(one *series, out runtime.Outcome) {
+func (o *observation) describe(one *series, out observe.Outcome) {
 	o.span.SetName(one.span)
 	o.span.SetAttributes(one.attrs...)
 	o.span.SetAttributes(keyRequestID.String(o.id))

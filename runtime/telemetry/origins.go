@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
 // origins say which trace a message belongs to.
@@ -23,7 +23,7 @@ type origins struct {
 //
 // The context of a message is that of the session, and so may hold the span and the baggage of the request that opened it. They are
 // left behind.
-func (o origins) of(ctx context.Context, m runtime.Message) (context.Context, []trace.Link) {
+func (o origins) of(ctx context.Context, m observe.Message) (context.Context, []trace.Link) {
 	around := m.Around
 	if around == nil {
 		around = ctx
@@ -114,8 +114,8 @@ func (o origins) carrying(ctx, around context.Context, luggage, further baggage.
 
 // read is what a trace context says, as far as it is valid. Invalid baggage is not shown to the propagator, which would tell
 // the program's error handler of it in the caller's words.
-func (o origins) read(c runtime.TraceContext) (*trace.SpanContext, baggage.Baggage) {
-	if c == (runtime.TraceContext{}) {
+func (o origins) read(c observe.TraceContext) (*trace.SpanContext, baggage.Baggage) {
+	if c == (observe.TraceContext{}) {
 		return nil, baggage.Baggage{}
 	}
 	if _, err := baggage.Parse(c.Baggage); err != nil {
@@ -126,7 +126,7 @@ func (o origins) read(c runtime.TraceContext) (*trace.SpanContext, baggage.Bagga
 }
 
 // carrier lets propagators read a trace context.
-type carrier runtime.TraceContext
+type carrier observe.TraceContext
 
 // Get implements [propagation.TextMapCarrier].
 func (c carrier) Get(key string) string {

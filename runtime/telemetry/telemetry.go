@@ -25,7 +25,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
 // ScopeName is the name of the instrumentation scope of all that this package makes. The scope's version is that of this module, where
@@ -48,7 +48,7 @@ type Options struct {
 
 // New makes an observer for runtime.Options.Observer; one will do for several servers. An error says which tracer or instrument the
 // provider failed to make.
-func New(opts Options) (runtime.Observer, error) {
+func New(opts Options) (observe.Observer, error) {
 	if opts.TracerProvider == nil {
 		opts.TracerProvider = otel.GetTracerProvider()
 	}
@@ -81,7 +81,7 @@ func New(opts Options) (runtime.Observer, error) {
 	return o, nil
 }
 
-// observer implements [runtime.Observer].
+// observer implements [observe.Observer].
 type observer struct {
 	tracer      trace.Tracer
 	origins     origins
@@ -93,17 +93,17 @@ type observer struct {
 	lookups  kept[lookup, []metric.AddOption]
 }
 
-// Began implements [runtime.Observer].
-func (o *observer) Began(ctx context.Context, m runtime.Message) (context.Context, runtime.Observation) {
+// Began implements [observe.Observer].
+func (o *observer) Began(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
 	return o.begin(ctx, m)
 }
 
-// TurnedAway implements [runtime.Observer].
+// TurnedAway implements [observe.Observer].
 func (o *observer) TurnedAway(ctx context.Context, status int) {
 	o.instruments.refusals.Add(ctx, 1, o.refusals.get(status, refusalOf)...)
 }
 
-// Cached implements [runtime.Observer].
+// Cached implements [observe.Observer].
 func (o *observer) Cached(cache string, hit bool) {
 	o.instruments.lookups.Add(context.Background(), 1, o.lookups.get(lookup{cache, hit}, lookupOf)...)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/mcpgen/mcpgen/testdata/peers/freight"
 )
 
@@ -30,11 +31,11 @@ const receiptSchema = `{"properties":{"number":{"type":"string"},"depot":{"type"
 
 // manyToolset is what generated code makes for many tools, every second of which the caller
 // may not use.
-func manyToolset() runtime.Toolset {
-	g := runtime.Generated{
-		Package: "example.com/many", Server: runtime.ServerInfo{Name: "many"},
+func manyToolset() toolset.Toolset {
+	g := toolset.Generated{
+		Package: "example.com/many", Server: toolset.ServerInfo{Name: "many"},
 		Table: access.Table{Roles: access.DefaultRoles()},
-		Tools: make([]runtime.Tool, many),
+		Tools: make([]toolset.Tool, many),
 	}
 	for i := range many {
 		role := access.Role(1)
@@ -42,18 +43,18 @@ func manyToolset() runtime.Toolset {
 			role = access.Role(len(g.Table.Roles))
 		}
 		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: manyName(i), MinRole: role})
-		g.Tools[i] = runtime.Tool{
+		g.Tools[i] = toolset.Tool{
 			Name: manyName(i), Description: manyDescription, Input: bookingSchema, Output: receiptSchema,
-			Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				in, err := bookingByHand(call.Arguments)
 				if err != nil {
-					return runtime.Result{}, err
+					return toolset.Result{}, err
 				}
-				return runtime.Structured(freight.Book(ctx, in))
+				return toolset.Structured(freight.Book(ctx, in))
 			},
 		}
 	}
-	return runtime.NewToolset(g)
+	return toolset.NewToolset(g)
 }
 
 // plainBooking is freight.Booking with tags as go-sdk and mcp-go read them: it has no limits.

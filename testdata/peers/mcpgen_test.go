@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/mcpgen/mcpgen/testdata/peers/freight"
 )
 
@@ -61,7 +62,7 @@ var mcpgenPeer = peer{
 // the session and the carrier of a real call, without which the guard serves nothing. What stands
 // outside of the guard is not for users: the server behind it is not handed out, and a
 // benchmark takes it by force.
-func guardedChain(t testing.TB, toolset runtime.Toolset) func(string, json.RawMessage) ([]byte, error) {
+func guardedChain(t testing.TB, toolset toolset.Toolset) func(string, json.RawMessage) ([]byte, error) {
 	server, err := runtime.New(options(), toolset)
 	if err != nil {
 		t.Fatal(err)

@@ -9,13 +9,13 @@ import (
 	"math"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -92,13 +92,13 @@ var table = access.Table{
 }
 
 // Toolset is what package dcim serves; inventory answers the calls.
-func Toolset(inventory *Inventory) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset(inventory *Inventory) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package:   "github.com/mcpgen/mcpgen/examples/inventory/dcim",
-		Server:    runtime.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
+		Server:    toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
 		Table:     table,
 		Receivers: []any{inventory},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolAddDevice,
 				Description: "AddDevice adds a device.",
@@ -124,12 +124,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      addressSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeAddIPAddressInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.AddIPAddress(ctx, in.Address, in.Device))
+					return toolset.Structured(inventory.AddIPAddress(ctx, in.Address, in.Device))
 				},
 			},
 			{
@@ -139,11 +139,11 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      reportSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.CheckReferences(ctx))
+					return toolset.Structured(inventory.CheckReferences(ctx))
 				},
 			},
 			{
@@ -151,12 +151,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Description: "DeleteDevice removes a device and its addresses.",
 				Input:       deleteDeviceInputSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDeleteDeviceInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(inventory.DeleteDevice(ctx, in.Name))
+					return toolset.Done(inventory.DeleteDevice(ctx, in.Name))
 				},
 			},
 			{
@@ -164,12 +164,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Description: "DeleteDNSRecord removes a record.",
 				Input:       deleteDNSRecordInputSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDeleteDNSRecordInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(inventory.DeleteDNSRecord(ctx, in.ID))
+					return toolset.Done(inventory.DeleteDNSRecord(ctx, in.ID))
 				},
 			},
 			{
@@ -177,12 +177,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Description: "DeleteIPAddress gives an address back.",
 				Input:       deleteIPAddressInputSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDeleteIPAddressInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(inventory.DeleteIPAddress(ctx, in.ID))
+					return toolset.Done(inventory.DeleteIPAddress(ctx, in.ID))
 				},
 			},
 			{
@@ -192,12 +192,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      deviceSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeGetDeviceInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.GetDevice(ctx, in.Name))
+					return toolset.Structured(inventory.GetDevice(ctx, in.Name))
 				},
 			},
 			{
@@ -207,12 +207,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      recordSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeGetDNSRecordInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.GetDNSRecord(ctx, in.ID))
+					return toolset.Structured(inventory.GetDNSRecord(ctx, in.ID))
 				},
 			},
 			{
@@ -222,12 +222,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      addressSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeGetIPAddressInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.GetIPAddress(ctx, in.ID))
+					return toolset.Structured(inventory.GetIPAddress(ctx, in.ID))
 				},
 			},
 			{
@@ -237,12 +237,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      deviceListResultSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDeviceFilter)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(inventory.ListDevices(ctx, in))
+					return toolset.Wrapped(inventory.ListDevices(ctx, in))
 				},
 			},
 			{
@@ -252,12 +252,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      recordListResultSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeListDNSRecordsInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(inventory.ListDNSRecords(ctx, in.Zone))
+					return toolset.Wrapped(inventory.ListDNSRecords(ctx, in.Zone))
 				},
 			},
 			{
@@ -267,11 +267,11 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      addressListResultSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(inventory.ListIPAddresses(ctx))
+					return toolset.Wrapped(inventory.ListIPAddresses(ctx))
 				},
 			},
 			{
@@ -283,12 +283,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      factsSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     10 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNapalmFactsInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.NapalmFacts(ctx, in.Device))
+					return toolset.Structured(inventory.NapalmFacts(ctx, in.Device))
 				},
 			},
 			{
@@ -296,12 +296,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Description: "RenameDevice gives a device another name, and says nothing else of it: who may rename a device may not see it for that. Its addresses stay its own.",
 				Input:       renameDeviceInputSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeRenameDeviceInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(inventory.RenameDevice(ctx, in.Name, in.NewName))
+					return toolset.Done(inventory.RenameDevice(ctx, in.Name, in.NewName))
 				},
 			},
 			{
@@ -320,12 +320,12 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      recordSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeUpdateDNSRecordInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.UpdateDNSRecord(ctx, in.ID, in.Value))
+					return toolset.Structured(inventory.UpdateDNSRecord(ctx, in.ID, in.Value))
 				},
 			},
 			{
@@ -335,65 +335,65 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Output:      addressSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeUpdateIPAddressInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(inventory.UpdateIPAddress(ctx, in.ID, in.Device))
+					return toolset.Structured(inventory.UpdateIPAddress(ctx, in.ID, in.Device))
 				},
 			},
 		},
-		Prompts: []runtime.Prompt{
+		Prompts: []toolset.Prompt{
 			{
 				Name:        PromptDecommission,
 				Title:       "Decommission a device",
 				Description: "Decommission asks for all that has to go with a device.",
-				Arguments: []runtime.Argument{
+				Arguments: []toolset.Argument{
 					{Name: "device", Description: "Which device.", Required: true},
 				},
 				Timeout: 30 * time.Second,
-				Get: func(ctx context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDecommissionInput)
 					if err != nil {
-						return runtime.PromptAnswer{}, err
+						return toolset.PromptAnswer{}, err
 					}
-					return runtime.PromptText(inventory.Decommission(ctx, in.Device))
+					return toolset.PromptText(inventory.Decommission(ctx, in.Device))
 				},
 			},
 			{
 				Name:        PromptReconcileDNS,
 				Title:       "Reconcile DNS",
 				Description: "ReconcileDNS asks for a comparison of the records of a zone with the names of devices.",
-				Arguments: []runtime.Argument{
+				Arguments: []toolset.Argument{
 					{Name: "zone", Description: "Which zone.", Required: true},
 				},
 				Timeout: 30 * time.Second,
-				Get: func(ctx context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeReconcileDNSInput)
 					if err != nil {
-						return runtime.PromptAnswer{}, err
+						return toolset.PromptAnswer{}, err
 					}
-					return runtime.PromptText(inventory.ReconcileDNS(ctx, in.Zone))
+					return toolset.PromptText(inventory.ReconcileDNS(ctx, in.Zone))
 				},
 			},
 		},
-		Resources: []runtime.Resource{
+		Resources: []toolset.Resource{
 			{
 				URI:         ResourceSheet,
 				Name:        "sheet",
 				Description: "Sheet is one device, as text.",
 				MIMEType:    "text/plain",
-				Variables: []runtime.Variable{
+				Variables: []toolset.Variable{
 					{Name: "name"},
 				},
 				Timeout: 30 * time.Second,
-				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeSheetInput)
 					if err != nil {
-						return runtime.ResourceAnswer{}, err
+						return toolset.ResourceAnswer{}, err
 					}
-					return runtime.ResourceText(inventory.Sheet(ctx, in.Name))
+					return toolset.ResourceText(inventory.Sheet(ctx, in.Name))
 				},
 			},
 			{
@@ -401,16 +401,16 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 				Name:        "zone",
 				Description: "Zone is the records of one zone, one a line.",
 				MIMEType:    "text/plain",
-				Variables: []runtime.Variable{
+				Variables: []toolset.Variable{
 					{Name: "zone"},
 				},
 				Timeout: 30 * time.Second,
-				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeZoneInput)
 					if err != nil {
-						return runtime.ResourceAnswer{}, err
+						return toolset.ResourceAnswer{}, err
 					}
-					return runtime.ResourceText(inventory.Zone(ctx, in.Zone))
+					return toolset.ResourceText(inventory.Zone(ctx, in.Zone))
 				},
 			},
 		},
@@ -421,38 +421,38 @@ func Toolset(inventory *Inventory) runtime.Toolset {
 
 type answerNewDevice func(context.Context, NewDevice) (Device, error)
 
-func (do answerNewDevice) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerNewDevice) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in NewDevice
 	r := decode.Begin(call.Arguments)
 	decodeNewDevice(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 type answerNewRecord func(context.Context, NewRecord) (Record, error)
 
-func (do answerNewRecord) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerNewRecord) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in NewRecord
 	r := decode.Begin(call.Arguments)
 	decodeNewRecord(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 type answerDeviceChange func(context.Context, DeviceChange) (Device, error)
 
-func (do answerDeviceChange) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerDeviceChange) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in DeviceChange
 	r := decode.Begin(call.Arguments)
 	decodeDeviceChange(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 // addIPAddressInput is what Inventory.AddIPAddress takes.

@@ -9,13 +9,13 @@ import (
 	"math"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -70,13 +70,13 @@ var table = access.Table{
 }
 
 // Toolset is what package directory serves; directory answers the calls.
-func Toolset(directory *Directory) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset(directory *Directory) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package:   "github.com/mcpgen/mcpgen/examples/team/directory",
-		Server:    runtime.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
+		Server:    toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
 		Table:     table,
 		Receivers: []any{directory},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolCreate,
 				Description: "Create adds a person.",
@@ -94,11 +94,11 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personListResultSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(directory.GetAll(ctx))
+					return toolset.Wrapped(directory.GetAll(ctx))
 				},
 			},
 			{
@@ -109,12 +109,12 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
 				Catalogs:    []string{"onboarding"},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeGetByIDInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(directory.GetByID(ctx, in.ID))
+					return toolset.Structured(directory.GetByID(ctx, in.ID))
 				},
 			},
 			{
@@ -124,11 +124,11 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      publicInfoSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(directory.GetPublicInfo(ctx))
+					return toolset.Structured(directory.GetPublicInfo(ctx))
 				},
 			},
 			{
@@ -138,12 +138,12 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Output:      personSchema,
 				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodePromoteToManagerInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(directory.PromoteToManager(ctx, in.ID))
+					return toolset.Structured(directory.PromoteToManager(ctx, in.ID))
 				},
 			},
 			{
@@ -157,42 +157,42 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Answer:      answerChange(directory.Update),
 			},
 		},
-		Prompts: []runtime.Prompt{
+		Prompts: []toolset.Prompt{
 			{
 				Name:        PromptAnnouncePromotion,
 				Title:       "Announce a promotion",
 				Description: "AnnouncePromotion asks for a note that tells the team of a new manager.",
-				Arguments: []runtime.Argument{
+				Arguments: []toolset.Argument{
 					{Name: "name", Description: "Who is a manager now.", Required: true},
 				},
 				Timeout: 30 * time.Second,
-				Get: func(ctx context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeAnnouncePromotionInput)
 					if err != nil {
-						return runtime.PromptAnswer{}, err
+						return toolset.PromptAnswer{}, err
 					}
-					return runtime.PromptText(directory.AnnouncePromotion(ctx, in.Name))
+					return toolset.PromptText(directory.AnnouncePromotion(ctx, in.Name))
 				},
 			},
 			{
 				Name:        PromptWelcome,
 				Title:       "Write a welcome",
 				Description: "Welcome asks for a letter that welcomes somebody to the team.",
-				Arguments: []runtime.Argument{
+				Arguments: []toolset.Argument{
 					{Name: "name", Description: "Name is who gets the letter.", Required: true, Complete: directory.Names},
 					{Name: "tone", Description: "Tone is how it sounds; warm where nothing is said.", Values: []string{"warm", "formal"}},
 				},
 				Timeout: 30 * time.Second,
-				Get: func(ctx context.Context, call runtime.Call) (runtime.PromptAnswer, error) {
+				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeLetter)
 					if err != nil {
-						return runtime.PromptAnswer{}, err
+						return toolset.PromptAnswer{}, err
 					}
-					return runtime.PromptText(directory.Welcome(ctx, in))
+					return toolset.PromptText(directory.Welcome(ctx, in))
 				},
 			},
 		},
-		Resources: []runtime.Resource{
+		Resources: []toolset.Resource{
 			{
 				URI:         ResourceHandbook,
 				Name:        "handbook",
@@ -200,11 +200,11 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Description: "Handbook is what everybody may read about the team.",
 				MIMEType:    "text/markdown",
 				Timeout:     30 * time.Second,
-				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.ResourceAnswer{}, err
+						return toolset.ResourceAnswer{}, err
 					}
-					return runtime.ResourceText(directory.Handbook(ctx))
+					return toolset.ResourceText(directory.Handbook(ctx))
 				},
 			},
 			{
@@ -212,16 +212,16 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Name:        "card",
 				Description: "Card is the entry of one person, as text.",
 				MIMEType:    "text/markdown",
-				Variables: []runtime.Variable{
-					{Name: "id", Type: runtime.IntegerVariable, Complete: directory.Numbers},
+				Variables: []toolset.Variable{
+					{Name: "id", Type: toolset.IntegerVariable, Complete: directory.Numbers},
 				},
 				Timeout: 30 * time.Second,
-				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeCardInput)
 					if err != nil {
-						return runtime.ResourceAnswer{}, err
+						return toolset.ResourceAnswer{}, err
 					}
-					return runtime.ResourceText(directory.Card(ctx, in.ID))
+					return toolset.ResourceText(directory.Card(ctx, in.ID))
 				},
 			},
 			{
@@ -229,16 +229,16 @@ func Toolset(directory *Directory) runtime.Toolset {
 				Name:        "ranked",
 				Description: "Ranked lists the names of everybody of one rank.",
 				MIMEType:    "text/plain",
-				Variables: []runtime.Variable{
+				Variables: []toolset.Variable{
 					{Name: "rank", Values: []string{"member", "manager"}},
 				},
 				Timeout: 30 * time.Second,
-				Read: func(ctx context.Context, call runtime.Call) (runtime.ResourceAnswer, error) {
+				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeRankedInput)
 					if err != nil {
-						return runtime.ResourceAnswer{}, err
+						return toolset.ResourceAnswer{}, err
 					}
-					return runtime.ResourceText(directory.Ranked(ctx, in.Rank))
+					return toolset.ResourceText(directory.Ranked(ctx, in.Rank))
 				},
 			},
 		},
@@ -249,26 +249,26 @@ func Toolset(directory *Directory) runtime.Toolset {
 
 type answerNewPerson func(context.Context, NewPerson) (Person, error)
 
-func (do answerNewPerson) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerNewPerson) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in NewPerson
 	r := decode.Begin(call.Arguments)
 	decodeNewPerson(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 type answerChange func(context.Context, Change) (Person, error)
 
-func (do answerChange) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerChange) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in Change
 	r := decode.Begin(call.Arguments)
 	decodeChange(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 // getByIDInput is what Directory.GetByID takes.

@@ -8,15 +8,15 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/sandbox"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -45,12 +45,12 @@ var table = access.Table{
 }
 
 // Toolset is what package desk serves.
-func Toolset() runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package: "github.com/mcpgen/mcpgen/examples/workspace/desk",
-		Server:  runtime.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
+		Server:  toolset.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
 		Table:   table,
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolFetchURL,
 				Description: "FetchURL returns what a web server has under a URL, in a process of its own, following redirects as far as their hosts are granted.",
@@ -58,19 +58,19 @@ func Toolset() runtime.Toolset {
 				Output:      pageSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)},
 				Timeout:     10 * time.Second,
-				Allow:       []runtime.Allow{{Kind: "net.connect", Argument: "url"}},
-				Limits:      runtime.Limits{Memory: 256 << 20, Output: 1 << 20, Concurrency: 4, Rate: runtime.Rate{Calls: 5, Per: time.Second}, Capabilities: []string{"network"}},
+				Allow:       []toolset.Allow{{Kind: "net.connect", Argument: "url"}},
+				Limits:      toolset.Limits{Memory: 256 << 20, Output: 1 << 20, Concurrency: 4, Rate: toolset.Rate{Calls: 5, Per: time.Second}, Capabilities: []string{"network"}},
 				Isolate:     "github.com/mcpgen/mcpgen/examples/workspace/desk.fetch_url",
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeFetchURLInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					ctx, err = call.Allow(ctx, runtime.Named{Argument: "url", Kinds: []string{"net.connect"}, Values: []string{string(in.URL)}})
+					ctx, err = call.Allow(ctx, toolset.Named{Argument: "url", Kinds: []string{"net.connect"}, Values: []string{string(in.URL)}})
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(call.Isolated(ctx))
+					return toolset.Structured(call.Isolated(ctx))
 				},
 			},
 			{
@@ -80,18 +80,18 @@ func Toolset() runtime.Toolset {
 				Output:      entryListResultSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     5 * time.Second,
-				Allow:       []runtime.Allow{{Kind: "file.read", Argument: "path"}},
-				Limits:      runtime.Limits{Output: 1 << 20, Concurrency: 8, Rate: runtime.Rate{Calls: 100, Per: time.Second}, Capabilities: []string{"files"}},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "path"}},
+				Limits:      toolset.Limits{Output: 1 << 20, Concurrency: 8, Rate: toolset.Rate{Calls: 100, Per: time.Second}, Capabilities: []string{"files"}},
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeListFilesInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					ctx, err = call.Allow(ctx, runtime.Named{Argument: "path", Kinds: []string{"file.read"}, Values: []string{string(in.Path)}})
+					ctx, err = call.Allow(ctx, toolset.Named{Argument: "path", Kinds: []string{"file.read"}, Values: []string{string(in.Path)}})
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(ListFiles(ctx, in.Path))
+					return toolset.Wrapped(ListFiles(ctx, in.Path))
 				},
 			},
 			{
@@ -101,18 +101,18 @@ func Toolset() runtime.Toolset {
 				Output:      stringResultSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     5 * time.Second,
-				Allow:       []runtime.Allow{{Kind: "file.read", Argument: "path"}},
-				Limits:      runtime.Limits{Output: 1 << 20, Concurrency: 8, Rate: runtime.Rate{Calls: 100, Per: time.Second}, Capabilities: []string{"files"}},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "path"}},
+				Limits:      toolset.Limits{Output: 1 << 20, Concurrency: 8, Rate: toolset.Rate{Calls: 100, Per: time.Second}, Capabilities: []string{"files"}},
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeReadFileInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					ctx, err = call.Allow(ctx, runtime.Named{Argument: "path", Kinds: []string{"file.read"}, Values: []string{string(in.Path)}})
+					ctx, err = call.Allow(ctx, toolset.Named{Argument: "path", Kinds: []string{"file.read"}, Values: []string{string(in.Path)}})
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(ReadFile(ctx, in.Path))
+					return toolset.Wrapped(ReadFile(ctx, in.Path))
 				},
 			},
 			{
@@ -121,19 +121,19 @@ func Toolset() runtime.Toolset {
 				Input:       runCommandInputSchema,
 				Output:      ranSchema,
 				Timeout:     10 * time.Second,
-				Allow:       []runtime.Allow{{Kind: "system.command", Argument: "argv"}},
-				Limits:      runtime.Limits{Memory: 256 << 20, Output: 256 << 10, Concurrency: 2, Rate: runtime.Rate{Calls: 10, Per: time.Second}, Capabilities: []string{"exec", "files"}},
+				Allow:       []toolset.Allow{{Kind: "system.command", Argument: "argv"}},
+				Limits:      toolset.Limits{Memory: 256 << 20, Output: 256 << 10, Concurrency: 2, Rate: toolset.Rate{Calls: 10, Per: time.Second}, Capabilities: []string{"exec", "files"}},
 				Isolate:     "github.com/mcpgen/mcpgen/examples/workspace/desk.run_command",
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeRunCommandInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					ctx, err = call.Allow(ctx, runtime.Named{Argument: "argv", Kinds: []string{"system.command"}, Values: in.Argv})
+					ctx, err = call.Allow(ctx, toolset.Named{Argument: "argv", Kinds: []string{"system.command"}, Values: in.Argv})
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(call.Isolated(ctx))
+					return toolset.Structured(call.Isolated(ctx))
 				},
 			},
 			{
@@ -143,18 +143,18 @@ func Toolset() runtime.Toolset {
 				Output:      writtenSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true},
 				Timeout:     5 * time.Second,
-				Allow:       []runtime.Allow{{Kind: "file.write", Argument: "path"}},
-				Limits:      runtime.Limits{Concurrency: 2, Rate: runtime.Rate{Calls: 20, Per: time.Second}, Capabilities: []string{"files"}},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Allow:       []toolset.Allow{{Kind: "file.write", Argument: "path"}},
+				Limits:      toolset.Limits{Concurrency: 2, Rate: toolset.Rate{Calls: 20, Per: time.Second}, Capabilities: []string{"files"}},
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeWriteFileInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					ctx, err = call.Allow(ctx, runtime.Named{Argument: "path", Kinds: []string{"file.write"}, Values: []string{string(in.Path)}})
+					ctx, err = call.Allow(ctx, toolset.Named{Argument: "path", Kinds: []string{"file.write"}, Values: []string{string(in.Path)}})
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(WriteFile(ctx, in.Path, in.Text))
+					return toolset.Structured(WriteFile(ctx, in.Path, in.Text))
 				},
 			},
 		},
@@ -168,22 +168,14 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		ctx, err = runtime.Inherit(ctx, job.Caller, job.Files)
-		if err != nil {
-			return nil, err
-		}
-		return runtime.Encoded(FetchURL(ctx, in.URL))
+		return toolset.Encoded(FetchURL(ctx, in.URL))
 	})
 	sandbox.Register("github.com/mcpgen/mcpgen/examples/workspace/desk.run_command", func(ctx context.Context, job sandbox.Job) ([]byte, error) {
 		in, err := decode.Arguments(job.Arguments, decodeRunCommandInput)
 		if err != nil {
 			return nil, err
 		}
-		ctx, err = runtime.Inherit(ctx, job.Caller, job.Files)
-		if err != nil {
-			return nil, err
-		}
-		return runtime.Encoded(RunCommand(ctx, in.Argv))
+		return toolset.Encoded(RunCommand(ctx, in.Argv))
 	})
 }
 

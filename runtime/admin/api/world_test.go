@@ -26,6 +26,7 @@ import (
 	keeper "github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 var engines = testdb.Stores
@@ -165,7 +166,7 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Grants: w.grants, Logger: logger})
 		return w.direct, err
 	}
-	server, err := runtime.New(o, toolset())
+	server, err := runtime.New(o, testToolset())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,16 +190,16 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.out.Write(b)
 }
 
-// toolset has a tool for everybody, and one each for Viewers and Admins. Two catalogs are declared.
-func toolset() runtime.Toolset {
-	call := func(context.Context, runtime.Call) (runtime.Result, error) { return runtime.Done(nil) }
+// testToolset has a tool for everybody, and one each for Viewers and Admins. Two catalogs are declared.
+func testToolset() toolset.Toolset {
+	call := func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 	const input = `{"type":"object","additionalProperties":false}`
-	return runtime.NewToolset(runtime.Generated{
-		Package: "example.com/desk", Server: runtime.ServerInfo{Name: "desk", Version: "1"}, Receivers: []any{new(int)},
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"}, Receivers: []any{new(int)},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
 			{Tool: "admin_only", MinRole: 4}, {Tool: "ask", Authenticated: true}, {Tool: "forbidden", MinRole: 4, Denial: access.Forbid}, {Tool: "read", MinRole: 1},
 		}},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{Name: "admin_only", Input: input, Call: call, Catalogs: []string{"kit"}},
 			{Name: "ask", Title: "Ask", Description: "ask asks.", Input: input, Output: `{"type":"object"}`, Call: call, Catalogs: []string{"basics", "kit"}},
 			{Name: "forbidden", Input: input, Call: call}, {Name: "read", Input: input, Call: call, Catalogs: []string{"kit"}},

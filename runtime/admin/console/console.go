@@ -28,6 +28,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // Options configure a console. The zero value works.
@@ -76,7 +77,7 @@ type machine interface {
 	Catalogs() catalog.Source // nil where there are none but those
 	ReloadSwitches(ctx context.Context) error
 	GrantDefaults() []grant.Grant
-	Allows(tool string) []runtime.Allow
+	Allows(tool string) []toolset.Allow
 }
 
 // standing says who may manage what.

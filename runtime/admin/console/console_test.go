@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 var engines = testdb.Stores
@@ -86,9 +87,9 @@ func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
 
 // Allows binds an argument of one tool.
-func (m *machine) Allows(tool string) []runtime.Allow {
+func (m *machine) Allows(tool string) []toolset.Allow {
 	if tool == "view" {
-		return []runtime.Allow{{Kind: grant.FileRead, Argument: "path"}}
+		return []toolset.Allow{{Kind: grant.FileRead, Argument: "path"}}
 	}
 	return nil
 }

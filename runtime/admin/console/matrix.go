@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // matrix is every tool, prompt and resource by every kind of caller, decided by the server's own table. Roles decide it:
@@ -76,7 +77,7 @@ func callersOf(roles []string) []column {
 }
 
 // matrixOf draws a table. off are the tools that are switched off, and allows what calls of a tool need grants for.
-func matrixOf(table access.Table, off []string, allows func(tool string) []runtime.Allow) matrix {
+func matrixOf(table access.Table, off []string, allows func(tool string) []toolset.Allow) matrix {
 	m := matrix{Callers: callersOf(table.Hierarchy())}
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 		part := matrixPart{Kind: k.String()}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
 	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // team is a small host: ada may read facts of devices of one site, as a member of a group; eve is a superuser who
@@ -297,11 +298,11 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	serve := func(p access.Permission) error {
 		_, err := runtime.New(runtime.Options{
 			Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", User: "ada"}}), PermissionAware: true, Capabilities: s,
-		}, runtime.NewToolset(runtime.Generated{
-			Package: "x", Server: runtime.ServerInfo{Name: "x", Version: "1"},
+		}, toolset.NewToolset(toolset.Generated{
+			Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 			Table: access.Table{Rules: []access.Rule{{Tool: "records", Authenticated: true, Permission: p}}},
-			Tools: []runtime.Tool{{Name: "records", Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-				return runtime.Structured(map[string]any{}, nil)
+			Tools: []toolset.Tool{{Name: "records", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Structured(map[string]any{}, nil)
 			}}},
 		}))
 		return err

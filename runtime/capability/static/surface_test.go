@@ -15,17 +15,18 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/static"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func openAs(file, text string) (*static.Source, error) { return static.OpenFS(write(file, text), file) }
 
 // surface is a toolset with a tool for each permission, and one more for each whose handler is constrained.
-func surface() (runtime.Toolset, []access.Rule) {
-	g := runtime.Generated{Package: "example.com/surface", Server: runtime.ServerInfo{Name: "surface", Version: "1"}, Table: access.Table{Roles: access.DefaultRoles()}}
+func surface() (toolset.Toolset, []access.Rule) {
+	g := toolset.Generated{Package: "example.com/surface", Server: toolset.ServerInfo{Name: "surface", Version: "1"}, Table: access.Table{Roles: access.DefaultRoles()}}
 	add := func(rule access.Rule) {
 		g.Table.Rules = append(g.Table.Rules, rule)
-		g.Tools = append(g.Tools, runtime.Tool{Name: rule.Tool, Input: `{"type":"object"}`, Call: func(context.Context, runtime.Call) (runtime.Result, error) {
-			return runtime.Structured(map[string]any{"tool": rule.Tool}, nil)
+		g.Tools = append(g.Tools, toolset.Tool{Name: rule.Tool, Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(map[string]any{"tool": rule.Tool}, nil)
 		}})
 	}
 	for i, p := range asked {
@@ -38,7 +39,7 @@ func surface() (runtime.Toolset, []access.Rule) {
 	}
 	add(access.Rule{Tool: "status", Public: true})
 	add(access.Rule{Tool: "whoami", Authenticated: true, Permission: access.NoPermission})
-	return runtime.NewToolset(g), g.Table.Rules
+	return toolset.NewToolset(g), g.Table.Rules
 }
 
 // TestListCallAndFileAgree holds the law of the surface for random files: what is listed is what can be called, and
@@ -51,14 +52,14 @@ func TestListCallAndFileAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			toolset, rules := surface()
+			set, rules := surface()
 			server, err := runtime.New(runtime.Options{
 				Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 					user, role, _ := strings.Cut(token, "_")
 					return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: "sub-" + user, User: user, Role: role}}, nil
 				}, identity.NamesUsers()),
 				Anonymous: true, Denial: denial, PermissionAware: true, Capabilities: source,
-			}, toolset)
+			}, set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +104,7 @@ func TestListCallAndFileAgree(t *testing.T) {
 }
 
 func TestServerStartsWhereTheFileListsNoActionsAndRefusesThoseItDoesNotList(t *testing.T) {
-	toolset, _ := surface()
+	set, _ := surface()
 	start := func(text string) error {
 		source, err := openAs("a.yaml", text)
 		if err != nil {
@@ -112,7 +113,7 @@ func TestServerStartsWhereTheFileListsNoActionsAndRefusesThoseItDoesNotList(t *t
 		_, err = runtime.New(runtime.Options{
 			Identity:        identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", User: "ada"}}),
 			PermissionAware: true, Capabilities: source,
-		}, toolset)
+		}, set)
 		return err
 	}
 	if err := start("users: {ada: {superuser: true}}"); err != nil {

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -30,13 +30,13 @@ var table = access.Table{
 }
 
 // Toolset is what package asking serves; desk answers the calls.
-func Toolset(desk *Desk) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset(desk *Desk) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package:   "github.com/mcpgen/mcpgen/runtime/grant/asking",
-		Server:    runtime.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
+		Server:    toolset.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
 		Table:     table,
 		Receivers: []any{desk},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolListPermissions,
 				Title:       "Your permissions",
@@ -45,11 +45,11 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Output:      permissionsSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(desk.ListPermissions(ctx))
+					return toolset.Structured(desk.ListPermissions(ctx))
 				},
 			},
 			{
@@ -69,14 +69,14 @@ func Toolset(desk *Desk) runtime.Toolset {
 
 type answerWish func(context.Context, Wish) (Asked, error)
 
-func (do answerWish) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerWish) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in Wish
 	r := decode.Begin(call.Arguments)
 	decodeWish(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 // The decoders take what the schemas accept and nothing else.

@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -36,12 +36,12 @@ var table = access.Table{
 }
 
 // Toolset is what package freight serves.
-func Toolset() runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package: "github.com/mcpgen/mcpgen/testdata/peers/freight",
-		Server:  runtime.ServerInfo{Name: "freight", Version: "1.0.0"},
+		Server:  toolset.ServerInfo{Name: "freight", Version: "1.0.0"},
 		Table:   table,
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolBook,
 				Description: "Book books a parcel.",
@@ -58,14 +58,14 @@ func Toolset() runtime.Toolset {
 
 type answerBooking func(context.Context, Booking) (Receipt, error)
 
-func (do answerBooking) Answer(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+func (do answerBooking) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 	var in Booking
 	r := decode.Begin(call.Arguments)
 	decodeBooking(r, &in)
 	if err := r.Finish(); err != nil {
-		return runtime.Result{}, err
+		return toolset.Result{}, err
 	}
-	return runtime.Structured(do(ctx, in))
+	return toolset.Structured(do(ctx, in))
 }
 
 // The decoders take what the schemas accept and nothing else.
