@@ -8,14 +8,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// The types of the contract packages, under the names that they had in this package.
+// Short names for the files of this package only. Other packages name the contract packages.
 type (
 	Allow          = toolset.Allow
-	Call           = toolset.Call
 	Completer      = toolset.Completer
 	Generated      = toolset.Generated
 	LimitError     = toolset.LimitError
-	Limits         = toolset.Limits
 	Named          = toolset.Named
 	Prompt         = toolset.Prompt
 	PromptAnswer   = toolset.PromptAnswer

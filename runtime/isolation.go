@@ -160,7 +160,7 @@ func (e *isolationError) Error() string { return "internal error" }
 func (e *isolationError) Unwrap() error { return e.err }
 
 // Inherit returns the context of a handler in a process of its own: with the caller and what was decided and opened for
-// its call in the process of the server. It is called by generated code, with what package sandbox hands over.
+// its call in the process of the server. Package sandbox calls it before the handler.
 func Inherit(ctx context.Context, caller json.RawMessage, files map[string]*os.File) (context.Context, error) {
 	var from inherited
 	if err := json.Unmarshal(caller, &from); err != nil {

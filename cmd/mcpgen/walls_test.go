@@ -46,22 +46,27 @@ var mayImport = map[string][]string{
 	// Secrets that tests plant, likewise.
 	"internal/planted": {},
 
-	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact"},
+	// The contracts: generated code, observers and sandboxes against the server.
+	"runtime/toolset": {"runtime/access", "runtime/grant"},
+	"runtime/observe": {"runtime/access", "runtime/audit"},
+	"runtime/isolate": {"runtime/toolset"},
+
+	"runtime":                  {"internal/uritemplate", "runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/identity", "runtime/isolate", "runtime/observe", "runtime/redact", "runtime/toolset"},
 	"runtime/access":           {},
 	"runtime/audit":            {"internal/groupcommit", "runtime/access"},
 	"runtime/audit/chain":      {"internal/groupcommit", "runtime/audit"},
 	"runtime/capability":       {"runtime/access"},
-	"runtime/debugtools":       {"runtime", "runtime/access", "runtime/decode", "runtime/redact"},
+	"runtime/debugtools":       {"runtime", "runtime/access", "runtime/decode", "runtime/redact", "runtime/toolset"},
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/grant":            {},
-	"runtime/grant/asking":     {"runtime", "runtime/access", "runtime/audit", "runtime/decode", "runtime/grant", "runtime/redact"},
+	"runtime/grant/asking":     {"runtime", "runtime/access", "runtime/audit", "runtime/decode", "runtime/grant", "runtime/redact", "runtime/toolset"},
 	"runtime/identity":         {"runtime/access"},
 	"runtime/identity/oidc":    {"runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
 	"runtime/redact":           {},
-	"runtime/sandbox":          {"runtime"},
-	"runtime/telemetry":        {"runtime", "runtime/access", "runtime/audit"},
+	"runtime/sandbox":          {"runtime", "runtime/isolate", "runtime/toolset"},
+	"runtime/telemetry":        {"runtime/access", "runtime/audit", "runtime/observe"},
 	"runtime/store":            {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant"},
 	"runtime/catalog":          {"runtime/access"},
 	"runtime/catalog/stored":   {"runtime/access", "runtime/catalog", "runtime/store"},
@@ -71,7 +76,7 @@ var mayImport = map[string][]string{
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
 	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/store"},
 	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/redact", "runtime/store"},
+	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/redact", "runtime/store", "runtime/toolset"},
 
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
@@ -104,7 +109,10 @@ var outside = map[string]struct {
 	"runtime/redact":           {},
 	"runtime/sandbox":          {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
 	"runtime/mcptest":          {sdk: true},
-	"runtime/telemetry":        {sdk: true, modules: openTelemetry},
+	"runtime/telemetry":        {modules: openTelemetry},
+	"runtime/toolset":          {sdk: true},
+	"runtime/observe":          {},
+	"runtime/isolate":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text", "github.com/agnivade/levenshtein"}},
 
 	// Whoever uses an adapter brings the driver of its database.

@@ -173,8 +173,8 @@ func crowded() testCase {
 				{Type: "Table", Param: "table"},
 			},
 			Scope: []string{"Access", "Clock", "Table", "access", "call", "ctx", "decodeNoInput", "encoding", "err", "in", "json",
-				"lookInput", "mcp", "mcpRuntime", "mcpTime", "mcpgenFreshHash", "noInputSchema", "runGoGenerate", "runtime",
-				"time", "validator"},
+				"lookInput", "mcp", "mcpTime", "mcpToolset", "mcpgenFreshHash", "noInputSchema", "runGoGenerate", "time",
+				"toolset", "validator"},
 			Imports: []string{"admin", "context"},
 			Fresh: model.Fresh{Decls: map[string][]string{
 				".":    {"Access.Wait", "Table.Look", "call"},

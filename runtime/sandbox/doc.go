@@ -22,7 +22,7 @@
 //     CORE, MSGQUEUE. Hard ones: limits go down only. They come with the request because they are the request's.
 //  5. Landlock, on all threads, with exactly the granted paths, the working directory and the null device. After the
 //     limits, because what it needs of /proc can be opened no more.
-//  6. The handler.
+//  6. The handler. Its context holds the caller and the decisions of the server ([Job].Caller).
 //  7. The server kills the process group, the pid namespace with its first process, and the cgroup if there is one,
 //     waits, and only then returns. [Sandbox.Isolate] does not wait where there is an answer: taking apart what was
 //     killed takes as long again as the call. It has its place among [Options].Max until then. What has left the

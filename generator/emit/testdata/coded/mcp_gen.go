@@ -11,12 +11,12 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -30,23 +30,23 @@ var table = access.Table{
 }
 
 // Toolset is what package coded serves.
-func Toolset() runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/coded",
-		Server:  runtime.ServerInfo{Name: "coded"},
+		Server:  toolset.ServerInfo{Name: "coded"},
 		Table:   table,
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolTake,
 				Description: "Take takes it.",
 				Input:       wholeSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeWhole)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(Take(ctx, in))
+					return toolset.Done(Take(ctx, in))
 				},
 			},
 		},

@@ -10,9 +10,9 @@ import (
 	admin "example.com/crowded/time"
 )
 
-var time, runtime, access, validator, mcp, json, encoding = 1, 2, 3, 4, 5, 6, 7
+var time, toolset, access, validator, mcp, json, encoding = 1, 2, 3, 4, 5, 6, 7
 
-var mcpTime, mcpRuntime = 8, 9
+var mcpTime, mcpToolset = 8, 9
 
 var ctx, in, err, runGoGenerate, decodeNoInput, noInputSchema, lookInput, mcpgenFreshHash = 1, 2, 3, 4, 5, 6, 7, 8
 
@@ -43,5 +43,5 @@ func (Table) Look(ctx context.Context, in string, err *[]admin.Clock) ([]string,
 //mcp:limit timeout=1500ms
 func (*Access) Wait(ctx context.Context) (map[string]any, error) { return nil, nil }
 
-var _ = []any{time, runtime, access, validator, mcp, json, encoding, mcpTime, mcpRuntime, ctx, in, err,
+var _ = []any{time, toolset, access, validator, mcp, json, encoding, mcpTime, mcpToolset, ctx, in, err,
 	runGoGenerate, decodeNoInput, noInputSchema, lookInput, mcpgenFreshHash, call}

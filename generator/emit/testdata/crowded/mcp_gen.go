@@ -9,14 +9,14 @@ import (
 	mcpTime2 "time"
 
 	mcpTime3 "example.com/crowded/time"
-	mcpRuntime2 "github.com/mcpgen/mcpgen/runtime"
 	mcpAccess "github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	mcpValidator "github.com/mcpgen/mcpgen/runtime/decode/validator"
+	mcpToolset2 "github.com/mcpgen/mcpgen/runtime/toolset"
 	mcpMcp "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = mcpRuntime2.Contract1_RunGoGenerate
+const _ = mcpToolset2.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -44,24 +44,24 @@ var mcpTable2 = mcpAccess.Table{
 }
 
 // Toolset is what package crowded serves; access2 and table answer the calls.
-func Toolset(access2 *Access, table Table) mcpRuntime2.Toolset {
-	return mcpRuntime2.NewToolset(mcpRuntime2.Generated{
+func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
+	return mcpToolset2.NewToolset(mcpToolset2.Generated{
 		Package:   "example.com/crowded",
-		Server:    mcpRuntime2.ServerInfo{Name: "crowded"},
+		Server:    mcpToolset2.ServerInfo{Name: "crowded"},
 		Table:     mcpTable2,
 		Receivers: []any{access2, table},
-		Tools: []mcpRuntime2.Tool{
+		Tools: []mcpToolset2.Tool{
 			{
 				Name:        ToolCall,
 				Description: "call is a handler with the name of a local of generated closures.",
 				Input:       clockSchema,
 				Timeout:     30 * mcpTime2.Second,
-				Call: func(mcpCtx context.Context, mcpCall mcpRuntime2.Call) (mcpRuntime2.Result, error) {
+				Call: func(mcpCtx context.Context, mcpCall mcpToolset2.Call) (mcpToolset2.Result, error) {
 					mcpIn, mcpErr := decodeClock(mcpCall.Arguments)
 					if mcpErr != nil {
-						return mcpRuntime2.Result{}, mcpErr
+						return mcpToolset2.Result{}, mcpErr
 					}
-					return mcpRuntime2.Done(call(mcpCtx, mcpIn))
+					return mcpToolset2.Done(call(mcpCtx, mcpIn))
 				},
 			},
 			{
@@ -71,12 +71,12 @@ func Toolset(access2 *Access, table Table) mcpRuntime2.Toolset {
 				Output:      stringListSchema,
 				Annotations: &mcpMcp.ToolAnnotations{IdempotentHint: true, OpenWorldHint: new(false)},
 				Timeout:     30 * mcpTime2.Second,
-				Call: func(mcpCtx context.Context, mcpCall mcpRuntime2.Call) (mcpRuntime2.Result, error) {
+				Call: func(mcpCtx context.Context, mcpCall mcpToolset2.Call) (mcpToolset2.Result, error) {
 					mcpIn, mcpErr := decodeLookInput(mcpCall.Arguments)
 					if mcpErr != nil {
-						return mcpRuntime2.Result{}, mcpErr
+						return mcpToolset2.Result{}, mcpErr
 					}
-					return mcpRuntime2.Wrapped(table.Look(mcpCtx, mcpIn.In, mcpIn.Err))
+					return mcpToolset2.Wrapped(table.Look(mcpCtx, mcpIn.In, mcpIn.Err))
 				},
 			},
 			{
@@ -84,11 +84,11 @@ func Toolset(access2 *Access, table Table) mcpRuntime2.Toolset {
 				Description: "Wait is answered by access.",
 				Input:       mcpNoInputSchema,
 				Timeout:     1500 * mcpTime2.Millisecond,
-				Call: func(mcpCtx context.Context, mcpCall mcpRuntime2.Call) (mcpRuntime2.Result, error) {
+				Call: func(mcpCtx context.Context, mcpCall mcpToolset2.Call) (mcpToolset2.Result, error) {
 					if mcpErr := decode.Nothing(mcpCall.Arguments); mcpErr != nil {
-						return mcpRuntime2.Result{}, mcpErr
+						return mcpToolset2.Result{}, mcpErr
 					}
-					return mcpRuntime2.Structured(access2.Wait(mcpCtx))
+					return mcpToolset2.Structured(access2.Wait(mcpCtx))
 				},
 			},
 		},

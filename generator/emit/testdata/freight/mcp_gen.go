@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"example.com/freight/unit"
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/decode/validator"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -46,13 +46,13 @@ var table = access.Table{
 }
 
 // Toolset is what package freight serves; desk answers the calls.
-func Toolset(desk *Desk) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset(desk *Desk) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package:   "example.com/freight",
-		Server:    runtime.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
+		Server:    toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
 		Table:     table,
 		Receivers: []any{desk},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name: ToolBookParcel,
 				Description: "BookParcel books a parcel.\n" +
@@ -63,12 +63,12 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
 				Timeout:     90 * time.Second,
 				Catalogs:    []string{"desk", "night \"shift\"`|<b>"},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeBookInput(call.Arguments)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(desk.BookParcel(ctx, &in))
+					return toolset.Structured(desk.BookParcel(ctx, &in))
 				},
 			},
 			{
@@ -77,11 +77,11 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Input:       noInputSchema,
 				Output:      intSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(Count(ctx))
+					return toolset.Wrapped(Count(ctx))
 				},
 			},
 			{
@@ -93,12 +93,12 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
 				Catalogs:    []string{"desk"},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeFindInput(call.Arguments)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(desk.Find(ctx, in.Status, in.Limit, in.Since))
+					return toolset.Structured(desk.Find(ctx, in.Status, in.Limit, in.Since))
 				},
 			},
 			{
@@ -107,12 +107,12 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Input:       bookInputSchema,
 				Output:      parcelSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeBookInput(call.Arguments)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Native(desk.Inspect(ctx, runtime.Request(call), in))
+					return toolset.Native(desk.Inspect(ctx, toolset.Request(call), in))
 				},
 			},
 			{
@@ -121,11 +121,11 @@ func Toolset(desk *Desk) runtime.Toolset {
 				Input:       noInputSchema,
 				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true)},
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(desk.Purge(ctx))
+					return toolset.Done(desk.Purge(ctx))
 				},
 			},
 		},

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	mcpSandbox "github.com/mcpgen/mcpgen/runtime/sandbox"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -38,34 +38,34 @@ var table = access.Table{
 }
 
 // Toolset is what package guarded serves; j answers the calls.
-func Toolset(j *Job) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset(j *Job) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package:   "example.com/guarded",
-		Server:    runtime.ServerInfo{Name: "guarded"},
+		Server:    toolset.ServerInfo{Name: "guarded"},
 		Table:     table,
 		Receivers: []any{j},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolCopy,
 				Description: "Copy copies a file.",
 				Input:       pairSchema,
 				Timeout:     30 * time.Second,
-				Allow:       []runtime.Allow{{Kind: "file.read", Argument: "from"}, {Kind: "file.write", Argument: "to"}},
-				Limits:      runtime.Limits{Output: 1 << 10, Concurrency: 2, Rate: runtime.Rate{Calls: 100, Per: time.Minute}, Capabilities: []string{"files", "network"}},
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "from"}, {Kind: "file.write", Argument: "to"}},
+				Limits:      toolset.Limits{Output: 1 << 10, Concurrency: 2, Rate: toolset.Rate{Calls: 100, Per: time.Minute}, Capabilities: []string{"files", "network"}},
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodePair)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
 					ctx, err = call.Allow(
 						ctx,
-						runtime.Named{Argument: "from", Kinds: []string{"file.read"}, Values: []string{in.Ends.From}},
-						runtime.Named{Argument: "to", Kinds: []string{"file.write"}, Values: []string{string(in.Ends.To)}},
+						toolset.Named{Argument: "from", Kinds: []string{"file.read"}, Values: []string{in.Ends.From}},
+						toolset.Named{Argument: "to", Kinds: []string{"file.write"}, Values: []string{string(in.Ends.To)}},
 					)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(Copy(ctx, in))
+					return toolset.Done(Copy(ctx, in))
 				},
 			},
 			{
@@ -74,13 +74,13 @@ func Toolset(j *Job) runtime.Toolset {
 				Input:       pairSchema,
 				Output:      pairSchema,
 				Timeout:     30 * time.Second,
-				Limits:      runtime.Limits{Memory: 512 << 20, Capabilities: []string{"exec", "files", "network"}},
+				Limits:      toolset.Limits{Memory: 512 << 20, Capabilities: []string{"exec", "files", "network"}},
 				Isolate:     "example.com/guarded.do",
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if _, err := decode.Arguments(call.Arguments, decodePair); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(call.Isolated(ctx))
+					return toolset.Structured(call.Isolated(ctx))
 				},
 			},
 			{
@@ -89,13 +89,13 @@ func Toolset(j *Job) runtime.Toolset {
 				Input:       noInputSchema,
 				Output:      stringSchema,
 				Timeout:     30 * time.Second,
-				Limits:      runtime.Limits{Memory: 512 << 20, Output: 1536 << 10, Rate: runtime.Rate{Calls: 3, Per: time.Second}},
+				Limits:      toolset.Limits{Memory: 512 << 20, Output: 1536 << 10, Rate: toolset.Rate{Calls: 3, Per: time.Second}},
 				Isolate:     "example.com/guarded.nap",
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(call.Isolated(ctx))
+					return toolset.Wrapped(call.Isolated(ctx))
 				},
 			},
 			{
@@ -103,20 +103,20 @@ func Toolset(j *Job) runtime.Toolset {
 				Description: "Run starts a program.",
 				Input:       runInputSchema,
 				Timeout:     30 * time.Second,
-				Allow:       []runtime.Allow{{Kind: "system.command", Argument: "argv"}},
-				Limits:      runtime.Limits{Memory: 1 << 30, Rate: runtime.Rate{Calls: 1, Per: time.Hour}, Capabilities: []string{"none"}},
+				Allow:       []toolset.Allow{{Kind: "system.command", Argument: "argv"}},
+				Limits:      toolset.Limits{Memory: 1 << 30, Rate: toolset.Rate{Calls: 1, Per: time.Hour}, Capabilities: []string{"none"}},
 				Isolate:     "example.com/guarded.run",
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeRunInput)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					ctx, err = call.Allow(ctx, runtime.Named{Argument: "argv", Kinds: []string{"system.command"}, Values: in.Argv})
+					ctx, err = call.Allow(ctx, toolset.Named{Argument: "argv", Kinds: []string{"system.command"}, Values: in.Argv})
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
 					_, err = call.Isolated(ctx)
-					return runtime.Done(err)
+					return toolset.Done(err)
 				},
 			},
 			{
@@ -124,11 +124,11 @@ func Toolset(j *Job) runtime.Toolset {
 				Description: "Show shows it.",
 				Input:       noInputSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(j.Show(ctx))
+					return toolset.Done(j.Show(ctx))
 				},
 			},
 			{
@@ -136,14 +136,14 @@ func Toolset(j *Job) runtime.Toolset {
 				Description: "Sit sits.",
 				Input:       noInputSchema,
 				Timeout:     30 * time.Second,
-				Limits:      runtime.Limits{Memory: 512 << 20},
+				Limits:      toolset.Limits{Memory: 512 << 20},
 				Isolate:     "example.com/guarded.sit",
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
 					_, err := call.Isolated(ctx)
-					return runtime.Done(err)
+					return toolset.Done(err)
 				},
 			},
 		},
@@ -157,47 +157,31 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		ctx, err = runtime.Inherit(ctx, mcpJob.Caller, mcpJob.Files)
-		if err != nil {
-			return nil, err
-		}
 		j, err := NewJob(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return runtime.Encoded(j.Do(ctx, in))
+		return toolset.Encoded(j.Do(ctx, in))
 	})
 	mcpSandbox.Register("example.com/guarded.nap", func(ctx context.Context, mcpJob mcpSandbox.Job) ([]byte, error) {
 		if err := decode.Nothing(mcpJob.Arguments); err != nil {
 			return nil, err
 		}
-		ctx, err := runtime.Inherit(ctx, mcpJob.Caller, mcpJob.Files)
-		if err != nil {
-			return nil, err
-		}
-		return runtime.Encoded(Nap(ctx))
+		return toolset.Encoded(Nap(ctx))
 	})
 	mcpSandbox.Register("example.com/guarded.run", func(ctx context.Context, mcpJob mcpSandbox.Job) ([]byte, error) {
 		in, err := decode.Arguments(mcpJob.Arguments, decodeRunInput)
 		if err != nil {
 			return nil, err
 		}
-		ctx, err = runtime.Inherit(ctx, mcpJob.Caller, mcpJob.Files)
-		if err != nil {
-			return nil, err
-		}
-		return nil, runtime.Refused(Run(ctx, in.Argv))
+		return nil, toolset.Refused(Run(ctx, in.Argv))
 	})
 	mcpSandbox.Register("example.com/guarded.sit", func(ctx context.Context, mcpJob mcpSandbox.Job) ([]byte, error) {
 		if err := decode.Nothing(mcpJob.Arguments); err != nil {
 			return nil, err
 		}
-		ctx, err := runtime.Inherit(ctx, mcpJob.Caller, mcpJob.Files)
-		if err != nil {
-			return nil, err
-		}
 		desk := NewDesk()
-		return nil, runtime.Refused(desk.Sit(ctx))
+		return nil, toolset.Refused(desk.Sit(ctx))
 	})
 }
 

@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode/validator"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -29,24 +29,24 @@ var table = access.Table{
 }
 
 // Toolset is what package lent serves.
-func Toolset() runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset() toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/lent",
-		Server:  runtime.ServerInfo{Name: "lent", Version: "0.1.0"},
+		Server:  toolset.ServerInfo{Name: "lent", Version: "0.1.0"},
 		Table:   table,
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolEcho,
 				Description: "Echo says it again.",
 				Input:       wordsSchema,
 				Output:      wordsResultSchema,
 				Timeout:     time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeWords(call.Arguments)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(Echo(ctx, in))
+					return toolset.Structured(Echo(ctx, in))
 				},
 			},
 			{
@@ -55,12 +55,12 @@ func Toolset() runtime.Toolset {
 				Input:       wordsSchema,
 				Output:      stringSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeWords(call.Arguments)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Wrapped(Shout(ctx, in))
+					return toolset.Wrapped(Shout(ctx, in))
 				},
 			},
 		},

@@ -10,13 +10,13 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/decode/validator"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = runtime.Contract1_RunGoGenerate
+const _ = toolset.Contract2_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -42,23 +42,23 @@ var table = access.Table{
 }
 
 // Toolset is what package several serves; shelf and till answer the calls.
-func Toolset(shelf Shelf, till Till) runtime.Toolset {
-	return runtime.NewToolset(runtime.Generated{
+func Toolset(shelf Shelf, till Till) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
 		Package:   "example.com/several",
-		Server:    runtime.ServerInfo{Name: "several"},
+		Server:    toolset.ServerInfo{Name: "several"},
 		Table:     table,
 		Receivers: []any{shelf, till},
-		Tools: []runtime.Tool{
+		Tools: []toolset.Tool{
 			{
 				Name:        ToolClose,
 				Description: "Close closes the till.",
 				Input:       noInputSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Done(till.Close(ctx))
+					return toolset.Done(till.Close(ctx))
 				},
 			},
 			{
@@ -67,12 +67,12 @@ func Toolset(shelf Shelf, till Till) runtime.Toolset {
 				Input:       paymentSchema,
 				Output:      receiptSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodePayment(call.Arguments)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(shelf.Pay(ctx, in))
+					return toolset.Structured(shelf.Pay(ctx, in))
 				},
 			},
 			{
@@ -81,12 +81,12 @@ func Toolset(shelf Shelf, till Till) runtime.Toolset {
 				Input:       paymentSchema,
 				Output:      receiptSchema,
 				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call runtime.Call) (runtime.Result, error) {
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodePayment(call.Arguments)
 					if err != nil {
-						return runtime.Result{}, err
+						return toolset.Result{}, err
 					}
-					return runtime.Structured(till.Pay(ctx, in))
+					return toolset.Structured(till.Pay(ctx, in))
 				},
 			},
 		},
