@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,12 +16,18 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 func init() {
 	serveInstead = serve
 	Register("echo", func(_ context.Context, job Job) ([]byte, error) { return job.Arguments, nil })
 	Register("caller", func(_ context.Context, job Job) ([]byte, error) { return job.Caller, nil })
+	Register("whoami", func(ctx context.Context, _ Job) ([]byte, error) {
+		who, known := runtime.Caller(ctx)
+		return fmt.Appendf(nil, "%s %t", who.Subject, known), nil
+	})
 	Register("fail", func(context.Context, Job) ([]byte, error) { return nil, errors.New("no such customer") })
 	Register("panic", func(context.Context, Job) ([]byte, error) { panic("secret of the handler") })
 	Register("exit", func(context.Context, Job) ([]byte, error) { os.Exit(0); return nil, nil })
@@ -105,6 +111,24 @@ func TestAnswersCrossTheProcess(t *testing.T) {
 		if a.MaxRSS == 0 {
 			t.Error("there is no peak of memory")
 		}
+	}
+}
+
+func TestTheHandlersContextHasTheCaller(t *testing.T) {
+	p := newPool(t, Options{})
+	for caller, want := range map[string]string{
+		`{"principal":{"Subject":"ada"}}`: "ada true",
+		"":                                " false", // no server made the call
+	} {
+		a, err := p.Run(context.Background(), Request{Name: "whoami", Caller: json.RawMessage(caller)})
+		if err != nil || string(a.Result) != want {
+			t.Errorf("%q: %q, %v", caller, a.Result, err)
+		}
+	}
+	a, err := p.Run(context.Background(), Request{Name: "whoami", Caller: json.RawMessage("{")})
+	var failed *HandlerError
+	if !errors.As(err, &failed) || a.Result != nil {
+		t.Errorf("a caller that is no JSON: %q, %v", a.Result, err)
 	}
 }
 
@@ -381,8 +405,8 @@ func TestAHelperWhoseMemoryCannotBeWatchedIsNone(t *testing.T) {
 // inGroup runs a call in a helper without a pid namespace, as all are in programs with cgo.
 func inGroup(t *testing.T, p *Pool, r Request) (Answer, error) {
 	t.Helper()
-	runtime.LockOSThread() // a helper ends with the thread that has started it
-	defer runtime.UnlockOSThread()
+	goruntime.LockOSThread() // a helper ends with the thread that has started it
+	defer goruntime.UnlockOSThread()
 	h, err := start(p.options, role{Group: true}, 0, p.null)
 	if err != nil {
 		t.Fatal(err)
