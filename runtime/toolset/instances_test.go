@@ -51,7 +51,8 @@ func TestGeneratedCodeReachesNoInstances(t *testing.T) {
 		}
 	}
 	for _, root := range []any{
-		Generated{}, Toolset{}, Tool{}, Call{}, Result{}, Prompt{}, PromptAnswer{}, Resource{}, ResourceAnswer{},
+		Generated{}, Toolset{}, Tool{}, Call{}, Result{}, Prompt{}, PromptAnswer{}, Resource{},
+		ResourceAnswer{},
 		access.Table{}, decode.Reader{}, decode.Properties{}, decode.Pattern{},
 	} {
 		walk(reflect.TypeOf(root), reflect.TypeOf(root).String())

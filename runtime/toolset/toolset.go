@@ -19,7 +19,8 @@ import (
 )
 
 // Contract2_RunGoGenerate names the version of this contract. Generated code refers to it. If the
-// versions differ, the compiler reports the constant as undefined, and its name is the cure.
+// versions differ, the compiler reports the constant as undefined. Its name tells you what to do:
+// run go generate.
 const Contract2_RunGoGenerate = 2
 
 // Generated describes one package. mcpgen writes it.

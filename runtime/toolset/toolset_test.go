@@ -92,9 +92,12 @@ func TestACallOutsideAServerFails(t *testing.T) {
 }
 
 func TestARefusalCrosses(t *testing.T) {
-	refusal := &grant.Denied{Kind: grant.NetConnect, Resource: "db.test:80", Cause: grant.NotPublic, Reason: "it is private"}
+	refusal := &grant.Denied{
+		Kind: grant.NetConnect, Resource: "db.test:80", Cause: grant.NotPublic, Reason: "it is private",
+	}
 	_, err := Encoded(nil, fmt.Errorf("connecting: %w", refusal))
-	if denied, text := ParseRefused(err.Error()); denied == nil || *denied != *refusal || text == err.Error() {
+	denied, text := ParseRefused(err.Error())
+	if denied == nil || *denied != *refusal || text == err.Error() {
 		t.Errorf("%q is parsed as %v, %q", err, denied, text)
 	}
 	plain := errors.New("no such file")
