@@ -1,8 +1,12 @@
 package stored
 
 import (
-	"sync"
+	"context"
+	"fmt"
+	"time"
 
+	"github.com/mcpgen/mcpgen/internal/loader"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -10,33 +14,32 @@ import (
 const (
 	// answers is how many answers are kept, and for how many callers where their catalogs can be.
 	answers = 4096
-	// tools is how many names of tools are kept, over all catalogs. One of some 40 bytes takes about 60.
+	// tools is how many names of tools are kept, of all catalogs. One of 40 bytes takes about 60.
 	tools = 1 << 18
-	// longest is how many bytes a question may have that is kept: it is the caller who words it.
+	// longest bounds the key of what is kept, in bytes: the caller chooses its length.
 	longest = 4096
 )
 
-// cache keeps what was resolved at one revision of the store, and drops all of it when there is
-// another. Whoever asks has read the revision before, and what is kept was read after the revision it is kept
-// under: an answer is never older than the database was when it was asked for, on any replica. What a
-// change that came in between has mixed is kept under a revision that nobody will read again.
+// cache keeps what was read at one revision of the store. Its caller has read that revision before
+// the rest: an answer is never older than the database was at the request, on any replica. A mix
+// with a later change is kept under a revision that no request reads again.
 type cache struct {
-	mu       sync.Mutex
 	revision store.Revision
-	places   shelf[string, place]    // by caller
-	answers  shelf[question, answer] // by where and what
-	tools    shelf[int64, []string]  // by catalog
+	places   *loader.Loader[access.Principal, place]
+	answers  *loader.Loader[question, answer]
+	tools    *loader.Loader[int64, []string] // by catalog
 }
 
 // place is where a caller's catalogs can be.
 type place struct {
 	scopes []store.Scope
-	key    string // the same for the same scopes
+	key    string // equal for equal scopes
 }
 
+// question is what is asked for, and where it is searched.
 type question struct {
-	place string
-	ask   catalog.Ask
+	in  place
+	ask catalog.Ask
 }
 
 // answer is a catalog without its tools, or that there is none.
@@ -46,71 +49,33 @@ type answer struct {
 	unknown bool
 }
 
-func newCache(answers, tools int) *cache {
-	return &cache{
-		places:  shelf[string, place]{room: answers, size: func(place) int { return 1 }},
-		answers: shelf[question, answer]{room: answers, size: func(answer) int { return 1 }},
-		tools:   shelf[int64, []string]{room: tools, size: func(names []string) int { return 1 + len(names) }},
-	}
-}
-
-// at makes the cache one of a revision.
-func (c *cache) at(revision store.Revision) {
-	if c.revision == revision {
-		return
-	}
-	c.revision = revision
-	c.places.drop()
-	c.answers.drop()
-	c.tools.drop()
-}
-
-// through returns what is kept under a key, or reads it and keeps it, if it is no error.
-func through[K comparable, V any](c *cache, s *shelf[K, V], revision store.Revision, key K, read func() (V, error)) (V, error) {
-	c.mu.Lock()
-	c.at(revision)
-	value, found := s.kept[key]
-	c.mu.Unlock()
-	if found {
-		return value, nil
-	}
-	value, err := read()
-	if err != nil {
-		return value, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.revision == revision {
-		s.put(key, value)
-	}
-	return value, nil
-}
-
-// shelf holds values up to a size in all.
-type shelf[K comparable, V any] struct {
-	kept       map[K]V
-	size       func(V) int
-	room, used int
-}
-
-func (s *shelf[K, V]) drop() { s.kept, s.used = nil, 0 }
-
-// put makes room by leaving out whatever comes first, which is by chance.
-func (s *shelf[K, V]) put(key K, value V) {
-	size := s.size(value)
-	if _, found := s.kept[key]; found || size > s.room {
-		return // two have read it at once, or it has no room at all
-	}
-	for other, v := range s.kept {
-		if s.used+size <= s.room {
-			break
+// at returns the cache of a revision. It forgets that of another one.
+func (r *Source) at(revision store.Revision) *cache {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cache == nil || r.cache.revision != revision {
+		r.cache = &cache{
+			revision: revision,
+			places:   newLoader(r.answers, r.memberships.key, r.readPlace, nil),
+			answers:  newLoader(r.answers, question.key, r.readAnswer, nil),
+			tools: newLoader(r.tools, func(id int64) string { return fmt.Sprint(id) }, r.store.Tools,
+				func(names []string) int { return 1 + len(names) }),
 		}
-		delete(s.kept, other)
-		s.used -= s.size(v)
 	}
-	if s.kept == nil {
-		s.kept = map[K]V{}
-	}
-	s.kept[key] = value
-	s.used += size
+	return r.cache
+}
+
+// newLoader returns a loader that keeps all but errors and what has a long key.
+func newLoader[I, V any](
+	size int, key func(I) string, read func(context.Context, I) (V, error), cost func(V) int,
+) *loader.Loader[I, V] {
+	return loader.New(loader.Config[I, V]{
+		Key: key, Load: read, Size: size, Cost: cost, Cancel: true,
+		Keep: func(in I, _ V, err error) time.Duration {
+			if err != nil || len(key(in)) > longest {
+				return 0
+			}
+			return loader.Forever
+		},
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -25,14 +26,17 @@ var _ catalog.Source = (*Source)(nil)
 // time: by [store.Store.Revision], one row by its key. So an answer is as new as the database, whoever changed
 // it; whoever changes its tables past the store has to add one to the revision in store_revision.
 type Source struct {
-	store       *store.Store
-	memberships Memberships
-	cache       *cache
+	store          *store.Store
+	memberships    Memberships
+	answers, tools int // bounds of the cache
+
+	mu    sync.Mutex
+	cache *cache // nil before the first request
 }
 
 // New returns a source over a store, which stays the caller's to close.
 func New(s *store.Store, memberships Memberships) *Source {
-	return &Source{s, memberships, newCache(answers, tools)}
+	return &Source{store: s, memberships: memberships, answers: answers, tools: tools}
 }
 
 // Store is what the source reads.
@@ -49,22 +53,31 @@ func (r *Source) Catalog(ctx context.Context, caller access.Principal, ask catal
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
 	}
-	in, err := r.place(ctx, revision, caller)
-	if err != nil {
-		return catalog.Found{}, fmt.Errorf("catalog: the caller's memberships: %w", err)
+	cache, in := r.at(revision), placeOf(store.Global)
+	if r.memberships.counts(caller) {
+		e, err := cache.places.Get(ctx, caller)
+		if err != nil {
+			return catalog.Found{}, fmt.Errorf("catalog: the caller's memberships: %w", err)
+		}
+		in = e.Value
 	}
-	a, err := r.answer(ctx, revision, in, ask)
+	if ask.ID != "" {
+		ask.Name = ""
+	}
+	a, err := cache.answers.Get(ctx, question{in, ask})
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
 	}
-	if a.unknown {
+	if a.Value.unknown {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", catalog.ErrUnknown)
 	}
-	a.found.Tools, err = through(r.cache, &r.cache.tools, revision, a.id, func() ([]string, error) { return r.store.Tools(ctx, a.id) })
+	names, err := cache.tools.Get(ctx, a.Value.id)
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
 	}
-	return a.found, nil
+	found := a.Value.found
+	found.Tools = names.Value
+	return found, nil
 }
 
 // ToolsOff returns the names of the tools that are switched off, in order.
@@ -99,20 +112,10 @@ func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 	return out
 }
 
-// place is where the caller's catalogs can be.
-func (r *Source) place(ctx context.Context, revision store.Revision, caller access.Principal) (place, error) {
-	if !r.memberships.counts(caller) {
-		return placeOf(store.Global), nil
-	}
-	placed := func() (place, error) {
-		in, err := r.memberships.Of(ctx, r.store, caller)
-		return placeOf(append(slices.Collect(maps.Keys(in)), store.Global)...), err
-	}
-	key := r.memberships.key(caller)
-	if len(key) > longest {
-		return placed()
-	}
-	return through(r.cache, &r.cache.places, revision, key, placed)
+// readPlace reads where a caller's catalogs can be.
+func (r *Source) readPlace(ctx context.Context, caller access.Principal) (place, error) {
+	in, err := r.memberships.Of(ctx, r.store, caller)
+	return placeOf(append(slices.Collect(maps.Keys(in)), store.Global)...), err
 }
 
 // key is all that the scopes depend on that a caller who counts is in.
@@ -152,17 +155,15 @@ func names(memberships []access.Membership) []string {
 	return all
 }
 
-// answer finds the catalog. That there is none is an answer like any other.
-func (r *Source) answer(ctx context.Context, revision store.Revision, in place, ask catalog.Ask) (answer, error) {
-	read := func() (answer, error) { return r.byName(ctx, in.scopes, ask.Name) }
-	if ask.ID != "" {
-		ask.Name = ""
-		read = func() (answer, error) { return r.byID(ctx, in.scopes, ask.ID) }
+// key is all that an answer depends on.
+func (q question) key() string { return spell([]string{q.in.key, q.ask.ID, q.ask.Name}) }
+
+// readAnswer finds the catalog. That there is none is an answer like any other.
+func (r *Source) readAnswer(ctx context.Context, q question) (answer, error) {
+	if q.ask.ID != "" {
+		return r.byID(ctx, q.in.scopes, q.ask.ID)
 	}
-	if len(in.key)+len(ask.ID)+len(ask.Name) > longest {
-		return read()
-	}
-	return through(r.cache, &r.cache.answers, revision, question{in.key, ask}, read)
+	return r.byName(ctx, q.in.scopes, q.ask.Name)
 }
 
 func (r *Source) byID(ctx context.Context, scopes []store.Scope, text string) (answer, error) {

@@ -1,10 +1,13 @@
 package stored
 
 import (
-	"maps"
-	"slices"
+	"context"
+	"fmt"
+	"hash/maphash"
 	"sync"
+	"time"
 
+	"github.com/mcpgen/mcpgen/internal/loader"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -12,75 +15,75 @@ import (
 const (
 	// clients is how many clients' grants are kept.
 	clients = 4096
-	// grants is how many are kept over all clients. One of everyday lengths takes some 400 bytes.
+	// grants is how many are kept of all clients. One of usual lengths takes about 400 bytes.
 	grants = 1 << 16
 )
 
 type owner struct{ issuer, client string }
 
-// holding is what a client had when the store was at a revision, and a number of its own, which it keeps for as long as
-// nothing else is read. It does not change.
+// holding is what a client has. Its revision is a hash of the grants and their owner, so that it
+// stays the same while they do, whatever else changes in the store.
 type holding struct {
-	at       store.Revision
 	revision uint64
 	grants   []grant.Grant
 }
 
-// cache keeps holdings. Whoever asks has read the store's revision before, and what is kept was read after the revision
-// it is kept under: what is found is never older than the database was when it was asked for. What a change that
-// came in between has mixed is kept under a revision that nobody will read again.
+type loadedGrants = loader.Loader[owner, holding]
+
+// cache keeps the grants that were read at one revision of the store. Its caller has read that
+// revision before the grants are read: they are never older than the database was at the request.
+// A mix with a later change is kept under a revision that no request reads again.
 type cache struct {
-	clients, grants int // that there is room for
+	store           *store.Store
+	clients, grants int // bounds
+	seed            maphash.Seed
 
-	mu   sync.Mutex
-	kept map[owner]holding
-	used int    // grants
-	last uint64 // the number of the newest holding: none is given twice
+	mu sync.Mutex
+	at store.Revision
+	of *loadedGrants // at that revision
 }
 
-func newCache(clients, grants int) *cache {
-	return &cache{clients: clients, grants: grants, kept: map[owner]holding{}}
+func newCache(s *store.Store, clients, grants int) *cache {
+	return &cache{store: s, clients: clients, grants: grants, seed: maphash.MakeSeed()}
 }
 
-func (c *cache) get(of owner, at store.Revision) (holding, bool) {
+func (c *cache) get(ctx context.Context, of owner, at store.Revision) (holding, error) {
+	e, err := c.loader(at).Get(ctx, of)
+	if err != nil {
+		return holding{}, err
+	}
+	return e.Value, nil
+}
+
+// loader returns the grants at a revision. It forgets those at another one.
+func (c *cache) loader(at store.Revision) *loadedGrants {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h, found := c.kept[of]
-	return h, found && h.at == at
+	if c.of == nil || c.at != at {
+		c.at, c.of = at, loader.New(loader.Config[owner, holding]{
+			Key:  func(o owner) string { return fmt.Sprintf("%d:%s%s", len(o.issuer), o.issuer, o.client) },
+			Load: c.load,
+			Keep: func(_ owner, _ holding, err error) time.Duration {
+				if err != nil {
+					return 0
+				}
+				return loader.Forever
+			},
+			Size: c.grants, Cancel: true,
+			// So many at least that both bounds hold.
+			Cost: func(h holding) int { return max(c.grants/c.clients, len(h.grants)) },
+		})
+	}
+	return c.of
 }
 
-// put keeps what was read, and makes room by leaving out whatever comes first, which is by chance.
-func (c *cache) put(of owner, at store.Revision, read []grant.Grant) holding {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h, found := c.kept[of]
-	if found {
-		c.drop(of)
+func (c *cache) load(ctx context.Context, of owner) (holding, error) {
+	read, err := c.store.GrantsOf(ctx, of.issuer, of.client)
+	if err != nil {
+		return holding{}, err
 	}
-	if h.at = at; !found || !slices.EqualFunc(h.grants, read, same) {
-		c.last++
-		h.revision, h.grants = c.last, read
-	}
-	for other := range c.kept {
-		if len(c.kept) < c.clients && c.used+len(h.grants) <= c.grants {
-			break
-		}
-		c.drop(other)
-	}
-	if len(h.grants) <= c.grants {
-		c.kept[of] = h
-		c.used += len(h.grants)
-	}
-	return h
-}
-
-func (c *cache) drop(of owner) {
-	c.used -= len(c.kept[of].grants)
-	delete(c.kept, of)
-}
-
-// same reports whether two grants that were read are alike in everything.
-func same(a, b grant.Grant) bool {
-	return a.ID == b.ID && a.Type == b.Type && a.Resource == b.Resource && a.Restricted == b.Restricted && maps.Equal(a.Params, b.Params) &&
-		a.Issuer == b.Issuer && a.Client == b.Client && a.By == b.By && a.Reason == b.Reason && a.Created.Equal(b.Created) && a.Expires.Equal(b.Expires)
+	var h maphash.Hash
+	h.SetSeed(c.seed)
+	fmt.Fprintf(&h, "%#v %#v", of, read) // with all fields, also later ones
+	return holding{h.Sum64(), read}, nil
 }

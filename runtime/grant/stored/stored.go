@@ -36,7 +36,7 @@ type Options struct {
 
 // New returns a keeper over a store, which stays the caller's to close.
 func New(s *store.Store, o Options) *Keeper {
-	return &Keeper{s, cmp.Or(o.OpenRequests, grant.MaxOpen), newCache(clients, grants)}
+	return &Keeper{s, cmp.Or(o.OpenRequests, grant.MaxOpen), newCache(s, clients, grants)}
 }
 
 // RecordsChanges implements [grant.Recorder]: each change is recorded with itself.
@@ -54,16 +54,8 @@ func (k *Keeper) Grants(ctx context.Context, issuer, client string) ([]grant.Gra
 	if err != nil {
 		return nil, 0, err
 	}
-	of := owner{issuer, client}
-	if h, found := k.cache.get(of, at); found {
-		return h.grants, h.revision, nil
-	}
-	read, err := k.store.GrantsOf(ctx, issuer, client)
-	if err != nil {
-		return nil, 0, err
-	}
-	h := k.cache.put(of, at, read)
-	return h.grants, h.revision, nil
+	h, err := k.cache.get(ctx, owner{issuer, client}, at)
+	return h.grants, h.revision, err
 }
 
 // Changes implements [grant.Source]. It does not say whose grants they are.

@@ -9,18 +9,11 @@ func (s *Source) SetRefreshInterval(d time.Duration) {
 	}
 }
 
-// Remembered is how many answers about opaque tokens are held.
+// Remembered is how many responses about opaque tokens are kept.
 func (s *Source) Remembered() int {
-	n := s.issuers[0].introspector
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.answers)
+	n, _ := s.issuers[0].introspector.cache.Len()
+	return n
 }
 
-// Questions is how many questions about opaque tokens are on their way or wait for their turn.
-func (s *Source) Questions() int {
-	q := s.issuers[0].introspector.questions
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.running
-}
+// Questions is how many queries about opaque tokens run or wait for their turn.
+func (s *Source) Questions() int { return s.issuers[0].introspector.cache.Loading() }

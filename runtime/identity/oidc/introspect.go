@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/loader"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
@@ -28,8 +28,13 @@ const (
 var errTooManyQuestions = errors.New("too many questions about tokens wait for it: find out why it is slow, or who sends so many tokens")
 
 const (
-	// maxCached bounds the answers that are remembered.
+	// maxCached bounds the responses that are kept.
 	maxCached = 4096
+	// maxQueries bounds the concurrent queries: anybody can send what looks like a token.
+	maxQueries = 32
+	// maxWaiting bounds the queries that run or wait for their turn. One more fails at once: it
+	// would hardly have its turn in time.
+	maxWaiting = 8 * maxQueries
 	// endless is when streams that came with a token without an end have to show it again.
 	endless = time.Hour
 )
@@ -56,26 +61,31 @@ type Introspection struct {
 	Cache time.Duration
 }
 
-// introspector asks one issuer.
+// introspector queries one issuer: once at a time for each token, for all requests with it, and no
+// longer than one of them waits.
 type introspector struct {
 	Introspection
-	issuer    *issuer
-	questions *questions
-
-	mu      sync.Mutex
-	answers map[[sha256.Size]byte]answer
+	issuer *issuer
+	leeway time.Duration
+	turns  chan struct{} // holds one item for each running query
+	cache  *loader.Loader[*opaque, map[string]any]
 }
 
-// answer is what a token's claims were, for a time.
-type answer struct {
-	claims map[string]any
-	until  time.Time
+// opaque is a token to introspect.
+type opaque struct {
+	hash  [sha256.Size]byte
+	token string // empty once its query has begun, so that no kept response holds it
 }
 
-func newIntrospector(n Introspection, i *issuer) *introspector {
-	asking := &introspector{Introspection: n, issuer: i, answers: map[[sha256.Size]byte]answer{}}
-	asking.questions = newQuestions(asking.ask)
-	return asking
+func newIntrospector(settings Introspection, i *issuer, leeway time.Duration) *introspector {
+	n := &introspector{
+		Introspection: settings, issuer: i, leeway: leeway, turns: make(chan struct{}, maxQueries),
+	}
+	n.cache = loader.New(loader.Config[*opaque, map[string]any]{
+		Key:  func(o *opaque) string { return string(o.hash[:]) },
+		Load: n.load, Keep: n.keep, Size: maxCached, MaxLoads: maxWaiting, Cancel: true,
+	})
+	return n
 }
 
 // introspect tells whose an opaque token is.
@@ -88,11 +98,10 @@ func (s *Source) introspect(ctx context.Context, token string) (identity.Identit
 		if err != nil {
 			return identity.Identity{}, err
 		}
-		expires, err := i.introspector.check(claims, s.leeway)
+		expires, err := i.introspector.check(claims)
 		if err != nil {
 			return identity.Identity{}, err
 		}
-		i.introspector.remember(token, claims, expires)
 		if client, _ := claims["client_id"].(string); i.introspector.ClientSubject && claims["sub"] == nil {
 			claims = maps.Clone(claims)
 			claims["sub"] = client
@@ -102,17 +111,45 @@ func (s *Source) introspect(ctx context.Context, token string) (identity.Identit
 	return identity.Identity{}, refuse("it is no JWT, and there is no introspection that could be asked about it")
 }
 
-// claims are what the issuer says about a token, now or a while ago.
+// claims returns the issuer's claims about a token, from now or a while ago.
 func (n *introspector) claims(ctx context.Context, token string) (map[string]any, error) {
-	hash := sha256.Sum256([]byte(token))
-	if claims := n.remembered(hash); claims != nil {
-		return claims, nil
+	e, err := n.cache.Get(ctx, &opaque{sha256.Sum256([]byte(token)), token})
+	switch {
+	case err == nil:
+		return e.Value, nil
+	case errors.Is(err, identity.ErrInvalidToken):
+		return nil, err
+	case errors.Is(err, loader.ErrBusy):
+		err = errTooManyQuestions
 	}
-	claims, err := n.questions.about(ctx, hash, token)
-	if err != nil && !errors.Is(err, identity.ErrInvalidToken) {
-		err = fmt.Errorf("asking %s about a token: %w", n.issuer.settings.URL, err)
+	return nil, fmt.Errorf("asking %s about a token: %w", n.issuer.settings.URL, err)
+}
+
+// load queries the issuer when it is the token's turn.
+func (n *introspector) load(ctx context.Context, o *opaque) (map[string]any, error) {
+	token := o.token
+	o.token = ""
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	select {
+	case n.turns <- struct{}{}:
+		defer func() { <-n.turns }()
+		return n.ask(ctx, token)
+	case <-ctx.Done():
+		return nil, errTooManyQuestions
 	}
-	return claims, err
+}
+
+// keep returns how long a response counts.
+func (n *introspector) keep(_ *opaque, claims map[string]any, err error) time.Duration {
+	if err != nil {
+		return 0
+	}
+	expires, err := n.check(claims)
+	if err != nil {
+		return 0
+	}
+	return min(n.Cache, time.Until(expires))
 }
 
 // ask asks the issuer about a token.
@@ -161,7 +198,7 @@ func (n *introspector) endpoint(ctx context.Context) (string, error) {
 }
 
 // check checks what the issuer says about an active token (RFC 7662, section 2.2) and returns when it ends.
-func (n *introspector) check(c map[string]any, leeway time.Duration) (time.Time, error) {
+func (n *introspector) check(c map[string]any) (time.Time, error) {
 	if iss, said := c["iss"]; said && iss != any(n.issuer.settings.URL) {
 		return time.Time{}, refuse("%s says that another has issued it", n.issuer.settings.URL)
 	}
@@ -179,50 +216,9 @@ func (n *introspector) check(c map[string]any, leeway time.Duration) (time.Time,
 	} else if !typed {
 		return time.Time{}, refuse("%s says neither whom it is for (aud) nor that it is an access token (token_type)", n.issuer.settings.URL)
 	}
-	expires, err := n.issuer.checkTimes(c, leeway)
+	expires, err := n.issuer.checkTimes(c, n.leeway)
 	if err == nil && expires.IsZero() {
 		expires = time.Now().Add(endless)
 	}
 	return expires, err
-}
-
-func (n *introspector) remembered(hash [sha256.Size]byte) map[string]any {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if a, ok := n.answers[hash]; ok && time.Now().Before(a.until) {
-		return a.claims
-	}
-	return nil
-}
-
-// remember keeps an answer, under a hash so that memory holds no tokens.
-func (n *introspector) remember(token string, claims map[string]any, expires time.Time) {
-	if n.Cache == 0 {
-		return
-	}
-	hash := sha256.Sum256([]byte(token))
-	now := time.Now()
-	until := now.Add(n.Cache)
-	if expires.Before(until) {
-		until = expires
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if a, ok := n.answers[hash]; ok && now.Before(a.until) {
-		return // or a token in use would never be asked about again
-	}
-	if len(n.answers) >= maxCached {
-		for h, a := range n.answers {
-			if !now.Before(a.until) {
-				delete(n.answers, h)
-			}
-		}
-		for h := range n.answers {
-			if len(n.answers) < maxCached {
-				break
-			}
-			delete(n.answers, h)
-		}
-	}
-	n.answers[hash] = answer{claims, until}
 }

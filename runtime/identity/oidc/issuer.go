@@ -44,7 +44,7 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod, stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
 	}
 	if s.Introspection != nil {
-		i.introspector = newIntrospector(*s.Introspection, i)
+		i.introspector = newIntrospector(*s.Introspection, i, o.Leeway)
 	}
 	return i
 }

@@ -142,6 +142,7 @@ func New(o Options) *Source {
 	if s.leeway == 0 {
 		s.leeway = DefaultLeeway
 	}
+	o.Leeway = s.leeway
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

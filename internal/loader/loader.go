@@ -1,0 +1,316 @@
+// Package loader keeps loaded values for a time. Concurrent callers with equal keys share one load,
+// and an invalidation also voids the loads in flight.
+package loader
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Forever keeps a value until it is invalidated or the bound removes it.
+const Forever = time.Duration(math.MaxInt64)
+
+var (
+	// ErrTimeout reports that a load, or the wait for one, took longer than Config.Timeout.
+	ErrTimeout = errors.New("no answer in time")
+	// ErrBusy reports that Config.MaxLoads loads are running.
+	ErrBusy = errors.New("too many loads are running")
+
+	errExited = errors.New("the load ended its goroutine (runtime.Goexit)")
+)
+
+// Config describes a [Loader]. Key, Load, Keep and Size are required.
+type Config[I, V any] struct {
+	// Key identifies an input. Inputs with equal keys share an entry.
+	Key func(I) string
+	// Load loads the value for an input. It runs in its own goroutine, with its own context. A
+	// panic is an error.
+	Load func(context.Context, I) (V, error)
+	// Keep returns how long a value or an error counts, from the start of its load: it may be as
+	// old as that. With 0 or less, only the callers that wait for it get it.
+	Keep func(I, V, error) time.Duration
+	// Size bounds the sum of the costs of the entries that are kept, not of running loads. The
+	// least recently used entry leaves first.
+	Size int
+	// Cost returns the cost of a value, at least 1. nil is 1 for each.
+	Cost func(V) int
+	// Timeout bounds a load, and the wait for one; 0 is none. A load that does not stop in time
+	// keeps its goroutine, and counts for MaxLoads until it returns.
+	Timeout time.Duration
+	// MaxLoads bounds the concurrent loads; 0 is no bound. One more fails with [ErrBusy].
+	MaxLoads int
+	// Cancel cancels a load when its last caller has gone.
+	Cancel bool
+	// RetryJoined reports whether a caller that joined a running load, and got this error from
+	// it, loads once more: the cause may be gone, and the caller has most of its time left.
+	RetryJoined func(error) bool
+	// Looked, if not nil, is called for each Get. hit reports that an entry or a load existed.
+	Looked func(hit bool)
+	// Loaded, if not nil, is called after a load that is kept and that a Get waited for.
+	Loaded func(I)
+}
+
+// Loader is a cache that loads its values. It is safe for concurrent use.
+type Loader[I, V any] struct {
+	Config[I, V]
+
+	mu      sync.Mutex
+	entries map[string]*entry[I, V] // kept or loading
+	order   list.List               // of those that are kept, the most recently used first
+	cost    int                     // of those that are kept
+	loads   int                     // running, also those that were given up
+}
+
+// Entry is a loaded value.
+type Entry[V any] struct {
+	Value V
+
+	key     string
+	expires time.Time // zero while the load runs; guarded by the loader's mu
+}
+
+// entry is a load and its result.
+type entry[I, V any] struct {
+	Entry[V]
+	in      I
+	started time.Time
+	cancel  context.CancelFunc
+	ready   chan struct{} // closed when the load is over
+	err     error         // written before ready is closed, as Value is
+	void    atomic.Bool   // invalidated
+
+	// Guarded by the loader's mu.
+	place     *list.Element // nil unless it is kept
+	cost      int
+	waiting   int  // callers that joined the load and have not left it
+	requested bool // by a Get
+}
+
+// New returns an empty loader.
+func New[I, V any](c Config[I, V]) *Loader[I, V] {
+	return &Loader[I, V]{Config: c, entries: map[string]*entry[I, V]{}}
+}
+
+// Get returns the kept value for an input, or loads it.
+func (l *Loader[I, V]) Get(ctx context.Context, in I) (*Entry[V], error) {
+	return l.get(ctx, in, true)
+}
+
+// Peek is Get without calling Looked and Loaded. A caller that reacts to Loaded uses it: with a
+// value that counts for less time than its load takes, Get would cause Loaded again and again.
+func (l *Loader[I, V]) Peek(ctx context.Context, in I) (*Entry[V], error) {
+	return l.get(ctx, in, false)
+}
+
+func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[V], error) {
+	var late <-chan time.Time
+	retried := false
+	for first := true; ; first = false {
+		e, joined, err := l.enter(in, requested)
+		if first && requested && l.Looked != nil {
+			l.Looked(joined)
+		}
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-e.ready:
+		default:
+			if late == nil && l.Timeout > 0 {
+				timer := time.NewTimer(l.Timeout)
+				defer timer.Stop()
+				late = timer.C
+			}
+			select {
+			case <-e.ready:
+			case <-ctx.Done():
+				l.leave(e)
+				return nil, ctx.Err()
+			case <-late:
+				l.leave(e)
+				return nil, ErrTimeout
+			}
+		}
+		switch {
+		case e.void.Load():
+			// The value may be from before the invalidation.
+		case e.err == nil:
+			return &e.Entry, nil
+		case joined && !retried && l.RetryJoined != nil && l.RetryJoined(e.err):
+			retried = true
+		default:
+			return nil, e.err
+		}
+		select {
+		case <-late:
+			return nil, ErrTimeout
+		default:
+		}
+	}
+}
+
+// Current reports whether a new Get would return this entry.
+func (l *Loader[I, V]) Current(of *Entry[V]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entries[of.key]
+	return e != nil && &e.Entry == of && time.Now().Before(of.expires)
+}
+
+// Invalidate removes the entries whose inputs match, all of them if match is nil. Callers that
+// wait for such a load load again.
+func (l *Loader[I, V]) Invalidate(match func(I) bool) {
+	l.mu.Lock()
+	all := slices.Collect(maps.Values(l.entries))
+	l.mu.Unlock()
+	// match is foreign: it may take long, or use the loader.
+	for _, e := range all {
+		if match != nil && !match(e.in) {
+			continue
+		}
+		l.mu.Lock()
+		e.void.Store(true)
+		l.drop(e)
+		l.mu.Unlock()
+	}
+}
+
+// Len returns the number of entries, running loads included, and the costs of those that are kept.
+func (l *Loader[I, V]) Len() (entries, cost int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.entries), l.cost
+}
+
+// Loading returns the number of loads that have not returned.
+func (l *Loader[I, V]) Loading() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.loads
+}
+
+// enter returns the entry of an input and makes its caller one that waits. Without an entry that
+// counts, it starts a load.
+func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined bool, err error) {
+	key := l.Key(in)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.entries[key]; e != nil {
+		if e.expires.IsZero() || time.Now().Before(e.expires) {
+			if e.place != nil {
+				l.order.MoveToFront(e.place)
+			}
+			e.waiting++
+			e.requested = e.requested || requested
+			return e, true, nil
+		}
+		l.drop(e)
+	}
+	if l.MaxLoads > 0 && l.loads >= l.MaxLoads {
+		return nil, false, ErrBusy
+	}
+	e = &entry[I, V]{
+		Entry: Entry[V]{key: key}, in: in, started: time.Now(), ready: make(chan struct{}),
+		waiting: 1, requested: requested,
+	}
+	var ctx context.Context
+	if l.Timeout > 0 {
+		ctx, e.cancel = context.WithTimeout(context.Background(), l.Timeout)
+	} else {
+		ctx, e.cancel = context.WithCancel(context.Background())
+	}
+	l.entries[key] = e
+	l.loads++
+	go l.load(ctx, e)
+	return e, false, nil
+}
+
+// leave is called by a caller that does not wait for the end of the load.
+func (l *Loader[I, V]) leave(e *entry[I, V]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.waiting--
+	if l.Cancel && e.waiting == 0 && e.expires.IsZero() {
+		l.drop(e) // the next caller starts a load of its own
+		e.cancel()
+	}
+}
+
+// load runs the load of an entry. The callers get its result, or the end of its context.
+func (l *Loader[I, V]) load(ctx context.Context, e *entry[I, V]) {
+	var (
+		value V
+		keep  time.Duration
+		err   = errExited
+	)
+	stop := context.AfterFunc(ctx, func() {
+		err := ctx.Err()
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = ErrTimeout
+		}
+		var none V
+		l.finish(e, none, err, 0)
+	})
+	defer func() {
+		if p := recover(); p != nil {
+			keep, err = 0, fmt.Errorf("the load panicked: %v", p)
+		}
+		stop()
+		l.mu.Lock()
+		l.loads--
+		l.mu.Unlock()
+		l.finish(e, value, err, keep)
+		e.cancel()
+	}()
+	value, err = l.Load(ctx, e.in)
+	keep = l.Keep(e.in, value, err)
+}
+
+// finish sets the result of a load, unless it has one.
+func (l *Loader[I, V]) finish(e *entry[I, V], value V, err error, keep time.Duration) {
+	l.mu.Lock()
+	if !e.expires.IsZero() {
+		l.mu.Unlock()
+		return
+	}
+	e.Value, e.err, e.cost = value, err, 1
+	e.expires = e.started.Add(max(keep, 0))
+	if l.Cost != nil && err == nil {
+		e.cost = l.Cost(value)
+	}
+	switch {
+	case keep <= 0 || e.cost > l.Size:
+		l.drop(e)
+	case l.entries[e.key] == e:
+		e.place = l.order.PushFront(e)
+		for l.cost += e.cost; l.cost > l.Size; {
+			l.drop(l.order.Back().Value.(*entry[I, V]))
+		}
+	}
+	close(e.ready)
+	loaded := l.Loaded != nil && e.requested && keep > 0 && !e.void.Load()
+	l.mu.Unlock()
+	if loaded {
+		l.Loaded(e.in)
+	}
+}
+
+// drop removes an entry, if it is still that of its key. l.mu is held.
+func (l *Loader[I, V]) drop(e *entry[I, V]) {
+	if l.entries[e.key] != e {
+		return
+	}
+	delete(l.entries, e.key)
+	if e.place != nil {
+		l.order.Remove(e.place)
+		l.cost -= e.cost
+	}
+}
