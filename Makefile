@@ -1,10 +1,10 @@
-# Every target does its own set-up: a fresh machine needs Go and network access to modules, and for
+# Every target does its own set-up: a new machine needs Go and network access to modules, and for
 # `make ci` npm, PostgreSQL, Django and Chromium (on Debian: installed where they are missing).
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# A number of inputs, since a run that its time ends while an input is at work may be told as failed
-# (go.dev/issue/75804). 10m and the like go as well.
+# A number of inputs, since a run whose time ends during an input may be reported as a failure
+# (go.dev/issue/75804). A time such as 10m is possible as well.
 FUZZTIME ?= 15000x
 DOCUMENTS ?= 10000000
 SEED ?= 1
@@ -14,17 +14,18 @@ INSPECTOR = @modelcontextprotocol/inspector@2.12.0
 PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
 
-# What the tests of the host adapters run against, a real Django and a real PostgreSQL, and the browser that the
-# console is driven in.
+# The tests of the host adapters run against Django and PostgreSQL; those of the console drive a
+# browser.
 HOSTS = postgresql python3-django python3-psycopg2 chromium
-# Where root is another's, sudo asks nobody: it works or it does not.
+# Without root, sudo must work without a password.
 AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing corpus peers browser bench figures examples fuzz cover agree
+.PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
+	corpus benchtest browser bench benchreadme examples fuzz cover decoderoracle
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: ## serve the team directory, the inventory and the workspace, and visit them as their users
 	$(GO) generate ./examples/...
@@ -39,12 +40,13 @@ demo: ## serve the team directory, the inventory and the workspace, and visit th
 
 test: ## run all tests
 	$(GO) test ./...
-	@$(MAKE) --no-print-directory agree DOCUMENTS=20000
+	@$(MAKE) --no-print-directory decoderoracle DOCUMENTS=20000
 
 ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt vet staticcheck walls check prove examples demo corpus peers browser agree race fuzz; do \
+	@for step in setup fmt vet staticcheck walls check prove examples demo corpus benchtest browser \
+		decoderoracle race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \
@@ -64,7 +66,7 @@ setup: ## download what later targets need
 
 generate: ## regenerate what mcpgen writes in this repository
 	$(GO) generate ./...
-	cd testdata/peers && $(GO) generate ./...
+	cd testdata/bench && $(GO) generate ./...
 
 build: ## build the command into bin/
 	$(GO) build -o bin/ ./cmd/mcpgen
@@ -87,18 +89,19 @@ check: ## fail where generated files are stale or a handler is unannotated
 prove: ## fail where handlers of the example that declares it reach more than they declare
 	$(GO) tool mcpgen prove --check ./examples/workspace/...
 
-# Under the detector: what the kernel, grants, decoders and identities are made of. Without it, but for the tests of what
-# happens at once: what stands on SQLite without cgo, which is ten times slower under it, the sandbox, whose helpers are programs of
-# their own, and the examples. The generator and the command run little at once. make racing has all of it. The sandbox is
-# another one without cgo, with pid namespaces, and is tested as both. What is tried for every role, tool and transport is tried
-# without the detector.
-DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /planted)
+# Under the race detector: the kernel, grants, decoders and identities. Of SLOW, only the concurrent
+# tests: packages over SQLite without cgo are ten times slower under the detector, and the helpers of
+# the sandbox are programs of their own. The generator, the command and the examples have little
+# concurrency and run without it. make racing runs all tests under it. Without cgo the sandbox uses
+# pid namespaces, and is tested both ways. Tests of every role, tool and transport run without the
+# detector.
+DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /secrettest)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
 race: ## run all tests, those of what runs at once under the race detector
 	$(GO) test -race -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
 	$(GO) test -race -p 3 -timeout 20m -run 'AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices' $(SLOW)
-	$(GO) test -p 3 -timeout 20m $(SLOW) ./internal/planted ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./examples/... ./cmd/...
+	$(GO) test -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./examples/... ./cmd/...
 	$(GO) test -timeout 20m -run '$(EXHAUSTIVE)' $(DETECTED)
 	CGO_ENABLED=0 $(GO) test -timeout 20m ./runtime/sandbox
 
@@ -108,17 +111,17 @@ racing: ## run all tests but the command's under the race detector, which takes 
 corpus: ## hold the schema walker against jsonschema.Reflector on the types of testdata/corpus
 	cd testdata/corpus && $(GO) vet ./... && $(GO) test -count=1 -v .
 
-peers: ## vet and test the module that compares with other servers, without measuring
-	cd testdata/peers && $(GO) vet ./... && $(GO) test ./...
+benchtest: ## vet and test the benchmarks against other servers, without measuring
+	cd testdata/bench && $(GO) vet ./... && $(GO) test ./...
 
 browser: ## drive the console in headless Chromium
 	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 bench: ## measure against other servers, in one run, and print the table of ratios
-	cd testdata/peers && $(GO) run ./table -o peers.out $(BENCHFLAGS)
+	cd testdata/bench && $(GO) run ./table -o bench.out $(BENCHFLAGS)
 
-figures: ## write what make bench has measured into the README
-	cd testdata/peers && $(GO) run ./table -from peers.out -readme ../../README.md
+benchreadme: ## write the results of make bench into the README
+	cd testdata/bench && $(GO) run ./table -from bench.out -readme ../../README.md
 
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...
@@ -131,9 +134,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 		done || exit 1; \
 	done
 
-agree: ## hold generated decoders against an independent validator on DOCUMENTS documents
-	cd testdata/agree && $(GO) run ./make && $(GO) tool mcpgen .
-	$(GO) test ./testdata/agree -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
+decoderoracle: ## compare generated decoders with an independent validator on DOCUMENTS documents
+	cd testdata/decoderoracle && $(GO) run ./gentypes && $(GO) tool mcpgen .
+	$(GO) test ./testdata/decoderoracle -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
 cover: ## print the coverage of code that is not generated
 	@mkdir -p bin

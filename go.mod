@@ -5,7 +5,6 @@ go 1.26.0
 tool github.com/mcpgen/mcpgen/cmd/mcpgen
 
 require (
-	github.com/agnivade/levenshtein v1.2.2
 	github.com/danielgtaylor/huma/v2 v2.37.2
 	github.com/dave/jennifer v1.7.1
 	github.com/ettle/strcase v0.2.0

@@ -1,6 +1,6 @@
-// Package generator turns annotated Go into the files of an MCP server, in one way:
-// load → scan → check → emit → commit. Run computes and writes nothing; what becomes of its
-// result is the caller's choice: Commit writes it, Stale compares it with what stands.
+// Package generator turns annotated Go into the files of an MCP server:
+// load → scan → check → emit → write. Run computes a Result and writes nothing. Result.Write writes
+// its files; Result.Stale compares them with the files on the disk.
 package generator
 
 import (
@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpgen/mcpgen/generator/check"
-	"github.com/mcpgen/mcpgen/generator/commit"
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/emit"
-	"github.com/mcpgen/mcpgen/generator/fresh"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/scan"
+	"github.com/mcpgen/mcpgen/generator/sourcehash"
+	"github.com/mcpgen/mcpgen/generator/writefiles"
 )
 
 // Options say what to read.
@@ -27,21 +27,21 @@ type Options struct {
 	Patterns []string // package patterns as the go command takes them; none is "."
 }
 
-// Result is what a run found and what should stand on disk because of it.
+// Result is what a run found, and the files that it generates and removes.
 type Result struct {
-	Services    []model.Service // by import path; incomplete where there are diagnostics
+	Services    []model.Service // by import path; incomplete if there are diagnostics
 	Diagnostics diag.List       // sorted
-	// Files should stand: the generated files, or, where there are diagnostics, one poison
-	// file a package that has some, and nothing else.
+	// Files are the generated files. If there are diagnostics, they are the error files of the
+	// packages with diagnostics instead.
 	Files []emit.File
-	// Remove should not stand: owned files of packages without directives, and poison that
-	// has been mended.
+	// Remove are the paths of owned files of packages without directives, and of error files of
+	// packages without diagnostics.
 	Remove []string
 }
 
-// Run reads the packages and computes what should stand. It fails where it could not look: no
-// package matches, the go command is missing, a file cannot be read. What is wrong with the
-// source is no failure: it is in the diagnostics.
+// Run reads the packages and computes the files. It fails if it cannot read them: no package
+// matches, the go command is missing, a file is unreadable. An error in the source is not a
+// failure: it is one of the diagnostics.
 func Run(ctx context.Context, o Options) (Result, error) {
 	program, services, found, err := scanned(ctx, o)
 	if err != nil {
@@ -49,7 +49,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	r := Result{Services: services, Diagnostics: found}
 	if len(found) > 0 {
-		r.Files, r.Remove = poison(program, found)
+		r.Files, r.Remove = errorFiles(program, found)
 		return r, nil
 	}
 	// Nothing in emission is shared between services, and printing Go takes most of its time.
@@ -91,7 +91,7 @@ func scanned(ctx context.Context, o Options) (*load.Program, []model.Service, di
 
 // emitted are the files of one service, made with what emission needs to know of its directory.
 func emitted(s model.Service) ([]emit.File, error) {
-	hash, err := fresh.Hash(s.Dir, s.Fresh.Decls, s.Fresh.Files...)
+	hash, err := sourcehash.Hash(s.Dir, s.HashInputs.Decls, s.HashInputs.Files...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +102,13 @@ func emitted(s model.Service) ([]emit.File, error) {
 	return emit.Files(s, emit.Present{Hash: hash, Docs: docs})
 }
 
-// Commit writes what should stand, removes what should not, and returns the paths it changed.
-// A file that is as it should be is not touched.
-func (r Result) Commit() (changed []string, err error) {
-	return commit.Write(r.Files, r.Remove)
+// Write writes Files, removes Remove, and returns the paths that it changed. It does not touch a
+// file that has its content already.
+func (r Result) Write() (changed []string, err error) {
+	return writefiles.Write(r.Files, r.Remove)
 }
 
-// Stale compares what should stand with what does, and writes nothing.
-func (r Result) Stale() ([]commit.Difference, error) {
-	return commit.Stale(r.Files, r.Remove)
+// Stale compares Files and Remove with the disk, and writes nothing.
+func (r Result) Stale() ([]writefiles.Difference, error) {
+	return writefiles.Stale(r.Files, r.Remove)
 }

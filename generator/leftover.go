@@ -15,14 +15,14 @@ import (
 	"github.com/mcpgen/mcpgen/generator/prove"
 )
 
-// leftover returns what a run without findings takes away: mended poison, and all that was
-// generated for a package whose last directive is gone. Of a document that holds other text
-// as well, the rest stays.
+// leftover returns what a run without findings removes: error files, and the generated files of a
+// package that has no directive any more. Of a document that holds other text as well, the rest
+// stays.
 func leftover(program *load.Program, services []model.Service) (rest []emit.File, remove []string, err error) {
 	for _, p := range program.Roots {
 		serves := slices.ContainsFunc(services, func(s model.Service) bool { return s.Dir == p.Dir })
 		for _, name := range p.Owned {
-			if !serves || name == load.PoisonFile {
+			if !serves || name == load.ErrorFile {
 				remove = append(remove, filepath.Join(p.Dir, name))
 			}
 		}
@@ -49,7 +49,7 @@ func leftover(program *load.Program, services []model.Service) (rest []emit.File
 	return rest, remove, nil
 }
 
-// present is the content of a file, nil where there is none.
+// present is the content of a file, nil if it does not exist.
 func present(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

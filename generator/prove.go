@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/generator/commit"
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/prove"
+	"github.com/mcpgen/mcpgen/generator/writefiles"
 )
 
 // Proof is what an analysis of call graphs found, and the records that should stand.
@@ -77,13 +77,15 @@ func Prove(ctx context.Context, o Options, progress func(doing string)) (Proof, 
 	return p, nil
 }
 
-// Commit writes the records, and returns the paths that it changed.
-func (p Proof) Commit() (changed []string, err error) { return commit.Write(p.Files, nil) }
+// Write writes the records, and returns the paths that it changed.
+func (p Proof) Write() (changed []string, err error) { return writefiles.Write(p.Files, nil) }
 
-// Stale compares the records with those on the disk, and writes nothing. A package without a record claims nothing, and has none that is stale.
-func (p Proof) Stale() ([]commit.Difference, error) {
-	found, err := commit.Stale(p.Files, nil)
-	return slices.DeleteFunc(found, func(d commit.Difference) bool { return d.State == commit.Missing }), err
+// Stale compares the records with those on the disk, and writes nothing. A package without a record
+// has no stale one.
+func (p Proof) Stale() ([]writefiles.Difference, error) {
+	found, err := writefiles.Stale(p.Files, nil)
+	missing := func(d writefiles.Difference) bool { return d.State == writefiles.Missing }
+	return slices.DeleteFunc(found, missing), err
 }
 
 // proofOf reads what is recorded of a service, and whether it still holds.

@@ -2,106 +2,244 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Adopt puts the guard around a go-sdk server that exists already, and adds toolsets to it.
+// Adopt puts the guard around an existing go-sdk server, and adds toolsets to it. Its errors are
+// like those of [New]. Connect the server to transports only through the returned [Server].
 //
-// rules says who may use each of its own tools, by name; a rule's Tool may stay empty, and its
-// MinRole is a position in the toolsets' hierarchy, or in access.DefaultRoles where they have
-// none. A rule whose Prompt or Resource is set is that of a prompt, or of a resource or a resource
-// template by its URI, whatever its key. What has no rule is refused, whether it is there now or
-// is added later, as are custom methods. Completions go by the rule of what they complete. Where
-// a URI may mean several resources, an exact one counts first, then a template of a toolset, then
-// the first of the server's own templates in the order of their text, as go-sdk has it.
+// rules has the rule of each of the server's own tools, prompts and resources:
 //
-// What it cannot promise, because the server stays in other hands: middleware that is added
-// after Adopt stands outside of the guard and can answer first. A tool that is replaced later
-// runs, once it is allowed; the replaced tool of a toolset has its answer withheld. A template
-// that is added later may answer for a URI of one that has a rule. Its own tools, prompts and
-// resources are decided once, by the guard, and not again when go-sdk invokes them anew for a
-// multi-round-trip request; of these, prompts and resources may ask their callers for nothing.
-// They run without a time limit but that of the caller's credential, and a schema of theirs with
-// x-mcp-header is checked before the guard, which tells such a tool from an unknown one. So
-// does a custom method that is refused from one that does not exist. Instructions are sent to
-// everybody as they are. One of its tools that asks for sampling by a nil *mcp.CreateMessageParams
-// or with a nil message in it ends the process, where a client of before 2026-07-28 calls it:
-// go-sdk reads the question before anything here does. The server must not be connected to any transport but through what
-// Adopt returns.
-func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule, toolsets ...Toolset) (*Server, error) {
+//   - The key is the name of a tool, and Tool may stay empty. With Prompt or Resource, a rule is
+//     that of this prompt, or of the resource or template with this URI, whatever the key.
+//   - MinRole is a position in the hierarchy of the toolsets, or else in access.DefaultRoles.
+//   - A completion has the rule of its reference. Custom methods are refused.
+//   - Without a rule, a tool, prompt or resource is refused, also if it is added later.
+//   - If a URI matches several resources, an exact one comes first, then a template of a toolset,
+//     then the first of the server's own templates in the order of their text, as in go-sdk.
+//
+// Your program keeps control of the server, so there are limits:
+//
+//   - Middleware that is added after Adopt runs outside the guard and can answer first.
+//   - A tool that is replaced later runs once it is allowed, but the result of a replaced tool of a
+//     toolset is withheld. A template that is added later may answer for a URI that has a rule.
+//   - Its own tools, prompts and resources are decided once, and not again when go-sdk runs them
+//     anew for a multi-round-trip request. They have no time limit but the end of the caller's
+//     credential. Its prompts and resources cannot ask for input.
+//   - go-sdk checks a schema with x-mcp-header before the guard, which distinguishes such a tool
+//     from an unknown one. The same holds for a refused custom method.
+//   - Instructions are sent to every caller.
+//   - A tool that asks for sampling with a nil *mcp.CreateMessageParams, or with a nil message in
+//     it, ends the process if a client of before 2026-07-28 calls it: go-sdk reads it first.
+func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
+	toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	if server == nil {
-		return nil, startError(errors.Join(optsErr, errors.New("Adopt has no server: pass the *mcp.Server to put the guard around")))
+		err := errors.New("Adopt has no server: pass the *mcp.Server to put the guard around")
+		return nil, startError{errors.Join(optsErr, err)}
 	}
 	own, err := adoptedOf(server)
 	if err != nil {
-		return nil, startError(errors.Join(optsErr, fmt.Errorf("what the adopted server serves cannot be listed: %w; adopt it before adding middleware that refuses callers", err)))
+		return nil, startError{errors.Join(optsErr, fmt.Errorf(
+			"what the adopted server serves cannot be listed: %w; "+
+				"adopt it before adding middleware that refuses callers", err))}
 	}
-	part, rulesErr := own.table(rules, opts.PermissionAware)
-	part.Table.Roles = hierarchy(toolsets)
+	part, rulesErr := own.part(rules, opts.PermissionAware)
+	part.Table.Roles = access.DefaultRoles()
+	for _, set := range toolsets {
+		if roles := set.Generated().Table.Roles; roles != nil {
+			part.Table.Roles = roles
+			break
+		}
+	}
 	c, err := compose(toolsets, opts.PermissionAware, part)
 	if err = errors.Join(optsErr, rulesErr, err, own.clashes(c)); err != nil {
-		return nil, startError(err)
+		return nil, startError{err}
 	}
-	c.info = ServerInfo{Name: own.info.Name, Title: own.info.Title, Version: own.info.Version}
-	if err := own.resolve(&c.resources); err != nil {
-		return nil, startError(err)
+	if err := own.resolve(c.resources); err != nil {
+		return nil, startError{err}
 	}
-	server.AddTool(&mcp.Tool{Name: refusalTool, InputSchema: stub}, refuse)
-	s, err := assemble(opts, c, server, own)
+	c.own, c.info = own, toolset.ServerInfo{
+		Name: own.info.Name, Title: own.info.Title, Version: own.info.Version}
+	s, err := assemble(opts, c, server)
 	if err != nil {
-		return nil, startError(err)
+		return nil, err
 	}
-	for _, k := range kinds {
+	for _, k := range request.Kinds {
 		table := s.table.Of(k)
-		refused := slices.DeleteFunc(own.names(k), func(name string) bool { _, ruled := table.Tool(name); return ruled })
+		refused := slices.DeleteFunc(own.names(k), func(name string) bool {
+			_, ruled := table.Tool(name)
+			return ruled
+		})
 		if len(refused) > 0 {
-			s.log.Warn(k.String()+"s of the adopted server have no rule and are refused: give each a rule in Adopt", k.String()+"s", refused)
+			opts.Logger.Warn(k.String()+"s of the adopted server have no rule and are refused: "+
+				"give each a rule in Adopt", k.String()+"s", refused)
 		}
 	}
 	return s, nil
 }
 
-// hierarchy is what the MinRole of an adopted tool's rule counts in: the toolsets' own, or the
-// default one.
-func hierarchy(toolsets []Toolset) []string {
-	for _, set := range toolsets {
-		if roles := set.Generated().Table.Roles; roles != nil {
-			return roles
+// adopted is what an adopted server serves by itself, by name, URI or URI template.
+type adopted struct {
+	info      *mcp.Implementation // nil without an adopted server
+	tools     map[string]*mcp.Tool
+	prompts   map[string]*mcp.Prompt
+	resources map[string]*mcp.Resource
+	templates map[string]*mcp.ResourceTemplate
+}
+
+// adoptedOf lists what a server serves, and its name, as a client does.
+func adoptedOf(server *mcp.Server) (own adopted, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	near, far := mcp.NewInMemoryTransports()
+	session, err := server.Connect(ctx, near, nil)
+	if err != nil {
+		return own, err
+	}
+	defer session.Close()
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "mcpgen", Version: "1"}, nil).
+		Connect(ctx, far, &mcp.ClientSessionOptions{ProtocolVersion: request.NewestWithSessions})
+	if err != nil {
+		return own, err
+	}
+	defer client.Close()
+	if own.info = client.InitializeResult().ServerInfo; own.info == nil {
+		own.info = &mcp.Implementation{}
+	}
+	has := client.InitializeResult().Capabilities
+	own.tools = collect(&err, has.Tools != nil, client.Tools(ctx, nil),
+		func(t *mcp.Tool) string { return t.Name })
+	own.prompts = collect(&err, has.Prompts != nil, client.Prompts(ctx, nil),
+		func(p *mcp.Prompt) string { return p.Name })
+	own.resources = collect(&err, has.Resources != nil, client.Resources(ctx, nil),
+		func(r *mcp.Resource) string { return r.URI })
+	own.templates = collect(&err, has.Resources != nil, client.ResourceTemplates(ctx, nil),
+		func(r *mcp.ResourceTemplate) string { return r.URITemplate })
+	return own, err
+}
+
+// collect reads a list by the names of its items, if the server has it and nothing has failed.
+func collect[T any](failed *error, has bool, list iter.Seq2[T, error],
+	name func(T) string) map[string]T {
+	found := map[string]T{}
+	if !has || *failed != nil {
+		return found
+	}
+	for item, err := range list {
+		if *failed = err; err != nil {
+			break
+		}
+		found[name(item)] = item
+	}
+	return found
+}
+
+// names returns the names of a kind in order. Resources and templates are one kind.
+func (a adopted) names(k access.Kind) []string {
+	switch k {
+	case access.Tools:
+		return slices.Sorted(maps.Keys(a.tools))
+	case access.Prompts:
+		return slices.Sorted(maps.Keys(a.prompts))
+	}
+	uris := slices.AppendSeq(slices.Collect(maps.Keys(a.resources)), maps.Keys(a.templates))
+	slices.Sort(uris)
+	return uris
+}
+
+// part checks the rules of Adopt and makes a table of them.
+func (a adopted) part(rules map[string]access.Rule, aware bool) (access.Part, error) {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var all []access.Rule
+	for _, key := range slices.Sorted(maps.Keys(rules)) {
+		rule := rules[key]
+		kind := rule.Kind()
+		if kind == access.Tools && rule.Tool != "" && rule.Tool != key {
+			bad("the rule of tool %q names tool %q: leave its Tool empty", key, rule.Tool)
+		} else if kind == access.Tools {
+			rule.Tool = key
+		}
+		if name := rule.Name(); !slices.Contains(a.names(kind), name) {
+			bad("the adopted server has no %s %q, which has a rule: "+
+				"correct the name, or remove the rule", kind, name)
+		} else if !aware && rule.PermissionOnly() {
+			bad("%s %q has no rule but %s, which only permission-aware discovery enforces: "+
+				"add Authenticated, MinRole or Scopes", kind, name, rule.Permission)
+		}
+		all = append(all, rule)
+	}
+	table := access.NewTable(all...)
+	return access.Part{Package: "(the adopted server)", Table: table}, errors.Join(errs...)
+}
+
+// clashes reports names that both the toolsets and the adopted server have.
+func (a adopted) clashes(c composed) error {
+	var errs []error
+	clash := func(k access.Kind, name string) {
+		if slices.Contains(a.names(k), name) {
+			errs = append(errs, fmt.Errorf("%s %q of a toolset is also a %s of the adopted server, "+
+				"which it would replace: rename one", k, name, k))
 		}
 	}
-	return access.DefaultRoles()
-}
-
-// refusalTool stands behind the guard of an adopted server and words its refusals: what a
-// client of 2026-07-28 is sent must come out of a tool (see guard.forbid). It has no rule, so
-// that it is unknown to every caller.
-const refusalTool = "io.github.mcpgen.refused"
-
-func refuse(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	var a refusalText
-	if req == nil || req.Params == nil || json.Unmarshal(req.Params.Arguments, &a) != nil {
-		return nil, internalError()
+	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
+		clash(access.Tools, name)
 	}
-	return errorResult(a.Text), nil
-}
-
-type refusalText struct {
-	Text string `json:"text"`
-}
-
-// refusalArguments carries the words of a refusal to refuse.
-func refusalArguments(name string, d access.Decision) json.RawMessage {
-	out, err := json.Marshal(refusalText{forbidden(name, d).Content[0].(*mcp.TextContent).Text})
-	if err != nil {
-		return nil
+	for _, name := range slices.Sorted(maps.Keys(c.prompts)) {
+		clash(access.Prompts, name)
 	}
-	return out
+	for _, r := range c.served {
+		clash(access.Resources, r.URI)
+	}
+	return errors.Join(errs...)
+}
+
+// resolve adds the resources of the server. go-sdk takes the first match, so that one without a
+// rule has to be found here too.
+func (a adopted) resolve(rs *invoke.Resources) error {
+	for uri := range a.resources {
+		rs.Add(invoke.NewAdoptedResource(uri, nil))
+	}
+	for uri := range a.templates {
+		template, err := uritemplate.New(uri)
+		if err != nil { // go-sdk has parsed it before
+			return fmt.Errorf("resource template %q of the adopted server: %w", uri, err)
+		}
+		pattern := template.Regexp()
+		rs.Add(invoke.NewAdoptedResource(uri, func(uri string) (map[string]string, bool) {
+			return map[string]string{"uri": uri}, pattern.MatchString(uri)
+		}))
+	}
+	return nil
+}
+
+// list adds what the server serves to the lists of the guard, which show what has a rule.
+func (a adopted) list(to *discovery.Lists) {
+	for _, t := range a.tools {
+		to.AddTool(t)
+	}
+	for _, p := range a.prompts {
+		to.AddPrompt(p)
+	}
+	for _, r := range a.resources {
+		to.AddResource(r)
+	}
+	for _, t := range a.templates {
+		to.AddTemplate(t)
+	}
 }

@@ -38,7 +38,7 @@ func TestTokenInfoThatSomebodyElseMadeIsNoCarrier(t *testing.T) {
 		"an empty one":      {},
 		"another's":         {UserID: "admin", Scopes: []string{"*"}, Extra: map[string]any{"role": "Admin"}},
 		"one of our key":    {UserID: "admin", Extra: map[string]any{runtime.CarrierKey: "Admin"}},
-		"a nil of our type": {UserID: "admin", Extra: map[string]any{runtime.CarrierKey: runtime.NilRecord}},
+		"a nil of our type": {UserID: "admin", Extra: map[string]any{runtime.CarrierKey: runtime.NilCarrier}},
 	} {
 		for _, req := range []mcp.Request{
 			&mcp.ListToolsRequest{Extra: &mcp.RequestExtra{TokenInfo: info}},

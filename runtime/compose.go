@@ -3,231 +3,121 @@ package runtime
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/mcpgen/mcpgen/internal/uritemplate"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // composed is what a server serves: the toolsets joined, checked and indexed.
 type composed struct {
-	info  ServerInfo
-	table access.Table
-	tools map[string]*tool
-
-	prompts   map[string]*prompt
-	served    []*resource // of the toolsets
-	resources resources
+	info      toolset.ServerInfo
 	packages  []string // of the toolsets
-	// permissions name what has an action= that is recorded and not enforced.
-	permissions []string
+	table     access.Table
+	tools     map[string]*invoke.Tool   // of the toolsets, by name
+	prompts   map[string]*invoke.Prompt // of the toolsets, by name
+	served    []*invoke.Resource        // of the toolsets
+	resources *invoke.Resources         // all that a URI can mean
+	own       adopted                   // of the go-sdk server itself
 }
 
-// ownPackages begin the paths of packages that serve tools beside those of others. Were a server named by one of them, all who come would
-// be told that it is there.
+// ownPackages begin the paths of packages that add tools to those of others, and name no server.
 const ownPackages = "github.com/mcpgen/mcpgen/runtime/"
 
-// compose joins toolsets with the rules of an adopted server and reports all that is wrong with them.
-func compose(toolsets []Toolset, aware bool, further ...access.Part) (composed, error) {
+// compose joins toolsets with the rules of an adopted server, and reports all problems.
+func compose(toolsets []toolset.Toolset, aware bool, further ...access.Part) (composed, error) {
 	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	c := composed{
+		tools: map[string]*invoke.Tool{}, prompts: map[string]*invoke.Prompt{},
+		resources: &invoke.Resources{}}
 	var parts []access.Part
-	c := composed{tools: map[string]*tool{}, prompts: map[string]*prompt{}}
-	named := false // by one of the runtime's own
-	schemas := newSchemas()
+	schemas := invoke.Schemas{}
+	named := false // by one of the runtime's own packages
 	if len(toolsets) == 0 && len(further) == 0 {
-		errs = append(errs, errors.New("no toolset: pass what the generated Toolset functions return"))
+		bad("no toolset: pass what the generated Toolset functions return")
 	}
 	for i, set := range toolsets {
 		g := set.Generated()
 		if g.Package == "" && len(g.Tools) == 0 {
-			errs = append(errs, fmt.Errorf("toolset %d is empty: pass what a generated Toolset function returns", i+1))
+			bad("toolset %d is empty: pass what a generated Toolset function returns", i+1)
+			continue
+		} else if slices.Contains(c.packages, g.Package) {
+			bad("package %s: its Toolset is passed twice: pass it once", g.Package)
 			continue
 		}
-		if slices.ContainsFunc(parts, func(p access.Part) bool { return p.Package == g.Package }) {
-			errs = append(errs, fmt.Errorf("package %s: its Toolset is passed twice: pass it once", g.Package))
-			continue
-		}
-		if own := strings.HasPrefix(g.Package, ownPackages); c.info == (ServerInfo{}) || named && !own {
+		own := strings.HasPrefix(g.Package, ownPackages)
+		if c.info == (toolset.ServerInfo{}) || named && !own {
 			c.info, named = g.Server, own
 		}
 		parts = append(parts, access.Part{Package: g.Package, Table: g.Table})
 		c.packages = append(c.packages, g.Package)
-		errs = append(errs, checkGenerated(g, aware)...)
-		for _, t := range g.Tools {
-			built, err := newTool(t, schemas)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("package %s: tool %q: %w", g.Package, t.Name, err))
+		for i, receiver := range g.Receivers {
+			if request.IsNil(receiver) {
+				bad("package %s: argument %d of Toolset is nil: pass a value that answers the calls",
+					g.Package, i+1)
 			}
-			c.tools[t.Name] = built
 		}
-		for _, p := range g.Prompts {
-			built, err := newPrompt(p)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("package %s: prompt %q: %w", g.Package, p.Name, err))
-			}
-			c.prompts[p.Name] = built
-		}
-		for _, r := range g.Resources {
-			built, err := newResource(r)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("package %s: resource %q: %w", g.Package, r.URI, err))
-				continue
-			}
-			c.served = append(c.served, built)
-			c.resources.add(built)
-		}
+		errs = append(append(errs, g.Check(aware)), c.add(g, schemas)...)
 	}
 	table, err := access.Compose(append(parts, further...)...)
 	if err != nil {
 		return composed{}, errors.Join(append(errs, err)...)
 	}
 	c.table = table
-	for _, k := range kinds {
-		for _, rule := range table.Of(k).Rules {
-			if rule.Permission.Asked() {
-				c.permissions = append(c.permissions, rule.Name())
-			}
-		}
-	}
-	return c, errors.Join(append(errs, checkOverlaps(c.served, table)...)...)
+	return c, errors.Join(append(errs, invoke.CheckOverlaps(c.served, table))...)
 }
 
-// checkGenerated reports what is wrong between one package's tools and its rules.
-func checkGenerated(g Generated, aware bool) []error {
+// add adds what one package serves, and reports what is wrong with it.
+func (c *composed) add(g toolset.Generated, schemas invoke.Schemas) []error {
 	var errs []error
-	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("package %s: "+format, append([]any{g.Package}, args...)...))
-	}
-	for i, receiver := range g.Receivers {
-		if isNil(receiver) {
-			bad("argument %d of Toolset is nil: pass a value that answers the calls", i+1)
+	check := func(kind access.Kind, name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("package %s: %s %q: %w", g.Package, kind, name, err))
 		}
 	}
-	names := map[access.Kind][]string{}
 	for _, t := range g.Tools {
-		names[access.Tools] = append(names[access.Tools], t.Name)
+		built, err := invoke.NewTool(t, schemas)
+		check(access.Tools, t.Name, err)
+		c.tools[t.Name] = built
 	}
 	for _, p := range g.Prompts {
-		names[access.Prompts] = append(names[access.Prompts], p.Name)
+		built, err := invoke.NewPrompt(p)
+		check(access.Prompts, p.Name, err)
+		c.prompts[p.Name] = built
 	}
 	for _, r := range g.Resources {
-		names[access.Resources] = append(names[access.Resources], r.URI)
-	}
-	for _, k := range kinds {
-		rules := map[string]bool{}
-		table := g.Table.Of(k)
-		for _, rule := range table.Rules {
-			rules[rule.Name()] = true
-			if !aware && permissionOnly(rule) {
-				bad("%s %q has no rule but %s, which only permission-aware discovery enforces: add authenticated, minrole= or scopes= to its //mcp:%s, and run go generate",
-					k, rule.Name(), rule.Permission, k)
-			}
-		}
-		served := map[string]bool{}
-		for _, name := range names[k] {
-			if served[name] {
-				bad("%s %q stands twice: run go generate", k, name)
-			}
-			served[name] = true
-			if !rules[name] {
-				bad("%s %q has no rule in the table: run go generate", k, name)
-			}
-		}
-		for _, rule := range table.Rules {
-			if !served[rule.Name()] {
-				bad("the rule of %q has no %s: run go generate", rule.Name(), k)
-			}
-		}
-	}
-	if g.Server.Name == "" {
-		bad("the server has no name: write //mcp:server name= and run go generate")
-	}
-	return errs
-}
-
-var kinds = []access.Kind{access.Tools, access.Prompts, access.Resources}
-
-// checkOverlaps refuses resources that one URI may mean and that have different rules: which
-// of them decides would hang on the order of their text. The generator has refused this within
-// what it saw at once.
-func checkOverlaps(served []*resource, table access.Table) []error {
-	var errs []error
-	rules := table.Of(access.Resources)
-	for i, a := range served {
-		for _, b := range served[:i] {
-			ruleA, _ := rules.Tool(a.URI)
-			ruleB, _ := rules.Tool(b.URI)
-			if a.URI != b.URI && !ruleA.Same(ruleB) && uritemplate.Overlap(a.template, b.template) {
-				errs = append(errs, fmt.Errorf("one URI may be both %s and %s, which have different access: give them equal rules, or another uri=", b.URI, a.URI))
-			}
+		built, err := invoke.NewResource(r)
+		if check(access.Resources, r.URI, err); err == nil {
+			c.served = append(c.served, built)
+			c.resources.Add(built)
 		}
 	}
 	return errs
 }
 
-// permissionOnly reports whether a rule asks for nothing but a permission, which is recorded and not
-// enforced without permission-aware discovery.
-func permissionOnly(rule access.Rule) bool {
-	return rule.Permission.Asked() && !rule.Public && !rule.Authenticated && rule.MinRole == 0 && len(rule.Scopes) == 0
-}
-
-func checkTool(t Tool) error {
-	var errs []error
-	if err := checkName(t.Name); err != nil {
-		errs = append(errs, err)
+func (c *composed) list(to *discovery.Lists) {
+	c.own.list(to)
+	for _, t := range c.tools {
+		to.AddTool(t.Public)
 	}
-	if t.Answer == nil && t.Call == nil {
-		errs = append(errs, errors.New("nothing answers its calls: run go generate"))
+	for _, p := range c.prompts {
+		to.AddPrompt(p.Public)
 	}
-	if t.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("its timeout is %s: use a positive one, or 0 for %s", t.Timeout, DefaultTimeout))
-	}
-	for i, name := range t.Catalogs {
-		switch {
-		case name == "":
-			errs = append(errs, errors.New("it is in a catalog without a name: run go generate"))
-		case slices.Contains(t.Catalogs[:i], name):
-			errs = append(errs, fmt.Errorf("it is in the catalog %q twice: run go generate", name))
+	for _, r := range c.served {
+		if r.Exact {
+			to.AddResource(&mcp.Resource{
+				URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
+		} else {
+			to.AddTemplate(&mcp.ResourceTemplate{
+				URITemplate: r.URI, Name: r.Name, Title: r.Title,
+				Description: r.Description, MIMEType: r.MIMEType})
 		}
 	}
-	return errors.Join(errs...)
-}
-
-var errNotAName = errors.New("not a tool name: use 1 to 128 of the letters A to Z, digits, dot, underscore and hyphen")
-
-// checkName holds a name against the rule of the protocol for tool names (specification
-// 2025-11-25, server/tools: 1 to 128 of A-Z a-z 0-9 _ - and the dot).
-func checkName(name string) error {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
-	if name == "" || len(name) > 128 {
-		return errNotAName
-	}
-	for _, r := range name {
-		if !strings.ContainsRune(letters, r) {
-			return errNotAName
-		}
-	}
-	return nil
-}
-
-// isNil reports whether v is nil or an interface that holds a nil pointer, map, func or the like.
-func isNil(v any) bool {
-	if v == nil {
-		return true
-	}
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Slice, reflect.Chan, reflect.Interface:
-		return r.IsNil()
-	}
-	return false
-}
-
-func toolTimeout(t Tool) time.Duration {
-	if t.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return t.Timeout
 }

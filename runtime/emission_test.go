@@ -20,6 +20,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -58,8 +60,8 @@ func (s *emissions) taken() []string {
 func emitting(t *testing.T, room int, wanted string) (context.Context, *emissions, func()) {
 	t.Helper()
 	s := &emissions{room: room}
-	ctx, end := runtime.Emitting(context.Background(), s.send)
-	ctx, err := runtime.Inherit(ctx, json.RawMessage(wanted), nil)
+	ctx, end := notify.Emitting(context.Background(), s.send)
+	ctx, err := invoke.ChildContext(ctx, json.RawMessage(wanted), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,7 @@ func emitting(t *testing.T, room int, wanted string) (context.Context, *emission
 }
 
 func TestNothingIsEmittedThatNobodyWants(t *testing.T) {
-	bare, end := runtime.Emitting(t.Context(), func(json.RawMessage, bool) bool { t.Error("it was sent"); return true })
+	bare, end := notify.Emitting(t.Context(), func(json.RawMessage, bool) bool { t.Error("it was sent"); return true })
 	runtime.Logger(bare).Error("before anything is known")
 	runtime.Progress(bare).Report(1, 2, "")
 	end()
@@ -113,12 +115,12 @@ func TestRecordsOfAProcessOfItsOwnStayWhatTheyWere(t *testing.T) {
 		`"attrs":{"e":"no luck","b":"bytes","token":"***MASKED***"}`:   func() { log.Info("m", "e", errors.New("no luck"), "b", []byte("bytes"), "token", "t") },
 		`"attrs":{"v":{"Name":"n","Password":"***MASKED***"}}`:         func() { log.Info("m", "v", shows{"p", "n"}) },
 		`"msg":"password=***MASKED***"`:                                func() { log.Info("password=hunter2") },
-		`"msg":"long","attrs":{"note":"its attributes were left out: `: func() { log.Info("long", "a", strings.Repeat("x", runtime.MaxEmission)) },
-		`"msg":"` + strings.Repeat("y", 1024) + `","attrs":{"note":`:   func() { log.Info(strings.Repeat("y", runtime.MaxEmission)) },
+		`"msg":"long","attrs":{"note":"its attributes were left out: `: func() { log.Info("long", "a", strings.Repeat("x", notify.MaxEmission)) },
+		`"msg":"` + strings.Repeat("y", 1024) + `","attrs":{"note":`:   func() { log.Info(strings.Repeat("y", notify.MaxEmission)) },
 	} {
 		say()
 		all := s.taken()
-		if len(all) != 1 || !strings.Contains(all[0], want) || !json.Valid([]byte(all[0])) || len(all[0]) > runtime.MaxEmission {
+		if len(all) != 1 || !strings.Contains(all[0], want) || !json.Valid([]byte(all[0])) || len(all[0]) > notify.MaxEmission {
 			t.Errorf("it sent %.400q, want %s", all, want)
 		}
 	}
@@ -134,12 +136,12 @@ func TestAdviceOfAProcessOfItsOwnIsBoundedThereAlready(t *testing.T) {
 		{0.5, "a", `{"advice":{"priority":0.5,"text":"a"}}`},
 		{math.NaN(), "b", `{"advice":{"priority":0,"text":"b"}}`},
 		{math.Inf(1), "password=hunter2", `{"advice":{"priority":1,"text":"password=***MASKED***"}}`},
-		{-1, strings.Repeat("\x01", runtime.MaxEmission), `…"}}`},
+		{-1, strings.Repeat("\x01", notify.MaxEmission), `…"}}`},
 	} {
 		if !runtime.Advise(ctx, advice.priority, "%s", advice.text) {
 			t.Errorf("%d was not taken", i)
 		}
-		if all := s.taken(); len(all) != 1 || !strings.HasSuffix(all[0], advice.want) || len(all[0]) > runtime.MaxEmission {
+		if all := s.taken(); len(all) != 1 || !strings.HasSuffix(all[0], advice.want) || len(all[0]) > notify.MaxEmission {
 			t.Errorf("%d: it sent %.200q", i, all)
 		}
 	}
@@ -368,7 +370,7 @@ func TestAnEmissionHoldsSoMuchAndNoMore(t *testing.T) {
 		"after what is left out":  {`{"a":[[` + times(6000, func(int) string { return "7" }) + `]],"last":{"b":1}}`, true, `last`, 0},
 	} {
 		say := `{"log":{"level":"WARN","msg":"m","attrs":` + test.attrs + `}}`
-		if len(say) > runtime.MaxEmission {
+		if len(say) > notify.MaxEmission {
 			t.Fatalf("%s is too large to be sent: %d bytes", name, len(say))
 		}
 		lines, _ := emitted(t, s, log, say)

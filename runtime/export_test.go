@@ -8,75 +8,90 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/transport"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
-// CarrierKey is where a record travels, and NilRecord a record that is none.
-const CarrierKey = carrierKey
+// CarrierKey is where the facts about a message travel, and NilCarrier a carrier that is none.
+const CarrierKey = bridge.CarrierKey
 
-var NilRecord = (*record)(nil)
+var NilCarrier = bridge.NilCarrier
 
 // MCP is the go-sdk server behind the guard.
-func MCP(s *Server) *mcp.Server { return s.mcp }
+func MCP(s *Server) *mcp.Server { return s.bridge.Server }
 
 // Guarded is the guard around a go-sdk that answers nothing.
 func Guarded(s *Server) mcp.MethodHandler {
-	return s.receiving(func(context.Context, string, mcp.Request) (mcp.Result, error) { return nil, nil })
+	return s.bridge.Receiving(func(context.Context, string, mcp.Request) (mcp.Result, error) {
+		return nil, nil
+	})
 }
 
-// Carrier is what the front sends along with a message.
+// Carrier is what a transport sends along with a message.
 func Carrier(p access.Principal) *mcp.RequestExtra {
-	rec := newRecord(identity.Identity{Principal: p}, nil)
-	rec.seats = newSeats(Options{MaxSessions: 1, MaxUserSessions: 1})
-	return &mcp.RequestExtra{TokenInfo: rec.tokenInfo()}
+	info := request.New(identity.Identity{Principal: p}, nil)
+	info.Conn = transport.NewStdioConn(transport.SessionLimits{Total: 1, PerUser: 1})
+	return &mcp.RequestExtra{TokenInfo: bridge.TokenInfo(info)}
 }
 
 // Visible is what a principal is shown, by way of the views that are kept.
-func (s *Server) Visible(p access.Principal) []string {
-	var names []string
-	for _, t := range s.lists.tools.visible(p, nil).items {
-		names = append(names, t.Name)
+func (s *Server) Visible(p access.Principal) (names []string) {
+	for params := (&mcp.ListToolsParams{}); ; {
+		res, _, err := s.lists.Answer(p, discovery.Filter{}, params)
+		if err != nil {
+			panic(err)
+		}
+		list := res.(*mcp.ListToolsResult)
+		for _, t := range list.Tools {
+			names = append(names, t.Name)
+		}
+		if params.Cursor = list.NextCursor; params.Cursor == "" {
+			return names
+		}
 	}
-	return names
 }
 
-// Watched is how many clients are told when what they see changes.
-func Watched(s *Server) int {
-	s.watch.mu.Lock()
-	defer s.watch.mu.Unlock()
-	return len(s.watch.watched)
-}
+// Watched is how many clients are notified when their lists change.
+func Watched(s *Server) int { return s.changes.Count() }
 
-// Asking is how many questions wait for the host.
-func Asking(s *Server) int { return len(s.host.cache.asking) }
+// Asking is how many queries wait for the host.
+func Asking(s *Server) int { return s.host.Queries() }
 
 // ParamsTypes are the params that messages are checked for, by method.
-var ParamsTypes = paramsTypes
+var ParamsTypes = wire.ParamsTypes()
 
 // CheckParams says what is wrong with params, or nothing.
 func CheckParams(method string, params []byte) string {
-	if err := paramsShapes()[method].misfit(params); err != nil {
-		return err.text
+	if err := wire.CheckParams(method, params); err != nil {
+		return string(err.Response(redact.Masker{}))
 	}
 	return ""
 }
 
 // Hasten bounds how long a body may take to come.
-func (s *Server) Hasten(patience time.Duration) { s.patience = patience }
+func (s *Server) Hasten(timeout time.Duration) { s.transport.BodyReadTimeout = timeout }
 
-// Linger has answers wait for what handlers say for as long as that takes, also on a machine that is busy with other tests.
-func (s *Server) Linger() { s.parting = time.Hour }
+// Linger has answers wait for their notifications as long as that takes, also on a machine that is
+// busy with other tests.
+func (s *Server) Linger() { s.bridge.Guard.Notify.FlushTimeout = time.Hour }
 
-// Hear takes emissions of an isolated call of a principal's as the process of the server does, and returns the advice among them.
-func Hear(ctx context.Context, s *Server, p access.Principal, tool string, emissions ...string) []mcp.Content {
-	r := &toolRun{}
-	r.server, r.record = s, newRecord(identity.Identity{Principal: p}, nil)
-	r.record.server, r.record.doing = s, work{kind: "tool", name: tool}
-	r.call.values, r.call.record, r.call.caller, r.call.deadline = ctx, r.record, p, time.Now().Add(time.Minute)
-	r.call.takes()
-	h := &heard{run: r}
-	for _, emission := range emissions {
-		h.take(ctx, []byte(emission))
+// Hear takes events of an isolated call of a principal's as the server's process does, and returns
+// the advice among them.
+func Hear(ctx context.Context, s *Server, p access.Principal, tool string, events ...string) []mcp.Content {
+	info := request.New(identity.Identity{Principal: p}, nil)
+	info.Server = &request.Server{Log: s.opts.Logger, Masker: s.opts.Masker}
+	info.Target = request.Target{Kind: access.Tools, Name: tool}
+	advice := new(notify.Advice)
+	ctx = notify.WithAdvice(request.ForHandler(request.With(ctx, info), info, &p), advice)
+	o := notify.NewChildOutput(ctx, advice)
+	for _, e := range events {
+		o.Take(ctx, []byte(e))
 	}
-	h.end(ctx)
-	return r.call.taken()
+	o.Close(ctx)
+	return advice.Take()
 }

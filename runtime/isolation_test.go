@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -142,7 +143,7 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 	}
 	b := &box{isolate: func(_ context.Context, call isolate.Call) (json.RawMessage, error) {
 		told = call
-		ctx, err := runtime.Inherit(t.Context(), call.Caller, call.Files)
+		ctx, err := invoke.ChildContext(t.Context(), call.Caller, call.Files)
 		if err != nil {
 			return nil, err
 		}
@@ -306,7 +307,7 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 	}}
 	s := newServer(t, runtime.Options{Sandbox: b}, toolsetOf([]toolset.Tool{tool}))
 	said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`)
-	ctx, err := runtime.Inherit(t.Context(), caller, nil)
+	ctx, err := invoke.ChildContext(t.Context(), caller, nil)
 	if got := capability.Constraints(ctx); err != nil || len(got) != 1 || string(got[0]) != string(one) {
 		t.Errorf("%s %v", got, err)
 	}
@@ -314,7 +315,7 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 
 func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
 	for _, caller := range []string{``, `[]`, `{"grants":[{"type":"x","resource":""}]}`, `{"bound":{"path":{"path":"docs/a"}}}`} {
-		if _, err := runtime.Inherit(t.Context(), json.RawMessage(caller), map[string]*os.File{}); err == nil {
+		if _, err := invoke.ChildContext(t.Context(), json.RawMessage(caller), map[string]*os.File{}); err == nil {
 			t.Errorf("%s is inherited", caller)
 		}
 	}

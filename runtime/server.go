@@ -1,341 +1,307 @@
+// Package runtime serves generated toolsets over MCP. It shows each caller the tools, prompts and
+// resources that the compiled table allows, and enforces the same table on every call.
+//
+// [New] makes a server of toolsets, and [Adopt] makes one around an existing go-sdk server.
+// [Server.Handler] serves it over HTTP, and [Server.RunStdio] over stdio. Handlers find their
+// caller and their client with [Caller], [Logger], [Progress] and [Advise].
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/catalog"
-	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/transport"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Server serves toolsets. It is made by [New] or [Adopt] and safe for concurrent use.
+// Server serves toolsets. [New] or [Adopt] makes it. It is safe for concurrent use.
 type Server struct {
-	opts        Options
-	info        ServerInfo
-	table       access.Table
-	tools       map[string]*tool   // by name, without those of an adopted server
-	prompts     map[string]*prompt // likewise
-	resources   resources
-	lists       lists
-	catalogs    *catalogs
-	sealer      sealer
-	log         *slog.Logger
-	mcp         *mcp.Server // behind the guard, and never handed out
-	admin       access.Role
-	host        *host         // nil without Options.PermissionAware
-	watch       *watch        // nil where what callers see does not change
-	beside      http.Handler  // what Options.Admin made
-	patience    time.Duration // bodyTimeout, or a test's
-	parting     time.Duration // as patience
-	deaf        bool          // changes of Options.Catalogs are not heard; for follow alone
-	metadata    *metadata     // published of Options.Identity; nil where there is none
-	challenging bool          // some refusals are challenges
-	adopted     bool          // others had, and may have, their hands on mcp
+	opts Options
+	composed
+	observer *guard.Observer
+	pool     *worker.Pool
+	active   *worker.Group
+	closing  context.Context // ends when running calls have to stop
+	close    context.CancelFunc
 
-	grants *grants // nil where nothing is granted
-
-	watching  watching
-	levels    sessionLevels
-	readiness *readiness
-
-	workers   workers
-	recording chan struct{} // a place for each record that is being written
-
-	closing context.Context // ends when calls that still run are told to stop
-	close   context.CancelFunc
-
-	mu       sync.Mutex
-	draining bool
-	active   int           // HTTP requests that are no streams, and calls, under way
-	idle     chan struct{} // closed once, when draining and active is 0
+	authenticator *principal.Authenticator
+	host          *principal.Host // nil without Options.PermissionAware
+	grants        *invoke.Grants  // nil without grants
+	policy        *discovery.Policy
+	catalogs      *discovery.Catalogs
+	lists         *discovery.Lists
+	changes       *discovery.ListChanged // nil if lists do not change
+	bridge        *bridge.Bridge
+	transport     transport.Config
+	admin         access.Role  // the lowest role of admins
+	beside        http.Handler // of Options.Admin, nil without it
 }
 
-// New makes a server of toolsets. The first one names it that is not of the runtime's own packages, as debugtools; where there are
-// none but those, the first. Its error tells what is wrong, a line each that names
-// the setting or the tool, and the cure. It does so in two stages: all that is wrong with options and toolsets
-// by themselves; and where nothing is, all that does not go together, as roles that no toolset has, and
-// with Options.PermissionAware what the host says.
+// New makes a server of toolsets. They must have equal role hierarchies, or none of their own. The
+// first one names the server; the runtime's own packages, as debugtools, only if there is no other.
+// The error has a line for each problem, with the setting or the tool and the cure.
 //
-// The toolsets must have equal role hierarchies; toolsets without roles of their own fit any.
-//
-// Handlers, sinks and middleware run in goroutines that are used again, as net/http's are: what one does to
-// its goroutine or its thread (runtime.LockOSThread, pprof labels) it undoes before it returns.
-// Goroutines that are not needed leave within some ten seconds, or by [Server.Shutdown].
-func New(options Options, toolsets ...Toolset) (*Server, error) {
+// Handlers, sinks and middleware run in goroutines that are used again, as those of net/http. They
+// have to undo changes to their goroutine or thread (runtime.LockOSThread, pprof labels). Unused
+// goroutines end within ten seconds, and by [Server.Shutdown].
+func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 	opts, optsErr := options.withDefaults()
 	c, err := compose(toolsets, opts.PermissionAware)
 	if err = errors.Join(optsErr, err); err != nil {
-		return nil, startError(err)
+		return nil, startError{err}
 	}
-	server := mcp.NewServer(&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
-		&mcp.ServerOptions{Capabilities: capabilities(opts.changes())})
-	s, err := assemble(opts, c, server, adopted{})
-	if err != nil {
-		return nil, startError(err)
+	server := mcp.NewServer(
+		&mcp.Implementation{Name: c.info.Name, Title: c.info.Title, Version: c.info.Version},
+		&mcp.ServerOptions{Capabilities: guard.Capabilities(opts.listsChange())})
+	return assemble(opts, c, server)
+}
+
+func assemble(opts Options, c composed, server *mcp.Server) (*Server, error) {
+	s := &Server{
+		opts: opts, composed: c, pool: worker.NewPool(), active: worker.NewGroup(),
+		observer: guard.NewObserver(opts.Observer, opts.Logger)}
+	s.closing, s.close = context.WithCancel(context.Background())
+	if err := s.build(server); err != nil {
+		s.close()
+		return nil, startError{err}
 	}
 	return s, nil
 }
 
-// startFailure is what keeps a server from starting, a line each.
-type startFailure struct{ err error }
-
-func startError(err error) error { return startFailure{err} }
-
-func (e startFailure) Error() string {
-	const whose = "mcp server: "
-	return whose + strings.ReplaceAll(e.err.Error(), "\n", "\n"+whose)
-}
-
-func (e startFailure) Unwrap() error { return e.err }
-
-// checkKnown looks at the roles of principals that are written down: a misspelt one counts as
-// no role, which would be noticed by whoever misses it only.
-func (s *Server) checkKnown() error {
-	var errs []error
-	if mapper, ok := s.opts.Identity.(identity.RoleMapper); ok {
-		for _, role := range mapper.MappedRoles() {
-			if s.table.Rank(role) == 0 {
-				errs = append(errs, fmt.Errorf("Options.Identity: its mapping of roles leads to %q, which is not a role of %s: use one of them", role, strings.Join(s.table.Hierarchy(), " < ")))
-			}
-		}
-	}
-	known, ok := s.opts.Identity.(identity.Known)
-	if !ok {
-		return errors.Join(errs...)
-	}
-	for _, p := range known.Principals() {
-		if err := s.checkRole(p); err != nil {
-			errs = append(errs, fmt.Errorf("Options.Identity: principal %q: %w", p.Subject, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// checkRole refuses a role that the hierarchy does not know.
-func (s *Server) checkRole(p access.Principal) error {
-	if p.Role == "" || s.table.Rank(p.Role) != 0 {
-		return nil
-	}
-	return fmt.Errorf("the principal's role is %q, which is not a role of %s: use one of them", p.Role, strings.Join(s.table.Hierarchy(), " < "))
-}
-
-// capabilities are the same for everybody and for every server: what is declared only where
-// there is something would tell callers that see none of it that there is. changes says that what
-// callers see may change while the server runs.
-func capabilities(changes bool) *mcp.ServerCapabilities {
-	//lint:ignore SA1019 clients of the versions with sessions ask handlers for log messages by it
-	c := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
-	c.Tools, c.Prompts, c.Resources = &mcp.ToolCapabilities{ListChanged: changes}, &mcp.PromptCapabilities{ListChanged: changes}, &mcp.ResourceCapabilities{ListChanged: changes}
-	c.Completions = &mcp.CompletionCapabilities{}
-	return c
-}
-
-// assemble puts the guard around server. own is what server serves already.
-func assemble(opts Options, c composed, server *mcp.Server, own adopted) (*Server, error) {
-	s := &Server{
-		opts: opts, info: c.info, table: c.table, tools: c.tools, prompts: c.prompts, resources: c.resources, log: opts.Logger,
-		mcp: server, sealer: newSealer(opts.StateKey), idle: make(chan struct{}), adopted: own.info != nil,
-		recording: make(chan struct{}, maxRecording), patience: bodyTimeout, parting: parting,
-	}
-	s.closing, s.close = context.WithCancel(context.Background())
-	s.watching = watching{opts.Observer, func(p any, stack []byte) {
-		s.log.Error("Options.Observer panicked", "panic", fmt.Sprint(p), "stack", string(stack))
-	}}
-	s.readiness = newReadiness(opts.Readiness, s.log)
-	errs := []error{s.checkKnown()}
-	var err error
-	if s.metadata, err = metadataOf(opts.Identity); err != nil {
-		errs = append(errs, err)
-	}
-	if s.grants, err = newGrants(opts); err != nil {
-		errs = append(errs, err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
-		errs = append(errs, opts.checkGuarded(s.tools[name]))
-	}
-	s.challenging = challenges(s.table, opts.Denial)
-	roles := s.table.Hierarchy()
-	s.admin = access.Role(len(roles))
-	if opts.AdminRole != "" {
-		if s.admin = s.table.Rank(opts.AdminRole); s.admin == 0 {
-			errs = append(errs, fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: use one of them, or leave it out for %s",
-				opts.AdminRole, strings.Join(roles, " < "), roles[len(roles)-1]))
-		}
-	}
+// build makes the packages of the kernel from the ground up, and then what needs a whole server.
+func (s *Server) build(server *mcp.Server) error {
+	opts := s.opts
 	if opts.PermissionAware {
 		s.table = s.table.Aware()
-		if isNil(opts.Capabilities) {
-			errs = append(errs, errNoAdapter(s.table))
-		} else if s.host, err = newHost(opts, s.table); err != nil {
-			errs = append(errs, err)
-		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	err := errors.Join(s.buildIdentity(), s.buildGrants(), s.buildAdminRole(), s.buildHost())
+	if err != nil {
+		return err
 	}
-	s.warnOfUntaken()
-	if err := s.startSandbox(); err != nil {
-		return nil, err
+	s.warnOfUnusedDefaults()
+	start := isolate.Start{BestEffort: opts.SandboxBestEffort, Logger: opts.Logger}
+	if err := invoke.StartSandbox(opts.Sandbox, start, opts.Roots, s.tools); err != nil {
+		return err
 	}
-	s.catalogs = newCatalogs(s.table.Of(access.Tools), opts.Catalogs, s.tools)
-	s.catalogs.masker = opts.Masker
-	if err := s.startCatalogs(); err != nil {
-		return nil, err
+	if err := s.buildDiscovery(); err != nil {
+		return err
 	}
-	if opts.changes() {
-		s.watch = newWatch(s)
-	}
-	if s.host != nil {
-		s.host.cache.answered, s.host.cache.looked = s.watch.answered, s.watching.cached
-	}
-	s.lists = newLists(s.table, opts, s.catalogs.off.Load, s.watching.cached)
-	own.list(s)
-	for name, t := range s.tools {
-		s.lists.tools.items[name] = t.public
-		server.AddTool(t.registered(), s.dispatch(t))
-	}
-	for name, p := range s.prompts {
-		s.lists.prompts.items[name] = p.public
-		server.AddPrompt(&mcp.Prompt{Name: name}, s.dispatchPrompt(p))
-	}
-	for _, r := range c.served {
-		if r.exact {
-			s.lists.resources.items[r.URI] = &mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
-		} else {
-			s.lists.templates.items[r.URI] = &mcp.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}
-		}
-	}
-	if len(c.served) > 0 {
-		server.AddResource(&mcp.Resource{URI: dispatchURI, Name: dispatchURI}, s.dispatchResource)
-	}
-	server.AddReceivingMiddleware(s.receiving)
-	server.AddSendingMiddleware(s.sending)
-	if len(c.permissions) > 0 && s.host == nil {
-		s.log.Info("action= is recorded and not enforced: only permission-aware discovery enforces it", "names", c.permissions)
+	s.buildBridge(server)
+	s.buildTransport()
+	if names := s.table.RecordedPermissions(); len(names) > 0 {
+		opts.Logger.Info("action= is recorded and not enforced: "+
+			"only permission-aware discovery enforces it", "names", names)
 	}
 	if opts.Admin != nil {
 		if s.beside, err = opts.Admin(s); err != nil {
-			s.close()
-			return nil, fmt.Errorf("Options.Admin: %w", err)
+			return fmt.Errorf("Options.Admin: %w", err)
 		}
 	}
-	s.logStart(c.packages)
+	s.logStart()
 	if opts.Catalogs != nil {
-		go s.follow()
+		go s.catalogs.Follow(s.closing, func() { s.changes.Recheck(nil) }, s.changes.RecheckCatalogs)
 	}
-	return s, nil
+	return nil
 }
 
-// Catalogs is Options.Catalogs: nil where there is none.
-func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs }
-
-// Audit is Options.Audit: nil where there is none.
-func (s *Server) Audit() audit.Sink { return s.opts.Audit }
-
-// Info is what the server calls itself.
-func (s *Server) Info() ServerInfo { return s.info }
-
-// Table is what the server decides by.
-func (s *Server) Table() access.Table { return s.table }
-
-// IsAdmin reports whether a principal has the admin role: Options.AdminRole or a higher one.
-func (s *Server) IsAdmin(p access.Principal) bool {
-	return !p.Anonymous() && s.table.Rank(p.Role) >= s.admin
+// buildIdentity checks Options.Identity, and makes the authenticator of callers over HTTP.
+func (s *Server) buildIdentity() error {
+	opts := s.opts
+	metadata, err := principal.MetadataOf(opts.Identity)
+	s.authenticator = principal.NewAuthenticator(principal.Config{
+		Identity: opts.Identity, Timeout: opts.IdentityTimeout, Table: s.table,
+		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
+	return errors.Join(principal.CheckKnown(opts.Identity, s.table), err)
 }
 
-// begin counts a request in, unless the server is shutting down.
-func (s *Server) begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining {
-		return false
-	}
-	s.active++
-	return true
-}
-
-// enter counts in a call that was let in already.
-func (s *Server) enter() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active++
-}
-
-func (s *Server) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active--
-	s.settled()
-}
-
-// settled closes idle where nothing is under way any more. s.mu is held.
-func (s *Server) settled() {
-	if !s.draining || s.active > 0 {
-		return
-	}
-	select {
-	case <-s.idle:
-	default:
-		close(s.idle)
-	}
-}
-
-// Shutdown ends the server gracefully: new requests are refused with 503, /readyz says so,
-// calls under way are waited for, and then all sessions and all streams are closed, those of requests
-// that listen and stdio included. Where ctx ends first, calls that still run have their contexts cancelled, and
-// Shutdown returns ctx's error.
-//
-// Call it before http.Server.Shutdown, which waits for open streams and does not close them.
-func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	s.draining = true
-	s.settled()
-	s.mu.Unlock()
-	var err error
-	select {
-	case <-s.idle:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	s.close()
-	s.workers.close()
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		var wg sync.WaitGroup
-		for session := range s.mcp.Sessions() {
-			wg.Go(func() {
-				if err := session.Close(); err != nil {
-					s.log.Debug("closing a session", "error", err)
-				}
-			})
-		}
-		wg.Wait()
-	}()
-	select {
-	case <-closed:
-	case <-ctx.Done():
-		if err == nil {
-			err = ctx.Err()
-		}
+// buildGrants makes the grants, and checks that each tool has what its directives need.
+func (s *Server) buildGrants() (err error) {
+	opts := s.opts
+	s.grants, err = invoke.NewGrants(opts.Grants, opts.GrantDefaults, opts.Roots)
+	has := invoke.Dependencies{
+		Grants: opts.Grants != nil || len(opts.GrantDefaults) > 0,
+		Roots:  opts.Roots != nil, Sandbox: opts.Sandbox != nil}
+	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
+		err = errors.Join(err, invoke.CheckGuarded(s.tools[name], has))
 	}
 	return err
 }
 
-func (s *Server) ready() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.draining
+// warnOfUnusedDefaults warns of defaults of a kind that no tool uses, except the runtime's own.
+func (s *Server) warnOfUnusedDefaults() {
+	var used []string
+	for _, t := range s.tools {
+		for _, a := range t.Allow {
+			used = append(used, a.Kind)
+		}
+	}
+	for _, p := range s.opts.GrantDefaults {
+		if grant.FamilyOf(p.Type) != grant.Custom || slices.Contains(used, p.Type) {
+			continue
+		}
+		text := "Options.GrantDefaults: no tool takes " + p.Type
+		if near := editdistance.Nearest(p.Type, used, 2); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		s.opts.Logger.Warn(text)
+	}
+}
+
+func (s *Server) buildAdminRole() error {
+	roles := s.table.Hierarchy()
+	highest := roles[len(roles)-1]
+	if s.admin = s.table.Rank(cmp.Or(s.opts.AdminRole, highest)); s.admin == 0 {
+		return fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: "+
+			"use one of them, or leave it out for %s",
+			s.opts.AdminRole, strings.Join(roles, " < "), highest)
+	}
+	return nil
+}
+
+func (s *Server) buildHost() (err error) {
+	opts := s.opts
+	if !opts.PermissionAware {
+		return nil
+	} else if request.IsNil(opts.Capabilities) {
+		return principal.NoAdapterError(s.table)
+	}
+	s.host, err = principal.NewHost(principal.HostConfig{
+		Source: opts.Capabilities, Timeout: opts.CapabilityTimeout, TTL: opts.CapabilityTTL,
+		Max: opts.MaxCapabilities, ServiceUsers: opts.ServiceUsers, Identity: opts.Identity,
+		Table: s.table, Anonymous: opts.Anonymous,
+		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker, Looked: s.observer.Cached(),
+		Loaded: func(p access.Principal) { s.changes.Loaded(p) }})
+	return err
+}
+
+// buildDiscovery makes what each caller is listed, and reads which tools are switched off.
+func (s *Server) buildDiscovery() error {
+	opts := s.opts
+	declared := map[string][]string{}
+	for name, t := range s.tools {
+		declared[name] = t.Catalogs
+	}
+	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Denial, ListAll: opts.ListAll}
+	s.catalogs = discovery.NewCatalogs(discovery.CatalogsConfig{
+		Source: opts.Catalogs, Declared: declared, Policy: s.policy, Strict: opts.CatalogStrict,
+		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
+	s.lists = discovery.NewLists(discovery.ListsConfig{
+		Policy: s.policy, PageSize: opts.PageSize, Clone: len(opts.Middleware) > 0,
+		Looked: s.observer.Cached()})
+	s.list(s.lists)
+	if opts.listsChange() {
+		s.changes = discovery.NewListChanged(discovery.ListChangedConfig{
+			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Log: opts.Logger,
+			Send: func(ctx context.Context, to request.Session, k access.Kind, id any) error {
+				return s.bridge.SendListChanged(ctx, to, k, id)
+			},
+		})
+	}
+	return s.catalogs.Start(s.closing)
+}
+
+// buildBridge makes the guard and the runner of handlers, and puts both around the go-sdk server.
+func (s *Server) buildBridge(server *mcp.Server) {
+	opts, adopted := s.opts, s.own.info != nil
+	var requests grant.Requests
+	if opts.OfferRequests {
+		requests = opts.Grants.(grant.Requests) // withDefaults has checked it
+	}
+	s.bridge = bridge.New(bridge.Config{
+		Server: server, Adopted: adopted, Middleware: opts.Middleware,
+		ServesResources: len(s.served) > 0,
+		Facts: &request.Server{
+			Name: s.info.Name, Title: s.info.Title, Version: s.info.Version,
+			Log: opts.Logger, Masker: opts.Masker,
+		},
+		Guard: guard.New(guard.Config{
+			Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes,
+			Host: s.host, Authenticator: s.authenticator,
+			Levels: &notify.Levels{}, Notify: notify.Config{FlushTimeout: 2 * time.Second},
+			Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
+			Sealer: invoke.NewSealer(opts.StateKey), Observer: s.observer,
+			Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
+			Pool: s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
+			Middleware: len(opts.Middleware) > 0, ListChanged: opts.listsChange(),
+		}),
+		Runner: invoke.NewRunner(invoke.Config{
+			Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
+			Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
+			Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
+			Prompts: s.prompts, Resources: s.resources,
+			Unread: len(opts.Middleware) == 0 && !adopted,
+			Pool:   s.pool, Log: opts.Logger, Masker: opts.Masker}),
+	})
+}
+
+// buildTransport configures the transports; [Server.Handler] and [Server.RunIO] make them.
+func (s *Server) buildTransport() {
+	opts := s.opts
+	s.transport = transport.Config{
+		Bridge: s.bridge, Authenticator: s.authenticator, Host: s.host,
+		Observer: s.observer, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
+		Anonymous: opts.Anonymous, Closed: opts.Identity == nil && !opts.Anonymous,
+		Challenges: s.policy.Challenges(), AllowedOrigins: opts.AllowedOrigins,
+		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
+		BodyReadTimeout: transport.BodyReadTimeout, SessionTimeout: opts.SessionTimeout,
+		Sessions: transport.SessionLimits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
+		Ready:    transport.NewReadiness(opts.Readiness, s.pool, opts.Logger)}
+}
+
+// startError is why a server does not start. Each line of its text begins with its origin.
+type startError struct{ error }
+
+func (e startError) Error() string {
+	const prefix = "mcp server: "
+	return prefix + strings.ReplaceAll(e.error.Error(), "\n", "\n"+prefix)
+}
+
+func (e startError) Unwrap() error { return e.error }
+
+// Shutdown ends the server gracefully. It refuses new requests with 503, /readyz included, waits
+// for running calls, and closes all sessions and streams, stdio included. If ctx ends first, it
+// cancels running calls and returns ctx's error. Call it before http.Server.Shutdown, which waits
+// for open streams and does not close them.
+func (s *Server) Shutdown(ctx context.Context) error {
+	var err error
+	select {
+	case <-s.active.Drain():
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s.close()
+	s.pool.Close()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.bridge.CloseSessions()
+	}()
+	select {
+	case <-closed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// logStart says once, when a server has been made, how it is configured, and of which packages' toolsets.
-func (s *Server) logStart(packages []string) {
+// logStart logs once how a server is configured.
+func (s *Server) logStart() {
 	o := s.opts
 	kind := func(v any) string {
 		if v == nil {
@@ -17,26 +17,29 @@ func (s *Server) logStart(packages []string) {
 		}
 		return fmt.Sprintf("%T", v)
 	}
-	admin := ""
-	if roles := s.table.Hierarchy(); s.admin > 0 && int(s.admin) <= len(roles) {
-		admin = roles[s.admin-1]
+	roles := s.table.Hierarchy()
+	// An empty list is [], and not null, in every format.
+	list := func(key string, of []string) slog.Attr {
+		return slog.Any(key, append([]string{}, of...))
 	}
-	// An empty list is none, and not null, in every format.
-	list := func(of []string) slog.Value { return slog.AnyValue(append([]string{}, of...)) }
-	s.log.LogAttrs(context.Background(), slog.LevelInfo, "MCP server",
+	tools, prompts, resources := s.lists.Totals()
+	o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "MCP server",
 		slog.String("name", s.info.Name), slog.String("version", s.info.Version),
-		slog.Attr{Key: "packages", Value: list(packages)},
-		slog.Int("tools", len(s.lists.tools.items)), slog.Int("prompts", len(s.lists.prompts.items)),
-		slog.Int("resources", len(s.lists.resources.items)+len(s.lists.templates.items)),
-		slog.Attr{Key: "roles", Value: list(s.table.Hierarchy())}, slog.String("admin_role", admin), slog.Bool("admin", o.Admin != nil),
-		slog.String("identity", kind(o.Identity)), slog.Bool("anonymous", o.Anonymous), slog.String("audit", kind(o.Audit)),
-		slog.String("denial", o.Denial.String()), slog.Bool("list_all", o.ListAll),
-		slog.Bool("permission_aware", o.PermissionAware), slog.String("capabilities", kind(o.Capabilities)),
-		slog.String("catalogs", kind(o.Catalogs)), slog.Bool("catalog_strict", o.CatalogStrict), slog.String("grants", kind(o.Grants)),
-		slog.Attr{Key: "roots", Value: list(o.Roots.Names())}, slog.String("sandbox", kind(o.Sandbox)),
-		slog.Int("middleware", len(o.Middleware)), slog.Attr{Key: "readiness", Value: list(slices.Sorted(maps.Keys(o.Readiness)))},
-		slog.String("observer", kind(o.Observer)), slog.Bool("masker", len(o.Masker.Names)+len(o.Masker.Values) > 0), slog.Bool("adopted", s.adopted),
-		slog.Attr{Key: "allowed_origins", Value: list(o.AllowedOrigins)}, slog.Attr{Key: "allowed_hosts", Value: list(o.AllowedHosts)},
-		slog.Int64("max_body_bytes", o.MaxBodyBytes), slog.Int("max_connections", o.MaxSessions),
+		list("packages", s.packages), slog.Int("tools", tools), slog.Int("prompts", prompts),
+		slog.Int("resources", resources), list("roles", roles),
+		slog.String("admin_role", roles[s.admin-1]), slog.Bool("admin", o.Admin != nil),
+		slog.String("identity", kind(o.Identity)), slog.Bool("anonymous", o.Anonymous),
+		slog.String("audit", kind(o.Audit)), slog.String("denial", o.Denial.String()),
+		slog.Bool("list_all", o.ListAll), slog.Bool("permission_aware", o.PermissionAware),
+		slog.String("capabilities", kind(o.Capabilities)), slog.String("catalogs", kind(o.Catalogs)),
+		slog.Bool("catalog_strict", o.CatalogStrict), slog.String("grants", kind(o.Grants)),
+		list("roots", o.Roots.Names()), slog.String("sandbox", kind(o.Sandbox)),
+		slog.Int("middleware", len(o.Middleware)),
+		list("readiness", slices.Sorted(maps.Keys(o.Readiness))),
+		slog.String("observer", kind(o.Observer)),
+		slog.Bool("masker", len(o.Masker.Names)+len(o.Masker.Values) > 0),
+		slog.Bool("adopted", s.own.info != nil), list("allowed_origins", o.AllowedOrigins),
+		list("allowed_hosts", o.AllowedHosts), slog.Int64("max_body_bytes", o.MaxBodyBytes),
+		slog.Int("max_connections", o.MaxSessions),
 		slog.String("idle_timeout", o.SessionTimeout.String()))
 }

@@ -18,7 +18,7 @@ func newExplain() *cobra.Command {
 		Long: `explain prints cause, example and cure of a diagnostic, or the grammar of a directive.
 Without an argument it lists both.`,
 		Example: `  mcpgen explain              list both
-  mcpgen explain MCP001       what a diagnostic means and how to mend it
+  mcpgen explain MCP001       what a diagnostic means and how to fix it
   mcpgen explain //mcp:tool   what a directive says; tool will do as well`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -12,7 +12,7 @@ import (
 
 // generate writes what should stand and names the files it changed.
 func generate(cmd *cobra.Command, patterns []string) error {
-	if err := misspelt(cmd, patterns); err != nil {
+	if err := mistypedCommand(cmd, patterns); err != nil {
 		return err
 	}
 	result, changed, unchanged, err := generator.Generate(cmd.Context(), generator.Options{Patterns: patterns})
@@ -28,8 +28,8 @@ func generate(cmd *cobra.Command, patterns []string) error {
 	return report(cmd, result)
 }
 
-// misspelt refuses a word that is no path and nearly a subcommand: it was hardly meant as a package.
-func misspelt(cmd *cobra.Command, patterns []string) error {
+// mistypedCommand refuses a word that is not a path and resembles a subcommand.
+func mistypedCommand(cmd *cobra.Command, patterns []string) error {
 	if len(patterns) == 0 || strings.ContainsAny(patterns[0], "./") {
 		return nil
 	}

@@ -62,14 +62,14 @@ review and the role matrix as a document.
 Packages are patterns as the go command takes them; without one, the package in the
 working directory. Where an annotation is missing or wrong nothing is overwritten:
 the findings are printed, and a file aa_mcp_error.go keeps the package from building
-until they are mended.
+until they are fixed.
 
 Exit codes: 0 done; 1 findings in the source; 2 usage, or the work could not be done.`,
 		Example: `  mcpgen                    generate for the package in this directory
   mcpgen ./...              generate for every package below
   mcpgen check ./...        fail where something is stale or unannotated, write nothing
   mcpgen matrix ./...       print who may use what
-  mcpgen explain MCP001     what a diagnostic means and how to mend it
+  mcpgen explain MCP001     what a diagnostic means and how to fix it
   mcpgen explain //mcp:tool what a directive says`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,

@@ -29,15 +29,15 @@ package or of those of its module that it imports, go.mod or go.sum. Edits below
 module cache are not seen: prove again after one. It takes seconds a package, since all source is read,
 the standard library's too. Prompts and resources have no capabilities=, and are not looked at.
 
-With --check nothing is written, and it also fails where an mcp.proven.json is not what would be
-written; where there is none, the findings alone count. Run it for the system that the server runs on:
+With --check nothing is written. It also fails if an mcp.proven.json is not up to date; without
+the file, only findings count. Run it for the system that the server runs on:
 the record names it.
 
 Exit codes: 0 all is as declared; 1 findings or, with --check, stale records; 2 usage, or the work could not be done.`,
 		Example: `  mcpgen prove ./...            analyse, and write mcp.proven.json of each package
   mcpgen                        copy what is proven into MCP.md
   mcpgen prove --check ./...    what CI runs
-  mcpgen explain MCP043         what a finding means and how to mend it`,
+  mcpgen explain MCP043         what a finding means and how to fix it`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			// Source of all packages at once is a heap of a gigabyte, which the setting of short runs would double.
 			if os.Getenv("GOGC") == "" {
@@ -88,11 +88,11 @@ func writeReached(cmd *cobra.Command, services []model.Service) {
 			fmt.Fprintf(w, "%s\treaches %s\t%s\n", t.Name, strings.Join(row.Summary(), ","), declared)
 		}
 	}
-	w.Flush() // what cannot be printed is told by what follows
+	w.Flush() // a write error shows in the next write
 }
 
 func commitProof(cmd *cobra.Command, proof generator.Proof) error {
-	changed, err := proof.Commit()
+	changed, err := proof.Write()
 	for i, path := range changed {
 		next := ""
 		if i == len(changed)-1 {

@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv(name, goEnv(t, name))
 			}
 			env.Setenv("REPOSITORY", root)
-			env.Setenv("XDG_CACHE_HOME", t.TempDir()) // mcpgen's seals
+			env.Setenv("XDG_CACHE_HOME", t.TempDir()) // mcpgen's run cache
 			env.Setenv("UNPUBLISHED", proxy)
 			env.Defer(func() {
 				if _, err := validSchemas(env.WorkDir); err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/grant/asking"
+	"github.com/mcpgen/mcpgen/runtime/grant/permissionrequest"
 	kept "github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/sandbox"
@@ -129,7 +129,7 @@ func (s settings) serve(ctx context.Context) (err error) {
 		Roots:             roots,
 		Sandbox:           box,
 		SandboxBestEffort: s.bestEffort,
-	}, desk.Toolset(), asking.Toolset(asking.New(grants, defaults...)))
+	}, desk.Toolset(), permissionrequest.Toolset(permissionrequest.New(grants, defaults...)))
 	if err != nil {
 		return err
 	}

@@ -202,8 +202,8 @@ func duplicates(server []model.Service, list *diag.List) {
 	}
 }
 
-// overlaps reports resources that one URI may mean and that have different rules: go-sdk, and
-// whoever reads the table, would have to try them in the same order.
+// overlaps reports resources with different rules whose templates match a common URI: go-sdk and
+// the readers of the table would have to try them in the same order.
 func overlaps(server []model.Service, list *diag.List) {
 	type candidate struct {
 		owner
@@ -266,8 +266,8 @@ func hierarchies(server []model.Service, list *diag.List) {
 	}
 }
 
-// placeOf is where the reader mends a service's hierarchy: where it is declared, or where the
-// server is named when it is the default one.
+// placeOf is the position of a diagnostic about a service's hierarchy: its declaration, or where
+// the server is named when it is the default one.
 func placeOf(s model.Service) model.Position {
 	if s.Roles.Pos.File != "" {
 		return s.Roles.Pos

@@ -81,7 +81,7 @@ func TestRender(t *testing.T) {
 	source := "package a\n\tfunc Gét(x int)\r\nlast"
 	list := List{
 		{Code: "MCP001", Message: "about the run"},
-		{Code: "MCP002", Pos: model.Position{File: "/w/sub/a.go", Line: 2, Col: 7, EndCol: 11}, Message: "here", Suggestion: "mend it"},
+		{Code: "MCP002", Pos: model.Position{File: "/w/sub/a.go", Line: 2, Col: 7, EndCol: 11}, Message: "here", Suggestion: "fix it"},
 		{Code: "MCP003", Pos: at("/elsewhere/b.go", 1, 1), Message: "there"},
 		{Code: "MCP004", Pos: at("/w/sub/a.go", 3, 5), Message: "behind the end of the line"},
 		{Code: "MCP005", Pos: at("/w/sub/a.go", 9, 1), Message: "behind the end of the file"},
@@ -100,7 +100,7 @@ func TestRender(t *testing.T) {
 	}{
 		{"plain", Style{Base: "/w"}, `MCP001: about the run
 sub/a.go:2:7: MCP002: here
-	fix: mend it
+	fix: fix it
 /elsewhere/b.go:1:1: MCP003: there
 sub/a.go:3:5: MCP004: behind the end of the line
 sub/a.go:9:1: MCP005: behind the end of the file
@@ -110,7 +110,7 @@ sub/a.go:1:50: MCP006: behind the line
 /w/sub/a.go:2:7: MCP002: here
 		func Gét(x int)
 		     ^^^
-	fix: mend it
+	fix: fix it
 /elsewhere/b.go:1:1: MCP003: there
 /w/sub/a.go:3:5: MCP004: behind the end of the line
 	last
@@ -131,7 +131,7 @@ sub/a.go:1:50: MCP006: behind the line
 	if err := list[1:2].Render(&got, Style{Color: true, Snippets: true}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "/w/sub/a.go:2:7: \x1b[1;31mMCP002\x1b[0m: here\n\t\x1b[36mfix:\x1b[0m mend it\n"; got.String() != want {
+	if want := "/w/sub/a.go:2:7: \x1b[1;31mMCP002\x1b[0m: here\n\t\x1b[36mfix:\x1b[0m fix it\n"; got.String() != want {
 		t.Errorf("got %q", got.String())
 	}
 	if got := Relative("/w/a.go", "relative"); got != "/w/a.go" {

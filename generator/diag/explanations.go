@@ -23,7 +23,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  UnknownDirective,
 		Title: "unknown directive",
-		Cause: "What follows //mcp: is none of mcpgen's directives. An unknown one is never skipped: it may be a misspelt rule.",
+		Cause: "What follows //mcp: is none of mcpgen's directives. An unknown one is never skipped: it may be a rule with a typing error.",
 		Example: `//mcp:tol minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write one of the directives that the README lists; `mcpgen explain tool` shows one with its keys.",
@@ -31,7 +31,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  UnknownKey,
 		Title: "unknown key or flag",
-		Cause: "The directive has no such key. An unknown one is never skipped: it may be a misspelt rule.",
+		Cause: "The directive has no such key. An unknown one is never skipped: it may be a rule with a typing error.",
 		Example: `//mcp:tool minrol=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write one of the directive's keys; `mcpgen explain tool` lists them.",
@@ -47,7 +47,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  Misplaced,
 		Title: "misplaced directive",
-		Cause: "The directive stands on a declaration that it says nothing about: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool, any of them in a test file, from which nothing is served.",
+		Cause: "The directive does not apply to this declaration: //mcp:tool on a type, //mcp:server on a func, //mcp:limit on a func without //mcp:tool, any of them in a test file, from which nothing is served.",
 		Example: `//mcp:tool minrole=Viewer
 type Service struct{}`,
 		Cure: "Move it to where `mcpgen explain DIRECTIVE` says it stands.",
@@ -72,7 +72,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  UnknownRole,
 		Title: "unknown role",
-		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, case included: a misspelt role must never widen access.",
+		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, case included: a role with a typing error must never widen access.",
 		Example: `//mcp:tool minrole=Manger
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write a role of //mcp:roles (without one: Viewer, Member, Manager, Admin), or lowest or highest.",
@@ -80,7 +80,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  NearMiss,
 		Title: "comment that is nearly a directive",
-		Cause: "Go reads a directive only from a line comment without any space, in lower case: //mcp:tool. Another spelling is plain text, and the rule that it seems to say would not hold.",
+		Cause: "Go reads a directive only from a line comment without any space, in lower case: //mcp:tool. Any other form is plain text, and its rule would not hold.",
 		Example: `// mcp:tool minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write //mcp:name without space and in lower case, or reword the comment.",
@@ -137,7 +137,7 @@ func Find(in FindInput) (Device, error)`,
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,
-		Cure: "Mend the tag of the field that the path names, or the //mcp:param of the parameter.",
+		Cure: "Fix the tag of the field that the path names, or the //mcp:param of the parameter.",
 	},
 	{
 		Code:  UnequalHierarchies,
@@ -163,7 +163,7 @@ func Reboot(ctx context.Context, in RebootInput) error`,
 	{
 		Code:  NotBuilt,
 		Title: "not built yet",
-		Cause: "The directive, key or value is not in this version for what it stands on: of the limits, prompts and resources have timeout= alone. It is refused: a limit or rule that is read and not enforced would be worse than none.",
+		Cause: "This version does not support the directive, key or value here: of the limits, prompts and resources have timeout= alone. It is refused: a limit or rule that is read and not enforced would be worse than none.",
 		Example: `//mcp:prompt minrole=Viewer
 //mcp:limit rate=10/s
 func Welcome(ctx context.Context) (string, error)`,
@@ -220,14 +220,14 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cause: "A declaration has an error that the compiler would report as well, in a package with directives or in one that it imports. Errors within function bodies do not count here.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in NoSuchType) (Device, error)`,
-		Cure: "Mend it; `go build` shows the same error.",
+		Cure: "Fix it; `go build` shows the same error.",
 	},
 	{
 		Code:    DoesNotParse,
 		Title:   "source cannot be parsed",
 		Cause:   "The file is not Go, so that its directives cannot be read with certainty.",
 		Example: `func Find(ctx context.Context`,
-		Cure:    "Mend the syntax error.",
+		Cure:    "Fix the syntax error.",
 	},
 	{
 		Code:    NotOurs,
@@ -300,7 +300,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Example: `//mcp:tool minrole=Viewer
 //mcp:schema input=query.json
 func Find(ctx context.Context, in Query) (Device, error)`,
-		Cure: "Mend the file at the place that is named, or the name on the directive. Paths are relative to the package's directory.",
+		Cure: "Fix the file at the position in the message, or the name in the directive. Paths are relative to the package's directory.",
 	},
 	{
 		Code:  BadURI,

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 // kindText is how a type of permission is called: the rule of runtime/grant.
@@ -86,7 +85,7 @@ func checkKind(kind string) (fix, message string) {
 		}
 	}
 	for _, k := range kinds {
-		if levenshtein.ComputeDistance(kind, k) <= 2 {
+		if editdistance.Between(kind, k) <= 2 {
 			return "did you mean " + k + "? A kind of your own is called less like it", "there is no permission " + kind
 		}
 	}

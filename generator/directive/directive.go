@@ -4,7 +4,7 @@
 // A directive is a line comment without a space after its slashes. After its name come flags
 // and key=value, apart by spaces. A value is a bare word, which ends at white space, or a Go
 // string literal; lists use commas. What is not in the table is an error, never skipped: a
-// misspelt rule must not vanish.
+// rule with a typing error must not vanish.
 package directive
 
 import (

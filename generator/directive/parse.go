@@ -12,9 +12,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 var (
@@ -65,7 +64,7 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 func Nearest(prefix, wrong string, candidates []string) string {
 	best, distance := "", math.MaxInt
 	for _, c := range candidates {
-		d := levenshtein.ComputeDistance(strings.ToLower(wrong), strings.ToLower(c))
+		d := editdistance.Between(strings.ToLower(wrong), strings.ToLower(c))
 		if d < distance {
 			best, distance = c, d
 		}

@@ -41,7 +41,7 @@ func (p *plan) answererKey(tool model.Tool) string {
 }
 
 // shares reports whether a tool's handler takes a struct that a codec reads and returns an object: the
-// usual form. The other forms are spelled out as closures, and so is what else is done with a call.
+// usual form. The other forms are closures, and so is other code of a call.
 func (p *plan) shares(tool model.Tool) bool {
 	return len(tool.Allows) == 0 && tool.Limits.Isolate == "" && tool.Input.Kind == model.StructInput && !tool.Input.Pointer && p.decoders.reads(tool) != "" &&
 		result(tool) == "Structured" && p.bindable(tool.Handler)

@@ -23,7 +23,7 @@ func (p *plan) code() ([]byte, error) {
 	p.writeIsolated(f)
 	p.decoders.write(f)
 	p.schemas.write(f)
-	p.writeGuards(f, p.guards(false))
+	p.writeCompileGuards(f, p.compileGuards(false))
 	return f.source()
 }
 
@@ -132,7 +132,7 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 		}
 		fields = append(fields, row("Catalogs", jen.Index().String().Add(inline(names...))))
 	}
-	fields = append(fields, p.guarded(tool)...)
+	fields = append(fields, p.permissionsAndLimits(tool)...)
 	fields = append(fields, p.answer(tool))
 	return rows(fields...)
 }

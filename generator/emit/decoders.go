@@ -129,7 +129,7 @@ func (d *decoders) nameWithin(c model.Codec, anonymous string) {
 	d.function(c.Name, want)
 }
 
-// typeText is a type's spelling without the packages of its names.
+// typeText is the Go type text without the packages of its names.
 func typeText(e model.Expr) string {
 	var b strings.Builder
 	for _, t := range e {

@@ -264,9 +264,9 @@ func denialWords(denial string) string {
 	case "conceal":
 		return " To others it does not exist."
 	case "forbid":
-		return " Others are told what they lack."
+		return " A refusal lists the missing rights."
 	case "challenge":
-		return " Who lacks nothing but scopes is told which would do; to others it does not exist."
+		return " If only scopes are missing, the refusal lists them; to other callers it does not exist."
 	}
 	return ""
 }

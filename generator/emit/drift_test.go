@@ -159,9 +159,9 @@ func TestDriftDoesNotCompile(t *testing.T) {
 		{"a JSON method of another package", "freight", "unit.go", "type Mass int", "type Mass int\nfunc (Mass) MarshalJSON() ([]byte, error) { return nil, nil }", remedy},
 		{"a text method that goes", "freight", "unit.go", "MarshalText() ([]byte, error)", "Text() ([]byte, error)", "has no field or method MarshalText"},
 		{"a text method that moves to the pointer", "freight", "unit.go", "func (a Author) Marshal", "func (a *Author) Marshal", "MarshalText"},
-		{"value of a role", "several", "several.go", "iota * 10", "iota * 11", remedy},
-		{"an interface method", "several", "several.go", "Close(ctx context.Context) error", "Close(ctx context.Context, hard bool) error", remedy},
-		{"a field in a crowded package", "crowded", "time.go", "Hour int8", "Hour int16", "mcpRunGoGenerate"},
+		{"value of a role", "receivers", "receivers.go", "iota * 10", "iota * 11", remedy},
+		{"an interface method", "receivers", "receivers.go", "Close(ctx context.Context) error", "Close(ctx context.Context, hard bool) error", remedy},
+		{"a field in a package with name collisions", "namecollisions", "time.go", "Hour int8", "Hour int16", "mcpRunGoGenerate"},
 
 		{"nothing", "freight", "freight.go", "return in.Parcel, nil\n", "return in.Parcel, nil\n", ""},
 		{"a body", "freight", "freight.go", "return in.Parcel, nil\n", "return Parcel{}, nil\n", ""},
@@ -197,14 +197,14 @@ func TestDriftDoesNotCompile(t *testing.T) {
 // TestGoBuildNamesTheRemedy shows one message of the command that people run.
 func TestGoBuildNamesTheRemedy(t *testing.T) {
 	scratch := newScratch(t)
-	copyAll(t, filepath.Join("testdata", "lent"), filepath.Join(scratch, "lent"))
-	source := filepath.Join(scratch, "lent", "lent.go")
+	copyAll(t, filepath.Join("testdata", "relativeroles"), filepath.Join(scratch, "relativeroles"))
+	source := filepath.Join(scratch, "relativeroles", "relativeroles.go")
 	content, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, source, []byte(strings.Replace(string(content), "\tText string", "\tMood int\n\tText string", 1)))
-	out, err := goCommand(t, scratch, "build", "./lent")
+	out, err := goCommand(t, scratch, "build", "./relativeroles")
 	const want = "cannot use Words{} (value of struct type Words) as runGoGenerate value in variable declaration"
 	if err == nil || !strings.Contains(out, want) {
 		t.Errorf("go build: %v\n%s", err, out)
@@ -214,18 +214,18 @@ func TestGoBuildNamesTheRemedy(t *testing.T) {
 // TestAnEditedDirectiveFailsGoTest shows the other half: what the compiler cannot see.
 func TestAnEditedDirectiveFailsGoTest(t *testing.T) {
 	scratch := newScratch(t)
-	copyAll(t, filepath.Join("testdata", "lent"), filepath.Join(scratch, "lent"))
-	source := filepath.Join(scratch, "lent", "lent.go")
+	copyAll(t, filepath.Join("testdata", "relativeroles"), filepath.Join(scratch, "relativeroles"))
+	source := filepath.Join(scratch, "relativeroles", "relativeroles.go")
 	content, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, source, []byte(strings.Replace(string(content), "minrole=highest", "minrole=lowest", 1)))
-	if out, err := goCommand(t, scratch, "build", "./lent"); err != nil {
+	if out, err := goCommand(t, scratch, "build", "./relativeroles"); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	out, err := goCommand(t, scratch, "test", "./lent")
-	if err == nil || !strings.Contains(out, "package lent is not what mcp_gen.go was made from") || !strings.Contains(out, "run go generate") {
+	out, err := goCommand(t, scratch, "test", "./relativeroles")
+	if err == nil || !strings.Contains(out, "package relativeroles is not what mcp_gen.go was made from") || !strings.Contains(out, "run go generate") {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
 }
@@ -271,7 +271,9 @@ func guardSource(t *rapid.T, typ, is, want string) string {
 	f := newFile("p", newNames(nil))
 	f.Type().Id("T").Id(typ)
 	f.Const().Id("C").Id("T").Op("=").Op(is)
-	p.writeGuards(f, []model.Guard{{Kind: model.ConstGuard, Subject: here("C"), Want: here(want)}})
+	p.writeCompileGuards(f, []model.CompileGuard{
+		{Kind: model.ConstGuard, Subject: here("C"), Want: here(want)},
+	})
 	source, err := f.source()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package emit writes what a service's model says: Go code, a manifest and documentation.
 //
 // It is pure: equal models give equal bytes, on every machine, and nothing is read or written.
-// Package commit brings the files to the disk.
+// Package writefiles writes the files to the disk.
 package emit
 
 import (
@@ -16,7 +16,7 @@ import (
 const (
 	Code     = "mcp_gen.go"
 	Test     = "mcp_gen_test.go"
-	Error    = "aa_mcp_error.go" // the poison; sorts early, so that the compiler reports it first
+	Error    = "aa_mcp_error.go" // sorts early, so that the compiler reports it first
 	Manifest = "mcp.manifest.json"
 	Docs     = "MCP.md"
 )
@@ -32,9 +32,9 @@ type File struct {
 
 // Present is what emission needs to know of the package's directory as it is.
 type Present struct {
-	// Hash is fresh.Hash over the directory, the model's Fresh.Decls and Fresh.Files.
+	// Hash is sourcehash.Hash of the directory and of the model's HashInputs.
 	Hash string
-	// Docs is the content of MCP.md, or nil where there is none.
+	// Docs is the content of MCP.md, or nil without the file.
 	Docs []byte
 }
 

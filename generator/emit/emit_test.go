@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/generator/fresh"
+	"github.com/mcpgen/mcpgen/generator/sourcehash"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -21,8 +21,8 @@ func TestGeneratedFilesAreAsWrittenDown(t *testing.T) {
 		dir := filepath.Join(scratch, tc.name)
 		copySources(t, golden, dir)
 		tc.service.Dir = dir
-		tc.service.Guards = guards(t, scratch, tc.service.Package, tc.facts)
-		hash, err := fresh.Hash(dir, tc.service.Fresh.Decls)
+		tc.service.CompileGuards = compileGuards(t, scratch, tc.service.Package, tc.facts)
+		hash, err := sourcehash.Hash(dir, tc.service.HashInputs.Decls)
 		if err != nil {
 			t.Fatal(err)
 		}

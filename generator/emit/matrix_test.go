@@ -85,7 +85,7 @@ func TestAccessIsSaidInWords(t *testing.T) {
 		want string
 	}{
 		{model.Tool{Access: model.Access{Public: true}}, "public; everybody may call it, anonymous callers included."},
-		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"}, "needs an authenticated caller. Others are told what they lack."},
+		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"}, "needs an authenticated caller. A refusal lists the missing rights."},
 		{model.Tool{Access: model.Access{MinRole: "Clerk"}, Denial: "conceal"}, "needs role Clerk or higher. To others it does not exist."},
 		{model.Tool{Access: model.Access{MinRole: "lowest"}}, "needs the server's lowest role or higher."},
 		{model.Tool{Access: model.Access{MinRole: "highest"}}, "needs the server's highest role."},

@@ -8,8 +8,8 @@ import (
 
 const sandboxPath = "github.com/mcpgen/mcpgen/runtime/sandbox"
 
-// guarded are the rows of a tool that say what its calls need and what bounds them, beside their time.
-func (p *plan) guarded(tool model.Tool) []jen.Code {
+// permissionsAndLimits returns the rows of a tool for its permissions and limits.
+func (p *plan) permissionsAndLimits(tool model.Tool) []jen.Code {
 	var fields []jen.Code
 	if len(tool.Allows) > 0 {
 		var allow []jen.Code

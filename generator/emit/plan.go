@@ -13,7 +13,7 @@ type plan struct {
 
 	ctx, call, in, err string            // locals of the closures
 	do                 string            // the receiver of answerers
-	job                string            // what a process of its own has to run; empty where there is none
+	job                string            // what a process of its own runs; empty without one
 	receivers          map[string]string // the receivers that are made there, by type
 	params             map[string]string // Toolset's parameter by receiver type
 	roles              map[string]string // role constants by role
@@ -117,7 +117,7 @@ func keyed(t model.Tool) model.Tool {
 	return t
 }
 
-// exprs are the expressions that mcp_gen.go spells: their packages must be importable.
+// exprs are the expressions in mcp_gen.go: it must be able to import their packages.
 func (p *plan) exprs() []model.Expr {
 	var exprs []model.Expr
 	for _, tool := range p.inputs() {
@@ -135,7 +135,7 @@ func (p *plan) exprs() []model.Expr {
 			exprs = append(exprs, codecExprs(f.Codec)...)
 		}
 	}
-	for _, g := range p.Guards {
+	for _, g := range p.CompileGuards {
 		if !g.InTest {
 			exprs = append(exprs, g.Subject, g.Want)
 		}
@@ -143,7 +143,7 @@ func (p *plan) exprs() []model.Expr {
 	return exprs
 }
 
-// codecExprs are the types that a codec spells.
+// codecExprs are the types in the code of a codec.
 func codecExprs(c model.Codec) []model.Expr {
 	exprs := []model.Expr{c.Type}
 	if c.Elem != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
-	"github.com/mcpgen/mcpgen/generator/guard"
+	"github.com/mcpgen/mcpgen/generator/compileguard"
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -131,8 +131,8 @@ type facts struct {
 	consts   []string
 }
 
-// guards loads a package of the scratch module and asks for the guards of some of its declarations.
-func guards(t *testing.T, dir, path string, want facts) []model.Guard {
+// compileGuards loads a package of the scratch module and returns the guards of some declarations.
+func compileGuards(t *testing.T, dir, path string, want facts) []model.CompileGuard {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax,
@@ -159,7 +159,7 @@ func guards(t *testing.T, dir, path string, want facts) []model.Guard {
 		}
 		return obj
 	}
-	f := guard.Facts{Package: pkg, Local: func(p *types.Package) bool {
+	f := compileguard.Facts{Package: pkg, Local: func(p *types.Package) bool {
 		return p.Path() == "example.com" || strings.HasPrefix(p.Path(), "example.com/")
 	}}
 	for _, name := range want.handlers {
@@ -176,5 +176,5 @@ func guards(t *testing.T, dir, path string, want facts) []model.Guard {
 	for _, name := range want.consts {
 		f.Consts = append(f.Consts, object(name).(*types.Const))
 	}
-	return guard.For(f)
+	return compileguard.For(f)
 }

@@ -45,7 +45,7 @@ type testCase struct {
 }
 
 func testCases() []testCase {
-	return []testCase{freight(), crowded(), lent(), several(), coded(), guarded()}
+	return []testCase{freight(), nameCollisions(), relativeRoles(), receivers(), codecs(), permissions()}
 }
 
 func freight() testCase {
@@ -114,7 +114,7 @@ func freight() testCase {
 			Scope: []string{"Arrived", "BookInput", "Booked", "Count", "Desk", "ID", "Labels", "Note", "Page", "Parcel",
 				"Sent", "Stamps", "Status"},
 			Imports: []string{"context", "mcp", "sync", "time", "unit"},
-			Fresh: model.Fresh{Decls: map[string][]string{
+			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".": {"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge", "ID", "Labels",
 					"Page", "Parcel", "Stamps", "Status"},
 				"unit": {"Author", "Mass", "Remark"},
@@ -129,14 +129,14 @@ func freight() testCase {
 	}
 }
 
-func crowded() testCase {
+func nameCollisions() testCase {
 	clock := schemaOf(`{"type":"object","properties":{"hour":{"type":"integer","minimum":-128,"maximum":127}},"required":["hour"],"additionalProperties":false}`)
-	const other = "example.com/crowded/time"
+	const other = "example.com/namecollisions/time"
 	return testCase{
-		name: "crowded",
+		name: "namecollisions",
 		service: model.Service{
-			Package: "example.com/crowded", Name: "crowded", Module: "example.com",
-			Server: model.Server{Name: "crowded"},
+			Package: "example.com/namecollisions", Name: "namecollisions", Module: "example.com",
+			Server: model.Server{Name: "namecollisions"},
 			Roles:  model.Roles{Names: []string{"table", "Default", "read-only", "admin", "String"}, Own: true},
 			Tools: []model.Tool{
 				{
@@ -173,30 +173,30 @@ func crowded() testCase {
 				{Type: "Table", Param: "table"},
 			},
 			Scope: []string{"Access", "Clock", "Table", "access", "call", "ctx", "decodeNoInput", "encoding", "err", "in", "json",
-				"lookInput", "mcp", "mcpTime", "mcpToolset", "mcpgenFreshHash", "noInputSchema", "runGoGenerate", "time",
+				"lookInput", "mcp", "mcpTime", "mcpToolset", "mcpgenHash", "noInputSchema", "runGoGenerate", "time",
 				"toolset", "validator"},
 			Imports: []string{"admin", "context"},
-			Fresh: model.Fresh{Decls: map[string][]string{
+			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".":    {"Access.Wait", "Table.Look", "call"},
 				"time": {"Clock"},
 			}},
 		},
 		facts: facts{
 			handlers: []string{"call", "Table.Look", "Access.Wait"},
-			types:    []string{"example.com/crowded/time.Clock"},
+			types:    []string{"example.com/namecollisions/time.Clock"},
 		},
 	}
 }
 
-func lent() testCase {
+func relativeRoles() testCase {
 	words := schemaOf("{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\",\"description\":\"Text may hold a ` and a | and\\nlines.\",\"default\":\"`\"}},\"required\":[\"text\"],\"additionalProperties\":false}")
 	said := schemaOf(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)
 	in := model.Input{Kind: model.StructInput, Type: here("Words"), Name: "words", Schema: words}
 	return testCase{
-		name: "lent",
+		name: "relativeroles",
 		service: model.Service{
-			Package: "example.com/lent", Name: "lent", Module: "example.com",
-			Server: model.Server{Name: "lent", Version: "0.1.0"},
+			Package: "example.com/relativeroles", Name: "relativeroles", Module: "example.com",
+			Server: model.Server{Name: "relativeroles", Version: "0.1.0"},
 			Roles:  model.Roles{Names: []string{"Viewer", "Member", "Manager", "Admin"}},
 			Tools: []model.Tool{
 				{
@@ -212,25 +212,25 @@ func lent() testCase {
 						Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"string"}},"required":["result"]}`)},
 				},
 			},
-			Scope:   []string{"Echo", "Shout", "Words"},
-			Imports: []string{"context"},
-			Fresh:   model.Fresh{Decls: map[string][]string{".": {"Echo", "Shout", "Words"}}},
+			Scope:      []string{"Echo", "Shout", "Words"},
+			Imports:    []string{"context"},
+			HashInputs: model.HashInputs{Decls: map[string][]string{".": {"Echo", "Shout", "Words"}}},
 		},
 		facts: facts{handlers: []string{"Echo", "Shout"}, types: []string{"Words"}},
 	}
 }
 
-func several() testCase {
+func receivers() testCase {
 	payment := model.Input{Kind: model.StructInput, Type: here("Payment"), Name: "payment",
 		Schema: schemaOf(`{"type":"object","properties":{"cents":{"type":"integer"},"level":{"type":"integer"}},"required":["cents","level"],"additionalProperties":false}`)}
 	receipt := model.Output{Kind: model.ObjectOutput, Type: here("Receipt"), Name: "receipt",
 		Schema: schemaOf(`{"type":"object","properties":{"page":{"type":"object"},"from":{"type":"string"},"sign":true},"required":["page","from","sign"]}`)}
 	half := model.Limits{Timeout: 30 * time.Second}
 	return testCase{
-		name: "several",
+		name: "receivers",
 		service: model.Service{
-			Package: "example.com/several", Name: "several", Module: "example.com",
-			Server: model.Server{Name: "several", Prefix: "shop_"},
+			Package: "example.com/receivers", Name: "receivers", Module: "example.com",
+			Server: model.Server{Name: "receivers", Prefix: "shop_"},
 			Roles:  model.Roles{Names: []string{"Visitor", "Seller", "Owner"}, Own: true, Type: "Role"},
 			Tools: []model.Tool{
 				{
@@ -250,7 +250,7 @@ func several() testCase {
 			Receivers: []model.Receiver{{Type: "Shelf", Param: "shelf"}, {Type: "Till", Interface: true, Param: "till"}},
 			Scope:     []string{"Level", "Owner", "Payment", "Receipt", "Role", "Seller", "Shelf", "Sign", "Till", "Visitor"},
 			Imports:   []string{"context", "netip", "url"},
-			Fresh: model.Fresh{Decls: map[string][]string{
+			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".": {"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close", "Till.Pay"},
 			}},
 		},

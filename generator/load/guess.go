@@ -144,7 +144,7 @@ func (g *guess) directory(dir string) {
 	for _, e := range entries {
 		name := e.Name()
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name[0] == '.' || name[0] == '_' ||
-			name == GeneratedFile || name == PoisonFile {
+			name == GeneratedFile || name == ErrorFile {
 			continue
 		}
 		path := filepath.Join(dir, name)

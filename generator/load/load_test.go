@@ -45,13 +45,13 @@ func TestAnyStateOfGeneratedFilesLoads(t *testing.T) {
 	const header = load.Header + "; DO NOT EDIT.\n\n"
 	for name, generated := range map[string]string{
 		"none":                           "",
-		"fresh":                          "-- svc/mcp_gen.go --\n" + header + "package svc\n\nfunc Toolset() int { return 0 }\n",
+		"up to date":                     "-- svc/mcp_gen.go --\n" + header + "package svc\n\nfunc Toolset() int { return 0 }\n",
 		"stale":                          "-- svc/mcp_gen.go --\n" + header + "package svc\n\nvar _ = NoSuchHandler\n",
 		"of another package name":        "-- svc/mcp_gen.go --\n" + header + "package old\n",
 		"with conflict markers at first": "-- svc/mcp_gen.go --\n<<<<<<< ours\n" + header + "package svc\n=======\n" + header + "package svc\n>>>>>>> theirs\n",
 		"with conflict markers within":   "-- svc/mcp_gen.go --\n" + header + "package svc\n\n<<<<<<< ours\nvar a = 1\n=======\nvar b = 1\n>>>>>>> theirs\n",
 		"importing what is gone":         "-- svc/mcp_gen.go --\n" + header + "package svc\n\nimport \"example.com/scratch/gone\"\n\nvar _ = gone.X\n",
-		"with a poison file":             "-- svc/aa_mcp_error.go --\n" + header + "package svc\n\nvar _ int = \"mcpgen: svc.go:9: handler\"\n",
+		"with an error file":             "-- svc/aa_mcp_error.go --\n" + header + "package svc\n\nvar _ int = \"mcpgen: svc.go:9: handler\"\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			prog := loadtest.Load(t, files(author+generated))
@@ -99,7 +99,7 @@ package a
 	if !slices.Equal(pkg.Owned, []string{load.TestFile}) {
 		t.Errorf("owned: %v", pkg.Owned)
 	}
-	if !slices.Equal(pkg.Foreign, []string{load.PoisonFile, load.GeneratedFile}) {
+	if !slices.Equal(pkg.Foreign, []string{load.ErrorFile, load.GeneratedFile}) {
 		t.Errorf("foreign: %v", pkg.Foreign)
 	}
 	if pkg.Types.Scope().Lookup("mine") == nil {

@@ -40,7 +40,7 @@ func (p *Program) parse(pkg *Package) {
 
 func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 	name := filepath.Base(path)
-	if pkg.Local && (name == GeneratedFile || name == PoisonFile) && p.note(pkg, path) {
+	if pkg.Local && (name == GeneratedFile || name == ErrorFile) && p.note(pkg, path) {
 		return
 	}
 	text, err := os.ReadFile(path)
@@ -57,7 +57,7 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 		list.RemoveMultiples()
 		for _, e := range list {
 			pkg.Syntax.Add(diag.DoesNotParse, model.Position{File: path, Line: e.Pos.Line, Col: e.Pos.Column},
-				"mend the syntax error", "%s", e.Msg)
+				"fix the syntax error", "%s", e.Msg)
 		}
 	}
 	if file == nil || file.Name == nil || file.Name.Name == "" || file.Name.Name == "_" {
@@ -67,12 +67,12 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 }
 
 // note records a file under one of the generated names as owned or foreign, and reports
-// whether it is owned. The header counts wherever it stands, so that a file with conflict
-// markers, which may come first, is still ours to mend.
+// whether it is owned. The header may be anywhere in the file, so that mcpgen also replaces a file
+// that begins with conflict markers.
 func (p *Program) note(pkg *Package, path string) (owned bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		// A file that is not there is neither; one that cannot be read will stop the commit.
+		// A missing file is neither. An unreadable file is an error when files are written.
 		return false
 	}
 	list := &pkg.Foreign

@@ -24,7 +24,7 @@ const (
 	GeneratedFile = "mcp_gen.go"
 	TestFile      = "mcp_gen_test.go"
 	ManifestFile  = "mcp.manifest.json"
-	PoisonFile    = "aa_mcp_error.go" // sorts early: the compiler prints ten errors only
+	ErrorFile     = "aa_mcp_error.go" // sorts early: the compiler prints ten errors only
 )
 
 // Header begins every Go file that mcpgen writes. A file without it is not mcpgen's to touch.
@@ -48,7 +48,7 @@ type Package struct {
 	Name   string // as in the package clause
 	Dir    string // absolute
 	Module string // path of its module
-	GoMod  string // its go.mod, absolute; empty where there is none
+	GoMod  string // its go.mod, absolute; empty without one
 	Local  bool   // belongs to a main module: its source is the author's
 	Files  []*File
 	// Ignored are the files that build constraints leave out of this build.
@@ -90,7 +90,7 @@ type TypeError struct {
 func (p *Program) Package(path string) *Package { return p.sources[path] }
 
 // Position is the place of source between two positions, as diagnostics print it: //line
-// comments do not count, since the file that was read is the file to mend. end may be NoPos.
+// comments do not count, since the file that was read is the file to fix. end may be NoPos.
 func (p *Program) Position(pos, end token.Pos) model.Position {
 	if !pos.IsValid() {
 		return model.Position{}

@@ -50,7 +50,7 @@ func (p *Program) Scope(pkg *Package) Scope {
 			visit(f.Syntax)
 		}
 	}
-	// A directory that cannot be read stops the commit, not the look for names.
+	// A directory that cannot be read is an error when files are written, not here.
 	entries, _ := os.ReadDir(pkg.Dir)
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), "_test.go") || e.Name() == TestFile {

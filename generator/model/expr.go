@@ -2,8 +2,9 @@ package model
 
 import "strings"
 
-// Expr is Go source in which names of other packages stand apart, so that whoever writes
-// it can import them. map[string]time.Time is {Text: "map[string]"}, {Text: "Time", Path: "time", Package: "time"}.
+// Expr is Go source with a token of its own for each name of another package, so that the writer of
+// the source can import it. map[string]time.Time is {Text: "map[string]"},
+// {Text: "Time", Path: "time", Package: "time"}.
 type Expr []Token
 
 // Token is literal source text or one name of another package.
@@ -13,7 +14,7 @@ type Token struct {
 	Package string // that package's own name
 }
 
-// String spells the expression as it would stand in a file that imports every package by its own name.
+// String writes the expression for a file that imports every package by its own name.
 func (e Expr) String() string {
 	var b strings.Builder
 	for _, t := range e {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestQuantitiesAreSpelledAsDirectivesWriteThem(t *testing.T) {
+func TestQuantitiesAreWrittenAsInDirectives(t *testing.T) {
 	for want, got := range map[string]string{
 		"1KiB":    KiB.String(),
 		"1536KiB": (1536 * KiB).String(),
@@ -17,7 +17,7 @@ func TestQuantitiesAreSpelledAsDirectivesWriteThem(t *testing.T) {
 		"":        Rate{}.String(),
 	} {
 		if got != want {
-			t.Errorf("%q is spelled %q", want, got)
+			t.Errorf("%q is written %q", want, got)
 		}
 	}
 }

@@ -50,7 +50,8 @@ func Load(ctx context.Context, dir string, paths []string) (*Program, diag.List,
 				continue
 			}
 			message, _, _ := strings.Cut(e.Msg, "\n")
-			found.Add(diag.DoesNotCheck, placeOf(e.Pos), "mend it, or run mcpgen first where a generated name is missing", "%s", message)
+			found.Add(diag.DoesNotCheck, placeOf(e.Pos),
+				"fix it, or run mcpgen first if a generated name is missing", "%s", message)
 		}
 	})
 	if err != nil {

@@ -121,7 +121,8 @@ func Compare(ctx context.Context, dir string, packages []Package) (Result, error
 	return r, nil
 }
 
-// overlayPackage replaces the tests of a package by the program, and its generated files by fresh ones.
+// overlayPackage replaces the tests of a package by the program, and its generated files by new
+// ones.
 func overlayPackage(overlay map[string]string, p Package, exprs []model.Expr, scratch string) error {
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return err

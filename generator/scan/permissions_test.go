@@ -12,10 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/generator/scan"
 )
 
-const guarded = `// Package guarded is guarded.
+const permissionsSource = `// Package permissions has permissions and limits.
 //
 //mcp:default minrole=Viewer
-package guarded
+package permissions
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (Ink) Sell(ctx context.Context) error { return nil }
 `
 
 func TestPermissionsAndLimitsAreRead(t *testing.T) {
-	services, findings := scan.Services(loadtest.Load(t, []txtar.File{{Name: "guarded/guarded.go", Data: []byte(guarded)}}))
+	services, findings := scan.Services(loadtest.Load(t, []txtar.File{{Name: "permissions/permissions.go", Data: []byte(permissionsSource)}}))
 	if len(findings) > 0 || len(services) != 1 {
 		t.Fatal(findings)
 	}
@@ -111,7 +111,7 @@ func TestPermissionsAndLimitsAreRead(t *testing.T) {
 		{"a plain worker", tools["fill"].Worker, &model.Worker{Name: "NewInk"}},
 		{"no worker for what runs here", tools["sell"].Worker, (*model.Worker)(nil)},
 		{"receivers of the server", s.Receivers, []model.Receiver{{Type: "Ink", Param: "ink"}}},
-		{"what the generated test watches", s.Fresh.Decls["."], []string{
+		{"what the generated test watches", s.HashInputs.Decls["."], []string{
 			"Base", "Fields", "In", "Ink.Fill", "Ink.Sell", "NewInk", "NewPress", "Plain", "Press.Render",
 		}},
 	} {

@@ -5,10 +5,10 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/schema"
-	"github.com/mcpgen/mcpgen/generator/spell"
 )
 
 // Reflected is one input or output type of a service with what the walker says the Reflector makes
@@ -37,7 +37,7 @@ func ReflectedTypes(prog *load.Program, service model.Service) []Reflected {
 		}
 		for _, t := range contract(fn.Signature(), tool) {
 			t = pointee(t)
-			expr := spell.Type(t, pkg.Types)
+			expr := gotype.Expr(t, pkg.Types)
 			if seen[expr.String()] {
 				continue
 			}

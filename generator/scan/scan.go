@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/compileguard"
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
-	"github.com/mcpgen/mcpgen/generator/guard"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/schema"
@@ -26,8 +26,7 @@ import (
 // path, and everything that is wrong with what stands in them. A tool whose own directive
 // could not be read is left out, so that no later stage judges half a rule.
 //
-// A package without any directive has no service; it is told only of near misses and of
-// source that does not parse.
+// A package without any directive has no service; its findings are near misses and syntax errors.
 func Services(prog *load.Program) ([]model.Service, diag.List) {
 	var (
 		services []model.Service
@@ -123,8 +122,8 @@ func (s *scanner) header() {
 	}
 }
 
-// single returns the package's only directive of that name, whichever file's package doc or
-// const block it stands on; further ones are reported.
+// single returns the package's only directive of that name, in the package doc or const block of
+// any file; further ones are reported.
 func (s *scanner) single(name string) *directive.Directive {
 	var first *directive.Directive
 	for _, d := range s.decls {
@@ -196,7 +195,7 @@ func (s *scanner) watch() {
 		s.service.Roles.Type = s.roleType.Name()
 	}
 	named := s.walker.Named()
-	s.service.Guards = guard.For(guard.Facts{
+	s.service.CompileGuards = compileguard.For(compileguard.Facts{
 		Package: s.pkg.Types, Handlers: s.handlers, Types: named,
 		Consts: slices.Concat(s.walker.Enums(), s.roleVals), Local: s.prog.Local,
 	})
@@ -243,15 +242,15 @@ func (s *scanner) watch() {
 		}
 	}
 	slices.Sort(s.files)
-	s.service.Fresh.Files = slices.Compact(s.files)
-	s.service.Fresh.Decls = map[string][]string{}
+	s.service.HashInputs.Files = slices.Compact(s.files)
+	s.service.HashInputs.Decls = map[string][]string{}
 	for dir, set := range decls {
 		list := make([]string, 0, len(set))
 		for name := range set {
 			list = append(list, name)
 		}
 		slices.Sort(list)
-		s.service.Fresh.Decls[dir] = list
+		s.service.HashInputs.Decls[dir] = list
 	}
 }
 

@@ -64,12 +64,12 @@ func dump(w *bytes.Buffer, s model.Service) {
 	}
 	fmt.Fprintf(w, "  scope %v\n", s.Scope)
 	dirs := make([]string, 0)
-	for dir := range s.Fresh.Decls {
+	for dir := range s.HashInputs.Decls {
 		dirs = append(dirs, dir)
 	}
 	slices.Sort(dirs)
 	for _, dir := range dirs {
-		fmt.Fprintf(w, "  fresh %s %v\n", dir, s.Fresh.Decls[dir])
+		fmt.Fprintf(w, "  hash %s %v\n", dir, s.HashInputs.Decls[dir])
 	}
 	for _, t := range s.Tools {
 		fmt.Fprintf(w, "\n  tool %s, constant %s, handler %s at %s\n", t.Name, t.Const, t.Handler, load.Short(t.Handler.Pos))

@@ -9,9 +9,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/spell"
 )
 
 // defaultTimeout bounds calls of tools that write no //mcp:limit timeout=.
@@ -139,7 +139,7 @@ func (s *scanner) handler(d *decl) model.Handler {
 		h.Recv = d.recv.Name()
 		h.PointerRecv = isPointer(d.fn.Signature().Recv().Type())
 	}
-	h.Signature = spell.Type(unnamed(d.fn.Signature()), s.pkg.Types)
+	h.Signature = gotype.Expr(unnamed(d.fn.Signature()), s.pkg.Types)
 	return h
 }
 

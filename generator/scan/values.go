@@ -10,9 +10,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/schema"
-	"github.com/mcpgen/mcpgen/generator/spell"
 )
 
 // noInput gives a handler without input the schema of the empty object.
@@ -27,7 +27,7 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	typ := pointee(in.Type())
 	t.Input.Kind = model.StructInput
 	t.Input.Pointer = isPointer(in.Type())
-	t.Input.Type = spell.Type(typ, s.pkg.Types)
+	t.Input.Type = gotype.Expr(typ, s.pkg.Types)
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Input(typ)
 	if s.handInput(d, t) {
@@ -37,7 +37,7 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
 	if t.Input.Schema != nil && t.Input.Written == "" {
 		codec, err := s.walker.Codec(typ, t.Input.Schema)
-		t.Input.Codec, t.Input.Uncoded = coded(codec, err)
+		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		}
 		p := model.Param{
 			Name: snake(v.Name()), Go: v.Name(), Field: exported(v.Name()),
-			Type: spell.Type(v.Type(), s.pkg.Types),
+			Type: gotype.Expr(v.Type(), s.pkg.Types),
 		}
 		if other := owners[p.Name]; other != nil {
 			pos, end := s.placeOf(d, v)
@@ -95,7 +95,7 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 			fields[i] = p.Field
 		}
 		codec, err := s.walker.ObjectCodec(t.Input.Name, props, fields, t.Input.Schema)
-		t.Input.Codec, t.Input.Uncoded = coded(codec, err)
+		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
 	}
 	s.problems(problems, func(path string) (token.Pos, token.Pos) {
 		first := path
@@ -113,8 +113,8 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 	})
 }
 
-// coded is a codec, or the reason that there is none.
-func coded(codec *model.Codec, err error) (*model.Codec, string) {
+// codecOrReason is a codec, or the reason that there is none.
+func codecOrReason(codec *model.Codec, err error) (*model.Codec, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -145,7 +145,7 @@ func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
 		return
 	}
 	t.Output = model.Output{
-		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
+		Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types),
 		Name: s.base("out ", d, out.Type(), sch, "Result"), Schema: sch,
 	}
 	if wrapped {
@@ -158,7 +158,7 @@ func (s *scanner) output(d *decl, t *model.Tool, out *types.Var) {
 // made it, so it cannot be wrapped: it is an object, or any where the handler says all by itself.
 func (s *scanner) sdkOutput(d *decl, t *model.Tool, out *types.Var) {
 	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() && s.hand.output == nil {
-		t.Output = model.Output{Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types)}
+		t.Output = model.Output{Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types)}
 		return
 	}
 	s.output(d, t, out)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
+	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/schema"
-	"github.com/mcpgen/mcpgen/generator/spell"
 )
 
 // byHand is the schemas of one tool that //mcp:schema names. A nil *byHand has none.
@@ -165,7 +165,7 @@ func (s *scanner) handOutput(d *decl, t *model.Tool, out *types.Var) bool {
 		return false
 	}
 	t.Output = model.Output{
-		Kind: model.ObjectOutput, Type: spell.Type(out.Type(), s.pkg.Types),
+		Kind: model.ObjectOutput, Type: gotype.Expr(out.Type(), s.pkg.Types),
 		Name: s.base("out ", d, out.Type(), w.Known, "Result"), Schema: w.Known, Written: w.Text, File: w.file,
 	}
 	if !w.Object {

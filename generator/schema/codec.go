@@ -13,8 +13,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/spell"
 )
 
 // Codec pairs a type with the input schema that Input made of it. The error says which part
@@ -99,10 +99,10 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		}
 	}
 	t = types.Unalias(t)
-	if !spell.Can(t, c.w.pkg) {
+	if !gotype.CanWrite(t, c.w.pkg) {
 		return codec, fmt.Errorf("the type %s cannot be named in generated code", plainly(t))
 	}
-	codec.Type = spell.Type(t, c.w.pkg)
+	codec.Type = gotype.Expr(t, c.w.pkg)
 	rest := noted(s)
 	if err := c.form(&codec, t, &rest); err != nil {
 		return codec, err

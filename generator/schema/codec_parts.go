@@ -11,8 +11,8 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/spell"
 )
 
 // object reads a struct. Each type is one object, whatever holds it.
@@ -155,10 +155,10 @@ func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema
 	if !ok && !text {
 		return fmt.Errorf("the keys of type %s have no generated form", plainly(key))
 	}
-	if !spell.Can(key, c.w.pkg) {
+	if !gotype.CanWrite(key, c.w.pkg) {
 		return fmt.Errorf("the type %s cannot be named in generated code", plainly(key))
 	}
-	codec.KeyType = spell.Type(key, c.w.pkg)
+	codec.KeyType = gotype.Expr(key, c.w.pkg)
 	s := rest.AdditionalProperties
 	if text {
 		codec.Key = "text"
@@ -227,7 +227,7 @@ func (c *coder) scalar(codec *model.Codec, u *types.Basic, rest *jsonschema.Sche
 	return errors.New("no generated form")
 }
 
-// bound takes over an integer limit, and is that of the Go type where there is none.
+// bound returns an integer limit, or that of the Go type without one.
 func bound(limit *json.Number, own json.Number) string {
 	r := rational(limit.String())
 	if r == nil || !r.IsInt() {

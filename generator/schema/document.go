@@ -15,10 +15,11 @@ func oneDocument(doc []byte) error {
 	err := json.Unmarshal(doc, &v)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return &FileError{max(0, int(syntax.Offset)-1), "the file is not JSON: " + syntax.Error(), "mend the JSON"}
+		offset := max(0, int(syntax.Offset)-1)
+		return &FileError{offset, "the file is not JSON: " + syntax.Error(), "fix the JSON"}
 	}
 	if err != nil {
-		return &FileError{0, "the file is not JSON: " + err.Error(), "mend the JSON"}
+		return &FileError{0, "the file is not JSON: " + err.Error(), "fix the JSON"}
 	}
 	return nil
 }

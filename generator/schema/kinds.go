@@ -162,7 +162,7 @@ func (p *pass) unsupported(t types.Type, at place) {
 		return
 	}
 	if t == types.Typ[types.Invalid] {
-		p.problem(UnsupportedType, at, "the type does not compile", "mend it, then generate again")
+		p.problem(UnsupportedType, at, "the type does not compile", "fix it, then generate again")
 		return
 	}
 	cure := "use another type"
@@ -172,7 +172,7 @@ func (p *pass) unsupported(t types.Type, at place) {
 	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", plainly(t)), cure)
 }
 
-// plainly spells a type for a message, packages by their names.
+// plainly writes a type for a message, with the names of packages.
 func plainly(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
 }

@@ -11,7 +11,7 @@ import (
 // method is a method that changes a type's JSON or its schema, by name and signature.
 type method struct {
 	name            string
-	params, results []string // spelled with import paths
+	params, results []string // Go type texts with import paths
 }
 
 const schemaType = "*github.com/invopop/jsonschema.Schema"
@@ -59,10 +59,11 @@ func (p *pass) has(t types.Type, m method, r receiver) bool {
 		return false
 	}
 	sig, ok := sel.Type().(*types.Signature)
-	return ok && !sig.Variadic() && spelled(sig.Params(), m.params) && spelled(sig.Results(), m.results)
+	return ok && !sig.Variadic() &&
+		sameTypes(sig.Params(), m.params) && sameTypes(sig.Results(), m.results)
 }
 
-func spelled(have *types.Tuple, want []string) bool {
+func sameTypes(have *types.Tuple, want []string) bool {
 	if have.Len() != len(want) {
 		return false
 	}
@@ -74,11 +75,11 @@ func spelled(have *types.Tuple, want []string) bool {
 			}
 			continue
 		}
-		spelling := types.TypeString(t, nil)
-		if spelling == "[]uint8" {
-			spelling = "[]byte"
+		typeText := types.TypeString(t, nil)
+		if typeText == "[]uint8" {
+			typeText = "[]byte"
 		}
-		if spelling != name {
+		if typeText != name {
 			return false
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 // A jsonschema tag without a key is a description, as go-sdk has it. One that was meant as a key
@@ -78,7 +78,7 @@ func resembled(word string) string {
 		if slices.Contains(flags, known) || slices.Contains(everyday, known) {
 			slips = 1
 		}
-		if len(word) >= 4 && levenshtein.ComputeDistance(strings.ToLower(word), strings.ToLower(known)) <= slips {
+		if len(word) >= 4 && editdistance.Between(strings.ToLower(word), strings.ToLower(known)) <= slips {
 			return known
 		}
 	}

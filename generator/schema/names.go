@@ -26,30 +26,30 @@ func (x *typeIndex) key(t types.Type) string {
 func reflectName(t types.Type) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
-		return t.Obj().Name() + typeArguments(t, reflectSpelling)
+		return t.Obj().Name() + typeArguments(t, reflectTypeText)
 	case *types.Basic:
 		return t.Name()
 	}
 	return ""
 }
 
-func typeArguments(n *types.Named, spell func(types.Type) string) string {
+func typeArguments(n *types.Named, text func(types.Type) string) string {
 	if n.TypeArgs().Len() == 0 {
 		return ""
 	}
 	args := make([]string, n.TypeArgs().Len())
 	for i := range args {
-		args[i] = spell(n.TypeArgs().At(i))
+		args[i] = text(n.TypeArgs().At(i))
 	}
 	return "[" + strings.Join(args, ",") + "]"
 }
 
-// reflectSpelling spells a type argument as the compiler names it in the instance: with the
+// reflectTypeText writes a type argument as the compiler names it in the instance: with the
 // import paths of packages, predeclared types by what they stand for.
-func reflectSpelling(t types.Type) string {
+func reflectTypeText(t types.Type) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
-		name := t.Obj().Name() + typeArguments(t, reflectSpelling)
+		name := t.Obj().Name() + typeArguments(t, reflectTypeText)
 		if t.Obj().Pkg() == nil {
 			return name
 		}
@@ -57,13 +57,13 @@ func reflectSpelling(t types.Type) string {
 	case *types.Basic:
 		return types.Typ[t.Kind()].Name() // byte is uint8, rune is int32
 	case *types.Pointer:
-		return "*" + reflectSpelling(t.Elem())
+		return "*" + reflectTypeText(t.Elem())
 	case *types.Slice:
-		return "[]" + reflectSpelling(t.Elem())
+		return "[]" + reflectTypeText(t.Elem())
 	case *types.Array:
-		return fmt.Sprintf("[%d]%s", t.Len(), reflectSpelling(t.Elem()))
+		return fmt.Sprintf("[%d]%s", t.Len(), reflectTypeText(t.Elem()))
 	case *types.Map:
-		return "map[" + reflectSpelling(t.Key()) + "]" + reflectSpelling(t.Elem())
+		return "map[" + reflectTypeText(t.Key()) + "]" + reflectTypeText(t.Elem())
 	case *types.Interface:
 		if t.Empty() {
 			return "interface {}"
@@ -100,7 +100,7 @@ func reflectStruct(u *types.Struct) string {
 		if !v.Embedded() {
 			fields[i] = v.Name() + " "
 		}
-		fields[i] += reflectSpelling(v.Type())
+		fields[i] += reflectTypeText(v.Type())
 		if tag := u.Tag(i); tag != "" {
 			fields[i] += fmt.Sprintf(" %q", tag)
 		}
@@ -160,19 +160,19 @@ func (p *pass) rename() {
 	slices.SortFunc(all, func(a, b *definition) int {
 		return strings.Compare(types.TypeString(a.typ, nil), types.TypeString(b.typ, nil))
 	})
-	spellings := []func(*types.Named) string{p.bareName, byPackage, byPath}
+	namings := []func(*types.Named) string{p.bareName, byPackage, byPath}
 	names := map[*definition]string{}
 	pending := all
 	taken := map[string]bool{}
-	for _, spell := range spellings {
+	for _, naming := range namings {
 		holders := map[string][]*definition{}
 		for _, d := range pending {
-			name := spell(d.typ.(*types.Named))
+			name := naming(d.typ.(*types.Named))
 			holders[name] = append(holders[name], d)
 		}
 		var left []*definition
 		for _, d := range pending {
-			name := spell(d.typ.(*types.Named))
+			name := naming(d.typ.(*types.Named))
 			rivals := slices.ContainsFunc(holders[name], func(o *definition) bool {
 				return o != d && (!p.isOwn(d) || p.isOwn(o))
 			})

@@ -15,7 +15,7 @@ import (
 )
 
 // fill sets a value: pointers are nil when sparse, slices and maps never, since the runtime
-// mends those. Recursion ends at depth 0.
+// corrects those. Recursion ends at depth 0.
 func fill(v reflect.Value, sparse bool, depth int) {
 	switch v.Type() {
 	case reflect.TypeFor[json.RawMessage]():

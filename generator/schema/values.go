@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 // setter writes one value into a schema and reports whether it could be read.
@@ -110,11 +111,11 @@ func knownKey(key string) bool {
 	return found
 }
 
-// nearest is the known key or flag that a misspelt one resembles, or empty.
+// nearest is the known key or flag that an unknown one resembles, or empty.
 func nearest(key string) string {
 	best, distance := "", 3
 	for _, known := range append(slices.Clone(allKeys), "required", "nullable") {
-		if d := levenshtein.ComputeDistance(strings.ToLower(key), strings.ToLower(known)); d < distance {
+		if d := editdistance.Between(strings.ToLower(key), strings.ToLower(known)); d < distance {
 			best, distance = known, d
 		}
 	}

@@ -26,7 +26,7 @@ type Walker struct {
 	src   Source
 	seen  typeIndex
 	named map[string]*types.TypeName // by path and name
-	inst  map[string]*types.Named    // by spelling
+	inst  map[string]*types.Named    // by Go type text
 	enums map[*types.TypeName][]*types.Const
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
@@ -177,7 +177,7 @@ func (w *Walker) Named() []*types.TypeName {
 }
 
 // Instances is every instance of a generic type that JSON can see in what the walker has
-// walked, sorted by its spelling. Named has their generic types.
+// walked, sorted by its Go type text. Named has their generic types.
 func (w *Walker) Instances() []*types.Named {
 	keys := make([]string, 0, len(w.inst))
 	for key := range w.inst {

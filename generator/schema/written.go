@@ -65,7 +65,7 @@ func ReadWritten(doc []byte) (Written, error) {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(doc, &root); err != nil {
-		return Written{}, &FileError{0, err.Error(), "mend the schema"} // usable has seen to it
+		return Written{}, &FileError{0, err.Error(), "fix the schema"} // usable has seen to it
 	}
 	w.Object = string(root.Type) == `"object"`
 	for name := range root.Properties {
@@ -87,7 +87,7 @@ func (w Written) Wrapped() (Written, error) {
 	}
 	members, err := membersOf([]byte(w.Text))
 	if err != nil {
-		return Written{}, &FileError{0, err.Error(), "mend the schema"}
+		return Written{}, &FileError{0, err.Error(), "fix the schema"}
 	}
 	if ref := foreignRef([]byte(w.Text)); ref != "" {
 		return Written{}, &FileError{0, fmt.Sprintf("the reference %s leads elsewhere once the result is wrapped as {\"result\": …}", ref),
@@ -115,17 +115,18 @@ func (nothingElse) Load(string) (any, error) {
 func usable(doc []byte) error {
 	tree, err := validator.UnmarshalJSON(bytes.NewReader(doc))
 	if err != nil {
-		return &FileError{0, err.Error(), "mend the JSON"}
+		return &FileError{0, err.Error(), "fix the JSON"}
 	}
 	compiler := validator.NewCompiler()
 	compiler.DefaultDraft(validator.Draft2020)
 	compiler.AssertFormat()
 	compiler.UseLoader(nothingElse{})
 	if err := compiler.AddResource(location, tree); err != nil {
-		return &FileError{0, plain(err), "mend the schema"}
+		return &FileError{0, plain(err), "fix the schema"}
 	}
 	if _, err := compiler.Compile(location); err != nil {
-		return &FileError{offsetOf(doc, where(err)), "the schema is not valid under JSON Schema 2020-12: " + plain(err), "mend the schema"}
+		message := "the schema is not valid under JSON Schema 2020-12: " + plain(err)
+		return &FileError{offsetOf(doc, where(err)), message, "fix the schema"}
 	}
 	for _, path := range defaults(tree, nil) {
 		pointer := pointerTo(path)

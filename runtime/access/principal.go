@@ -1,5 +1,11 @@
 package access
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // Principal is who is calling: the one value that every decision reads.
 //
 // The zero Principal is an anonymous caller. Identity sources document how they fill each field.
@@ -45,6 +51,19 @@ const (
 	Member Standing = "member"
 )
 
+// ServiceUser maps an OAuth client to a user of the host. It applies to principals that name no
+// user, and by [Principal.Client] alone: a subject with the name of a client is not that client. An
+// entry with an issuer comes before one without.
+type ServiceUser struct {
+	Client string
+	Issuer string // of the client; empty is any issuer
+	User   string // as in [Principal.User]
+	// Delegated applies the entry to all callers of the client, and not only to the client itself
+	// (identity.Identity.ClientItself): callers without a user of the host then act as this one.
+	// Leave it out if people sign in by the client.
+	Delegated bool
+}
+
 // Anonymous reports whether nobody vouches for the caller.
 func (p Principal) Anonymous() bool { return p.anonymous() }
 
@@ -64,4 +83,13 @@ func (p Principal) ClientID() string {
 func (p Principal) IsZero() bool {
 	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.User == "" && p.Role == "" &&
 		len(p.Scopes) == 0 && len(p.Groups) == 0 && len(p.Orgs) == 0 && len(p.Teams) == 0 && p.Permits == nil
+}
+
+// Compare orders principals by subject, issuer, client, user, role and scopes. It returns -1, 0 or
+// 1, as package cmp does.
+func (p Principal) Compare(other Principal) int {
+	return cmp.Or(
+		strings.Compare(p.Subject, other.Subject), strings.Compare(p.Issuer, other.Issuer),
+		strings.Compare(p.Client, other.Client), strings.Compare(p.User, other.User),
+		strings.Compare(p.Role, other.Role), slices.Compare(p.Scopes, other.Scopes))
 }

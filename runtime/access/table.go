@@ -89,6 +89,25 @@ func (r Rule) Name() string {
 	return r.Resource
 }
 
+// Kind returns the kind of what the rule is about: a prompt or a resource if one is set, and
+// otherwise a tool.
+func (r Rule) Kind() Kind {
+	switch {
+	case r.Prompt != "":
+		return Prompts
+	case r.Resource != "":
+		return Resources
+	}
+	return Tools
+}
+
+// PermissionOnly reports whether the rule requires a permission of the host and nothing else. Only
+// an aware table ([Table.Aware]) enforces such a rule; on any other table it admits nobody.
+func (r Rule) PermissionOnly() bool {
+	return r.Permission.Asked() && !r.Public && !r.Authenticated && r.MinRole == 0 &&
+		len(r.Scopes) == 0
+}
+
 // Same reports whether two rules ask for the same, whatever they are about.
 func (r Rule) Same(other Rule) bool {
 	return r.Public == other.Public && r.Authenticated == other.Authenticated && r.MinRole == other.MinRole &&
@@ -133,6 +152,22 @@ type Table struct {
 	aware bool // permissions are enforced
 	index *index
 	parts *[2]index // of prompts and of resources; nil in a table that was not composed
+}
+
+// NewTable returns a table of rules of any kind, in their order. [Compose] checks it.
+func NewTable(rules ...Rule) Table {
+	var t Table
+	for _, rule := range rules {
+		switch rule.Kind() {
+		case Tools:
+			t.Rules = append(t.Rules, rule)
+		case Prompts:
+			t.Prompts = append(t.Prompts, rule)
+		case Resources:
+			t.Resources = append(t.Resources, rule)
+		}
+	}
+	return t
 }
 
 // Of returns the part of the table that speaks of one kind: a table whose "tools" are the

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/debugtools"
-	"github.com/mcpgen/mcpgen/runtime/grant/asking"
+	"github.com/mcpgen/mcpgen/runtime/grant/permissionrequest"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -93,10 +93,12 @@ func TestDebugToolsFitAnyHierarchy(t *testing.T) {
 		highest  string
 		server   string
 	}{
-		"alone":                  {[]toolset.Toolset{debugtools.Toolset(inspector)}, "Admin", "debug"},
-		"behind a service":       {[]toolset.Toolset{desk(inspector), debugtools.Toolset(inspector)}, "Boss", "desk"},
-		"in front of a service":  {[]toolset.Toolset{debugtools.Toolset(inspector), desk(inspector)}, "Boss", "desk"},
-		"with others of its own": {[]toolset.Toolset{debugtools.Toolset(inspector), asking.Toolset(asking.New(nil))}, "Admin", "debug"},
+		"alone":                 {[]toolset.Toolset{debugtools.Toolset(inspector)}, "Admin", "debug"},
+		"behind a service":      {[]toolset.Toolset{desk(inspector), debugtools.Toolset(inspector)}, "Boss", "desk"},
+		"in front of a service": {[]toolset.Toolset{debugtools.Toolset(inspector), desk(inspector)}, "Boss", "desk"},
+		"with others of its own": {[]toolset.Toolset{
+			debugtools.Toolset(inspector), permissionrequest.Toolset(permissionrequest.New(nil)),
+		}, "Admin", "debug"},
 	} {
 		s := newServer(t, runtime.Options{Identity: passing(nil)}, test.toolsets...)
 		var info debugtools.ServerInfo

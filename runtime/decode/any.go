@@ -28,7 +28,7 @@ func (r *Reader) Any(v *any, types ...string) {
 
 // isOf reports whether the value that stands next, of kind k, has one of the types.
 func (r *Reader) isOf(k kind, types []string) bool {
-	is := r.typeName(k)
+	is := Value(r.doc[r.pos:]).Type()
 	if len(types) == 0 || slices.Contains(types, is) {
 		return true
 	}

@@ -1,9 +1,19 @@
 package decode
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 )
+
+// Canonical returns a form of a JSON document that equal documents have in common, whatever their
+// white space and the order of their members are. It returns text that is not JSON as it is.
+func Canonical(doc []byte) []byte {
+	if !json.Valid(doc) {
+		return doc
+	}
+	return canonical(&lexer{doc: doc, limits: unlimited}, nil)
+}
 
 // equalItems finds two equal items in an array of n that has been read and found sound.
 func equalItems(array []byte, n int) (i, j int, equal bool) {

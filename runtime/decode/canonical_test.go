@@ -36,3 +36,15 @@ func TestEqualItemsAreFoundWhetherFewOrMany(t *testing.T) {
 		}
 	})
 }
+
+func TestEqualDocumentsHaveOneCanonicalForm(t *testing.T) {
+	const doc = `{"b":[1,"x"],"a":{"c":null}}`
+	for text, equal := range map[string]bool{
+		doc: true, ` { "a" : {"c":null}, "b" : [1.0,"\u0078"] } `: true,
+		`{"b":["x",1],"a":{"c":null}}`: false, `{"b":[1,"x"],"a":{}}`: false, doc + "1": false, `{`: false, ``: false,
+	} {
+		if got := string(Canonical([]byte(text))) == string(Canonical([]byte(doc))); got != equal {
+			t.Errorf("%s: equal %t", text, got)
+		}
+	}
+}

@@ -56,6 +56,23 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Map returns a copy of the error whose messages, and names in pointers, are those that change
+// returns for them.
+func (e *Error) Map(change func(string) string) error {
+	problems := slices.Clone(e.Problems)
+	for i, p := range problems {
+		names := strings.Split(p.Pointer, "/")
+		for j, name := range names {
+			name = pointerUnescapes.Replace(name)
+			if changed := change(name); changed != name {
+				names[j] = pointerEscapes.Replace(changed)
+			}
+		}
+		problems[i] = Problem{Pointer: strings.Join(names, "/"), Message: change(p.Message)}
+	}
+	return NewError(problems)
+}
+
 // String is "/vlan/id: 5000 is more than the maximum 4094"; the whole document is "(root)".
 func (p Problem) String() string {
 	pointer := p.Pointer

@@ -41,11 +41,10 @@ func members(doc []byte, limits Limits, yield func(name, value []byte)) *fault {
 		if !names.add(name) {
 			return (&fault{rule: duplicate, says: "stands twice in its object"}).within(string(name))
 		}
-		l.space()
-		from := l.pos
-		if f := skip(&l); f != nil {
+		value, f := l.value()
+		if f != nil {
 			return f.within(string(name))
 		}
-		yield(name, l.doc[from:l.pos])
+		yield(name, value)
 	}
 }

@@ -10,8 +10,8 @@ import (
 // Arguments reads one JSON object into a T by a generated func, which says with the calls of
 // this package what each part must be. No arguments at all, nil or empty, are the empty object; null is not.
 //
-// What Scan refuses is refused alone, since nothing after it can be read; any other problem
-// is told with all the others. The error is an *Error and the value then the zero T. The value shares no
+// An error of Scan is the only one, since nothing after it can be read; other problems are
+// reported together. The error is an *Error; the value is then the zero T. The value shares no
 // memory with the text. Arguments is safe for concurrent use.
 func Arguments[T any](arguments []byte, read func(*Reader, *T)) (T, error) {
 	var value, zero T
@@ -102,7 +102,7 @@ func (r *Reader) Finish() error {
 	return NewError(problems)
 }
 
-// fail notes what ends the reading: f, whose place is told from here.
+// fail records f, the fault that ends the reading, and its place.
 func (r *Reader) fail(f *fault) {
 	if r.fault != nil {
 		return
@@ -190,7 +190,7 @@ func (r *Reader) mismatch(k kind, expected ...string) {
 		expected = append(expected, "null")
 		r.orNull = false
 	}
-	start, is := r.pos, r.typeName(k)
+	start, is := r.pos, Value(r.doc[r.pos:]).Type()
 	if f := skipKind(&r.lexer, k); f != nil {
 		r.fail(f)
 		return
@@ -204,24 +204,6 @@ func (r *Reader) mismatch(k kind, expected ...string) {
 		says += SaysLeaveOut
 	}
 	r.report(literal, says)
-}
-
-// typeName is the type, in words of JSON Schema, of the value that stands next and is of kind k.
-func (r *Reader) typeName(k kind) string {
-	switch k {
-	case stringKind:
-		return "string"
-	case numberKind:
-		return "number"
-	case arrayKind:
-		return "array"
-	case objectKind:
-		return "object"
-	}
-	if r.doc[r.pos] == 'n' {
-		return "null"
-	}
-	return "boolean"
 }
 
 // Null reads null where a value may be null, and reports whether it did.
@@ -251,7 +233,8 @@ func New[T any](v **T) *T {
 }
 
 // Default gives an absent property its value, where Go has no literal for it: read reads text, the
-// value in JSON. What the Go type cannot hold is a problem of the property, which no document can mend.
+// value in JSON. A value that the Go type cannot hold is a problem of the property in every
+// document.
 func Default[T any](r *Reader, name, text string, v *T, read func(*Reader, *T)) {
 	if r.fault != nil {
 		return

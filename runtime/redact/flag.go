@@ -3,7 +3,7 @@ package redact
 import "strings"
 
 // flag hides what stands behind a flag of a command, as in --password hunter2, --password "a b" and ["--password", "a b"], unless that
-// is the next flag, the name of a header or how a sentence goes on.
+// is the next flag or the name of a header.
 func (t *scanner) flag(from, end int) int {
 	s, i := t.s, end
 	listed := false // each in quotes of its own
@@ -24,7 +24,7 @@ func (t *scanner) flag(from, end int) int {
 	if !quoted {
 		q = i - 1 // of no quote
 	}
-	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) || !quoted && says(value) || !t.m.Name(s[from:end]) {
+	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) || !t.m.Name(s[from:end]) {
 		return end
 	}
 	if quoted {

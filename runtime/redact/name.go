@@ -113,3 +113,29 @@ func foldedByte(c byte) byte {
 	}
 	return c
 }
+
+// measure reports whether a value is a number or a duration that a name asks for: max_tokens=4096, session_timeout: 30m,
+// "password_length":12.
+func measure(name, value string) bool {
+	const longest = len("999999999ms")
+	if len(value) > longest || !quantity(name) {
+		return false
+	}
+	value = strings.TrimRight(value, ".,")
+	digits := strings.TrimLeft(value, "0123456789")
+	switch digits {
+	case "", "ns", "us", "ms", "s", "m", "h", "d":
+		return len(value) > len(digits) && len(value)-len(digits) < 10
+	}
+	return false
+}
+
+// quantity reports whether a name ends in a word for what is counted or measured.
+func quantity(name string) bool {
+	for _, word := range [...]string{"tokens", "timeout", "ttl", "age", "lifetime", "expiry", "length", "interval", "count", "limit", "size", "attempts"} {
+		if at := len(name) - len(word); at > 0 && strings.EqualFold(name[at:], word) {
+			return true
+		}
+	}
+	return false
+}

@@ -24,12 +24,13 @@
 //   - a value beside a name as above: password=…, "password": "…", Password:… (what Go's %+v prints),
 //     X-Api-Key: …, Cookie: …, token%3D…, --password …, ["--password", "…"], <password>…</password>, {"name":"DB_PASSWORD","value":"…"}
 //
-// In prose, "token: expired" and the like stay: a single word before a colon and a space is a
-// name only where it can hardly be anything else, as password and Authorization are. Behind such a name and behind a flag, a word by which
-// messages go on stays: "password: must be at least 8 characters", "api_key: is required", "--token is missing". So does a
-// number or a duration that the name asks for, as in max_tokens: 4096. A bare value ends at
-// white space, a quote, "&" or ";", so a password that holds one of these is hidden in full only
-// where it is quoted or escaped.
+// In prose, "token: expired" and the like stay: a single word before a colon and a space is a name
+// only if it can hardly be anything else, as password and Authorization are. Behind such a name and
+// behind a flag any word is masked, also in "password: must be at least 8 characters". A number or a
+// duration stays if the name asks for one, as in max_tokens: 4096.
+//
+// A bare value ends at white space, a quote, "&" or ";". A password that contains one of these is
+// hidden in full only if it is quoted or escaped.
 package redact
 
 import (

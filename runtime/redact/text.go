@@ -244,7 +244,7 @@ func (t *scanner) beside(from, end int) int {
 	name := t.s[from:end]
 	switch {
 	case sep.kind == ':' && sep.spaced && !sep.quoted:
-		if !t.certain(name) || says(t.s[sep.value:]) {
+		if !t.certain(name) {
 			return end
 		}
 	case strings.EqualFold(name, "pwd"): // a directory, or the password of a connection string
@@ -258,9 +258,6 @@ func (t *scanner) beside(from, end int) int {
 	case sep.kind == ':' && sep.quoted && isLabelled(name) && t.member(from, sep):
 	case sep.kind == '=' && t.queried(from) && inQuery(name): // of a URL
 	case !t.m.Name(name) && !(sep.kind == ':' && sep.quoted && t.spelled(from, end)):
-		return end
-	}
-	if sep.kind == ':' && sep.quoted && sep.spaced && t.goesOn(sep.value) {
 		return end
 	}
 	from, to, mask := t.value(name, sep)
@@ -315,16 +312,6 @@ func unescaped(name string) string {
 		}
 	}
 	return out.String()
-}
-
-// goesOn reports whether a sentence goes on at i, behind a name in quotes: unknown field "key": did you mean "keys"? JSON has no
-// bare words there but true, false and null.
-func (t *scanner) goesOn(i int) bool {
-	if says(t.s[i:]) {
-		return true
-	}
-	to := wordEnd(t.s, i)
-	return to-i > 1 && prose(t.s[i:to]) && strings.Trim(t.s[i:to], "0123456789") != "" && at(t.s, to) == ' ' && letter[at(t.s, to+1)]
 }
 
 func hasFold(s, prefix string) bool {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 )
 
 // How much a handler may say while it runs: so much, and more with each second. What is more is not sent. The server
@@ -14,8 +14,8 @@ import (
 const (
 	saidAtOnce  = 4 << 20
 	saidASecond = 64 << 10
-	saidEach    = 512                                  // what an emission counts beside its bytes
-	saidLast    = 2 * (runtime.MaxEmission + saidEach) // kept for what is sent when the handler has returned
+	saidEach    = 512                                 // what an emission counts beside its bytes
+	saidLast    = 2 * (notify.MaxEmission + saidEach) // kept for what is sent when the handler has returned
 )
 
 // allowance is what a call may say, and has said.
@@ -52,7 +52,7 @@ func (s *speaker) say(emission json.RawMessage, last bool) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.quiet || len(emission) > runtime.MaxEmission || !s.room.take(len(emission), kept) {
+	if s.quiet || len(emission) > notify.MaxEmission || !s.room.take(len(emission), kept) {
 		return false
 	}
 	if err := writeFrame(s.to, frameEmission, emission); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -116,7 +117,7 @@ func init() {
 			return nil
 		},
 		"emit too long": func(context.Context) error {
-			_, err := unix.Write(answerFD, appendFrame(nil, frameEmission, runtime.MaxEmission+1))
+			_, err := unix.Write(answerFD, appendFrame(nil, frameEmission, notify.MaxEmission+1))
 			time.Sleep(time.Hour)
 			return err
 		},
@@ -357,7 +358,7 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 	said := emission(`{"log":{"level":"INFO","msg":"x"}}`)
 	for _, frames := range [][]byte{
 		nil, slices.Concat(begun, result), slices.Concat(begun, said, said, result), slices.Concat(said, begun, result), slices.Concat(begun, result, said),
-		slices.Concat(begun, appendFrame(nil, frameEmission, runtime.MaxEmission+1)), slices.Concat(begun, said[:9]), slices.Concat(begun, forged(failure{Panic: true})),
+		slices.Concat(begun, appendFrame(nil, frameEmission, notify.MaxEmission+1)), slices.Concat(begun, said[:9]), slices.Concat(begun, forged(failure{Panic: true})),
 		slices.Concat(begun, appendFrame(nil, frameJournal, 2), []byte("{}"), result), slices.Concat(begun, bytes.Repeat(emission(""), saidAtOnce/saidEach+1)),
 	} {
 		f.Add(frames, true)
@@ -371,7 +372,7 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 			r.emitted = func(emission json.RawMessage) {
 				taken += len(emission) + saidEach
 				times++
-				if len(emission) > runtime.MaxEmission {
+				if len(emission) > notify.MaxEmission {
 					t.Errorf("an emission has %d bytes", len(emission))
 				}
 				if len(emission)%7 == 3 {
@@ -396,15 +397,15 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 func TestASpeakerSaysWhatThereIsRoomFor(t *testing.T) {
 	var sent bytes.Buffer
 	s := newSpeaker(&sent)
-	if s.say(make([]byte, runtime.MaxEmission+1), false) || sent.Len() > 0 {
+	if s.say(make([]byte, notify.MaxEmission+1), false) || sent.Len() > 0 {
 		t.Error("an emission was sent that no server takes")
 	}
-	long := make([]byte, runtime.MaxEmission)
+	long := make([]byte, notify.MaxEmission)
 	times := 0
 	for s.say(long, false) {
 		times++
 	}
-	if most := saidAtOnce/runtime.MaxEmission + 10; times < 50 || times > most {
+	if most := saidAtOnce/notify.MaxEmission + 10; times < 50 || times > most {
 		t.Errorf("it said so much %d times, at most %d", times, most)
 	}
 	if !s.say(long, true) || !s.say([]byte("{}"), true) {

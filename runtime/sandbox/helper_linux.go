@@ -17,7 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 )
 
 // What a helper finds open besides the standard three: a socket that brings the request with its
@@ -165,7 +166,7 @@ func perform(o order, job Job, answer io.Writer) (result []byte, changed *journa
 		said := newSpeaker(answer)
 		defer said.hush()
 		var end func()
-		ctx, end = runtime.Emitting(ctx, said.say)
+		ctx, end = notify.Emitting(ctx, said.say)
 		defer end()
 	}
 	var err error
@@ -183,7 +184,7 @@ func perform(o order, job Job, answer io.Writer) (result []byte, changed *journa
 		// After Emitting, because Inherit readies its emitter for what the server requests.
 		inside := ctx
 		if len(job.Caller) > 0 {
-			inside, err = runtime.Inherit(ctx, job.Caller, job.Files)
+			inside, err = invoke.ChildContext(ctx, job.Caller, job.Files)
 		}
 		if err == nil {
 			result, err = run(inside, job)

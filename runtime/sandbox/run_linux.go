@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 )
 
 const (
@@ -324,7 +324,7 @@ func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(),
 		case kind == frameFailure:
 			bound = maxFailure
 		case kind == frameEmission && begun && changed == nil && r.emitted != nil:
-			bound = runtime.MaxEmission
+			bound = notify.MaxEmission
 		case kind == frameJournal && begun && changed == nil && r.space != nil:
 			bound = r.space.journalBound()
 		default:

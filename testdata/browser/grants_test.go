@@ -44,14 +44,14 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 		t.Error("the client's words look like the console's own")
 	}
 
-	// More than was asked for is refused, at the field.
+	// More than the request is refused, at the field.
 	const field, button = `#resource`, `form[action$="/approve"] button`
 	b.tab(field)
 	b.keys("**")
 	b.tab(button)
 	b.expect(422)
 	b.enter()
-	b.reads("Nothing was done", "This is more than was asked for")
+	b.reads("Nothing was done", "This is more than the request")
 	b.tab(field)
 	b.run(chromedp.KeyEvent("reports/may/*"))
 	b.tab(`#restricted`)

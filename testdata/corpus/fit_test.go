@@ -15,7 +15,7 @@ import (
 
 // TestEverySchemaForClientsIsFitForThem makes the schemas of arguments and results of the whole corpus.
 // A type has one, valid under the meta-schema of draft 2020-12 and with an object at its root, or
-// problems that say where and how to mend it.
+// problems that say where and how to fix it.
 func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
 	src := read(t)
 	counts := map[string]int{}

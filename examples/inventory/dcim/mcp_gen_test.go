@@ -19,9 +19,10 @@ import (
 	"testing"
 )
 
-// TestMcpgenFresh fails where a directive, a comment, a parameter's name or a constant has changed
-// since mcpgen read it, and where its code was edited: the compiler sees none of these.
-func TestMcpgenFresh(t *testing.T) {
+// TestMcpgenSourceHash fails if a directive, a comment, a parameter's name or a constant
+// has changed since mcpgen read it, or if the generated code was edited. The compiler does not
+// detect these changes.
+func TestMcpgenSourceHash(t *testing.T) {
 	got, err := mcpgenHash(".", map[string][]string{
 		".": {
 			"Address",
@@ -76,19 +77,20 @@ func TestMcpgenFresh(t *testing.T) {
 	}
 }
 
-// mcpgenHash returns a digest of what generated code was made from and the compiler cannot watch.
+// mcpgenHash returns a digest of the source that generated code depends on and the compiler does not
+// check.
 //
-// That is, for the package in dir, its doc comment, every //mcp: directive with the declaration it
-// stands on, and the names of the exported funcs that have the shape of a handler. And for each
-// declaration of decls, by directory relative to dir, with slashes: its doc comment, the comments of
-// its fields, its text with parameter names, and the constants of its type. Layout, func bodies, other
-// declarations, line ends and the order of declarations do not count; neither do tests and
+// For the package in dir the digest covers its doc comment, every //mcp: directive with its
+// declaration, and the names of exported funcs that have the shape of a handler. For each
+// declaration in decls, by directory relative to dir, with slashes, it covers the doc comment, the
+// comments of fields, the text with parameter names, and the constants of the type. It does not
+// cover layout, func bodies, other declarations, line ends, the order of declarations, tests and
 // files that mcpgen writes.
 //
-// Of files, relative to dir with slashes, the whole content counts, line ends aside.
+// Of files, relative to dir with slashes, the digest covers the whole content except line ends.
 //
-// A file that does not parse counts as far as it does: what the compiler builds parses. A directory
-// or a file that cannot be read is an error.
+// Of a file with a syntax error, the digest covers the part that parses: the compiler reports the
+// rest. A directory or a file that cannot be read is an error.
 func mcpgenHash(dir string, decls map[string][]string, files ...string) (string, error) {
 	listed := map[string][]string{".": nil}
 	var dirs []string
@@ -103,7 +105,7 @@ func mcpgenHash(dir string, decls map[string][]string, files ...string) (string,
 	for _, rel := range dirs {
 		facts, err := mcpgenReadDirectory(filepath.Join(dir, filepath.FromSlash(rel)), listed[rel], rel == ".")
 		if err != nil {
-			return "", fmt.Errorf("reading what generated code was made from: %w", err)
+			return "", fmt.Errorf("reading the source of generated code: %w", err)
 		}
 		slices.Sort(facts)
 		fmt.Fprintf(digest, "%q %q\n", rel, facts)
@@ -111,21 +113,22 @@ func mcpgenHash(dir string, decls map[string][]string, files ...string) (string,
 	for _, rel := range files {
 		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(rel)))
 		if err != nil {
-			return "", fmt.Errorf("reading what generated code was made from: %w", err)
+			return "", fmt.Errorf("reading the source of generated code: %w", err)
 		}
 		fmt.Fprintf(digest, "%q %q\n", rel, bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:16]), nil
 }
 
-// mcpgenDigest returns a digest of a generated file, line ends aside: authority that somebody has
-// edited into it by hand would build.
+// mcpgenDigest returns a digest of a generated file without its line ends. The compiler does not detect
+// an access rule that was edited by hand.
 func mcpgenDigest(content []byte) string {
 	sum := sha256.Sum256(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
 	return hex.EncodeToString(sum[:16])
 }
 
-// mcpgenReadDirectory collects the facts of one package. own says that it is the one with the directives.
+// mcpgenReadDirectory collects the facts of one package. own is true for the package with the
+// directives.
 func mcpgenReadDirectory(dir string, names []string, own bool) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -154,7 +157,10 @@ func mcpgenReadDirectory(dir string, names []string, own bool) ([]string, error)
 		if parsed == nil {
 			continue
 		}
-		r := &mcpgenSourceReader{listed: listed, served: served, own: own, source: source, files: files, owners: map[*ast.CommentGroup]string{}}
+		r := &mcpgenSourceReader{
+			listed: listed, served: served, own: own, source: source, files: files,
+			owners: map[*ast.CommentGroup]string{},
+		}
 		r.readFile(parsed)
 		facts = append(facts, r.facts...)
 	}
@@ -354,8 +360,8 @@ func mcpgenReceiverName(recv *ast.FieldList) string {
 	return name
 }
 
-// words are the tokens of a piece of source, as gofmt would leave them: without comments, without
-// the comma or semicolon that only a line end asks for, numbers in lower case.
+// words returns the tokens of a piece of source in the form of gofmt: without comments, without a
+// comma or semicolon that only a line end requires, numbers in lower case.
 func (r *mcpgenSourceReader) words(from, to token.Pos) string {
 	start, end := r.files.Position(from).Offset, r.files.Position(to).Offset
 	piece := r.source[start:max(start, end)]

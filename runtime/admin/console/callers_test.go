@@ -44,8 +44,8 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				return row{pattern, target, out, no, status, status, status, status}
 			}
 			org, team, member := fmt.Sprintf("/console/orgs/%d", w.acme.ID), fmt.Sprintf("/console/teams/%d", w.lab.ID), fmt.Sprintf("/console/members/%d", w.lead.ID)
-			asked, given := w.asks("desk", "file.read", "public/**", "for a report"), w.gives("desk", "file.read", "public/a")
-			wish, revoke := "/console/requests/"+asked.ID, "/console/grants/revoke?issuer="+url.QueryEscape(issuer)+"&client=desk&type=file.read&resource=public/a"
+			requested, given := w.requestPermission("desk", "file.read", "public/**", "for a report"), w.gives("desk", "file.read", "public/a")
+			target, revoke := "/console/requests/"+requested.ID, "/console/grants/revoke?issuer="+url.QueryEscape(issuer)+"&client=desk&type=file.read&resource=public/a"
 			rows := []row{
 				everybody("GET /console/assets/{file}", console.Asset("console.css"), ok),
 				everybody("GET /console/sign-in", "/console/sign-in", ok),
@@ -86,11 +86,11 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				admins("GET /console/audit/export", "/console/audit/export", ok),
 				admins("GET /console/audit/export", "/console/audit/export?until=late", invalid),
 				admins("GET /console/requests", "/console/requests", ok),
-				admins("GET /console/requests/{id}", wish, ok),
+				admins("GET /console/requests/{id}", target, ok),
 				admins("GET /console/requests/{id}", "/console/requests/none", none),
-				admins("POST /console/requests/{id}/approve", wish+"/approve", invalid),
+				admins("POST /console/requests/{id}/approve", target+"/approve", invalid),
 				admins("POST /console/requests/{id}/approve", "/console/requests/none/approve", none),
-				admins("POST /console/requests/{id}/deny", wish+"/deny", invalid),
+				admins("POST /console/requests/{id}/deny", target+"/deny", invalid),
 				admins("POST /console/requests/{id}/deny", "/console/requests/none/deny", none),
 				admins("GET /console/grants", "/console/grants", ok),
 				admins("POST /console/grants", "/console/grants", invalid),
@@ -146,7 +146,7 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 					t.Errorf("%s is not in the table", pattern)
 				}
 			}
-			if r := must(w.keeper.Request(t.Context(), asked.ID)); r.Status != grant.Open || !slices.Equal(w.has("desk"), []string{given.Permission.String()}) {
+			if r := must(w.keeper.Request(t.Context(), requested.ID)); r.Status != grant.Open || !slices.Equal(w.has("desk"), []string{given.Permission.String()}) {
 				t.Errorf("%+v, %v", r, w.has("desk"))
 			}
 			if n := len(must(w.store.ToolsOff(t.Context()))); n != 0 {
@@ -198,7 +198,7 @@ func TestWhatIsAnotherTenantsIsWhatNeverWas(t *testing.T) {
 		body := w.get(token, "/console/catalogs").Body.String() + w.get(token, "/console").Body.String() + w.get(token, "/console/catalogs/new").Body.String()
 		for _, foreign := range []string{"den-kit", "everything", "den"} {
 			if strings.Contains(body, ">"+foreign) {
-				t.Errorf("%s is told of %s", token, foreign)
+				t.Errorf("%s sees %s", token, foreign)
 			}
 		}
 	}
@@ -230,14 +230,14 @@ func TestLeadsSeeTheirOwnAndNoMore(t *testing.T) {
 	at := fmt.Sprintf("/console/catalogs/%d", w.ofLab.ID)
 	body = page(t, w.get("token-lead", at), http.StatusOK, `<option value="known">`, `<option value="view">`)
 	if strings.Contains(body, "erase") {
-		t.Error("a lead is told of a tool that it may not use")
+		t.Error("a lead sees a tool that it may not use")
 	}
 	for _, tool := range []string{"erase", "never.was"} {
 		led(t, w.post("token-lead", at+"/entries", form("tool", tool)), at+"?done=entry-added")
 	}
 	body = page(t, w.get("token-lead", at), http.StatusOK, "erase", "never.was")
 	if strings.Contains(body, "not served here") {
-		t.Error("a lead is told which tools there are")
+		t.Error("a lead sees the tools")
 	}
 	page(t, w.get("token-admin", at), http.StatusOK, "never.was", "not served here")
 }

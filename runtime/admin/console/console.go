@@ -35,7 +35,7 @@ import (
 type Options struct {
 	// Title is what the pages call the server, as in "Team directory". Empty is "MCP server".
 	Title string
-	// Logger is told what goes wrong on the server's side, at error level, and of forms that other sites sent, at info
+	// Logger receives errors of the server at error level, and forms from other sites at info
 	// level. Secrets in it are masked on the way, and tokens do not get that far. Nil is slog.Default().
 	Logger *slog.Logger
 	// Audit receives an event for each request of somebody who may not make it, for each look at the audit trail, before it is
@@ -141,7 +141,7 @@ type who int
 
 const (
 	everybody who = iota // without a credential
-	managers             // whoever manages anything, and admins
+	managers             // callers who manage anything, and admins
 	admins
 )
 
@@ -210,8 +210,8 @@ var routes = []route{
 
 // grantRoutes are there where grants are.
 var grantRoutes = []route{
-	{"GET /console/requests", admins, (*visit).listRequests},
-	{"GET /console/requests/{id}", admins, (*visit).showRequest},
+	{"GET /console/requests", admins, (*visit).listPermissionRequests},
+	{"GET /console/requests/{id}", admins, (*visit).showPermissionRequest},
 	{"POST /console/requests/{id}/approve", admins, (*visit).approve},
 	{"POST /console/requests/{id}/deny", admins, (*visit).deny},
 

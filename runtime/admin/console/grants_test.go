@@ -35,7 +35,7 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 	events := recorded(w)
 	page(t, w.get("token-admin", "/console"), http.StatusOK, `href="/console/requests"`, `href="/console/grants"`, `<span class="n">0</span>open requests`, "No client waits")
 	page(t, w.get("token-admin", "/console/requests"), http.StatusOK, "No client waits for a decision")
-	r := w.asks("desk", "file.read", "reports/**", "The numbers of May.\nPlease.")
+	r := w.requestPermission("desk", "file.read", "reports/**", "The numbers of May.\nPlease.")
 	w.gives("desk", "file.read", "public/a")
 	w.gives("desk", "file.write", "never/shown")
 	w.machine.defaults = grant.Default(grant.Minimal("public")...)
@@ -73,7 +73,7 @@ func TestRequestIsShownAndApproved(t *testing.T) {
 func TestRequestIsDenied(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
-	at := "/console/requests/" + w.asks("desk", "system.command", "rm **", "").ID
+	at := "/console/requests/" + w.requestPermission("desk", "system.command", "rm **", "").ID
 	page(t, w.get("token-admin", "/console/requests"), http.StatusOK, "no reason given")
 	page(t, w.post("token-admin", at+"/deny", form("note", " ")), http.StatusUnprocessableEntity, "Nothing was done", `id="why" name="note" value=" "`, `aria-describedby="why-wrong"`, "Say why")
 	page(t, w.post("token-admin", at+"/deny", form("note", strings.Repeat("x", grant.MaxReason+1))), http.StatusUnprocessableEntity, "1001 bytes are more than 1000")
@@ -88,13 +88,13 @@ func TestRequestIsDenied(t *testing.T) {
 	}
 }
 
-// Of two who decide at once one does, and the other one is told how: by a click that comes late, and by one that comes
-// between.
+// Of two concurrent decisions one is applied, and the other response contains it: by a click that
+// comes late, and by one that comes between.
 func TestWhoDecidesLateIsToldSo(t *testing.T) {
 	w := onSQLite(t)
 	for _, how := range []string{"approve", "deny"} {
 		for _, between := range []bool{false, true} {
-			r := w.asks("desk", "file.read", how+fmt.Sprint(between)+"/**", "")
+			r := w.requestPermission("desk", "file.read", how+fmt.Sprint(between)+"/**", "")
 			first := func() {
 				must(w.keeper.Memory.Deny(context.Background(), r.ID, grant.Verdict{By: "mara", Note: "theirs"}))
 			}
@@ -115,7 +115,7 @@ func TestWhoDecidesLateIsToldSo(t *testing.T) {
 
 func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 	w := onSQLite(t)
-	at := "/console/requests/" + w.asks("desk", "file.read", "reports/**", "").ID + "/approve"
+	at := "/console/requests/" + w.requestPermission("desk", "file.read", "reports/**", "").ID + "/approve"
 	for _, c := range []struct {
 		name  string
 		at    string
@@ -123,7 +123,7 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 		field string
 		says  []string
 	}{
-		{"more than was asked for", at, []any{"resource", "**", "lasts", "1d"}, "resource", []string{"This is more than was asked for, which is reports/**"}},
+		{"more than was asked for", at, []any{"resource", "**", "lasts", "1d"}, "resource", []string{"This is more than the request, which is reports/**"}},
 		{"a pattern that is none", at, []any{"resource", "reports/[a", "lasts", "1d"}, "resource", []string{`<span class="name">reports/[a<mark>◂</mark>`, "At byte 10: a class is not closed"}},
 		{"nothing", at, []any{"lasts", "1d"}, "resource", []string{"it is empty, and empty is nothing"}},
 		{"no time", at, []any{"resource", "reports/**", "lasts", "soon"}, "lasts", []string{"Choose how long"}},
@@ -182,12 +182,13 @@ func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 	}
 }
 
-// What cannot be seen is neither offered to whoever approves nor taken from them, and keepers let nobody have it.
+// Characters that cannot be seen are neither shown in the form of an approval nor accepted from it,
+// and keepers refuse them.
 func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	w := onSQLite(t)
 	const hangul = "public/\u3164/**"
 	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul}, Issuer: issuer, Client: "desk", Status: grant.Open}}
-	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u3164/**`, `name="resource" class="name" value=""`, "write what is, or deny it")
+	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u3164/**`, `name="resource" class="name" value=""`, "write the resource to grant, or deny the request")
 	if strings.Contains(body, "\u3164") {
 		t.Errorf("it stands in the page: %s", body)
 	}
@@ -220,7 +221,8 @@ func TestNamesOfTenantsAreSeen(t *testing.T) {
 	}
 }
 
-// Whoever decides on what they have asked for is told so, and it is recorded with their name on both.
+// The page of your own request says so, and the audit event has your name as requester and as
+// administrator.
 func TestWhoAsksAndDecidesIsToldSo(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
@@ -332,10 +334,10 @@ func TestExpiredGrantIsCalledSo(t *testing.T) {
 	page(t, w.get("token-admin", "/console/grants"), http.StatusOK, "desk", `<span class="tag off">expired</span>`)
 }
 
-// What the place where grants are kept does not take is said, with all that was typed, and what fails is told to nobody.
+// An error of a field is shown with the form; an error of the store is not shown.
 func TestKeeperThatTakesNothing(t *testing.T) {
 	w := onSQLite(t)
-	r := w.asks("desk", "file.read", "reports/**", "")
+	r := w.requestPermission("desk", "file.read", "reports/**", "")
 	approve, given := "/console/requests/"+r.ID+"/approve", form("client", "desk", "issuer", issuer, "type", "file.read", "resource", "a", "lasts", "1d", "reason", "typed")
 	w.gives("desk", "file.read", "public/a")
 	revoke := "/console/grants/revoke?client=desk&type=file.read&issuer=" + url.QueryEscape(issuer)
@@ -372,7 +374,7 @@ func TestGrantsAndRequestsGoOnOnTheNextPage(t *testing.T) {
 	w := onSQLite(t)
 	for i := range 101 {
 		w.gives("desk", "file.read", fmt.Sprintf("n%03d", i))
-		w.asks(fmt.Sprintf("client-%03d", i), "file.read", fmt.Sprintf("r%03d", 100-i), "")
+		w.requestPermission(fmt.Sprintf("client-%03d", i), "file.read", fmt.Sprintf("r%03d", 100-i), "")
 	}
 	page(t, w.get("token-admin", "/console"), http.StatusOK, `<span class="n">100+</span>open requests`)
 	for at, last := range map[string]string{"/console/grants?client=desk&type=file.read": "n100", "/console/requests?status=open": "r100"} {
@@ -389,7 +391,7 @@ func TestGrantsAndRequestsGoOnOnTheNextPage(t *testing.T) {
 	}
 }
 
-// The same over a database, which records what it changes itself: once, and by whoever asked.
+// The same over a database, which records its changes itself: once, and with the caller.
 func TestGrantsOfADatabase(t *testing.T) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {

@@ -89,8 +89,8 @@ func (k *keeper) Requests(ctx context.Context, f grant.Filter) ([]grant.Request,
 	return found, err
 }
 
-// asks has a client ask for something.
-func (w *world) asks(client, kind, resource, reason string) grant.Request {
+// requestPermission requests a permission for a client.
+func (w *world) requestPermission(client, kind, resource, reason string) grant.Request {
 	return must(w.keeper.Ask(context.Background(), grant.Request{
 		Permission: grant.Permission{Type: kind, Resource: resource}, Issuer: issuer, Client: client, Principal: "vera", Tool: "read_file", Reason: reason,
 	}))

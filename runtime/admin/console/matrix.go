@@ -83,7 +83,7 @@ func matrixOf(table access.Table, off []string, allows func(tool string) []tools
 		part := matrixPart{Kind: k.String()}
 		for _, rule := range table.Of(k).Rules {
 			row := matrixRow{Name: rule.Name(), Off: k == access.Tools && slices.Contains(off, rule.Name())}
-			asked, byRole := asks(table, k, rule), byRole(table, k, rule)
+			enforced, byRole := enforcesPermission(table, k, rule), byRole(table, k, rule)
 			for _, c := range m.Callers {
 				p := c.principal
 				p.Scopes = rule.Scopes
@@ -94,7 +94,7 @@ func matrixOf(table access.Table, off []string, allows func(tool string) []tools
 				row.Also = append(row.Also, "scope "+scope)
 			}
 			switch {
-			case rule.Permission.Asked() && asked:
+			case rule.Permission.Asked() && enforced:
 				row.Also = append(row.Also, "permission "+rule.Permission.String())
 			case rule.Permission.Asked():
 				row.Also = append(row.Also, fmt.Sprintf("permission %s (enforced only with PermissionAware)", rule.Permission))
@@ -115,18 +115,19 @@ func matrixOf(table access.Table, off []string, allows func(tool string) []tools
 	return m
 }
 
-// asks reports whether the table enforces the rule's permission: whoever has nothing of the host lacks it then.
-func asks(table access.Table, k access.Kind, rule access.Rule) bool {
+// enforcesPermission reports whether the table enforces the rule's permission: a principal without
+// permissions of the host lacks it then.
+func enforcesPermission(table access.Table, k access.Kind, rule access.Rule) bool {
 	p := access.Principal{Subject: somebody, Scopes: rule.Scopes}
 	return slices.ContainsFunc(table.Of(k).Explain(p, rule.Name()), func(v access.Verdict) bool {
 		return v.Axis == access.AxisPermission && !v.Holds
 	})
 }
 
-// byRole is a table of the rule alone that asks the host for nothing.
+// byRole is a table of the rule alone, without permissions of the host.
 func byRole(table access.Table, k access.Kind, rule access.Rule) access.Table {
-	if asks(table, k, rule) && rule.Permission.Asked() {
-		rule.Authenticated = true // whoever has a permission is somebody
+	if enforcesPermission(table, k, rule) && rule.Permission.Asked() {
+		rule.Authenticated = true // an anonymous caller has no permission
 	}
 	return access.Table{Roles: table.Hierarchy(), Rules: []access.Rule{rule}}
 }
@@ -154,7 +155,7 @@ type view struct {
 	Name                                                string
 	Allowed, Of                                         int // tools
 	Host                                                []string
-	Asked                                               *askedCatalog // nil where none is asked for
+	RequestedCatalog                                    *requestedCatalog // nil without one
 	Parts                                               []viewPart
 }
 
@@ -194,7 +195,7 @@ func (v *visit) showPrincipal() error {
 	if err != nil {
 		return err
 	}
-	if d.Asked, err = v.askedBy(p, d.Catalog); err != nil {
+	if d.RequestedCatalog, err = v.requestedCatalog(p, d.Catalog); err != nil {
 		return err
 	}
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
@@ -205,7 +206,7 @@ func (v *visit) showPrincipal() error {
 				d.Host = append(d.Host, row.Host)
 			}
 			if k == access.Tools {
-				d.Asked.weigh(row)
+				d.RequestedCatalog.add(row)
 				d.Of++
 				if row.May() {
 					d.Allowed++

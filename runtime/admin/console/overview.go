@@ -57,7 +57,7 @@ func (v *visit) summarize(s *summary) (err error) {
 	if s.Off, err = v.store.ToolsOff(v.ctx); err != nil {
 		return err
 	}
-	if s.Waiting, err = v.waiting(); err != nil {
+	if s.Waiting, err = v.openPermissionRequests(); err != nil {
 		return err
 	}
 	catalogs, more, err := v.store.Catalogs(v.ctx, store.Anywhere, store.Page[int64]{Limit: pageSize})

@@ -36,7 +36,11 @@ func parsed() map[string]*template.Template {
 		"join":      func(list []string) string { return strings.Join(list, " ") },
 	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
-	for _, name := range []string{"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog", "declared", "tools", "orgs", "org", "team", "member", "delete", "requests", "request", "grants", "grant-new", "revoke", "audit", "event"} {
+	for _, name := range []string{
+		"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog",
+		"declared", "tools", "orgs", "org", "team", "member", "delete", "permission-requests",
+		"permission-request", "grants", "grant-new", "revoke", "audit", "event",
+	} {
 		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
 	return all
@@ -140,7 +144,7 @@ func (v *visit) showAs(status int, name string, p page) error {
 	return nil
 }
 
-// back leads to a page once a form has been taken, where what it did is told.
+// back redirects to a page that shows the result of a form.
 func (v *visit) back(to, done string) error {
 	v.seeOther(withQuery(to, url.Values{"done": {done}}))
 	return nil
@@ -183,7 +187,8 @@ func (v *visit) nothing() page {
 		Text: "You are signed in, and there is nothing here for you to manage. Admins of the server, and owners, admins and leads of an organisation or a team, find what is theirs here. " +
 			"Ask an admin of this server to make you a lead, on the page of your organisation or team, under \"Add a member\". These are to be written there as they stand here:",
 		Facts: []fact{{"Subject", v.caller.Subject}, {"Issuer", cmp.Or(v.caller.Issuer, "none: the field is to be empty")}},
-		After: "Where organisations and teams come with your token, ask whoever issues it instead. To become an admin of the server, ask whoever runs it.",
+		After: "If organisations and teams come with your token, ask its issuer instead. " +
+			"To become an admin of the server, ask its operator.",
 	}}
 }
 

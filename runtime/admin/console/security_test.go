@@ -414,16 +414,16 @@ func (w *world) called(text string) *odd {
 		"token-lead": {Issuer: text, Subject: text, Role: text},
 	}
 	w.machine.declared = []catalog.Found{{ID: text, Name: text, Tools: []string{text}}}
-	wish := grant.Request{
+	request := grant.Request{
 		Permission: grant.Permission{Type: text, Resource: text, Params: map[string]string{text: text}}, Issuer: text, Client: text, Principal: text, Tool: text, Reason: text, By: text, Note: text,
 	}
-	given := grant.Grant{Permission: wish.Permission, Issuer: text, Client: text, By: text, Reason: text}
+	given := grant.Grant{Permission: request.Permission, Issuer: text, Client: text, By: text, Reason: text}
 	w.keeper.Memory, w.keeper.odd = grant.NewMemory(given), nil
 	for _, status := range []grant.Status{grant.Open, grant.Refused, grant.Status(text)} {
-		wish.ID, wish.Status = fmt.Sprint("odd-", len(w.keeper.odd)), status
-		w.keeper.odd = append(w.keeper.odd, wish)
+		request.ID, request.Status = fmt.Sprint("odd-", len(w.keeper.odd)), status
+		w.keeper.odd = append(w.keeper.odd, request)
 	}
-	w.machine.defaults = []grant.Grant{{Permission: wish.Permission, By: text}}
+	w.machine.defaults = []grant.Grant{{Permission: request.Permission, By: text}}
 	e := audit.Event{
 		Type: audit.Type(text), RequestID: text, Issuer: text, Principal: text, Client: text + "!", Role: text, Tool: text, Action: text, Object: text, Status: audit.Status(text), Axis: text, Missing: text, Catalog: text,
 		Arguments: []audit.Argument{{Name: text}}, Grants: []audit.Use{{Argument: text, Kind: text, Grant: text}}, Chain: &audit.Link{ID: text}, TraceID: text, Total: 1,

@@ -244,7 +244,8 @@ func (v *visit) notIdentified(err error) {
 		v.toSignIn("ended")
 	case http.StatusForbidden:
 		v.render(v.w, nil, http.StatusForbidden, "message", page{Title: "Not let in", Leave: true,
-			Data: message{Text: "Your token is good, and this server does not know you as one of its users. Ask whoever runs it."}})
+			Data: message{Text: "Your token is good, and this server does not know you as one of " +
+				"its users. Ask its operator."}})
 	default:
 		v.render(v.w, nil, http.StatusServiceUnavailable, "message", page{Title: "Not now", Leave: true,
 			Data: message{Text: "Who you are could not be found out just now. Nothing was changed. Try again in a moment."}})

@@ -14,13 +14,14 @@ import (
 // signInProblems are what can be wrong with a sign-in, by the codes that addresses name them with: a token that was
 // refused is nowhere in what a browser would send again.
 var signInProblems = map[string]string{
-	"ended":       "You were signed out, because your token has ended or no longer holds. Sign in with a new one. If you had sent a form, it was not done.",
-	"empty":       "Paste a token.",
-	"refused":     "The server does not take this token: it has ended, it is for another server, or a part of it is missing. Copy the whole token again, without \"Bearer\" in front, or get a new one.",
-	"malformed":   "This is no bearer token: it has characters that no token has, such as spaces or quotes. Copy the token alone, without \"Bearer\" or quotes.",
-	"long":        fmt.Sprintf("This token is longer than the %d bytes that browsers keep. Get one with fewer claims in it, such as groups, or use the admin API, which takes longer ones.", maxToken),
-	"plain":       "This page came over plain HTTP, where anybody on the way could read your token, so nothing was kept. Ask for it over HTTPS, or on the server's own machine as localhost.",
-	"stranger":    "The token is good, and this server does not know you as one of its users. Ask whoever runs it.",
+	"ended":     "You were signed out, because your token has ended or no longer holds. Sign in with a new one. If you had sent a form, it was not done.",
+	"empty":     "Paste a token.",
+	"refused":   "The server does not take this token: it has ended, it is for another server, or a part of it is missing. Copy the whole token again, without \"Bearer\" in front, or get a new one.",
+	"malformed": "This is no bearer token: it has characters that no token has, such as spaces or quotes. Copy the token alone, without \"Bearer\" or quotes.",
+	"long":      fmt.Sprintf("This token is longer than the %d bytes that browsers keep. Get one with fewer claims in it, such as groups, or use the admin API, which takes longer ones.", maxToken),
+	"plain":     "This page came over plain HTTP, where anybody on the way could read your token, so nothing was kept. Ask for it over HTTPS, or on the server's own machine as localhost.",
+	"stranger": "The token is good, and this server does not know you as one of its users. " +
+		"Ask its operator.",
 	"unavailable": "Who you are could not be found out just now. Try again in a moment.",
 }
 

@@ -68,12 +68,13 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 	w := onSQLite(t)
 	w.machine.defaults = grant.Default(grant.Minimal("public")...)
 	w.gives("desk", "file.read", "public/a")
-	asked, decided := w.asks("desk", "file.read", "notes/**", "two\nlines"), w.asks("desk", "net.connect", "example.com:443", "")
+	requested := w.requestPermission("desk", "file.read", "notes/**", "two\nlines")
+	decided := w.requestPermission("desk", "net.connect", "example.com:443", "")
 	must(w.keeper.Deny(t.Context(), decided.ID, grant.Verdict{By: "ada", Note: "no"}))
 	must(0, w.store.Audit().Record(t.Context(), audit.Event{Type: audit.ToolCall, Tool: "view", Status: audit.Denied, RequestID: "r", Arguments: []audit.Argument{{Name: "path"}}, Grants: []audit.Use{{Argument: "path"}}}))
 	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{}, store.Page[int64]{Limit: 1}))[0]
 	for _, c := range []struct{ token, at string }{
-		{"token-admin", "/console/requests"}, {"token-admin", "/console/requests?status=denied"}, {"token-admin", "/console/requests/" + asked.ID}, {"token-admin", "/console/requests/" + decided.ID},
+		{"token-admin", "/console/requests"}, {"token-admin", "/console/requests?status=denied"}, {"token-admin", "/console/requests/" + requested.ID}, {"token-admin", "/console/requests/" + decided.ID},
 		{"token-admin", "/console/grants"}, {"token-admin", "/console/grants?client=desk"}, {"token-admin", "/console/grants/new?client=desk"}, {"token-admin", "/console/audit"},
 		{"token-admin", "/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer}, {"token-admin", fmt.Sprint("/console/audit/", event.ID)},
 		{"", "/console/sign-in?problem=refused"}, {"token-lead", "/console"}, {"token-lead", "/console/catalogs"}, {"token-member", "/console"}, {"token-admin", "/console"}, {"token-admin", "/console/matrix"},

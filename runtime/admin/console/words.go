@@ -11,7 +11,7 @@ import (
 )
 
 // visible is a text in which each character that cannot be seen, or that turns those around it, stands as an escape: what
-// a client writes must not look like something else to whoever decides on it.
+// a client writes must not look like something else to the administrator who decides on it.
 func visible(text string) string {
 	var b strings.Builder
 	for hidden := grant.Hidden(text); hidden != nil; hidden = grant.Hidden(text) {

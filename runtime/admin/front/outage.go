@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Outage is what is said of an error that time mends, and no other request: there was no answer in time, or no
-// database. It is empty for other errors. reads says that the request only read.
+// Outage returns the message for a temporary error: a request without a response in time, or
+// without a database. It is empty for other errors. reads is true if the request writes nothing.
 func Outage(ctx context.Context, err error, reads bool) string {
 	outcome := "a change may have been made or not: look before you send it again"
 	if reads || unsent(err) {

@@ -173,10 +173,10 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 		check(ended, "no time left", "context canceled")
 
 		for value, says := range map[string]string{
-			`'null'`:         "is no list of names: mend it in the host",
-			`'{"view": 1}'`:  "is no list of names: mend it in the host",
-			`'["view", 1]'`:  "is no list of names: mend it in the host",
-			`'not any JSON'`: "is no list of names: mend it in the host",
+			`'null'`:         "is no list of names: fix it in the host",
+			`'{"view": 1}'`:  "is no list of names: fix it in the host",
+			`'["view", 1]'`:  "is no list of names: fix it in the host",
+			`'not any JSON'`: "is no list of names: fix it in the host",
 		} {
 			if d == dialect.PostgreSQL && (!l.uuids || value == `'not any JSON'`) {
 				continue // the column takes no such thing
@@ -191,7 +191,7 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 				if _, err := db.Exec(`UPDATE users_objectpermission SET actions = '["view"]', constraints = ` + value); err != nil {
 					t.Fatal(err)
 				}
-				check(t.Context(), value, "which is no JSON: mend it in the host")
+				check(t.Context(), value, "which is no JSON: fix it in the host")
 			}
 		}
 		if _, err := db.Exec("DROP TABLE users_objectpermission"); err != nil {
@@ -271,7 +271,7 @@ func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 	}
 }
 
-// A host finds the model behind the last underscore, wherever whoever wrote the permission meant it to be.
+// A host reads the model after the last underscore, whatever the author of the permission meant.
 func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	db := layouts[0].open(t, dialect.SQLite, testdb.SQLite)
 	layouts[0].write(t, db, dialect.SQLite, team)

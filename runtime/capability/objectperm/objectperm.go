@@ -48,8 +48,8 @@ import (
 // view is the action that hosts exempt models from.
 const view = "view"
 
-// Options are the settings of a host that bear on its permissions. They are read from its configuration by
-// whoever starts the server, because no table has them.
+// Options are the settings of a host that concern its permissions. The server's author reads them
+// from the host's configuration, because no table has them.
 type Options struct {
 	// ExemptView is EXEMPT_VIEW_PERMISSIONS: models that everybody may view, "dcim.site", or
 	// [capability.Any] for all but the layout's NeverExempt. None is the hosts' default.
@@ -158,7 +158,8 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 		}
 		var names []string
 		if err := json.Unmarshal([]byte(actions.String), &names); err != nil || names == nil {
-			return fmt.Errorf("a permission on %s has actions %q, which is no list of names: mend it in the host", object, actions.String)
+			return fmt.Errorf("a permission on %s has actions %q, which is no list of names: "+
+				"fix it in the host", object, actions.String)
 		}
 		for _, action := range names {
 			name := app.String + "." + action + "_" + model.String
@@ -166,7 +167,8 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 				grants[name] = &grant{}
 			}
 			if err := grants[name].add(constraints); err != nil {
-				return fmt.Errorf("permission %s has constraints %q, which is no JSON: mend it in the host", name, constraints.String)
+				return fmt.Errorf("permission %s has constraints %q, which is no JSON: "+
+					"fix it in the host", name, constraints.String)
 			}
 		}
 		return nil
@@ -192,12 +194,13 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 	return set, nil
 }
 
-// MapAction returns a permission as it is: hosts spell it "app.action_model" too. It errs where one of the three
-// is missing, and where the model is not in lower case, as no model of Django's is.
+// MapAction returns a permission unchanged: hosts write it "app.action_model" too. It fails if one
+// of the three is missing, or if the model is not in lower case, as every model of Django is.
 //
-// The model is what follows the last underscore, since that is how hosts read a name. A name whose action would
-// then begin with one of Django's own, as that of "dcim.view_dns_record", is an error: whoever wrote it most
-// likely means a model with an underscore, which hosts cannot ask for. [Source.MapPermission] knows what was meant.
+// The model is the part after the last underscore, as hosts read a name. A name whose action then
+// begins with one of Django's own, such as "dcim.view_dns_record", is an error: its author most
+// likely means a model with an underscore, which hosts do not support. [Source.MapPermission] gets
+// the action and the model separately.
 func (s *Source) MapAction(permission string) (string, error) {
 	p, ok := parse(permission)
 	if !ok {
@@ -212,9 +215,9 @@ func (s *Source) MapAction(permission string) (string, error) {
 // verbs are Django's own actions.
 var verbs = []string{view, "add", "change", "delete"}
 
-// MapPermission spells a permission as the hosts do. It errs as MapAction does, and where the host would
-// read another action and model from the name than the permission's own, "dcim.sync_dns_record" for the action
-// "sync" on the model "dns_record".
+// MapPermission writes a permission in the form of the hosts. It fails as MapAction does, and if
+// the host would read another action and model from the name than those of the permission, such as
+// "dcim.sync_dns_record" for the action "sync" on the model "dns_record".
 func (s *Source) MapPermission(p access.Permission) (string, error) {
 	name := p.String()
 	read, ok := parse(name)
@@ -232,8 +235,8 @@ func malformed(name string) error {
 	return fmt.Errorf("objectperm: %q is no permission of this host: it has the form app.action_model with the model in lower case and without underscores, as in \"dcim.napalm_read_device\" or \"ipam.view_ipaddress\"; write app= in //mcp:server, and action= and object= on the tool", name)
 }
 
-// grant is what all grants of one permission come to. Without constraints and not free it covers all
-// objects: it stands on empty lists alone, which is how hosts read them.
+// grant is the union of all grants of one permission. Without constraints and not free it covers
+// all objects: its lists are empty, which hosts read so.
 type grant struct {
 	free        bool
 	constraints []capability.Constraint

@@ -1,0 +1,34 @@
+package generator
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/load"
+)
+
+// errorFiles returns an error file for each package that has findings, and the error files of the
+// other packages for removal. Findings that the compiler reports itself need no error file: it
+// would stay after they are fixed.
+func errorFiles(program *load.Program, found diag.List) (files []emit.File, remove []string) {
+	byDir := map[string]diag.List{}
+	for _, d := range found {
+		if d.Code != diag.DoesNotParse && d.Code != diag.DoesNotCheck {
+			dir := filepath.Dir(d.Pos.File)
+			byDir[dir] = append(byDir[dir], d)
+		}
+	}
+	for _, p := range program.Roots {
+		switch list := byDir[p.Dir]; {
+		case slices.Contains(p.Foreign, load.ErrorFile):
+			// mcpgen did not write this file; the list has a finding about it.
+		case len(list) > 0:
+			files = append(files, emit.ErrorFile(p.Dir, p.Name, list))
+		case slices.Contains(p.Owned, load.ErrorFile):
+			remove = append(remove, filepath.Join(p.Dir, load.ErrorFile))
+		}
+	}
+	return files, remove
+}

@@ -1,0 +1,335 @@
+package sourcehash
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Hash returns a digest of the source that generated code depends on and the compiler does not
+// check.
+//
+// For the package in dir the digest covers its doc comment, every //mcp: directive with its
+// declaration, and the names of exported funcs that have the shape of a handler. For each
+// declaration in decls, by directory relative to dir, with slashes, it covers the doc comment, the
+// comments of fields, the text with parameter names, and the constants of the type. It does not
+// cover layout, func bodies, other declarations, line ends, the order of declarations, tests and
+// files that mcpgen writes.
+//
+// Of files, relative to dir with slashes, the digest covers the whole content except line ends.
+//
+// Of a file with a syntax error, the digest covers the part that parses: the compiler reports the
+// rest. A directory or a file that cannot be read is an error.
+func Hash(dir string, decls map[string][]string, files ...string) (string, error) {
+	listed := map[string][]string{".": nil}
+	var dirs []string
+	for rel, names := range decls {
+		listed[rel] = names
+	}
+	for rel := range listed {
+		dirs = append(dirs, rel)
+	}
+	slices.Sort(dirs)
+	digest := sha256.New()
+	for _, rel := range dirs {
+		facts, err := readDirectory(filepath.Join(dir, filepath.FromSlash(rel)), listed[rel], rel == ".")
+		if err != nil {
+			return "", fmt.Errorf("reading the source of generated code: %w", err)
+		}
+		slices.Sort(facts)
+		fmt.Fprintf(digest, "%q %q\n", rel, facts)
+	}
+	for _, rel := range files {
+		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(rel)))
+		if err != nil {
+			return "", fmt.Errorf("reading the source of generated code: %w", err)
+		}
+		fmt.Fprintf(digest, "%q %q\n", rel, bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:16]), nil
+}
+
+// Digest returns a digest of a generated file without its line ends. The compiler does not detect
+// an access rule that was edited by hand.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// readDirectory collects the facts of one package. own is true for the package with the
+// directives.
+func readDirectory(dir string, names []string, own bool) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	listed, served := map[string]bool{}, map[string]bool{}
+	for _, name := range names {
+		listed[name] = true
+		if recv, _, method := strings.Cut(name, "."); method {
+			served[recv] = true
+		}
+	}
+	var facts []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() || !isSource(name) {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		source = bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n"))
+		files := token.NewFileSet()
+		parsed, _ := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
+		if parsed == nil {
+			continue
+		}
+		r := &sourceReader{
+			listed: listed, served: served, own: own, source: source, files: files,
+			owners: map[*ast.CommentGroup]string{},
+		}
+		r.readFile(parsed)
+		facts = append(facts, r.facts...)
+	}
+	return facts, nil
+}
+
+// isSource reports whether a file's declarations count.
+func isSource(name string) bool {
+	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
+		name[0] != '.' && name[0] != '_' && name != "mcp_gen.go" && name != "aa_mcp_error.go"
+}
+
+// sourceReader collects the facts of one file.
+type sourceReader struct {
+	listed  map[string]bool // declarations that count, as in "Status" and "Service.Get"
+	served  map[string]bool // types with such methods
+	own     bool
+	source  []byte
+	files   *token.FileSet
+	context string // the name by which the file imports package context, or empty
+	owners  map[*ast.CommentGroup]string
+	facts   []string
+}
+
+func (r *sourceReader) add(parts ...string) { r.facts = append(r.facts, fmt.Sprintf("%q", parts)) }
+
+func (r *sourceReader) readFile(file *ast.File) {
+	for _, spec := range file.Imports {
+		if spec.Path.Value == `"context"` {
+			r.context = "context"
+			if spec.Name != nil {
+				r.context = spec.Name.Name
+			}
+		}
+	}
+	r.owners[file.Doc] = "package"
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			name := decl.Name.Name
+			if decl.Recv != nil {
+				name = receiverName(decl.Recv) + "." + name
+			}
+			r.owners[decl.Doc] = name
+			r.readFunc(name, decl.Type, decl.Doc, nil)
+		case *ast.GenDecl:
+			r.readGeneral(decl)
+		}
+	}
+	if !r.own {
+		return
+	}
+	if file.Doc != nil {
+		r.add("package", prose(file.Doc))
+	}
+	for _, group := range file.Comments {
+		parts := []string{"directives", r.owners[group]}
+		for _, line := range group.List {
+			if strings.HasPrefix(line.Text, "//mcp:") {
+				parts = append(parts, strings.TrimRight(line.Text, " \t"))
+			}
+		}
+		if len(parts) > 2 {
+			r.add(parts...)
+		}
+	}
+}
+
+// readFunc reads a func, a method or a method of an interface.
+func (r *sourceReader) readFunc(name string, typ *ast.FuncType, doc, line *ast.CommentGroup) {
+	if r.listed[name] {
+		r.add("func", name, prose(doc), prose(line), r.words(typ.Params.Pos(), typ.End()))
+	}
+	recv, method, isMethod := strings.Cut(name, ".")
+	if !isMethod {
+		method = name
+	}
+	if r.own && ast.IsExported(method) && (!isMethod || r.served[recv]) && r.isHandler(typ) {
+		r.add("handler", name)
+	}
+}
+
+// isHandler reports whether a func takes a context first and returns an error last.
+func (r *sourceReader) isHandler(typ *ast.FuncType) bool {
+	if len(typ.Params.List) == 0 || typ.Results == nil || len(typ.Results.List) == 0 {
+		return false
+	}
+	last, _ := typ.Results.List[len(typ.Results.List)-1].Type.(*ast.Ident)
+	if last == nil || last.Name != "error" {
+		return false
+	}
+	switch first := typ.Params.List[0].Type.(type) {
+	case *ast.SelectorExpr:
+		from, _ := first.X.(*ast.Ident)
+		return from != nil && from.Name == r.context && first.Sel.Name == "Context"
+	case *ast.Ident:
+		return r.context == "." && first.Name == "Context"
+	}
+	return false
+}
+
+func (r *sourceReader) readGeneral(decl *ast.GenDecl) {
+	switch decl.Tok {
+	case token.TYPE:
+		for _, spec := range decl.Specs {
+			spec := spec.(*ast.TypeSpec)
+			doc := spec.Doc
+			if doc == nil {
+				doc = decl.Doc
+			}
+			r.owners[doc] = spec.Name.Name
+			r.readType(spec, doc)
+		}
+	case token.CONST:
+		r.readConsts(decl)
+	}
+}
+
+func (r *sourceReader) readType(spec *ast.TypeSpec, doc *ast.CommentGroup) {
+	name := spec.Name.Name
+	if r.listed[name] {
+		parts := []string{"type", name, prose(doc), r.words(spec.Pos(), spec.End())}
+		ast.Inspect(spec.Type, func(n ast.Node) bool {
+			if field, ok := n.(*ast.Field); ok {
+				parts = append(parts, prose(field.Doc), prose(field.Comment))
+			}
+			return true
+		})
+		r.add(parts...)
+	}
+	iface, ok := spec.Type.(*ast.InterfaceType)
+	if !ok {
+		return
+	}
+	for _, field := range iface.Methods.List {
+		typ, ok := field.Type.(*ast.FuncType)
+		if !ok {
+			continue
+		}
+		for _, method := range field.Names {
+			r.owners[field.Doc] = name + "." + method.Name
+			r.readFunc(name+"."+method.Name, typ, field.Doc, field.Comment)
+		}
+	}
+}
+
+// readConsts reads the constants of listed types. A constant without type and value repeats
+// those of the one before it.
+func (r *sourceReader) readConsts(decl *ast.GenDecl) {
+	of := map[string][]string{}
+	current, first := "", ""
+	for _, spec := range decl.Specs {
+		spec := spec.(*ast.ValueSpec)
+		if first == "" {
+			first = spec.Names[0].Name
+		}
+		if spec.Type != nil || len(spec.Values) > 0 {
+			current = constType(spec)
+		}
+		if r.listed[current] {
+			of[current] = append(of[current], r.words(spec.Pos(), spec.End()))
+		}
+	}
+	r.owners[decl.Doc] = "const " + first
+	for name, specs := range of {
+		r.add(append([]string{"const", name}, specs...)...)
+	}
+}
+
+// constType names the type of a constant: the one written, or that of a conversion.
+func constType(spec *ast.ValueSpec) string {
+	typ := spec.Type
+	if typ == nil && len(spec.Values) > 0 {
+		if call, ok := spec.Values[0].(*ast.CallExpr); ok {
+			typ = call.Fun
+		}
+	}
+	if name, ok := typ.(*ast.Ident); ok {
+		return name.Name
+	}
+	return ""
+}
+
+// receiverName is the type of a receiver, without pointer and type parameters.
+func receiverName(recv *ast.FieldList) string {
+	name := ""
+	if len(recv.List) > 0 {
+		ast.Inspect(recv.List[0].Type, func(n ast.Node) bool {
+			if ident, ok := n.(*ast.Ident); ok && name == "" {
+				name = ident.Name
+			}
+			return name == ""
+		})
+	}
+	return name
+}
+
+// words returns the tokens of a piece of source in the form of gofmt: without comments, without a
+// comma or semicolon that only a line end requires, numbers in lower case.
+func (r *sourceReader) words(from, to token.Pos) string {
+	start, end := r.files.Position(from).Offset, r.files.Position(to).Offset
+	piece := r.source[start:max(start, end)]
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(piece)), piece, nil, 0)
+	var words []string
+	for {
+		_, tok, text := s.Scan()
+		switch tok {
+		case token.INT, token.FLOAT, token.IMAG:
+			text = strings.ToLower(text)
+		case token.SEMICOLON, token.EOF:
+			text = ";"
+		case token.RPAREN, token.RBRACE:
+			if last := len(words) - 1; last >= 0 && (words[last] == "," || words[last] == ";") {
+				words = words[:last]
+			}
+		}
+		if text == "" {
+			text = tok.String()
+		}
+		if tok == token.EOF {
+			return strings.TrimRight(strings.Join(words, " "), " ;")
+		}
+		words = append(words, text)
+	}
+}
+
+// prose is the text of a comment as gofmt would write it, without directives.
+func prose(group *ast.CommentGroup) string {
+	var p comment.Parser
+	var printer comment.Printer
+	return string(printer.Comment(p.Parse(group.Text())))
+}

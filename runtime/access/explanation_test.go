@@ -1,0 +1,102 @@
+package access_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+func TestExplanationHasALineForEachVerdict(t *testing.T) {
+	e := access.Explanation{
+		Name: "report", Off: true, Host: "the host does not answer",
+		Verdicts: []access.Verdict{
+			{Axis: access.AxisAuthentication, Holds: true, Needs: "an authenticated caller", Has: "ada"},
+			{Axis: access.AxisRole, Needs: "Manager", Has: "Viewer"},
+			{Axis: access.AxisScopes, Needs: "a, b", Has: "a"},
+		},
+	}
+	if got, want := e.String(), `tool "report": denied
+  the tool is switched off
+  `+e.Verdicts[0].String()+`
+  `+e.Verdicts[1].String()+`
+  `+e.Verdicts[2].String()+`
+  the host does not answer
+`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got, want := e.Failing(), e.Verdicts[1].String()+"; "+e.Verdicts[2].String(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	e = access.Explanation{Kind: access.Prompts, Name: "p", Allowed: true}
+	if got := e.String() + e.Failing(); got != "prompt \"p\": allowed\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTableOfRulesOfAnyKind(t *testing.T) {
+	rules := []access.Rule{{Tool: "b"}, {Prompt: "p"}, {Tool: "a"}, {Resource: "x:"}, {}}
+	table := access.NewTable(rules...)
+	var got []string
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+		for _, rule := range table.Of(k).Rules {
+			got = append(got, k.String()+" "+rule.Name())
+			if rule.Kind() != k {
+				t.Errorf("%v has the kind %v", rule, rule.Kind())
+			}
+		}
+	}
+	if want := []string{"tool b", "tool a", "tool ", "prompt p", "resource x:"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRulesOfAPermissionAlone(t *testing.T) {
+	view := access.Permission{App: "dcim", Action: "view", Object: "device"}
+	for _, tc := range []struct {
+		rule access.Rule
+		want bool
+	}{
+		{access.Rule{}, false},
+		{access.Rule{Permission: view}, true},
+		{access.Rule{Permission: view, Constrained: true, Denial: access.Forbid}, true},
+		{access.Rule{Permission: access.NoPermission}, false},
+		{access.Rule{Permission: view, Public: true}, false},
+		{access.Rule{Permission: view, Authenticated: true}, false},
+		{access.Rule{Permission: view, MinRole: access.Lowest}, false},
+		{access.Rule{Permission: view, Scopes: []string{"a"}}, false},
+	} {
+		if got := tc.rule.PermissionOnly(); got != tc.want {
+			t.Errorf("%+v: %v", tc.rule, got)
+		}
+	}
+}
+
+func TestPrincipalsAreOrderedBySubjectFirst(t *testing.T) {
+	in := []access.Principal{
+		{Subject: "a"}, {Subject: "a", Scopes: []string{"x"}}, {Subject: "a", Role: "Viewer"},
+		{Subject: "a", User: "u"}, {Subject: "a", Client: "c"}, {Subject: "a", Issuer: "i"},
+		{Subject: "b"},
+	}
+	for i, a := range in {
+		for j, b := range in {
+			if got, want := a.Compare(b), min(max(i-j, -1), 1); got != want {
+				t.Errorf("%+v and %+v: %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}
+
+func TestPermissionsAreRecordedByTablesThatDoNotEnforceThem(t *testing.T) {
+	view := access.Permission{App: "dcim", Action: "view", Object: "device"}
+	table := access.NewTable(
+		access.Rule{Tool: "t", Permission: view, Authenticated: true}, access.Rule{Tool: "u", Public: true},
+		access.Rule{Tool: "v", Permission: access.NoPermission, Authenticated: true},
+		access.Rule{Resource: "r:", Permission: view}, access.Rule{Prompt: "p", Permission: view})
+	if got := table.RecordedPermissions(); !slices.Equal(got, []string{"t", "p", "r:"}) {
+		t.Errorf("%q", got)
+	}
+	if got := table.Aware().RecordedPermissions(); got != nil {
+		t.Errorf("an aware table: %q", got)
+	}
+}

@@ -1,0 +1,177 @@
+package runtime
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// MetaCatalog and the names below are where a client names the catalog of tools to list: params,
+// then _meta, the header, and the URL's query; an id comes before a name, and an empty value
+// requests all tools. HeaderCatalog may be percent-encoded. _meta of the result has the notes.
+const (
+	MetaCatalog     = wire.MetaCatalog
+	MetaCatalogID   = wire.MetaCatalogID
+	MetaCatalogNote = wire.MetaCatalogNote
+	HeaderCatalog   = wire.HeaderCatalog
+	QueryCatalog    = wire.QueryCatalog
+	QueryCatalogID  = wire.QueryCatalogID
+)
+
+// Refusal is the error of a request that is not admitted, in HTTP's terms.
+type Refusal struct {
+	Status    int    // 401, 403 or 503
+	Challenge string // for WWW-Authenticate, with 401
+	Reason    string // for the client
+}
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return r.Reason }
+
+// Identify authenticates an HTTP request as the MCP endpoint does, for handlers beside MCP; see
+// Options.Admin. [Caller] finds the principal in the returned context, which ends with the request
+// and with the credential. A caller without credentials is refused, also with Options.Anonymous.
+// The error is a *[Refusal]. Such handlers see the whole request, credentials included.
+func (s *Server) Identify(r *http.Request) (context.Context, error) {
+	id, err := s.authenticator.Authenticate(r)
+	if err != nil {
+		return nil, (*Refusal)(s.authenticator.Refusal(r, err))
+	}
+	info := request.New(id, nil)
+	if err := s.host.Attach(r.Context(), info); err != nil || info.Principal.Anonymous() {
+		return nil, &Refusal{Status: http.StatusForbidden, Reason: "forbidden"}
+	}
+	if info.Permissions != nil && info.Permissions.Unavailable {
+		// The host may not have the caller any more, and a role alone does not admit one.
+		const reason = "the host's permissions are not available"
+		return nil, &Refusal{Status: http.StatusServiceUnavailable, Reason: reason}
+	}
+	ctx := request.With(r.Context(), info)
+	if !info.Expires.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, info.Expires)
+		context.AfterFunc(r.Context(), cancel)
+	}
+	return ctx, nil
+}
+
+// IsAdmin reports whether a principal has Options.AdminRole or a higher role.
+func (s *Server) IsAdmin(p access.Principal) bool {
+	return !p.Anonymous() && s.table.Rank(p.Role) >= s.admin
+}
+
+// Listing is a list of tools for people and programs beside MCP.
+type Listing struct {
+	Tools []ListedTool // in the order of names
+	Note  string       // about the requested catalog, as in _meta over MCP; it may be empty
+}
+
+// ListedTool is a tool, and whether the caller may use it.
+type ListedTool struct {
+	Tool       *mcp.Tool // shared: do not write to it
+	CanExecute bool      // a call is allowed
+	Off        bool      // switched off: unknown to callers, and listed to admins alone
+	Missing    string    // what the caller lacks, as access.Decision.Missing words it
+	Catalogs   []string  // those that code declares
+}
+
+// ListTools lists tools for the caller that [Server.Identify] has admitted: those that it may use,
+// and those that are refused and not concealed. Admins get concealed tools too. With
+// Options.CatalogStrict a catalog that cannot be found is an error, which wraps catalog.ErrUnknown
+// if it does not exist. Without an admitted request the list is empty.
+func (s *Server) ListTools(ctx context.Context, ask catalog.Ask) (Listing, error) {
+	info := request.From(ctx)
+	if info == nil {
+		return Listing{}, nil
+	}
+	filter, err := s.catalogs.Filter(ctx, &request.Info{
+		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(ask, s.opts.Masker)})
+	if err != nil {
+		return Listing{}, err
+	}
+	list := Listing{Note: filter.Note}
+	for _, e := range s.lists.Entries(info.Principal, s.IsAdmin(info.Principal), filter) {
+		listed := ListedTool{Tool: e.Tool, CanExecute: e.CanExecute, Off: e.Off, Missing: e.Missing}
+		if t := s.tools[e.Tool.Name]; t != nil {
+			listed.Catalogs = t.Catalogs
+		}
+		list.Tools = append(list.Tools, listed)
+	}
+	return list, nil
+}
+
+// ReloadSwitches reads from Options.Catalogs which tools are switched off, and applies it. Call it
+// after a change that this process has made: the source reports other changes by itself.
+func (s *Server) ReloadSwitches(ctx context.Context) error {
+	changed, err := s.catalogs.Reload(ctx)
+	if changed {
+		s.changes.Recheck(nil)
+	}
+	return err
+}
+
+// InvalidateCapabilities drops the host's permissions of the principals that match, of all if match
+// is nil. The next requests read them again. Call it when a permission, a role or a user has
+// changed in the host. Without Options.PermissionAware it does nothing.
+func (s *Server) InvalidateCapabilities(match func(access.Principal) bool) {
+	if s.host != nil {
+		s.host.Invalidate(match)
+		s.changes.Recheck(match)
+	}
+}
+
+// OfUser matches the principals of one user of the host, for [Server.InvalidateCapabilities].
+func OfUser(user string) func(access.Principal) bool {
+	return func(p access.Principal) bool { return p.User == user }
+}
+
+// DeclaredCatalogs returns the catalogs that code declares (//mcp:tool catalog=), in the order of
+// names. They are global and do not change, and their ids are [DeclaredID] of their names.
+func (s *Server) DeclaredCatalogs() []catalog.Found { return s.catalogs.Declared() }
+
+// DeclaredID returns the id of a catalog that code declares.
+func DeclaredID(name string) string { return discovery.DeclaredID(name) }
+
+// Allows returns the permissions that a tool's calls need on their arguments; nil without the tool.
+func (s *Server) Allows(tool string) []toolset.Allow {
+	if t := s.tools[tool]; t != nil {
+		return slices.Clone(t.Allow)
+	}
+	return nil
+}
+
+// Info returns the name of the server.
+func (s *Server) Info() toolset.ServerInfo { return s.info }
+
+// Table returns the rules of the server.
+func (s *Server) Table() access.Table { return s.table }
+
+// Masker returns Options.Masker.
+func (s *Server) Masker() redact.Masker { return s.opts.Masker }
+
+// Audit returns Options.Audit, which may be nil.
+func (s *Server) Audit() audit.Sink { return s.opts.Audit }
+
+// Catalogs returns Options.Catalogs, which may be nil.
+func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs }
+
+// Grants returns Options.Grants, which may be nil.
+func (s *Server) Grants() grant.Source { return s.opts.Grants }
+
+// GrantDefaults returns the grants that every client has, by Options.GrantDefaults.
+func (s *Server) GrantDefaults() []grant.Grant { return s.grants.Defaults() }
+
+// Roots returns the sorted names of Options.Roots. Resources of file permissions begin with them.
+func (s *Server) Roots() []string { return s.opts.Roots.Names() }

@@ -1,0 +1,184 @@
+package decode_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+func TestNullsAreNormalizedBySchema(t *testing.T) {
+	const list = `{"type":"array","items":{"type":"string"}}`
+	for _, test := range []struct{ name, schema, doc, want string }{
+		{"an array", list, `null`, `[]`},
+		{"an object", `{"type":"object"}`, `null`, `{}`},
+		{"an object with optional properties", `{"type":"object","properties":{"a":{"type":"string"}}}`, `null`, `{}`},
+		{"an object that cannot be made up", `{"type":"object","required":["a"]}`, `null`, `null`},
+		{"a string", `{"type":"string"}`, `null`, `null`},
+		{"anything", `{}`, `null`, `null`},
+		{"true", `true`, `null`, `null`},
+		{"false", `false`, `[null]`, `[null]`},
+		{"an array that may be null", `{"type":["array","null"]}`, `null`, `null`},
+		{"null by enum", `{"type":"array","enum":[null,[]]}`, `null`, `null`},
+		{"null by const", `{"const":null}`, `null`, `null`},
+		{"an array or an object", `{"type":["array","object"]}`, `null`, `null`},
+		{"an array by anyOf", `{"anyOf":[{"type":"array"},{"type":"null"}]}`, `null`, `null`},
+		{"the one alternative", `{"oneOf":[{"type":"object","properties":{"a":` + list + `}},{"type":"null"}]}`, `{"a":null}`, `{"a":[]}`},
+		{"one of several alternatives", `{"anyOf":[{"type":"object","properties":{"a":` + list + `}},{"type":"string"}]}`, `{"a":null}`, `{"a":null}`},
+		{"allOf", `{"allOf":[{"type":"object"},{"properties":{"a":` + list + `}}]}`, `{"a":null}`, `{"a":[]}`},
+		{"a property", `{"properties":{"a":` + list + `},"required":["a"]}`, `{"a":null,"b":null}`, `{"a":[],"b":null}`},
+		{"a property that may be left out", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`, `{"a":null,"b":"x"}`, `{"b":"x"}`},
+		{"the last property left out", `{"properties":{"b":{"type":"object","required":["x"]}}}`, `{"a":1,"b":null}`, `{"a":1}`},
+		{"all properties left out", `{"properties":{"a":{"type":"integer"},"b":{"type":"number"}}}`, `{"a":null,"b":null}`, `{}`},
+		{"required bytes", `{"properties":{"a":{"type":"string","contentEncoding":"base64"}},"required":["a"]}`, `{"a":null}`, `{"a":""}`},
+		{"bytes in a list", `{"items":{"type":"string","contentEncoding":"base64"}}`, `[null,"YQ=="]`, `["","YQ=="]`},
+		{"bytes that may be null", `{"anyOf":[{"type":"string","contentEncoding":"base64"},{"type":"null"}]}`, `null`, `null`},
+		{"a required string", `{"properties":{"a":{"type":"string"}},"required":["a"]}`, `{"a":null}`, `{"a":null}`},
+		{"a property of any type", `{"properties":{"a":{}}}`, `{"a":null}`, `{"a":null}`},
+		{"a nullable property", `{"properties":{"a":{"type":["string","null"]}}}`, `{"a":null}`, `{"a":null}`},
+		{"further properties", `{"type":"object","additionalProperties":` + list + `}`, `{"a":null,"b":["x"]}`, `{"a":[],"b":["x"]}`},
+		{"items", `{"items":` + list + `}`, `[null,["a"],null]`, `[[],["a"],[]]`},
+		{"prefix items", `{"prefixItems":[` + list + `,{"type":"string"}],"items":{"type":"object"}}`, `[null,null,null]`, `[[],null,{}]`},
+		{"a name with an escape", `{"properties":{"a\"b":` + list + `}}`, `{"a\"b":null,"\u0061\"b":null}`, `{"a\"b":[],"\u0061\"b":[]}`},
+		{"null in a string", list, `["null","a null \" b","\\"]`, `["null","a null \" b","\\"]`},
+		{"a reference", `{"$ref":"#/$defs/l","$defs":{"l":` + list + `}}`, `null`, `[]`},
+		{"a reference beside a description", `{"$ref":"#/$defs/l","description":"x","$defs":{"l":` + list + `}}`, `null`, `[]`},
+		{"a reference beside more", `{"$ref":"#/$defs/o","properties":{"b":` + list + `},"$defs":{"o":{"type":"object","properties":{"a":` + list + `}}}}`, `{"a":null,"b":null}`, `{"a":[],"b":[]}`},
+		{"an escaped reference", `{"$ref":"#/$defs/a~1b~0c","$defs":{"a/b~c":` + list + `}}`, `null`, `[]`},
+		{"a recursive type", `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#/$defs/n"}}},"required":["kids"]}}}`,
+			`{"kids":[{"kids":null},{"kids":[{"kids":null}]}]}`, `{"kids":[{"kids":[]},{"kids":[{"kids":[]}]}]}`},
+		{"a recursive root", `{"type":"object","properties":{"next":{"$ref":"#"},"tags":` + list + `}}`, `{"next":{"next":null,"tags":null},"tags":null}`, `{"next":{"next":{},"tags":[]},"tags":[]}`},
+		{"white space", `{"properties":{"a":` + list + `}}`, "{ \"a\" : null ,\n \"b\" : [ 1 , null ] }", `{"a":[],"b":[1,null]}`},
+		{"numbers and literals", `{"items":{"type":"array"}}`, `[1.5e3,true,false,null]`, `[1.5e3,true,false,[]]`},
+		{"no null", list, `["a"]`, `["a"]`},
+	} {
+		shape, err := decode.ParseShape(test.schema)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		doc := []byte(test.doc)
+		if got := string(shape.NormalizeNulls(doc)); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+		if string(doc) != test.doc {
+			t.Errorf("%s: the document was changed: %s", test.name, doc)
+		}
+	}
+}
+
+func TestSchemasThatHaveNoShapeAreErrors(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{`:                                     "output schema",
+		`7`:                                     "output schema",
+		`{"properties":7}`:                      "output schema",
+		`{"$ref":"#/$defs/x"}`:                  "leads nowhere",
+		`{"$ref":"other.json"}`:                 "points out of the schema",
+		`{"type":"object","$ref":"#/x/y"}`:      "leads nowhere",
+		`{"properties":{"a":{"$ref":"#/x"}}}`:   "leads nowhere",
+		`{"additionalProperties":{"$ref":"x"}}`: "points out",
+		`{"items":{"$ref":"x"}}`:                "points out",
+		`{"prefixItems":[{"$ref":"x"}]}`:        "points out",
+		`{"anyOf":[{"$ref":"x"}]}`:              "points out",
+		`{"allOf":[{"$ref":"x"}]}`:              "points out",
+	} {
+		if _, err := decode.ParseShape(schema); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
+func TestTextThatIsNotJSONIsUnchanged(t *testing.T) {
+	shape, err := decode.ParseShape(`{"type":"object","properties":{"a":{"type":"array"}},"additionalProperties":{"type":"array"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range []string{"null,", `{"a":null`, `{"a"null}`, `{a:null}`, `[null`, `{"a":[null}`, `{"a":null,}`, `{"null`, `{"a":,"b":null}`, "null x", `{"a":"null\`} {
+		if got := string(shape.NormalizeNulls([]byte(doc))); got != doc {
+			t.Errorf("%s became %s", doc, got)
+		}
+	}
+}
+
+// value draws any JSON value.
+func value(t *rapid.T, depth int) any {
+	kinds := 6
+	if depth == 0 {
+		kinds = 4
+	}
+	switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+	case 0:
+		return nil
+	case 1:
+		return rapid.Float64Range(-1e6, 1e6).Draw(t, "number")
+	case 2:
+		return rapid.String().Draw(t, "string")
+	case 3:
+		return rapid.Bool().Draw(t, "bool")
+	case 4:
+		list := []any{}
+		for range rapid.IntRange(0, 3).Draw(t, "items") {
+			list = append(list, value(t, depth-1))
+		}
+		return list
+	}
+	object := map[string]any{}
+	for range rapid.IntRange(0, 3).Draw(t, "members") {
+		object[rapid.SampledFrom([]string{"a", "b", "é", `"`, "null"}).Draw(t, "name")] = value(t, depth-1)
+	}
+	return object
+}
+
+func TestNormalizeNullsChangesNullsOnly(t *testing.T) {
+	anything, err := decode.ParseShape(`{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrays, err := decode.ParseShape(`{"$ref":"#/$defs/x","$defs":{"x":{"type":["array","string","boolean","number"],"properties":{"a":{"$ref":"#/$defs/x"}},"additionalProperties":{"$ref":"#/$defs/x"},"items":{"$ref":"#/$defs/x"},"required":["a"]}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		doc, err := json.Marshal(value(t, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := anything.NormalizeNulls(doc); string(got) != string(doc) {
+			t.Fatalf("%s became %s", doc, got)
+		}
+		got := arrays.NormalizeNulls(doc)
+		var v any
+		if err := json.Unmarshal(got, &v); err != nil {
+			t.Fatalf("%s became %s: %v", doc, got, err)
+		}
+		if string(arrays.NormalizeNulls(got)) != string(got) {
+			t.Fatalf("%s: the second run changes the result: %s", doc, arrays.NormalizeNulls(got))
+		}
+		if hasNull(v) {
+			t.Fatalf("%s became %s", doc, got)
+		}
+	})
+}
+
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		for _, item := range v {
+			if hasNull(item) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, member := range v {
+			if hasNull(member) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+// Package permissionrequest serves two tools: list_permissions lists the client's permissions on
+// resources, and request_permission requests another one. An administrator approves the request in
+// the API or the console; then the client's next call works.
+//
+//mcp:server name=permissions title="Permissions on resources"
+//mcp:default authenticated action=none
+package permissionrequest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+)
+
+//go:generate go tool mcpgen .
+
+// Store holds grants and requests. Package grant/stored has one with a database.
+type Store interface {
+	grant.Source
+	grant.Requests
+}
+
+// Service implements the tools. It is safe for concurrent use.
+type Service struct {
+	store    Store
+	defaults []grant.Grant
+	logger   *slog.Logger
+}
+
+// New returns a service for the store in the server's Options.Grants. defaults are the server's
+// Options.GrantDefaults, which list_permissions includes. Errors are logged to slog.Default,
+// without secrets.
+func New(keeper Store, defaults ...grant.Permission) *Service {
+	return &Service{keeper, grant.Default(defaults...), slog.Default()}
+}
+
+// Input is the permission that a client requests.
+type Input struct {
+	// Kind of permission, as in the refusal.
+	Type string `json:"type" jsonschema:"minLength=1,maxLength=64,example=file.read"`
+	// Resource, or a pattern of some: docs/*.md below a root, git log * for a command,
+	// example.com:443 for a host.
+	Resource string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
+	// Why the permission is needed. A person reads it and decides.
+	Reason string `json:"reason" jsonschema:"minLength=1,maxLength=1000"`
+	// Tool whose call was refused.
+	Tool string `json:"tool,omitempty" jsonschema:"maxLength=128"`
+}
+
+// Request is a request for a permission.
+type Request struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Resource string `json:"resource"`
+	// Status is open until an administrator decides, then approved or denied.
+	Status string `json:"status"`
+	// Note is the text of the administrator's decision.
+	Note string `json:"note,omitempty"`
+}
+
+// RequestPermission requests a permission on a resource, after a call was refused without it. An
+// administrator decides. After the approval the same call works. Repeating an open request returns
+// it.
+//
+//mcp:tool title="Request a permission"
+func (s *Service) RequestPermission(ctx context.Context, in Input) (Request, error) {
+	caller, ok := runtime.Caller(ctx)
+	if !ok || caller.Anonymous() {
+		return Request{}, errAnonymous
+	}
+	p := grant.Permission{Type: in.Type, Resource: in.Resource}
+	request, _ := runtime.RequestOf(ctx)
+	if request.Masker.Text(p.Resource) != p.Resource {
+		return Request{}, errSecret
+	}
+	if err := p.Validate(); err != nil {
+		return Request{}, err
+	}
+	ctx = audit.Acting(ctx, audit.Event{
+		Issuer: caller.Issuer, Principal: caller.Subject, Client: caller.ClientID(),
+		Role: caller.Role, RequestID: runtime.RequestID(ctx),
+	})
+	r, err := s.store.Ask(ctx, grant.Request{
+		Permission: p, Issuer: caller.Issuer, Client: caller.ClientID(), Principal: caller.Subject,
+		Tool: request.Masker.Text(in.Tool), Reason: request.Masker.Text(in.Reason),
+	})
+	switch {
+	case errors.Is(err, grant.ErrTooMany):
+		return Request{}, errors.New("too many of your requests are open: " +
+			"wait until an administrator has decided on some")
+	case errors.Is(err, grant.ErrInvalid):
+		return Request{}, err
+	case err != nil:
+		return Request{}, s.unavailable(ctx, err)
+	}
+	return newRequest(r), nil
+}
+
+// Permission is a permission of the client.
+type Permission struct {
+	Type     string `json:"type"`
+	Resource string `json:"resource"`
+	// Restricted is true if it is valid only for tools that run in a process of their own.
+	Restricted bool `json:"restricted,omitempty"`
+	// Expires is when it ends. It is absent if the permission does not expire.
+	Expires *time.Time `json:"expires,omitempty"`
+}
+
+// Permissions are the permissions and the requests of a client.
+type Permissions struct {
+	Granted  []Permission `json:"granted"`
+	Requests []Request    `json:"requests"`
+}
+
+// ListPermissions returns the permissions on resources that you have now, and your newest requests
+// for more.
+//
+//mcp:tool readonly title="Your permissions"
+func (s *Service) ListPermissions(ctx context.Context) (Permissions, error) {
+	list := Permissions{Granted: []Permission{}, Requests: []Request{}}
+	caller, ok := runtime.Caller(ctx)
+	if !ok || caller.Anonymous() {
+		return list, errAnonymous
+	}
+	grants, _, err := s.store.Grants(ctx, caller.Issuer, caller.ClientID())
+	if err != nil {
+		return list, s.unavailable(ctx, err)
+	}
+	now := time.Now()
+	for _, all := range [][]grant.Grant{s.defaults, grants} {
+		for _, g := range all {
+			if g.Expired(now) {
+				continue
+			}
+			h := Permission{Type: g.Type, Resource: g.Resource, Restricted: g.Restricted}
+			if !g.Expires.IsZero() {
+				h.Expires = &g.Expires
+			}
+			list.Granted = append(list.Granted, h)
+		}
+	}
+	requests, err := s.store.Requests(ctx, grant.Filter{
+		Issuer: caller.Issuer, Client: caller.ClientID(), Exact: true, Limit: 20,
+	})
+	if err != nil {
+		return list, s.unavailable(ctx, err)
+	}
+	for _, r := range requests {
+		list.Requests = append(list.Requests, newRequest(r))
+	}
+	return list, nil
+}
+
+// errAnonymous refuses anonymous callers, which the rule of the tools refuses already.
+var errAnonymous = errors.New("permissions belong to a client: sign in")
+
+// errSecret keeps secrets out of the console and of the audit trail.
+var errSecret = errors.New("the resource contains what looks like a password, a token or a key: " +
+	"request a pattern with * in its place")
+
+// unavailable logs an error of the store, which may name a database, and returns the error for the
+// client.
+func (s *Service) unavailable(ctx context.Context, err error) error {
+	request, _ := runtime.RequestOf(ctx)
+	log := slog.New(request.Masker.Handler(s.logger.Handler()))
+	log.ErrorContext(ctx, "grants or requests could not be read or written",
+		"request_id", runtime.RequestID(ctx), "error", err)
+	return errors.New("permissions are not available now: try again later")
+}
+
+func newRequest(r grant.Request) Request {
+	return Request{
+		ID: r.ID, Type: r.Type, Resource: r.Resource, Status: string(r.Status), Note: r.Note,
+	}
+}

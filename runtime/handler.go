@@ -1,0 +1,114 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/transport"
+)
+
+// PathMCP and the paths below are served by [Server.Handler].
+const (
+	PathMCP     = "/mcp"
+	PathHealthz = "/healthz" // the process runs
+	PathReadyz  = "/readyz"  // the server accepts requests
+	PathAPI     = "/api/v1/" // and below: Options.Admin
+	PathConsole = "/console" // and below: Options.Admin
+)
+
+// PathResourceMetadata is where clients find the authorization servers of an identity source that
+// is [identity.Protected] (RFC 9728, section 3.1). The path of the endpoint may follow it.
+const PathResourceMetadata = principal.PathResourceMetadata
+
+// Handler returns the server on HTTP: every protocol version at [PathMCP], and health checks
+// without authentication at [PathHealthz] and [PathReadyz]. The server is ready if a caller can be
+// admitted (Options.Identity or Options.Anonymous), all of Options.Readiness pass, and
+// [Server.Shutdown] was not called. If no caller can be admitted, [PathMCP] answers 503, and the
+// log has the cure. The older HTTP+SSE transport is not offered.
+//
+// Each handler has its own sessions, so make one for all listeners. Serve it with an http.Server
+// that has a ReadHeaderTimeout and no WriteTimeout, which would end streams.
+func (s *Server) Handler() http.Handler {
+	endpoint, mux := transport.NewHandler(s.transport), http.NewServeMux()
+	mux.Handle(PathMCP, endpoint)
+	s.authenticator.Metadata.Mount(mux, PathMCP)
+	if s.beside != nil {
+		beside := endpoint.ServeAdmin(s.beside)
+		for _, path := range []string{PathAPI, PathConsole, PathConsole + "/"} {
+			mux.Handle(path, beside)
+		}
+	}
+	mux.HandleFunc("GET "+PathHealthz, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "ok", http.StatusOK)
+	})
+	mux.HandleFunc("GET "+PathReadyz, func(w http.ResponseWriter, r *http.Request) {
+		if s.transport.Closed || !s.active.Open() || !s.transport.Ready.Holds(r.Context()) {
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
+		http.Error(w, "ready", http.StatusOK)
+	})
+	return mux
+}
+
+// RunStdio serves one client over standard input and output. It returns nil when the client closes
+// the input, and ctx's error when ctx ends. The caller is principal for the whole time. The zero
+// Principal is an anonymous caller, whom Options.Anonymous must admit; it is never an admin.
+//
+// While RunStdio runs, os.Stdout is standard error, and on Linux file descriptor 1 too, so that
+// output of handlers and their libraries does not mix with messages. Only one RunStdio can run in a
+// process at a time.
+func (s *Server) RunStdio(ctx context.Context, principal access.Principal) error {
+	if err := s.checkPrincipal(principal); err != nil {
+		return err
+	}
+	out, restore, err := transport.TakeStdout()
+	if err != nil {
+		return fmt.Errorf("taking standard output for the protocol: %w", err)
+	}
+	defer restore()
+	return s.RunIO(ctx, os.Stdin, out, principal)
+}
+
+// RunIO serves one client over any pair of streams, one message a line, as [Server.RunStdio] does
+// over the standard ones. It closes in if that is an io.Closer, and leaves out open. It returns nil
+// also if the client leaves before its answer, and out then returns [io.ErrClosedPipe].
+func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p access.Principal) error {
+	if err := s.checkPrincipal(p); err != nil {
+		return err
+	}
+	if s.host != nil && !p.Anonymous() {
+		resolving, cancel := context.WithTimeout(ctx, s.opts.CapabilityTimeout)
+		err := s.host.Resolve(resolving, p)
+		cancel()
+		if err != nil {
+			return fmt.Errorf(
+				"the principal %q cannot be served with Options.PermissionAware: %w", p.Subject, err)
+		}
+	}
+	if !s.active.Open() {
+		return errors.New("the server is shutting down")
+	}
+	caller := identity.Identity{Principal: p, ClientItself: identity.OfClientItself(p)}
+	return transport.ServeIO(ctx, s.closing, s.transport, in, out, caller)
+}
+
+// checkPrincipal refuses a principal that the program cannot have meant.
+func (s *Server) checkPrincipal(p access.Principal) error {
+	switch {
+	case p.IsZero() && !s.opts.Anonymous:
+		return errors.New("no principal: pass the one that the client acts for, " +
+			"or set Options.Anonymous to serve the public tools alone")
+	case p.Anonymous() && !p.IsZero():
+		return errors.New("the principal has no Subject: name it, " +
+			"or pass the zero Principal for an anonymous caller")
+	}
+	return principal.CheckRole(s.table, p)
+}

@@ -1,0 +1,106 @@
+// Package bridge connects the guard with go-sdk's server: the server calls the guard as its
+// outermost middleware, and the guard's chain ends in the server's handlers.
+//
+// Everything that exists because go-sdk behaves as it does is in this package.
+package bridge
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// Config is what the bridge reads, besides what the guard has.
+type Config struct {
+	Server          *mcp.Server
+	Facts           *request.Server
+	Guard           *guard.Guard
+	Runner          *invoke.Runner
+	Middleware      []mcp.Middleware
+	ServesResources bool // a toolset has resources
+	Adopted         bool // the server's owner may have changed it, and may change it still
+}
+
+// Bridge is a go-sdk server behind the guard.
+type Bridge struct {
+	Config
+	send mcp.MethodHandler // past the middleware that drops list_changed
+}
+
+// New puts the guard around a server, and registers the handlers of the toolsets.
+func New(c Config) *Bridge {
+	b := &Bridge{Config: c}
+	for _, t := range b.Guard.Tools {
+		c.Server.AddTool(t.Registered(), b.callTool(t))
+	}
+	for name, p := range b.Guard.Prompts {
+		c.Server.AddPrompt(&mcp.Prompt{Name: name}, b.getPrompt(p))
+	}
+	if c.ServesResources {
+		c.Server.AddResource(&mcp.Resource{URI: resourceURI, Name: resourceURI}, b.readResource)
+	}
+	if c.Adopted {
+		c.Server.AddTool(&mcp.Tool{Name: refusalTool, InputSchema: invoke.Stub}, refuse)
+	}
+	c.Server.AddReceivingMiddleware(b.Receiving)
+	c.Server.AddSendingMiddleware(b.sending)
+	return b
+}
+
+// Receiving is the guard as go-sdk's outermost middleware. It reads the caller from the carrier,
+// and from nowhere else.
+func (b *Bridge) Receiving(next mcp.MethodHandler) mcp.MethodHandler {
+	inner := b.answer(next)
+	for _, m := range slices.Backward(b.Middleware) {
+		inner = m(inner)
+	}
+	chain := b.Guard.Chain(&backend{b, b.contain(inner), next})
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if request.IsNil(req) {
+			return nil, wire.InternalError()
+		}
+		c := carrierOf(req.GetExtra())
+		if c == nil {
+			b.Guard.Log.ErrorContext(ctx, "a message came without a caller; refused", "method", method)
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "unauthenticated"}
+		}
+		c.request, c.report = req, nil
+		c.message = guard.Message{Info: c.info, Method: method, Params: req.GetParams(),
+			Meta: metaOf(req.GetParams()), Origin: c}
+		c.complete(b.Facts)
+		a, err := chain(context.WithValue(ctx, carrierKey{}, c), &c.message)
+		if err != nil {
+			return nil, err
+		}
+		return finished(a.Encoded), nil
+	}
+}
+
+func (b *Bridge) server(*http.Request) *mcp.Server { return b.Server }
+
+// Run serves one client over a transport.
+func (b *Bridge) Run(ctx context.Context, transport mcp.Transport) error {
+	return b.Server.Run(ctx, transport)
+}
+
+// CloseSessions closes all sessions, and returns when they are closed.
+func (b *Bridge) CloseSessions() {
+	var wg sync.WaitGroup
+	for session := range b.Server.Sessions() {
+		wg.Go(func() {
+			if err := session.Close(); err != nil {
+				b.Guard.Log.Debug("closing a session", "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,87 @@
+package bridge
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+// carrier takes one message through go-sdk: from the transport to the guard, and from the end of
+// the chain to the handler. It travels in TokenInfo.Extra, on HTTP and stdio alike. Its type is
+// not exported, so that nothing else can make one.
+type carrier struct {
+	info    *request.Info
+	request mcp.Request // as go-sdk has decoded it
+	message guard.Message
+	report  *invoke.Report // of the handler; nil until a toolset's handler has run
+}
+
+// CarrierKey is where the carrier travels.
+const CarrierKey = "github.com/mcpgen/mcpgen/runtime.carrier"
+
+// carrierKey is the key of the carrier in the context of its message.
+type carrierKey struct{}
+
+// TokenInfo returns the facts about a message in the form that go-sdk carries.
+func TokenInfo(info *request.Info) *auth.TokenInfo {
+	extra := map[string]any{CarrierKey: &carrier{info: info}}
+	return &auth.TokenInfo{UserID: sessionUser(info.Principal), Extra: extra}
+}
+
+// verified is the verifier for go-sdk's middleware of a request that is verified already.
+func verified(info *request.Info) auth.TokenVerifier {
+	token := TokenInfo(info)
+	return func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+		return token, nil
+	}
+}
+
+// carrierOf returns the carrier that came with a message, or nil. Without one nothing is served.
+func carrierOf(extra *mcp.RequestExtra) *carrier {
+	if extra == nil || extra.TokenInfo == nil {
+		return nil
+	}
+	c, _ := extra.TokenInfo.Extra[CarrierKey].(*carrier)
+	if c == nil || c.info == nil {
+		return nil
+	}
+	return c
+}
+
+// complete adds to the facts about a message what go-sdk's session knows.
+func (c *carrier) complete(server *request.Server) {
+	info := c.info
+	info.Server = server
+	session, _ := c.request.GetSession().(*mcp.ServerSession)
+	info.Version = request.NewestWithSessions
+	if session == nil {
+		return
+	}
+	info.Session = session
+	protocol, _ := c.message.Meta[mcp.MetaKeyProtocolVersion].(string)
+	if params := session.InitializeParams(); params != nil {
+		info.Version = params.ProtocolVersion
+		info.Elicits = params.Capabilities != nil && params.Capabilities.Elicitation != nil
+		if protocol == "" {
+			protocol = params.ProtocolVersion
+		}
+	} else {
+		info.Version = request.Stateless
+	}
+	info.Protocol = request.KnownVersion(protocol)
+}
+
+// metaOf returns the _meta of params, which may be a typed nil, or panic in an adopted server.
+func metaOf(params mcp.Params) (meta map[string]any) {
+	defer func() { _ = recover() }()
+	return params.GetMeta()
+}
+
+// NilCarrier is a carrier that is none, for tests.
+var NilCarrier = (*carrier)(nil)

@@ -1,0 +1,167 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+const (
+	queryTimeout     = 5 * time.Second // of one query of the source
+	maxQueries       = 256             // at a time, and so the goroutines that a hanging source holds
+	maxRecordedQuery = 64              // bytes of a requested catalog that are recorded
+)
+
+// DeclaredPrefix begins the ids of catalogs that code declares. Those of a source have others.
+const DeclaredPrefix = "code:"
+
+// DeclaredID is the id of a catalog that code declares.
+func DeclaredID(name string) string { return DeclaredPrefix + name }
+
+// Catalogs are the named sets of tools, and the switches of tools.
+type Catalogs struct {
+	CatalogsConfig
+	declared map[string]catalog.Found // by id
+	querying chan struct{}            // holds an item for each query of the source
+	loading  chan struct{}            // full while switches load: a later load is newer
+}
+
+// CatalogsConfig is what catalogs read.
+type CatalogsConfig struct {
+	Source   catalog.Source      // nil if only code declares catalogs
+	Declared map[string][]string // the catalogs that code declares, by tool
+	Policy   *Policy             // its switches are set
+	Strict   bool                // a catalog that cannot be found refuses the list
+	Pool     *worker.Pool
+	Log      *slog.Logger
+	Masker   redact.Masker
+}
+
+// NewCatalogs returns the catalogs of a server.
+func NewCatalogs(cfg CatalogsConfig) *Catalogs {
+	c := &Catalogs{CatalogsConfig: cfg, declared: map[string]catalog.Found{},
+		querying: make(chan struct{}, maxQueries), loading: make(chan struct{}, 1)}
+	for _, tool := range slices.Sorted(maps.Keys(cfg.Declared)) {
+		for _, name := range cfg.Declared[tool] {
+			id := DeclaredID(name)
+			tools := append(c.declared[id].Tools, tool)
+			c.declared[id] = catalog.Found{ID: id, Name: name, Global: true, Tools: tools}
+		}
+	}
+	return c
+}
+
+// Declared returns the catalogs that code declares, in the order of names.
+func (c *Catalogs) Declared() []catalog.Found {
+	var all []catalog.Found
+	for _, id := range slices.Sorted(maps.Keys(c.declared)) {
+		all = append(all, c.declared[id])
+		all[len(all)-1].Tools = slices.Clone(c.declared[id].Tools)
+	}
+	return all
+}
+
+// Filter is what a catalog leaves of a list of tools. The zero Filter leaves all.
+type Filter struct {
+	In   *access.Set // nil leaves all
+	Note string      // for the client
+}
+
+// Filter resolves the catalog that a message requests. A failure leaves the list whole, or with
+// Strict refuses it; the error wraps [catalog.ErrUnknown] for an unknown catalog.
+func (c *Catalogs) Filter(ctx context.Context, info *request.Info) (Filter, error) {
+	f, err := c.Resolve(ctx, info.Principal, info.Catalog)
+	if err == nil {
+		return f, nil
+	} else if ctx.Err() != nil {
+		return Filter{}, ctx.Err() // nobody waits for the list any more
+	}
+	attrs := []any{"catalog", c.RecordedQuery(info.Catalog),
+		"principal", info.Principal.Subject, info.IDs()}
+	level, note := slog.LevelInfo, "there is no such catalog"
+	text := note + " for the caller"
+	if !errors.Is(err, catalog.ErrUnknown) {
+		level, note = slog.LevelError, "catalogs are not available"
+		text, attrs = "the catalog could not be looked for", append(attrs, "error", err)
+	}
+	if c.Strict {
+		c.Log.Log(ctx, level, text+"; the list is refused", attrs...)
+		return Filter{}, err
+	}
+	c.Log.Log(ctx, level, text+"; the list is not filtered", attrs...)
+	return Filter{Note: note + ": this list is not filtered"}, nil
+}
+
+// Resolve is Filter without logging, for any principal.
+func (c *Catalogs) Resolve(ctx context.Context, p access.Principal,
+	q request.CatalogQuery) (Filter, error) {
+	if q.IsZero() {
+		return Filter{}, nil
+	} else if q.TooLong {
+		return Filter{}, catalog.ErrUnknown
+	}
+	var found catalog.Found
+	err := catalog.ErrUnknown
+	if c.Source != nil && !strings.HasPrefix(q.ID, DeclaredPrefix) {
+		found, err = query(ctx, c, func(ctx context.Context) (catalog.Found, error) {
+			return c.Source.Catalog(ctx, p, q.Ask)
+		})
+	}
+	own, declared := c.declared[cmp.Or(q.ID, DeclaredID(q.Name))]
+	if declared && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
+		found, err = own, nil // the catalog of code wins: it was reviewed with the code
+	}
+	if err != nil {
+		return Filter{}, err
+	}
+	set := c.Policy.Table.Named(found.Tools)
+	return Filter{In: &set, Note: found.Note}, nil
+}
+
+// FilterError returns the error for the client whose list was refused.
+func (c *Catalogs) FilterError(err error) error {
+	if errors.Is(err, catalog.ErrUnknown) {
+		return wire.InvalidParams("unknown catalog")
+	}
+	return wire.InternalError()
+}
+
+// RecordedQuery returns what the log and the audit record of a requested catalog.
+func (c *Catalogs) RecordedQuery(q request.CatalogQuery) string {
+	text := q.Name
+	if q.ID != "" {
+		text = "id " + q.ID
+	}
+	return c.Masker.TextWithin(text, maxRecordedQuery)
+}
+
+// query calls the source, and does not wait longer than queryTimeout.
+func query[T any](ctx context.Context, c *Catalogs,
+	call func(context.Context) (T, error)) (result T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	select {
+	case c.querying <- struct{}{}:
+	case <-ctx.Done():
+		return result, fmt.Errorf(
+			"too many queries wait for the source of catalogs: %w", worker.ErrNoAnswer)
+	}
+	return principal.Supervise(ctx, c.Pool, c.Masker, func() (T, error) {
+		defer func() { <-c.querying }()
+		return call(ctx)
+	})
+}

@@ -1,0 +1,439 @@
+package discovery
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+)
+
+// shelf is a source of catalogs, which the test fills.
+type shelf struct {
+	mu       sync.Mutex
+	catalogs []catalog.Found
+	off      []string
+	fail     func(context.Context) error
+	queries  int
+	channels []chan catalog.Change
+}
+
+func (s *shelf) set(change func(*shelf)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *shelf) query(ctx context.Context) error {
+	s.mu.Lock()
+	s.queries++
+	fail := s.fail
+	s.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail(ctx)
+}
+
+func (s *shelf) Catalog(
+	ctx context.Context, _ access.Principal, ask catalog.Ask,
+) (catalog.Found, error) {
+	if err := s.query(ctx); err != nil {
+		return catalog.Found{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, found := range s.catalogs {
+		if ask.ID == found.ID || ask.ID == "" && ask.Name == found.Name {
+			return found, nil
+		}
+	}
+	return catalog.Found{}, catalog.ErrUnknown
+}
+
+func (s *shelf) ToolsOff(ctx context.Context) ([]string, error) {
+	if err := s.query(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.off), nil
+}
+
+func (s *shelf) Changes(context.Context) <-chan catalog.Change {
+	changes := make(chan catalog.Change, 1000)
+	s.set(func(s *shelf) { s.channels = append(s.channels, changes) })
+	return changes
+}
+
+// send sends a change to the last reader.
+func (s *shelf) send(c catalog.Change) {
+	s.set(func(s *shelf) { s.channels[len(s.channels)-1] <- c })
+}
+
+// journal is a log that the test reads.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func (j *journal) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// catalogsOf are the catalogs of a source and of the tests' table. Their pool ends with the test.
+func catalogsOf(t *testing.T, source catalog.Source, log *journal) *Catalogs {
+	pool := worker.NewPool()
+	t.Cleanup(pool.Close)
+	return NewCatalogs(CatalogsConfig{
+		Source: source, Policy: &Policy{Table: office(t)}, Pool: pool, Log: log.logger(),
+		Declared: map[string][]string{"read": {"own", "both"}, "look": {"own"}, "buy": nil},
+	})
+}
+
+func (c *Catalogs) resolved(t *testing.T, q request.CatalogQuery) (Filter, error) {
+	return c.Resolve(t.Context(), caller("Viewer"), q)
+}
+
+func asks(name, id string) request.CatalogQuery {
+	return request.CatalogQuery{Ask: catalog.Ask{Name: name, ID: id}, Set: true}
+}
+
+func TestDeclaredCatalogsAreInOrderAndCannotBeChanged(t *testing.T) {
+	c := catalogsOf(t, nil, &journal{})
+	want := "[{code:both both true [read] } {code:own own true [look read] }]"
+	for range 2 {
+		declared := c.Declared()
+		if got := fmt.Sprint(declared); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		declared[1].Tools[0] = "x"
+	}
+}
+
+func TestCatalogIsTheSourcesUnlessCodeDeclaresAGlobalOne(t *testing.T) {
+	source := &shelf{catalogs: []catalog.Found{
+		{ID: "1", Name: "kit", Tools: []string{"drop", "no_such_tool"}, Note: "a note"},
+		{ID: "2", Name: "own", Tools: []string{"drop"}},
+		{ID: "3", Name: "both", Global: true, Tools: []string{"drop"}},
+	}}
+	tooLong := asks("kit", "")
+	tooLong.TooLong = true
+	for name, test := range map[string]struct {
+		source catalog.Source
+		query  request.CatalogQuery
+		want   string
+	}{
+		"none":                       {source, request.CatalogQuery{}, "all"},
+		"explicitly none":            {source, asks("", ""), "all"},
+		"the source's":               {source, asks("kit", ""), "[drop] a note"},
+		"by id":                      {source, asks("", "1"), "[drop] a note"},
+		"by id, whatever the name":   {source, asks("own", "1"), "[drop] a note"},
+		"of a scope before code's":   {source, asks("own", ""), "[drop] "},
+		"code's before a global one": {source, asks("both", ""), "[read] "},
+		"a global one by id":         {source, asks("both", "3"), "[drop] "},
+		"code's by id":               {source, asks("", "code:own"), "[look read] "},
+		"code's without a source":    {nil, asks("own", ""), "[look read] "},
+		"unknown to code":            {source, asks("", "code:kit"), catalog.ErrUnknown.Error()},
+		"unknown":                    {source, asks("other", ""), catalog.ErrUnknown.Error()},
+		"unknown by id":              {source, asks("own", "9"), catalog.ErrUnknown.Error()},
+		"unknown without a source":   {nil, asks("kit", ""), catalog.ErrUnknown.Error()},
+		"too long":                   {source, tooLong, catalog.ErrUnknown.Error()},
+	} {
+		f, err := catalogsOf(t, test.source, &journal{}).resolved(t, test.query)
+		got := "all"
+		switch {
+		case err != nil:
+			if got = err.Error(); !errors.Is(err, catalog.ErrUnknown) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case f.In != nil:
+			got = fmt.Sprint(f.In.Names(), " ", f.Note)
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestCatalogThatCannotBeFoundShortensNothingOrRefuses(t *testing.T) {
+	secret := "ghp_" + strings.Repeat("a", 36)
+	failing := func(err error) *shelf {
+		return &shelf{fail: func(context.Context) error { return err }}
+	}
+	panics := &shelf{fail: func(context.Context) error { panic("token=" + secret) }}
+	const (
+		unknown        = "there is no such catalog: this list is not filtered"
+		unavailable    = "catalogs are not available: this list is not filtered"
+		logUnknown     = "there is no such catalog for the caller; "
+		logUnavailable = "the catalog could not be looked for; "
+	)
+	broken := failing(errors.New("away: " + secret))
+	for name, test := range map[string]struct {
+		source  *shelf
+		note    string
+		refused error
+		log     string
+	}{
+		"unknown": {&shelf{}, unknown, wire.InvalidParams("unknown catalog"), logUnknown},
+		"failing": {broken, unavailable, wire.InternalError(), logUnavailable},
+		"panics":  {panics, unavailable, wire.InternalError(), logUnavailable},
+	} {
+		for _, strict := range []bool{false, true} {
+			log := &journal{}
+			c := catalogsOf(t, test.source, log)
+			c.Strict = strict
+			info := &request.Info{Principal: caller("Viewer"), Catalog: asks("kit "+secret, "")}
+			f, err := c.Filter(t.Context(), info)
+			outcome := "the list is not filtered"
+			if strict {
+				outcome = "the list is refused"
+				if err == nil || c.FilterError(err).Error() != test.refused.Error() {
+					t.Errorf("%s: %v", name, err)
+				}
+			} else if err != nil || f.In != nil || f.Note != test.note {
+				t.Errorf("%s: %+v, %v", name, f, err)
+			}
+			if text := log.String(); !strings.Contains(text, test.log+outcome) ||
+				strings.Contains(text, secret) || !strings.Contains(text, "principal=ada") ||
+				strings.Count(text, "\n") != 1 {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+	}
+}
+
+func TestNothingIsLoggedOfACallerWhoHasGone(t *testing.T) {
+	log := &journal{}
+	waits := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	c := catalogsOf(t, &shelf{fail: waits}, log)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Filter(ctx, &request.Info{Principal: caller("Viewer"), Catalog: asks("kit", "")})
+	if !errors.Is(err, context.Canceled) || log.String() != "" {
+		t.Errorf("%v, %s", err, log)
+	}
+}
+
+func TestRecordedQueryIsShortAndHasNoSecret(t *testing.T) {
+	c := catalogsOf(t, nil, &journal{})
+	secret := "ghp_" + strings.Repeat("a", 36)
+	for want, q := range map[string]request.CatalogQuery{
+		"": {}, "kit": asks("kit", ""), "id 7": asks("kit", "7"),
+		strings.Repeat("x", 64): asks(strings.Repeat("x", 99), ""),
+	} {
+		if got := c.RecordedQuery(q); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	got := c.RecordedQuery(asks(strings.Repeat("x", 50)+" "+secret, ""))
+	if strings.Contains(got, "ghp_") || len(got) > 64 {
+		t.Error(got)
+	}
+}
+
+func TestSourceThatHangsHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		source := &shelf{fail: func(context.Context) error { <-hang; return nil }}
+		c := catalogsOf(t, source, &journal{})
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range maxQueries + 10 {
+			wg.Go(func() {
+				if _, err := c.resolved(t, asks("kit", "")); !errors.Is(err, worker.ErrNoAnswer) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(began); took != queryTimeout || source.queries != maxQueries {
+			t.Errorf("%v, %d queries", took, source.queries)
+		}
+		close(hang)
+		synctest.Wait()
+		source.set(func(s *shelf) { s.fail = nil })
+		if _, err := c.resolved(t, asks("kit", "")); !errors.Is(err, catalog.ErrUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestServerWithoutItsSwitchesDoesNotStart(t *testing.T) {
+	broken := func(context.Context) error { return errors.New("no such table") }
+	c := catalogsOf(t, &shelf{fail: broken}, &journal{})
+	const want = "Options.Catalogs: it could not be read which tools are switched off: no such table"
+	if err := c.Start(t.Context()); err == nil || err.Error() != want {
+		t.Error(err)
+	}
+	if err := catalogsOf(t, nil, &journal{}).Start(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReloadReportsWhetherSwitchesHaveChanged(t *testing.T) {
+	source := &shelf{}
+	c := catalogsOf(t, source, &journal{})
+	for _, step := range []struct {
+		off     []string
+		changed bool
+	}{
+		{nil, false}, {[]string{"read"}, true}, {[]string{"read", "no_such_tool"}, false},
+		{[]string{"drop", "read"}, true}, {[]string{"read", "drop"}, false},
+		{[]string{"no_such_tool"}, true}, {nil, false},
+	} {
+		source.set(func(s *shelf) { s.off = step.off })
+		changed, err := c.Reload(t.Context())
+		if err != nil || changed != step.changed {
+			t.Errorf("%q: %v, %v", step.off, changed, err)
+		}
+		if c.Policy.IsOff(access.Tools, "read") != slices.Contains(step.off, "read") {
+			t.Errorf("%q are not off", step.off)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.loading <- struct{}{}
+	if _, err := c.Reload(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// followed runs a test while catalogs follow a source. It counts what is reported.
+func followed(
+	t *testing.T, source *shelf,
+	run func(c *Catalogs, log *journal, switches, catalogs *atomic.Int64),
+) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &journal{}
+		c := catalogsOf(t, source, log)
+		ctx, cancel := context.WithCancel(t.Context())
+		var switches, catalogs atomic.Int64
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.Follow(ctx, func() { switches.Add(1) }, func() { catalogs.Add(1) })
+		}()
+		synctest.Wait()
+		run(c, log, &switches, &catalogs)
+		cancel()
+		<-done
+	})
+}
+
+func TestChangedSwitchesApplyOnceTheSourceCanBeRead(t *testing.T) {
+	source := &shelf{}
+	followed(t, source, func(c *Catalogs, log *journal, switches, _ *atomic.Int64) {
+		source.set(func(s *shelf) {
+			s.off, s.fail = []string{"read"}, func(context.Context) error { return errors.New("away") }
+		})
+		source.send(catalog.Change{Tools: true})
+		synctest.Wait()
+		if switches.Load() != 0 || c.Policy.IsOff(access.Tools, "read") ||
+			!strings.Contains(log.String(), "it could not be read which tools are switched off") {
+			t.Error(log)
+		}
+		source.set(func(s *shelf) { s.fail = nil })
+		time.Sleep(retryPause)
+		synctest.Wait()
+		if switches.Load() != 1 || !c.Policy.IsOff(access.Tools, "read") ||
+			strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("%d changes", switches.Load())
+		}
+		source.send(catalog.Change{Tools: true}) // nothing is different
+		synctest.Wait()
+		if switches.Load() != 1 {
+			t.Errorf("%d changes", switches.Load())
+		}
+	})
+}
+
+func TestChangesOfCatalogsAreGathered(t *testing.T) {
+	source := &shelf{}
+	followed(t, source, func(_ *Catalogs, _ *journal, switches, catalogs *atomic.Int64) {
+		source.send(catalog.Change{Catalogs: true})
+		synctest.Wait()
+		time.Sleep(time.Nanosecond) // the first one waits for nothing
+		synctest.Wait()
+		if catalogs.Load() != 1 {
+			t.Errorf("the first change is reported %d times", catalogs.Load())
+		}
+		for range 100 {
+			source.send(catalog.Change{Catalogs: true})
+		}
+		synctest.Wait()
+		if catalogs.Load() != 1 {
+			t.Errorf("%d reports at once", catalogs.Load())
+		}
+		time.Sleep(gathering)
+		synctest.Wait()
+		if catalogs.Load() != 2 || switches.Load() != 0 {
+			t.Errorf("%d reports of catalogs, %d of switches", catalogs.Load(), switches.Load())
+		}
+		for range 10 { // changes that never pause
+			source.send(catalog.Change{Catalogs: true})
+			time.Sleep(gathering / 2)
+		}
+		if n := catalogs.Load(); n < 5 {
+			t.Errorf("%d reports", n)
+		}
+	})
+}
+
+func TestSourceThatEndsItsChangesIsFollowedAgain(t *testing.T) {
+	source := &shelf{}
+	followed(t, source, func(_ *Catalogs, log *journal, _, catalogs *atomic.Int64) {
+		source.set(func(s *shelf) { close(s.channels[0]) })
+		time.Sleep(retryPause)
+		synctest.Wait()
+		if len(source.channels) != 2 ||
+			strings.Count(log.String(), "tells no more of what changes") != 1 {
+			t.Fatalf("%d channels: %s", len(source.channels), log)
+		}
+		source.send(catalog.Change{Catalogs: true})
+		time.Sleep(gathering)
+		synctest.Wait()
+		if catalogs.Load() != 1 {
+			t.Error("the change is lost")
+		}
+	})
+}
+
+func TestLossOfTheConnectionIsLoggedOnceAndSoIsItsReturn(t *testing.T) {
+	source := &shelf{}
+	followed(t, source, func(_ *Catalogs, log *journal, _, _ *atomic.Int64) {
+		source.send(catalog.Change{Deaf: true})
+		source.send(catalog.Change{Tools: true, Catalogs: true})
+		source.send(catalog.Change{Tools: true})
+		synctest.Wait()
+		if text := log.String(); strings.Count(text, "are not heard") != 1 ||
+			strings.Count(text, "are heard again") != 1 {
+			t.Error(text)
+		}
+	})
+}

@@ -1,0 +1,287 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+const maxChecks = 16 // clients at a time; each may query the host, which requests need as well
+
+// ListChanged notifies the clients whose own lists have changed. A nil ListChanged notifies none.
+type ListChanged struct {
+	ListChangedConfig
+	checking chan struct{} // holds an item for each client that is being checked
+
+	mu      sync.Mutex // guards the state of subscriptions too
+	clients map[any]*Subscription
+}
+
+// ListChangedConfig is what list_changed notifications need.
+type ListChangedConfig struct {
+	Lists    *Lists
+	Catalogs *Catalogs
+	Host     Host // nil without permission-aware discovery
+	Log      *slog.Logger
+	// Send sends one notification. subscription is the id of a listen request, nil for a session.
+	Send func(ctx context.Context, to request.Session, k access.Kind, subscription any) error
+}
+
+// Host returns what the host lets principals do.
+type Host interface {
+	// Peek loads permissions without [ListChanged.Loaded]. An unknown user is capability.ErrNoUser.
+	Peek(context.Context, access.Principal) (access.Principal, error)
+}
+
+// NewListChanged returns the notifier of a server whose lists may change.
+func NewListChanged(c ListChangedConfig) *ListChanged {
+	if request.IsNil(c.Host) {
+		c.Host = nil
+	}
+	return &ListChanged{ListChangedConfig: c,
+		checking: make(chan struct{}, maxChecks), clients: map[any]*Subscription{}}
+}
+
+// Tells reports whether a caller's lists may change. Anonymous callers do not depend on the host.
+func (l *ListChanged) Tells(p access.Principal) bool {
+	return l != nil && (!p.Anonymous() || l.Catalogs.Source != nil)
+}
+
+// Observe notes the caller of a session's message. It checks the session if the caller is another.
+func (l *ListChanged) Observe(info *request.Info) {
+	if !l.Tells(info.Principal) || info.Session == nil || !info.HasSessions() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.clients[info.Session]
+	if s == nil {
+		s = l.newSubscription(context.Background(), info)
+		s.key, s.known = info.Session, l.Lists.digests(info.Principal, nil)
+		l.start(s)
+		go func() {
+			_ = info.Session.Wait() // every end of a session is the same here
+			l.leave(s)
+		}()
+	} else if !seesSame(s.caller, info.Principal) || s.expired() {
+		s.check() // also for changes after the end of the last credential, which were not sent
+	}
+	s.caller, s.expires = info.Principal, info.Expires
+}
+
+// seesSame reports whether two principals certainly see the same lists and catalogs.
+func seesSame(a, b access.Principal) bool {
+	return a.Permits == b.Permits && a.Role == b.Role &&
+		a.Subject == b.Subject && a.Issuer == b.Issuer && slices.Equal(a.Scopes, b.Scopes) &&
+		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams)
+}
+
+// Listed notes the catalog of the list that a session was sent.
+func (l *ListChanged) Listed(info *request.Info, f Filter) {
+	if !l.Tells(info.Principal) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.clients[info.Session]; s != nil && s.query != info.Catalog {
+		s.query = info.Catalog
+		s.known[access.Tools] = l.Lists.tools.visible(info.Principal, f.In).digest
+		s.check() // for changes since the catalog was resolved
+	}
+}
+
+// Subscribe prepares a listen request, from [Subscription.Acknowledged] until ctx ends or leave.
+func (l *ListChanged) Subscribe(ctx context.Context, info *request.Info,
+	f Filter) (s *Subscription, leave func()) {
+	s = l.newSubscription(ctx, info)
+	s.key, s.query, s.known = s, info.Catalog, l.Lists.digests(info.Principal, f.In)
+	return s, func() { l.leave(s) }
+}
+
+// Recheck checks the clients whose principal matches. nil matches all.
+func (l *ListChanged) Recheck(match func(access.Principal) bool) {
+	l.recheck(func(s subscriptionState) bool {
+		s.caller.Permits = nil
+		return match == nil || match(s.caller)
+	})
+}
+
+// Loaded checks the clients of a principal whose permissions were loaded from the host.
+func (l *ListChanged) Loaded(p access.Principal) {
+	l.Recheck(func(q access.Principal) bool {
+		return p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User
+	})
+}
+
+// RecheckCatalogs checks the clients that were listed a catalog.
+func (l *ListChanged) RecheckCatalogs() {
+	l.recheck(func(s subscriptionState) bool { return !s.query.IsZero() })
+}
+
+func (l *ListChanged) recheck(match func(subscriptionState) bool) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	states := make(map[*Subscription]subscriptionState, len(l.clients))
+	for _, s := range l.clients {
+		states[s] = s.subscriptionState
+	}
+	l.mu.Unlock() // match may take long, or call the server
+	for s, state := range states {
+		if match(state) {
+			s.check()
+		}
+	}
+}
+
+// Count returns the number of clients.
+func (l *ListChanged) Count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.clients)
+}
+
+func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *Subscription {
+	s := &Subscription{changes: l, session: info.Session, due: make(chan struct{}, 1)}
+	s.caller, s.expires = info.Principal, info.Expires
+	s.ctx, s.end = context.WithCancel(ctx)
+	return s
+}
+
+// start starts a client's own worker, as a client that does not read blocks it. l.mu is held.
+func (l *ListChanged) start(s *Subscription) {
+	l.clients[s.key] = s
+	go func() {
+		for {
+			select {
+			case <-s.ctx.Done():
+				return
+			case <-s.due:
+				s.notify()
+			}
+		}
+	}()
+}
+
+func (l *ListChanged) leave(s *Subscription) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.clients, s.key)
+	s.end()
+}
+
+// Subscription is a notified client: a session, or with 2026-07-28 a subscriptions/listen request.
+type Subscription struct {
+	changes           *ListChanged
+	key               any // in changes.clients: a session, or the Subscription of a listen request
+	session           request.Session
+	due               chan struct{}   // holds an item if a check is due
+	ctx               context.Context // ends with the client
+	end               context.CancelFunc
+	subscriptionState // guarded by changes.mu
+}
+
+type subscriptionState struct {
+	caller  access.Principal               // of the last message
+	expires time.Time                      // of the caller's credential
+	query   request.CatalogQuery           // the catalog of the last list
+	known   digests                        // what the client was sent or notified of
+	wanted  *mcp.NotificationSubscriptions // nil for a session, which gets all
+	id      any                            // of the listen request; nil for a session
+}
+
+// Acknowledged starts the notifications of a listen request.
+func (s *Subscription) Acknowledged(wanted *mcp.NotificationSubscriptions, id any) {
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return // middleware has held the acknowledgement back until the client had left
+	}
+	s.wanted, s.id = wanted, id
+	s.changes.start(s)
+	s.check() // for changes since the request
+}
+
+func (s *Subscription) check() {
+	select {
+	case s.due <- struct{}{}:
+	default: // a check is due already
+	}
+}
+
+func (s *Subscription) notify() {
+	state, now, ok := s.current()
+	if !ok {
+		return
+	}
+	s.changes.mu.Lock()
+	if s.query != state.query {
+		s.changes.mu.Unlock()
+		s.check() // the client was listed another catalog meanwhile
+		return
+	}
+	known := s.known
+	s.known = now
+	s.changes.mu.Unlock()
+	for _, k := range request.Kinds {
+		if now[k] == known[k] || !state.wants(k) {
+			continue
+		}
+		if err := s.changes.Send(s.ctx, s.session, k, state.id); err != nil {
+			s.changes.Log.DebugContext(s.ctx, "a list_changed notification could not be sent",
+				"kind", k.String(), "error", err)
+		}
+	}
+}
+
+// current returns what the last caller sees now, and false if that is unknown or must not be sent.
+func (s *Subscription) current() (state subscriptionState, now digests, ok bool) {
+	l := s.changes
+	select {
+	case l.checking <- struct{}{}:
+		defer func() { <-l.checking }()
+	case <-s.ctx.Done():
+		return state, now, false
+	}
+	l.mu.Lock()
+	state = s.subscriptionState
+	l.mu.Unlock()
+	if state.expired() {
+		return state, now, false // Observe checks again with the next credential
+	}
+	p := state.caller
+	if l.Host != nil && !p.Anonymous() {
+		var err error
+		if p, err = l.Host.Peek(s.ctx, p); errors.Is(err, capability.ErrNoUser) {
+			p = access.Principal{}
+		} else if err != nil {
+			return state, now, false
+		}
+	}
+	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
+	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
+		time.AfterFunc(retryPause, s.check) // nothing reports that the source is available again
+		return state, now, false
+	}
+	return state, l.Lists.digests(p, f.In), true
+}
+
+func (s *subscriptionState) expired() bool {
+	return !s.expires.IsZero() && !time.Now().Before(s.expires)
+}
+
+func (s *subscriptionState) wants(k access.Kind) bool {
+	w := s.wanted
+	return w == nil || [...]bool{w.ToolsListChanged, w.PromptsListChanged, w.ResourcesListChanged}[k]
+}

@@ -1,0 +1,421 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+// Whatever decides what is seen makes two callers of a session differ.
+func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T) {
+	member := []access.Membership{{Name: "acme"}}
+	one := caller("Viewer", "a", "b")
+	one.Permits = permits
+	if !seesSame(one, one) {
+		t.Error("one caller sees two things")
+	}
+	for name, change := range map[string]func(*access.Principal){
+		"another subject":      func(p *access.Principal) { p.Subject = "bob" },
+		"nobody":               func(p *access.Principal) { p.Subject = "" },
+		"another role":         func(p *access.Principal) { p.Role = "Admin" },
+		"another issuer":       func(p *access.Principal) { p.Issuer = "other" },
+		"another organization": func(p *access.Principal) { p.Orgs = member },
+		"another team":         func(p *access.Principal) { p.Teams = member },
+		"another scope":        func(p *access.Principal) { p.Scopes = []string{"a", "c"} },
+		"a scope less":         func(p *access.Principal) { p.Scopes = p.Scopes[:1] },
+		"no scopes":            func(p *access.Principal) { p.Scopes = nil },
+		"another host answer":  func(p *access.Principal) { p.Permits = new(access.Permits) },
+	} {
+		other := one
+		change(&other)
+		if seesSame(one, other) || seesSame(other, one) {
+			t.Errorf("%s is taken for the same", name)
+		}
+	}
+}
+
+// fakeHost answers with the principal itself, or with an error.
+type fakeHost struct {
+	mu      sync.Mutex
+	queries int
+	err     error
+}
+
+func (h *fakeHost) Peek(_ context.Context, p access.Principal) (access.Principal, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.queries++
+	return p, h.err
+}
+
+func (h *fakeHost) set(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.queries, h.err = 0, err
+}
+
+// session is a session that the test ends.
+type session struct {
+	request.Session
+	ended chan struct{}
+}
+
+func newSession() *session { return &session{ended: make(chan struct{})} }
+
+func (s *session) Wait() error { <-s.ended; return nil }
+
+// clients are a ListChanged whose notifications are noted.
+type clients struct {
+	*ListChanged
+	log  *journal
+	mu   sync.Mutex
+	sent []string
+	fail error
+}
+
+func watching(t *testing.T, source catalog.Source, host Host) *clients {
+	c := &clients{log: &journal{}}
+	catalogs := catalogsOf(t, source, c.log)
+	c.ListChanged = NewListChanged(ListChangedConfig{
+		Lists: filled(catalogs.Policy, 10), Catalogs: catalogs, Host: host, Log: c.log.logger(),
+		Send: func(_ context.Context, _ request.Session, k access.Kind, id any) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.sent = append(c.sent, strings.TrimSpace(fmt.Sprint(k, " ", id)))
+			return c.fail
+		},
+	})
+	return c
+}
+
+// got returns what was sent since the last time.
+func (c *clients) got() []string {
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sent := c.sent
+	c.sent = nil
+	return sent
+}
+
+func (c *clients) want(t *testing.T, step string, want ...string) {
+	t.Helper()
+	if got := c.got(); !slices.Equal(got, want) {
+		t.Errorf("%s: %q was sent, want %q", step, got, want)
+	}
+}
+
+var permits = new(access.Permits)
+
+func message(s request.Session, role string) *request.Info {
+	p := caller(role)
+	p.Permits = permits
+	return &request.Info{Principal: p, Session: s, Version: request.NewestWithSessions}
+}
+
+// After the end of its last caller's credential a client gets nothing, and the host is not queried.
+func TestNobodyIsToldOnceTheCredentialHasEnded(t *testing.T) {
+	host := &fakeHost{}
+	l := watching(t, nil, host).ListChanged
+	for name, test := range map[string]struct {
+		expires time.Time
+		known   bool
+		queries int
+	}{
+		"ended":           {time.Now().Add(-time.Second), false, 0},
+		"of another hour": {time.Now().Add(time.Hour), true, 1},
+		"without an end":  {time.Time{}, true, 1},
+		"that ends now":   {time.Now(), false, 0},
+	} {
+		host.set(nil)
+		info := message(nil, "")
+		info.Expires = test.expires
+		s := l.newSubscription(context.Background(), info)
+		if _, _, known := s.current(); known != test.known || host.queries != test.queries {
+			t.Errorf("a credential %s: looked %v, queried %d times", name, known, host.queries)
+		}
+		s.end()
+	}
+}
+
+// Middleware may hold an acknowledgement back until the client has left.
+func TestWhoIsAcknowledgedTooLateIsNotWatched(t *testing.T) {
+	l := watching(t, nil, &fakeHost{}).ListChanged
+	for _, late := range []bool{false, true} {
+		s, leave := l.Subscribe(context.Background(), message(nil, ""), Filter{})
+		if late {
+			leave()
+		}
+		s.Acknowledged(&mcp.NotificationSubscriptions{}, nil)
+		if n := l.Count(); (n == 0) != late {
+			t.Errorf("late %v: %d are watched", late, n)
+		}
+		leave()
+		if n := l.Count(); n != 0 {
+			t.Errorf("late %v: %d are watched after they have left", late, n)
+		}
+	}
+}
+
+func TestNilListChangedTellsNobody(t *testing.T) {
+	var l *ListChanged
+	l.Observe(message(newSession(), "Admin"))
+	l.Listed(message(newSession(), "Admin"), Filter{})
+	l.Recheck(nil)
+	l.RecheckCatalogs()
+	l.Loaded(caller("Admin"))
+	if l.Tells(caller("Admin")) {
+		t.Error("it tells")
+	}
+}
+
+func TestListsOfAnonymousCallersChangeWithASourceOnly(t *testing.T) {
+	for _, source := range []catalog.Source{nil, &shelf{}} {
+		l := watching(t, source, (*fakeHost)(nil)).ListChanged
+		if l.Tells(access.Principal{}) != (source != nil) || !l.Tells(caller("Viewer")) || l.Host != nil {
+			t.Errorf("with source %v", source)
+		}
+	}
+}
+
+func TestOnlySessionsWithAHandshakeAreWatched(t *testing.T) {
+	l := watching(t, nil, nil).ListChanged
+	stateless := message(newSession(), "Admin")
+	stateless.Version = request.Stateless
+	nobody := message(newSession(), "Admin")
+	nobody.Principal = access.Principal{}
+	for _, info := range []*request.Info{stateless, nobody, message(nil, "Admin")} {
+		l.Observe(info)
+		l.Listed(info, Filter{})
+	}
+	if n := l.Count(); n != 0 {
+		t.Errorf("%d are watched", n)
+	}
+}
+
+func TestSessionIsToldOfListsThatDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := watching(t, &shelf{}, nil)
+		s := newSession()
+		c.Observe(message(s, "Viewer"))
+		c.Observe(message(s, "Viewer"))
+		c.Recheck(nil)
+		c.want(t, "nothing changes")
+		if c.Count() != 1 {
+			t.Errorf("%d clients", c.Count())
+		}
+		c.Catalogs.Policy.turnOff("drop")
+		c.Recheck(nil)
+		c.want(t, "a tool that it does not see is off")
+		c.Catalogs.Policy.turnOff("drop", "read")
+		c.Recheck(func(p access.Principal) bool { return p.Subject == "bob" })
+		c.want(t, "others are checked")
+		c.Recheck(func(p access.Principal) bool { return p.Subject == "ada" && p.Permits == nil })
+		c.want(t, "a tool is off", "tool <nil>")
+		c.Observe(message(s, "Admin"))
+		c.want(t, "a higher role", "prompt <nil>", "resource <nil>")
+		c.fail = errors.New("gone")
+		c.Catalogs.Policy.turnOff()
+		c.Loaded(access.Principal{Subject: "ada", Issuer: "other"})
+		c.want(t, "another user of the host")
+		c.Loaded(access.Principal{Subject: "ada"})
+		c.want(t, "its user of the host", "tool <nil>")
+		if text := c.log.String(); !strings.Contains(text, "could not be sent") ||
+			!strings.Contains(text, "gone") {
+			t.Error(text)
+		}
+		close(s.ended)
+		synctest.Wait()
+		if c.Count() != 0 {
+			t.Errorf("%d clients", c.Count())
+		}
+	})
+}
+
+func TestChangeBetweenTwoCredentialsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := watching(t, &shelf{}, nil)
+		s := newSession()
+		defer close(s.ended)
+		info := message(s, "Viewer")
+		info.Expires = time.Now().Add(time.Minute)
+		c.Observe(info)
+		time.Sleep(time.Minute)
+		c.Catalogs.Policy.turnOff("read")
+		c.Recheck(nil)
+		c.want(t, "the credential has ended")
+		c.Observe(message(s, "Viewer"))
+		c.want(t, "there is another one", "tool <nil>")
+	})
+}
+
+func TestListeningIsForWhatWasAskedForOnceItIsAcknowledged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeHost{}
+		c := watching(t, &shelf{}, host)
+		ctx, cancel := context.WithCancel(t.Context())
+		s, leave := c.Subscribe(ctx, message(newSession(), "Admin"), Filter{})
+		c.Catalogs.Policy.turnOff("read")
+		c.Recheck(nil)
+		c.want(t, "before the acknowledgement")
+		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		c.want(t, "what has changed meanwhile", "tool 7")
+		host.set(capability.ErrNoUser)
+		c.Recheck(nil)
+		c.want(t, "everything changes", "tool 7")
+		host.set(nil)
+		c.Recheck(nil)
+		c.want(t, "everything is back", "tool 7")
+		cancel()
+		c.Catalogs.Policy.turnOff()
+		c.Recheck(nil)
+		c.want(t, "the request has ended")
+		leave()
+	})
+}
+
+func TestUserThatTheHostLosesSeesWhatIsPublic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeHost{}
+		c := watching(t, nil, host)
+		s := newSession()
+		defer close(s.ended)
+		c.Observe(message(s, "Admin"))
+		host.set(errors.New("away"))
+		c.Recheck(nil)
+		c.want(t, "the host is away")
+		host.set(fmt.Errorf("no: %w", capability.ErrNoUser))
+		c.Recheck(nil)
+		c.want(t, "the user is gone", "tool <nil>", "prompt <nil>", "resource <nil>")
+	})
+}
+
+func TestClientsOfACatalogAreToldWhenItChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{}
+		put := func(tools ...string) {
+			source.set(func(s *shelf) { s.catalogs = []catalog.Found{{ID: "1", Name: "kit", Tools: tools}} })
+		}
+		put("read")
+		c := watching(t, source, nil)
+		whole, s := newSession(), newSession()
+		defer close(whole.ended)
+		defer close(s.ended)
+		info := message(s, "Viewer")
+		info.Catalog = asks("kit", "")
+		for _, info := range []*request.Info{message(whole, "Viewer"), info} {
+			c.Observe(info)
+			f, err := c.Catalogs.Filter(t.Context(), info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Listed(info, f)
+			c.Listed(info, f)
+		}
+		c.want(t, "they are listed")
+		put("read", "drop")
+		c.RecheckCatalogs()
+		c.want(t, "a tool that the caller does not see")
+		put("look", "read")
+		c.RecheckCatalogs()
+		c.want(t, "a tool more", "tool <nil>")
+		source.set(func(s *shelf) { s.fail = func(context.Context) error { return errors.New("away") } })
+		put("look")
+		c.RecheckCatalogs()
+		c.want(t, "the source is away")
+		source.set(func(s *shelf) { s.fail = nil })
+		time.Sleep(retryPause)
+		c.want(t, "the source is back", "tool <nil>")
+		info.Catalog = asks("kit", "1")
+		f, err := c.Catalogs.Filter(t.Context(), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put("look", "read")
+		c.Listed(info, f)
+		c.want(t, "a change between list and notice", "tool <nil>")
+		put("look")
+		c.RecheckCatalogs()
+		c.want(t, "a tool less", "tool <nil>")
+		source.set(func(s *shelf) { s.catalogs = nil })
+		c.RecheckCatalogs()
+		c.want(t, "the catalog is gone: the list is whole", "tool <nil>")
+	})
+}
+
+// A list of another catalog, while the last one is being resolved, counts and not that.
+func TestCatalogThatChangesDuringACheckIsCheckedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{catalogs: []catalog.Found{
+			{ID: "1", Name: "one", Tools: []string{"read"}},
+			{ID: "2", Name: "two", Tools: []string{"look"}},
+		}}
+		c := watching(t, source, nil)
+		s := newSession()
+		defer close(s.ended)
+		listed := func(name string) {
+			info := message(s, "Viewer")
+			info.Catalog = asks(name, "")
+			c.Observe(info)
+			f, err := c.Catalogs.Filter(t.Context(), info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Listed(info, f)
+		}
+		listed("one")
+		synctest.Wait()
+		hold := make(chan struct{})
+		source.set(func(s *shelf) { s.fail = func(context.Context) error { <-hold; return nil } })
+		c.RecheckCatalogs()
+		synctest.Wait()
+		source.set(func(s *shelf) { s.fail = nil })
+		listed("two")
+		close(hold)
+		c.want(t, "nothing has changed")
+	})
+}
+
+func TestFewClientsAreCheckedAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{catalogs: []catalog.Found{{ID: "1", Name: "kit", Tools: []string{"read"}}}}
+		c := watching(t, source, nil)
+		in := c.Catalogs.Policy.Table.Named([]string{"read"})
+		for range 3 * maxChecks {
+			s := newSession()
+			defer close(s.ended)
+			info := message(s, "Viewer")
+			c.Observe(info)
+			info.Catalog = asks("kit", "")
+			c.Listed(info, Filter{In: &in})
+		}
+		synctest.Wait()
+		hold := make(chan struct{})
+		source.set(func(s *shelf) {
+			s.queries, s.fail = 0, func(context.Context) error { <-hold; return nil }
+		})
+		c.RecheckCatalogs()
+		synctest.Wait()
+		if source.queries != maxChecks {
+			t.Errorf("%d clients are checked at a time", source.queries)
+		}
+		close(hold)
+		synctest.Wait()
+		if source.queries != 3*maxChecks {
+			t.Errorf("%d clients are checked", source.queries)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package discovery
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// Lists are the four lists of a server. Items are added before the first request.
+type Lists struct {
+	ListsConfig
+	tools     *list[mcp.Tool]
+	prompts   *list[mcp.Prompt]
+	resources *list[mcp.Resource]
+	templates *list[mcp.ResourceTemplate]
+}
+
+// ListsConfig is what lists read.
+type ListsConfig struct {
+	Policy   *Policy
+	PageSize int
+	Clone    bool                         // something behind the guard could change the items
+	Looked   func(cache string, hit bool) // after each look into the cache of views; may be nil
+}
+
+// NewLists returns empty lists.
+func NewLists(c ListsConfig) *Lists {
+	l := &Lists{ListsConfig: c}
+	l.tools = newList(l, access.Tools, 0, ownTool)
+	l.prompts = newList(l, access.Prompts, 1, func(p *mcp.Prompt) {
+		p.Arguments = slices.Clone(p.Arguments)
+		for i, a := range p.Arguments {
+			p.Arguments[i] = new(*a)
+		}
+	})
+	l.resources = newList(l, access.Resources, 2, func(*mcp.Resource) {})
+	l.templates = newList(l, access.Resources, 3, func(*mcp.ResourceTemplate) {})
+	return l
+}
+
+// AddTool adds a tool if it has a rule. So do the other methods for their items.
+func (l *Lists) AddTool(t *mcp.Tool)                 { l.tools.add(t.Name, t) }
+func (l *Lists) AddPrompt(p *mcp.Prompt)             { l.prompts.add(p.Name, p) }
+func (l *Lists) AddResource(r *mcp.Resource)         { l.resources.add(r.URI, r) }
+func (l *Lists) AddTemplate(t *mcp.ResourceTemplate) { l.templates.add(t.URITemplate, t) }
+
+// Answer answers a list request with a result of its own. ok is false for another request.
+func (l *Lists) Answer(p access.Principal, f Filter,
+	params mcp.Params) (res mcp.Result, ok bool, err error) {
+	switch r := params.(type) {
+	case *mcp.ListToolsParams:
+		list, r := &mcp.ListToolsResult{}, cmp.Or(r, &mcp.ListToolsParams{})
+		list.Tools, list.NextCursor, err = l.tools.page(p, f.In, r.Cursor)
+		if f.Note != "" {
+			list.Meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
+		}
+		res = list
+	case *mcp.ListPromptsParams:
+		list, r := &mcp.ListPromptsResult{}, cmp.Or(r, &mcp.ListPromptsParams{})
+		list.Prompts, list.NextCursor, err = l.prompts.page(p, nil, r.Cursor)
+		res = list
+	case *mcp.ListResourcesParams:
+		list, r := &mcp.ListResourcesResult{}, cmp.Or(r, &mcp.ListResourcesParams{})
+		list.Resources, list.NextCursor, err = l.resources.page(p, nil, r.Cursor)
+		res = list
+	case *mcp.ListResourceTemplatesParams:
+		list, r := &mcp.ListResourceTemplatesResult{}, cmp.Or(r, &mcp.ListResourceTemplatesParams{})
+		list.ResourceTemplates, list.NextCursor, err = l.templates.page(p, nil, r.Cursor)
+		res = list
+	default:
+		return nil, false, nil
+	}
+	if err != nil {
+		res = nil
+	}
+	return res, true, err
+}
+
+// Counts returns how many items the caller of a list method sees, and how many there are.
+func (l *Lists) Counts(method string, p access.Principal, f Filter) (audit.Type, int, int) {
+	switch method {
+	case "prompts/list":
+		return audit.PromptList, len(l.prompts.visible(p, nil).items), len(l.prompts.items)
+	case "resources/list":
+		return audit.ResourceList, len(l.resources.visible(p, nil).items), len(l.resources.items)
+	case "resources/templates/list":
+		return audit.TemplateList, len(l.templates.visible(p, nil).items), len(l.templates.items)
+	}
+	return audit.ToolList, len(l.tools.visible(p, f.In).items), len(l.tools.items)
+}
+
+// Totals returns how many tools, prompts, and resources with templates there are.
+func (l *Lists) Totals() (tools, prompts, resources int) {
+	return len(l.tools.items), len(l.prompts.items), len(l.resources.items) + len(l.templates.items)
+}
+
+// Entry is a tool in a list beside MCP, which also contains tools that are refused.
+type Entry struct {
+	Tool       *mcp.Tool // shared and read-only
+	CanExecute bool      // a call would be allowed
+	Off        bool      // switched off
+	Missing    string    // what the caller lacks, as access.Decision.Missing words it
+}
+
+// Entries lists the filter's tools that are not concealed from a principal, for an admin all.
+func (l *Lists) Entries(p access.Principal, admin bool, f Filter) []Entry {
+	var entries []Entry
+	for _, rule := range l.Policy.Table.Rules {
+		name := rule.Name()
+		tool, ok := l.tools.items[name]
+		if !ok || f.In != nil && !f.In.Contains(name) {
+			continue
+		}
+		off, d := l.Policy.IsOff(access.Tools, name), l.Policy.Table.Decide(p, name)
+		concealed := off || !d.Allowed && l.Policy.DenialOf(d) == access.Conceal
+		if admin || !concealed {
+			entries = append(entries, Entry{tool, d.Allowed && !off, off, d.Missing()})
+		}
+	}
+	return entries
+}
+
+type digests [3]digest // of all that a caller sees, by kind
+
+func (l *Lists) digests(p access.Principal, in *access.Set) digests {
+	return digests{l.tools.visible(p, in).digest, l.prompts.visible(p, nil).digest,
+		l.resources.visible(p, nil).digest} // of templates too, which share their table
+}
+
+// ownTool makes a shallow copy of a tool share nothing that can be changed.
+func ownTool(t *mcp.Tool) {
+	if t.Annotations != nil {
+		t.Annotations = new(*t.Annotations)
+	}
+	for _, schema := range []*any{&t.InputSchema, &t.OutputSchema} {
+		if raw, ok := (*schema).(json.RawMessage); ok {
+			*schema = slices.Clone(raw)
+		}
+	}
+}

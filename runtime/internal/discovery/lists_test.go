@@ -1,0 +1,290 @@
+package discovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// filled are lists of all that a policy's table has a rule for, and of one more each.
+func filled(p *Policy, size int) *Lists { return fill(ListsConfig{Policy: p, PageSize: size}) }
+
+func fill(c ListsConfig) *Lists {
+	l := NewLists(c)
+	for _, name := range append(c.Policy.Table.Tools(), "unruled") {
+		l.AddTool(&mcp.Tool{
+			Name: name, Annotations: &mcp.ToolAnnotations{Title: name},
+			InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(`{}`),
+		})
+	}
+	for _, name := range append(c.Policy.Table.Of(access.Prompts).Tools(), "unruled") {
+		l.AddPrompt(&mcp.Prompt{Name: name, Arguments: []*mcp.PromptArgument{{Name: "a"}}})
+	}
+	for _, uri := range append(c.Policy.Table.Of(access.Resources).Tools(), "unruled:x") {
+		if strings.Contains(uri, "{") {
+			l.AddTemplate(&mcp.ResourceTemplate{URITemplate: uri})
+		} else {
+			l.AddResource(&mcp.Resource{URI: uri})
+		}
+	}
+	return l
+}
+
+// visibleTools returns the names of the tools that a principal is listed.
+func (l *Lists) visibleTools(p access.Principal) []string {
+	var names []string
+	for _, t := range l.tools.visible(p, nil).items {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func TestOnlyItemsWithARuleAreListed(t *testing.T) {
+	l := filled(&Policy{Table: office(t), ListAll: true}, 10)
+	if tools, prompts, resources := l.Totals(); tools != 4 || prompts != 2 || resources != 4 {
+		t.Errorf("%d tools, %d prompts, %d resources", tools, prompts, resources)
+	}
+	want := []string{"buy", "drop", "look", "read"}
+	if got := l.visibleTools(access.Principal{}); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// all pages through a list and returns its names, pages apart by a bar.
+func all(
+	t *testing.T, l *Lists, p access.Principal, params func(cursor string) mcp.Params,
+) string {
+	t.Helper()
+	var pages []string
+	for cursor := ""; ; {
+		res, ok, err := l.Answer(p, Filter{}, params(cursor))
+		if err != nil || !ok {
+			t.Fatalf("%v, %v", ok, err)
+		}
+		var names []string
+		switch res := res.(type) {
+		case *mcp.ListToolsResult:
+			for _, item := range res.Tools {
+				names = append(names, item.Name)
+			}
+			cursor = res.NextCursor
+		case *mcp.ListPromptsResult:
+			for _, item := range res.Prompts {
+				names = append(names, item.Name)
+			}
+			cursor = res.NextCursor
+		case *mcp.ListResourcesResult:
+			for _, item := range res.Resources {
+				names = append(names, item.URI)
+			}
+			cursor = res.NextCursor
+		case *mcp.ListResourceTemplatesResult:
+			for _, item := range res.ResourceTemplates {
+				names = append(names, item.URITemplate)
+			}
+			cursor = res.NextCursor
+		}
+		if pages = append(pages, strings.Join(names, " ")); cursor == "" {
+			return strings.Join(pages, " | ")
+		}
+	}
+}
+
+func TestFourListsAreAnsweredInPages(t *testing.T) {
+	for _, clone := range []bool{false, true} {
+		l := fill(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 1, Clone: clone})
+		for role, want := range map[string][4]string{
+			"Viewer": {"look | read", "look", "file:///a", ""},
+			"Admin": {
+				"drop | look | read", "look | plan",
+				"file:///a | file:///b", "file:///{path} | note:{name}",
+			},
+		} {
+			p := caller(role)
+			got := [4]string{
+				all(t, l, p, func(c string) mcp.Params { return &mcp.ListToolsParams{Cursor: c} }),
+				all(t, l, p, func(c string) mcp.Params { return &mcp.ListPromptsParams{Cursor: c} }),
+				all(t, l, p, func(c string) mcp.Params { return &mcp.ListResourcesParams{Cursor: c} }),
+				all(t, l, p, func(c string) mcp.Params {
+					return &mcp.ListResourceTemplatesParams{Cursor: c}
+				}),
+			}
+			if got != want {
+				t.Errorf("%s: %q, want %q", role, got, want)
+			}
+		}
+	}
+}
+
+func TestListWithoutParamsIsTheFirstPage(t *testing.T) {
+	l := filled(&Policy{Table: office(t)}, 10)
+	for _, params := range []mcp.Params{
+		(*mcp.ListToolsParams)(nil), (*mcp.ListPromptsParams)(nil),
+		(*mcp.ListResourcesParams)(nil), (*mcp.ListResourceTemplatesParams)(nil),
+	} {
+		if res, ok, err := l.Answer(caller("Admin"), Filter{}, params); !ok || err != nil || res == nil {
+			t.Errorf("%T: %v, %v", params, ok, err)
+		}
+	}
+	if _, ok, _ := l.Answer(caller("Admin"), Filter{}, &mcp.CallToolParamsRaw{}); ok {
+		t.Error("a call is a list")
+	}
+}
+
+func TestCursorOfAnotherListIsInvalid(t *testing.T) {
+	l := filled(&Policy{Table: office(t)}, 1)
+	res, _, err := l.Answer(caller("Admin"), Filter{}, &mcp.ListToolsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := res.(*mcp.ListToolsResult).NextCursor
+	res, _, err = l.Answer(caller("Admin"), Filter{}, &mcp.ListResourcesParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources := res.(*mcp.ListResourcesResult).NextCursor
+	two := l.Policy.Table.Named([]string{"drop", "read"})
+	for name, test := range map[string]struct {
+		p      access.Principal
+		in     *access.Set
+		params mcp.Params
+		valid  bool
+	}{
+		"its own":   {caller("Admin"), nil, &mcp.ListToolsParams{Cursor: cursor}, true},
+		"prompts":   {caller("Admin"), nil, &mcp.ListPromptsParams{Cursor: cursor}, false},
+		"another's": {caller("Viewer"), nil, &mcp.ListToolsParams{Cursor: cursor}, false},
+		// Resources and templates have one table.
+		"resources": {caller("Admin"), nil, &mcp.ListResourcesParams{Cursor: resources}, true},
+		"templates": {
+			caller("Admin"), nil, &mcp.ListResourceTemplatesParams{Cursor: resources}, false,
+		},
+		"that of a catalog": {caller("Admin"), &two, &mcp.ListToolsParams{Cursor: cursor}, false},
+	} {
+		res, ok, err := l.Answer(test.p, Filter{In: test.in}, test.params)
+		if !ok || (err == nil) != test.valid || (res == nil) == test.valid {
+			t.Errorf("%s: %v, %v", name, res, err)
+		}
+		if err != nil && err.Error() != wire.InvalidParams("invalid cursor").Error() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCatalogShortensToolsAndLeavesANote(t *testing.T) {
+	l := filled(&Policy{Table: office(t)}, 10)
+	in := l.Policy.Table.Named([]string{"drop", "read"})
+	f := Filter{In: &in, Note: "a note"}
+	res, _, err := l.Answer(caller("Viewer"), f, &mcp.ListToolsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := res.(*mcp.ListToolsResult)
+	if len(list.Tools) != 1 || list.Tools[0].Name != "read" ||
+		list.Meta[wire.MetaCatalogNote] != "a note" {
+		t.Errorf("%+v", list)
+	}
+	for method, want := range map[string]string{
+		"tools/list":               fmt.Sprint(audit.ToolList, 1, 4),
+		"prompts/list":             fmt.Sprint(audit.PromptList, 1, 2),
+		"resources/list":           fmt.Sprint(audit.ResourceList, 1, 2),
+		"resources/templates/list": fmt.Sprint(audit.TemplateList, 0, 2),
+	} {
+		kind, visible, total := l.Counts(method, caller("Viewer"), f)
+		if got := fmt.Sprint(kind, visible, total); got != want {
+			t.Errorf("%s: %s, want %s", method, got, want)
+		}
+	}
+}
+
+func TestClonesShareNothingThatCanBeChanged(t *testing.T) {
+	l := fill(ListsConfig{Policy: &Policy{Table: office(t)}, PageSize: 10, Clone: true})
+	read := func() string {
+		var lists []any
+		for _, params := range []mcp.Params{
+			&mcp.ListToolsParams{}, &mcp.ListPromptsParams{},
+			&mcp.ListResourcesParams{}, &mcp.ListResourceTemplatesParams{},
+		} {
+			res, _, err := l.Answer(caller("Admin"), Filter{}, params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(res)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lists = append(lists, string(text))
+			switch res := res.(type) {
+			case *mcp.ListToolsResult:
+				tool := res.Tools[0]
+				tool.Name, tool.Annotations.Title = "x", "x"
+				tool.InputSchema.(json.RawMessage)[0] = '['
+				tool.OutputSchema.(json.RawMessage)[0] = '['
+				res.Tools[1] = nil
+			case *mcp.ListPromptsResult:
+				res.Prompts[0].Name, res.Prompts[0].Arguments[0].Name = "x", "x"
+			case *mcp.ListResourcesResult:
+				res.Resources[0].URI = "x"
+			case *mcp.ListResourceTemplatesResult:
+				res.ResourceTemplates[0].URITemplate = "x"
+			}
+		}
+		return fmt.Sprint(lists)
+	}
+	if before, after := read(), read(); before != after {
+		t.Errorf("%s\nis now\n%s", before, after)
+	}
+}
+
+// Switches and scopes make any number of visible sets, of which some are kept.
+func TestViewsAreKeptWithinABound(t *testing.T) {
+	var rules []access.Rule
+	for i := range 12 {
+		rules = append(rules, access.Rule{
+			Tool: fmt.Sprint("t", i), Authenticated: true, Scopes: []string{fmt.Sprint(i)},
+		})
+	}
+	hits := 0
+	l := fill(ListsConfig{
+		Policy: &Policy{Table: office(t, rules...)}, PageSize: 10,
+		Looked: func(cache string, hit bool) {
+			if hit && cache == "views" {
+				hits++
+			}
+		},
+	})
+	for set := range 2 * maxViews {
+		var scopes []string
+		for i := range rules {
+			if set&(1<<i) != 0 {
+				scopes = append(scopes, fmt.Sprint(i))
+			}
+		}
+		for range 2 {
+			if got := len(l.visibleTools(caller("", scopes...))); got != len(scopes) {
+				t.Fatalf("%d tools for %d scopes", got, len(scopes))
+			}
+		}
+		if len(l.tools.views) > maxViews {
+			t.Fatalf("%d views are kept", len(l.tools.views))
+		}
+	}
+	if hits != 2*maxViews {
+		t.Errorf("%d hits", hits)
+	}
+	in := l.Policy.Table.Named([]string{"t0"})
+	kept := len(l.tools.views)
+	for i := range rules {
+		l.Counts("tools/list", caller("", fmt.Sprint(i)), Filter{In: &in})
+	}
+	if len(l.tools.views) != kept || hits != 2*maxViews {
+		t.Error("views of catalogs are kept")
+	}
+}

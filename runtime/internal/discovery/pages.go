@@ -1,0 +1,133 @@
+package discovery
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// Listed returns the names that a caller is listed.
+func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
+	set := p.Table.Of(k).Listed(caller, p.Denial)
+	if p.ListAll {
+		set = p.Table.Of(k).All()
+	}
+	if off := p.off.Load(); k == access.Tools && off != nil {
+		set = set.Without(*off)
+	}
+	return set
+}
+
+const maxViews = 1024 // of a list: one for each role and combination of scopes in rules
+
+type digest [8]byte // of the set of names that a view shows
+
+// list is one of the lists of a server. Its visible part comes from the policy alone.
+type list[T any] struct {
+	*ListsConfig
+	kind  access.Kind
+	mark  byte          // distinguishes the cursors of the lists
+	own   func(*T)      // makes a shallow copy share nothing that its receiver may change
+	items map[string]*T // by the names of their rules
+
+	mu    sync.RWMutex
+	views map[string]*view[T] // by the key of the set
+}
+
+// view is the list of all callers who see the same set. It is not changed.
+type view[T any] struct {
+	items  []*T
+	digest digest
+}
+
+func newList[T any](l *Lists, k access.Kind, mark byte, own func(*T)) *list[T] {
+	return &list[T]{ListsConfig: &l.ListsConfig, kind: k, mark: mark, own: own,
+		items: map[string]*T{}, views: map[string]*view[T]{}}
+}
+
+// add adds an item. Nobody may use an item without a rule, so that it stays out of the list.
+func (l *list[T]) add(name string, item *T) {
+	if _, ok := l.Policy.Table.Of(l.kind).Tool(name); ok {
+		l.items[name] = item
+	}
+}
+
+// visible returns the list of a caller, limited to a set unless that is nil.
+func (l *list[T]) visible(p access.Principal, in *access.Set) *view[T] {
+	set := l.Policy.Listed(p, l.kind)
+	if in != nil {
+		return l.view(set.And(*in)) // not kept: catalogs can make any number of views
+	}
+	key := set.Key()
+	l.mu.RLock()
+	v := l.views[key]
+	l.mu.RUnlock()
+	if l.Looked != nil {
+		l.Looked("views", v != nil)
+	}
+	if v != nil {
+		return v
+	}
+	v = l.view(set)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.views) == maxViews {
+		clear(l.views) // among them are views from before a switch, which nobody needs again
+	}
+	l.views[key] = v
+	return v
+}
+
+func (l *list[T]) view(set access.Set) *view[T] {
+	v := &view[T]{items: []*T{}}
+	for _, name := range set.Names() {
+		if item, ok := l.items[name]; ok { // resources and templates share one table
+			v.items = append(v.items, item)
+		}
+	}
+	sum := set.Digest()
+	v.digest = digest(sum[:])
+	v.digest[0] ^= l.mark
+	return v
+}
+
+// page returns a page and the cursor of the next one. A cursor needs no key, because an altered
+// cursor pages through the caller's own set.
+func (l *list[T]) page(p access.Principal, in *access.Set, cursor string) ([]*T, string, error) {
+	v := l.visible(p, in)
+	start, ok := v.offset(cursor)
+	if !ok && cursor != "" {
+		return nil, "", wire.InvalidParams("invalid cursor")
+	}
+	end := min(start+l.PageSize, len(v.items))
+	page := v.items[start:end:end]
+	if l.Clone {
+		page = slices.Clone(page)
+		for i, item := range page {
+			page[i] = new(*item)
+			l.own(page[i])
+		}
+	}
+	if end == len(v.items) {
+		return page, "", nil
+	}
+	raw := binary.AppendUvarint(v.digest[:len(v.digest):len(v.digest)], uint64(end))
+	return page, base64.RawURLEncoding.EncodeToString(raw), nil
+}
+
+func (v *view[T]) offset(cursor string) (int, bool) {
+	const size = len(v.digest)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) <= size || digest(raw[:size]) != v.digest {
+		return 0, false // a cursor of another view
+	}
+	offset, n := binary.Uvarint(raw[size:])
+	if n <= 0 || n != len(raw)-size || offset == 0 || offset >= uint64(len(v.items)) {
+		return 0, false
+	}
+	return int(offset), true
+}

@@ -1,0 +1,191 @@
+package discovery
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// The roles of the tests' table.
+const (
+	viewer access.Role = iota + 1
+	admin
+)
+
+// office is a composed table.
+func office(t testing.TB, rules ...access.Rule) access.Table {
+	t.Helper()
+	if rules == nil {
+		rules = []access.Rule{
+			{Tool: "buy", MinRole: viewer, Scopes: []string{"write"}},
+			{Tool: "drop", MinRole: admin},
+			{Tool: "look", Public: true},
+			{Tool: "read", MinRole: viewer},
+		}
+	}
+	table, err := access.Compose(access.Part{Table: access.Table{
+		Roles: []string{"Viewer", "Admin"}, Rules: rules,
+		Prompts: []access.Rule{
+			{Prompt: "look", Public: true}, {Prompt: "plan", MinRole: admin},
+		},
+		Resources: []access.Rule{
+			{Resource: "file:///a", MinRole: viewer}, {Resource: "file:///b", MinRole: admin},
+			{Resource: "file:///{path}", MinRole: admin}, {Resource: "note:{name}", MinRole: admin},
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func caller(role string, scopes ...string) access.Principal {
+	return access.Principal{Subject: "ada", Role: role, Scopes: scopes}
+}
+
+// turnOff switches tools off.
+func (p *Policy) turnOff(tools ...string) {
+	set := p.Table.Named(tools)
+	p.off.Store(&set)
+}
+
+func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
+	for _, listAll := range []bool{false, true} {
+		p := &Policy{Table: office(t), ListAll: listAll}
+		everyone := caller("Admin", "write")
+		if d := p.Decide(everyone, access.Tools, "look"); !d.Allowed {
+			t.Fatalf("%+v", d)
+		}
+		p.turnOff("look")
+		d := p.Decide(everyone, access.Tools, "look")
+		if d.Allowed || d.Axis != access.AxisUnknown || d.Missing() != "" {
+			t.Errorf("%+v", d)
+		}
+		if got := p.Listed(everyone, access.Tools); got.Contains("look") || got.Len() != 3 {
+			t.Errorf("all %v: %q are listed", listAll, got.Names())
+		}
+		// A prompt of the same name is no tool.
+		if p.IsOff(access.Prompts, "look") || !p.Decide(everyone, access.Prompts, "look").Allowed ||
+			!p.Listed(everyone, access.Prompts).Contains("look") {
+			t.Error("a prompt is switched off")
+		}
+	}
+}
+
+func TestListAllListsEverythingAndAllowsNoMore(t *testing.T) {
+	p := &Policy{Table: office(t), ListAll: true}
+	nobody := access.Principal{}
+	if got := p.Listed(nobody, access.Tools).Len(); got != 4 {
+		t.Errorf("%d tools are listed", got)
+	}
+	if got := p.Listed(nobody, access.Resources).Len(); got != 4 {
+		t.Errorf("%d resources are listed", got)
+	}
+	if p.Decide(nobody, access.Tools, "read").Allowed {
+		t.Error("what is listed is allowed")
+	}
+}
+
+func TestDenialOfARefusal(t *testing.T) {
+	const (
+		unset, conceal    = access.DenialDefault, access.Conceal
+		forbid, challenge = access.Forbid, access.Challenge
+	)
+	for name, test := range map[string]struct {
+		rule, server access.Denial
+		listAll      bool
+		role         string
+		want         access.Denial
+	}{
+		"the server's":                     {unset, forbid, false, "", forbid},
+		"the rule's":                       {conceal, forbid, false, "", conceal},
+		"a challenge for scopes":           {challenge, conceal, false, "Viewer", challenge},
+		"a challenge for more":             {challenge, forbid, false, "", conceal},
+		"the server's challenge":           {unset, challenge, false, "Viewer", challenge},
+		"concealed, and listed":            {unset, conceal, true, "", forbid},
+		"a challenge for more, and listed": {challenge, conceal, true, "", forbid},
+		"a challenge, and listed":          {challenge, conceal, true, "Viewer", challenge},
+	} {
+		p := &Policy{
+			Table: office(t, access.Rule{
+				Tool: "buy", MinRole: viewer, Scopes: []string{"write"}, Denial: test.rule,
+			}),
+			Denial: test.server, ListAll: test.listAll,
+		}
+		who := caller(test.role)
+		if test.role == "" {
+			who = access.Principal{}
+		}
+		if got := p.DenialOf(p.Decide(who, access.Tools, "buy")); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestServerChallengesWhereARuleOrTheServerDoes(t *testing.T) {
+	scoped := access.Rule{Tool: "buy", MinRole: viewer, Scopes: []string{"write"}}
+	plain, own, forbids := access.Rule{Tool: "buy", MinRole: viewer}, scoped, scoped
+	own.Denial, forbids.Denial = access.Challenge, access.Forbid
+	for name, test := range map[string]struct {
+		rule   access.Rule
+		server access.Denial
+		want   bool
+	}{
+		"a rule does":                 {own, access.Conceal, true},
+		"the server does":             {scoped, access.Challenge, true},
+		"nobody does":                 {scoped, access.Conceal, false},
+		"no rule has scopes":          {plain, access.Challenge, false},
+		"the rule has another denial": {forbids, access.Challenge, false},
+	} {
+		if p := (&Policy{Table: office(t, test.rule), Denial: test.server}); p.Challenges() != test.want {
+			t.Errorf("%s: %v", name, !test.want)
+		}
+	}
+}
+
+func TestEntriesBesideMCPLeaveOutWhatIsConcealed(t *testing.T) {
+	const (
+		buy, drop = "-buy needs scope write", "-drop needs role Admin"
+		gone      = "-gone off"
+	)
+	for name, test := range map[string]struct {
+		denial access.Denial
+		admin  bool
+		in     []string
+		want   []string
+	}{
+		"concealed":          {access.Conceal, false, nil, []string{"look", "read"}},
+		"forbidden":          {access.Forbid, false, nil, []string{buy, drop, "look", "read"}},
+		"challenged":         {access.Challenge, false, nil, []string{buy, "look", "read"}},
+		"an admin":           {access.Conceal, true, nil, []string{buy, drop, gone, "look", "read"}},
+		"an admin's catalog": {access.Conceal, true, []string{"gone", "read"}, []string{gone, "read"}},
+		"a catalog":          {access.Forbid, false, []string{"buy", "gone", "other"}, []string{buy}},
+	} {
+		table := office(t,
+			access.Rule{Tool: "buy", MinRole: viewer, Scopes: []string{"write"}},
+			access.Rule{Tool: "drop", MinRole: admin}, access.Rule{Tool: "gone", Public: true},
+			access.Rule{Tool: "look", Public: true}, access.Rule{Tool: "read", MinRole: viewer})
+		p := &Policy{Table: table, Denial: test.denial}
+		p.turnOff("gone")
+		var f Filter
+		if test.in != nil {
+			set := table.Named(test.in)
+			f.In = &set
+		}
+		var got []string
+		for _, e := range filled(p, 10).Entries(caller("Viewer"), test.admin, f) {
+			switch text := e.Tool.Name; {
+			case e.Off:
+				got = append(got, "-"+text+" off")
+			case !e.CanExecute:
+				got = append(got, "-"+text+" "+e.Missing)
+			default:
+				got = append(got, text)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+)
+
+const (
+	retryPause = time.Second            // before a failed query is repeated in the background
+	gathering  = 200 * time.Millisecond // between two onCatalogs, which resolve all catalogs
+)
+
+// Start loads the switches. Without them the server does not start.
+func (c *Catalogs) Start(ctx context.Context) error {
+	if _, err := c.Reload(ctx); err != nil {
+		return fmt.Errorf("Options.Catalogs: it could not be read which tools are switched off: %w", err)
+	}
+	return nil
+}
+
+// Reload applies the switches of the source, and reports whether other tools are off than before.
+func (c *Catalogs) Reload(ctx context.Context) (changed bool, err error) {
+	if c.Source == nil {
+		return false, nil
+	}
+	select {
+	case c.loading <- struct{}{}:
+		defer func() { <-c.loading }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	names, err := query(ctx, c, c.Source.ToolsOff)
+	if err != nil {
+		return false, err
+	}
+	var off *access.Set
+	if set := c.Policy.Table.Named(names); set.Len() > 0 {
+		off = &set
+	}
+	before := c.Policy.off.Swap(off)
+	return (before == nil) != (off == nil) || off != nil && before.Key() != off.Key(), nil
+}
+
+// Follow applies the changes that the source reports, until ctx ends. It calls onSwitches when
+// other tools are off, and onCatalogs when catalogs may have changed.
+func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
+	disconnected := false
+	var last time.Time       // of onCatalogs
+	var due <-chan time.Time // of the next onCatalogs; nil if none is due
+	for {
+		changes, err := principal.Supervise(ctx, c.Pool, c.Masker,
+			func() (<-chan catalog.Change, error) { return c.Source.Changes(ctx), nil })
+		for open := changes != nil; open; {
+			var change catalog.Change
+			select {
+			case <-ctx.Done():
+				return
+			case <-due:
+				last, due = time.Now(), nil
+				onCatalogs()
+				continue
+			case change, open = <-changes:
+			}
+			if open && change.Deaf != disconnected {
+				disconnected = change.Deaf
+				if disconnected {
+					c.Log.Warn("changes of catalogs and switches are not heard: the source has lost " +
+						"its connection, and tries again; what it said last counts")
+				} else {
+					c.Log.Info("changes of catalogs and switches are heard again")
+				}
+			}
+			if change.Tools && !change.Deaf {
+				c.reload(ctx, onSwitches)
+			}
+			if change.Catalogs && due == nil {
+				due = time.After(gathering - time.Since(last))
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		c.Log.Error("the source of catalogs tells no more of what changes; it is asked again",
+			"error", err)
+		pause(ctx)
+	}
+}
+
+func (c *Catalogs) reload(ctx context.Context, onSwitches func()) {
+	for ctx.Err() == nil { // until it succeeds
+		changed, err := c.Reload(ctx)
+		if changed {
+			onSwitches()
+		}
+		if err == nil {
+			return
+		}
+		c.Log.Error("it could not be read which tools are switched off; "+
+			"those that were are so still", "error", err)
+		pause(ctx)
+	}
+}
+
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(retryPause):
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,206 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+// authorize lets a message through, or refuses it, by the rules of its method.
+func (g *Guard) authorize(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		if handle := methods[m.Method].handle; handle != nil {
+			return handle(g, ctx, m, next)
+		}
+		return next(ctx, m)
+	}
+}
+
+// decide is the one decision about tools, prompts, resources and completions. A concealed one and
+// one that does not exist take the same path.
+func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, error) {
+	s := g.subjectOf(m)
+	d := g.Policy.Decide(m.Principal, s.Kind, s.Name)
+	if d.Axis != access.AxisUnknown {
+		m.Target, m.outcome.Kind, m.outcome.Name = s.Target, s.Kind, s.Name
+	}
+	g.recordDecision(m, s, d)
+	if g.Log.Enabled(ctx, slog.LevelDebug) {
+		g.logDecision(ctx, m, s)
+	}
+	if !d.Allowed {
+		return g.refuse(ctx, m, s, d)
+	}
+	if m.CanChallenge {
+		m.Conn.Release()
+	}
+	return g.allow(ctx, m, s, next)
+}
+
+// refuse returns the refusal in its denial mode: concealed, forbidden, or a challenge.
+func (g *Guard) refuse(ctx context.Context, m *Message, s subject,
+	d access.Decision) (Answer, error) {
+	denial := g.Policy.DenialOf(d)
+	if m.CanChallenge && denial == access.Challenge {
+		m.authority = g.Authenticator.InsufficientScope(d)
+		return Answer{}, errChallenged
+	}
+	m.Conn.Release()
+	switch {
+	case d.Axis == "" || d.Axis == access.AxisUnknown || denial == access.Conceal:
+		return Answer{}, s.unknown()
+	case s.Kind == access.Tools:
+		return g.backend.Refuse(ctx, m, wire.ForbiddenTool(s.Name, d))
+	}
+	return Answer{}, wire.Forbidden(s.Kind, s.Name, d)
+}
+
+// recordDecision notes a decision in the event. An unknown name may be a misplaced token.
+func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
+	e, name := m.event, redact.Shorten[string]
+	if d.Axis == access.AxisUnknown {
+		name = g.Masker.TextWithin
+	}
+	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
+	if e.Axis = string(d.Axis); d.Allowed {
+		return
+	}
+	e.Missing = principal.Missing(m.Permissions, d)
+	if g.Policy.IsOff(s.Kind, s.Name) {
+		e.Missing = "the tool is switched off"
+	}
+}
+
+var errAsksForInput = errors.New("it asks the caller for input, which only tools may")
+
+// allow passes an allowed message on, and notes in the event what came of it.
+func (g *Guard) allow(ctx context.Context, m *Message, s subject, next Next) (Answer, error) {
+	// Without answers to questions: only tools ask any.
+	switch params := m.Params.(type) {
+	case *mcp.GetPromptParams:
+		m.Params = &mcp.GetPromptParams{Meta: params.Meta, Name: params.Name,
+			Arguments: params.Arguments}
+	case *mcp.ReadResourceParams:
+		m.Params = &mcp.ReadResourceParams{Meta: params.Meta, URI: params.URI}
+	}
+	a, err := next(ctx, m)
+	if m.event.Status != audit.Crashed { // a result that cannot be sealed
+		a, err = g.classify(m, s, a, err)
+	}
+	if a.Report != nil {
+		m.noteReport(a.Report, err)
+	}
+	if s.Kind == access.Tools && m.Expired() {
+		// It ran, and its answer does not leave.
+		m.event.Missing = "the credential expired during the call"
+		if m.event.Status == audit.OK {
+			m.event.Status = audit.Failed
+		}
+	}
+	return a, err
+}
+
+// classify sets the status of an allowed message, withholds the answer of a handler that replaced
+// a toolset's own, and masks an error result that no toolset's handler made.
+func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, error) {
+	if asksForInput(a.Result) {
+		a.Result, err = nil, errAsksForInput
+	}
+	status := &m.event.Status
+	switch {
+	case errors.As(err, new(invalid)):
+		*status = audit.Invalid
+	case errors.Is(err, worker.ErrAbandoned):
+		*status = audit.Failed
+		return Answer{}, fmt.Errorf("%s %q: %w", s.Kind, s.Name, err)
+	case errors.Is(err, worker.ErrGoexit):
+		*status = audit.Crashed
+		return Answer{}, fmt.Errorf("%s %q: %w", s.Kind, s.Name, err)
+	case a.Report != nil && (err == nil || a.Report.Status != audit.OK):
+		*status = a.Report.Status
+	case err != nil: // of middleware or an adopted server, or the handler's answer was lost
+		*status = audit.Failed
+	case s.own && !g.Middleware:
+		*status = audit.Crashed
+		return Answer{}, fmt.Errorf(
+			"%s %q was replaced in the adopted server; its answer is withheld", s.Kind, s.Name)
+	default:
+		*status = audit.OK
+		if r, ok := a.Result.(*mcp.CallToolResult); ok && r != nil && r.IsError {
+			*status = audit.Failed
+			if a.Result, err = wire.MaskResult(g.Masker, r); err != nil {
+				return Answer{}, notEncoded(m, err)
+			}
+			m.failure = wire.FailureOf(nil, a.Result.(*mcp.CallToolResult))
+		}
+	}
+	return a, err
+}
+
+func asksForInput(res mcp.Result) bool {
+	switch r := res.(type) {
+	case *mcp.GetPromptResult:
+		return r != nil && r.InputRequests != nil
+	case *mcp.ReadResourceResult:
+		return r != nil && r.InputRequests != nil
+	}
+	return false
+}
+
+// noteReport notes what the handler's run has found.
+func (m *Message) noteReport(r *invoke.Report, err error) {
+	m.failure = r.Failure
+	m.event.Grants = r.Grants
+	if r.Axis != "" {
+		m.event.Axis, m.event.Missing = r.Axis, r.Missing
+	}
+	m.outcome.Isolated = r.Killed
+	m.outcome.Cancelled = r.Cancelled || errors.Is(err, context.Canceled)
+}
+
+// admit checks what a caller sends beside the arguments of an allowed call: the sealed state of a
+// multi-round-trip request, and the headers that repeat arguments (SEP-2243).
+func (g *Guard) admit(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		call, ok := m.Params.(*mcp.CallToolParamsRaw)
+		if !ok {
+			return next(ctx, m)
+		}
+		params, err := call, error(nil)
+		if call.InputResponses != nil || call.RequestState != "" {
+			if params, err = g.Sealer.Open(m.Info, call); err != nil {
+				return Answer{}, invalid{wire.InvalidParams("%v", err)}
+			}
+			m.Params = params
+		}
+		if t := g.Tools[params.Name]; t != nil && t.BindsHeaders {
+			if err := t.CheckHeaders(m.Info, params.Arguments); err != nil {
+				return Answer{}, invalid{err}
+			}
+		}
+		a, err := next(ctx, m)
+		res, ok := a.Result.(*mcp.CallToolResult)
+		if ok && err == nil && res != nil && res.InputRequests != nil {
+			if a.Result, err = g.Sealer.Seal(m.Info, params, res); err != nil {
+				return Answer{Report: a.Report}, notEncoded(m, err)
+			}
+		}
+		return a, err
+	}
+}
+
+// invalid is an error of the request, and not of its handler.
+type invalid struct{ error }
+
+func (e invalid) Unwrap() error { return e.error }

@@ -1,0 +1,111 @@
+// Package guard is the chain of steps that every message passes: it resolves the caller, decides,
+// records the decision, and lets nothing leave that is not encoded.
+//
+// It knows messages and results, and neither a transport nor go-sdk's server.
+package guard
+
+import (
+	"context"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/observe"
+)
+
+// steps is the chain, outermost first. Each line states why the step has its place, and the test
+// that fails without it.
+func (g *Guard) steps() []step {
+	return []step{
+		// A panic of any later step becomes an internal error.
+		// TestMessageAtWhichTheGuardPanicsIsACrash
+		g.recoverPanics,
+		// The observer gets each message with a caller, before its decision.
+		// TestObserverHearsWhatCameOfEachMessage
+		g.observe,
+		// Nothing runs or leaves after the credential has ended.
+		// TestNothingIsSentOnceTheCredentialHasEnded
+		g.expire,
+		// Log messages and progress leave before the answer.
+		// TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient
+		g.notify,
+		// The principal has the host's permissions before anything is decided.
+		// TestSurfaceIsWhatTheHostLetsTheCallerDo
+		g.resolve,
+		// A session gets list_changed if its new caller has other lists.
+		// TestAnotherTokenOfTheSameUserThatSeesMoreIsTold
+		g.subscribe,
+		// A method that is not listed reaches nothing. TestOnlyListedMethodsAreAnswered
+		g.knownMethods,
+		// A challenge leaves once its event is durable.
+		// TestChallengeThatCannotBeRecordedIsNoChallenge
+		g.challenge,
+		// The event is durable before the answer leaves. TestRecordStandsBeforeTheAnswerLeaves
+		g.audit,
+		// The event reports a result that cannot be encoded.
+		// TestEventReportsWhatBecameOfACall
+		g.encode,
+		// The decision comes before anything else of the request is read, and the HTTP status
+		// leaves after it. TestHiddenToolIsByteForByteAnUnknownTool
+		g.authorize,
+		// Only an allowed call has its requestState and bound headers checked.
+		// TestBoundHeadersAreCheckedOnceTheCallIsAllowed
+		g.admit,
+	}
+}
+
+// Chain returns the chain in front of a backend.
+func (g *Guard) Chain(backend Backend) Next {
+	chain := *g
+	chain.backend = backend
+	next := Next(backend.Serve)
+	for _, s := range slices.Backward(chain.steps()) {
+		next = s(next)
+	}
+	return next
+}
+
+// Message is one message on its way through the chain.
+type Message struct {
+	*request.Info
+	Method string
+	Params mcp.Params // may be a typed nil; a step may replace it by a copy
+	Meta   map[string]any
+	Origin any // of the backend
+
+	// Filter is what the requested catalog leaves of a list of tools.
+	Filter discovery.Filter
+	// Subscription belongs to subscriptions/listen; nil for others.
+	Subscription *discovery.Subscription
+
+	event     *audit.Event    // nil if the method is not recorded
+	outcome   observe.Outcome // for the observer
+	failure   error           // why an allowed request failed, for the log; nil if the error tells
+	authority string          // WWW-Authenticate of a challenge; empty for none
+}
+
+// Answer is what the chain returns for a message: a result, and once it is encoded that alone.
+type Answer struct {
+	Result  mcp.Result
+	Encoded *wire.Encoded
+	// Report is that of the toolset's handler; nil if something else has answered.
+	Report *invoke.Report
+}
+
+// Next is the rest of the chain.
+type Next func(context.Context, *Message) (Answer, error)
+
+// step returns one step of the chain, in front of the rest.
+type step func(rest Next) Next
+
+// Backend is where the chain ends: user middleware, then lists and handlers.
+type Backend interface {
+	Serve(context.Context, *Message) (Answer, error)
+	// Refuse returns the result of a tool that may be talked about and not used.
+	Refuse(ctx context.Context, m *Message, refusal *mcp.CallToolResult) (Answer, error)
+}

@@ -1,0 +1,62 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// encode turns a result into JSON, so that nothing can fail behind the guard.
+func (g *Guard) encode(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		a, err := next(ctx, m)
+		if err != nil || a.Encoded != nil {
+			return a, err
+		}
+		if strings.HasPrefix(m.Method, "notifications/") && request.IsNil(a.Result) {
+			return Answer{}, nil
+		}
+		if call, ok := a.Result.(*mcp.CallToolResult); ok {
+			a.Result = wire.Shown(call)
+		}
+		a.Encoded, err = wire.EncodeResult(g.declared(a.Result))
+		switch {
+		case err == nil:
+			return Answer{Encoded: a.Encoded, Report: a.Report}, nil
+		case methods[m.Method].decides && m.event.Status != audit.Denied:
+			return Answer{Report: a.Report}, notEncoded(m, err)
+		}
+		g.Log.ErrorContext(ctx, "a result cannot be sent", "method", m.Method, m.IDs(), "error", err)
+		return Answer{}, wire.InternalError()
+	}
+}
+
+// notEncoded returns the error of an allowed message whose result cannot be encoded.
+func notEncoded(m *Message, err error) error {
+	m.event.Status = audit.Crashed
+	return fmt.Errorf("%s %q: %w", m.Target.Kind, m.Target.Name, err)
+}
+
+// declared sets the MCP capabilities in the result of a handshake.
+func (g *Guard) declared(res mcp.Result) mcp.Result {
+	if request.IsNil(res) {
+		return res
+	}
+	switch r := res.(type) {
+	case *mcp.DiscoverResult:
+		c := *r
+		c.Capabilities = Capabilities(g.ListChanged)
+		return &c
+	case *mcp.InitializeResult:
+		c := *r
+		c.Capabilities = Capabilities(g.ListChanged)
+		return &c
+	}
+	return res
+}

@@ -1,0 +1,179 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/observe"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+// Config is what the chain reads.
+type Config struct {
+	Policy        *discovery.Policy
+	Lists         *discovery.Lists
+	Catalogs      *discovery.Catalogs
+	Changes       *discovery.ListChanged // nil if lists never change
+	Host          *principal.Host        // nil without permission-aware discovery
+	Authenticator *principal.Authenticator
+	Levels        *notify.Levels
+	Notify        notify.Config
+	Tools         map[string]*invoke.Tool
+	Prompts       map[string]*invoke.Prompt
+	Resources     *invoke.Resources
+	Sealer        invoke.Sealer
+	Audit         audit.Sink // nil records nothing
+	AuditTimeout  time.Duration
+	Observer      *Observer
+	Pool          *worker.Pool
+	Active        *worker.Group
+	Log           *slog.Logger
+	Masker        redact.Masker
+	Middleware    bool // the backend has user middleware, which may answer
+	ListChanged   bool // the declared MCP capability
+}
+
+// Guard decides messages. It is safe for concurrent use.
+type Guard struct {
+	Config
+	backend   Backend
+	recording chan struct{} // holds one item for each record that is being written
+}
+
+// New returns a guard.
+func New(c Config) *Guard {
+	return &Guard{Config: c, recording: make(chan struct{}, maxRecording)}
+}
+
+// recoverPanics answers a message whose handling panicked.
+func (g *Guard) recoverPanics(next Next) Next {
+	return func(ctx context.Context, m *Message) (a Answer, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				g.Log.ErrorContext(ctx, "a request panicked", "method", m.Method, m.IDs(),
+					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				a, err = Answer{}, wire.InternalError()
+			}
+		}()
+		return next(ctx, m)
+	}
+}
+
+// observe reports the start and the end of a message to the observer.
+func (g *Guard) observe(next Next) Next {
+	return func(ctx context.Context, m *Message) (a Answer, err error) {
+		m.Begin()
+		ctx, seen := g.Observer.start(ctx, m)
+		panicked := true
+		defer func() {
+			if panicked {
+				m.outcome.Status, err = audit.Crashed, wire.InternalError()
+			}
+			g.Observer.end(seen, m.observed(err))
+		}()
+		a, err = next(ctx, m)
+		panicked = false
+		return a, err
+	}
+}
+
+// observed returns the outcome of a message for the observer.
+func (m *Message) observed(err error) observe.Outcome {
+	if err == nil {
+		return m.outcome
+	}
+	var rpc *jsonrpc.Error
+	if errors.As(err, &rpc) && rpc != nil && !errors.Is(err, errChallenged) {
+		m.outcome.Code = rpc.Code
+	}
+	if m.outcome.Status == "" || m.outcome.Status == audit.OK {
+		m.outcome.Status = audit.Failed
+	}
+	return m.outcome
+}
+
+// expire ends a message with the caller's credential, and words errors for the client.
+func (g *Guard) expire(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		ctx = request.With(ctx, m.Info)
+		if !m.Expires.IsZero() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, m.Expires)
+			defer cancel()
+		}
+		a, err := next(ctx, m)
+		switch {
+		case m.Expired():
+			return Answer{}, wire.Expired()
+		case err != nil:
+			return Answer{}, g.errorFor(ctx, m, err)
+		}
+		return a, nil
+	}
+}
+
+// errorFor returns an error that may leave, and logs what it leaves out.
+func (g *Guard) errorFor(ctx context.Context, m *Message, err error) error {
+	if errors.Is(err, errChallenged) {
+		return err
+	}
+	out := wire.WireError(err)
+	if _, masked := err.(wire.MaskedError); !masked { // words around one are not masked
+		out = wire.MaskError(g.Masker, out)
+	}
+	var rpc *jsonrpc.Error
+	if errors.As(out, &rpc) && rpc.Code == jsonrpc.CodeInternalError &&
+		rpc.Message == "internal error" && err.Error() != rpc.Message {
+		var misfit *json.UnmarshalTypeError
+		if errors.As(err, &misfit) {
+			err = misfit // words around it may repeat the client's value
+		}
+		g.Log.ErrorContext(ctx, "a request failed", "method", m.Method, m.IDs(),
+			"error", wire.WithoutValues(err))
+	}
+	return out
+}
+
+// notify connects the handler with its client, and flushes before the answer leaves.
+func (g *Guard) notify(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		client := notify.New(g.Notify, g.Levels, m.Info, m.Meta)
+		defer client.Close()
+		return next(client.Attach(ctx), m)
+	}
+}
+
+// resolve attaches the host's permissions, unless the transport has.
+func (g *Guard) resolve(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		if g.Host != nil && g.Host.Attach(ctx, m.Info) != nil {
+			return Answer{}, wire.UnknownUserError()
+		}
+		return next(ctx, m)
+	}
+}
+
+// subscribe notes the newest caller of a session.
+func (g *Guard) subscribe(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		if g.Changes != nil {
+			g.Changes.Observe(m.Info)
+		}
+		return next(ctx, m)
+	}
+}

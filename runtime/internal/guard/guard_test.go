@@ -1,0 +1,311 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+)
+
+// conn is a transport without an HTTP response.
+type conn struct{ released int }
+
+func (c *conn) Release()                         { c.released++ }
+func (*conn) Challenge(string) bool              { return false }
+func (*conn) Bind(request.Session) bool          { return true }
+func (*conn) Reserve(request.User) (func(), int) { return func() {}, 0 }
+func (*conn) SetDeadline()                       {}
+func (b backend) Refuse(context.Context, *Message, *mcp.CallToolResult) (Answer, error) {
+	return Answer{}, errors.New("refused")
+}
+
+// backend answers with a func.
+type backend func(context.Context, *Message) (Answer, error)
+
+func (b backend) Serve(ctx context.Context, m *Message) (Answer, error) { return b(ctx, m) }
+
+// newGuard returns a guard of one tool, t, for the role Member.
+func newGuard(sink audit.Sink) *Guard {
+	table, err := access.Compose(access.Part{Package: "example.com/one", Table: access.Table{
+		Roles: []string{"Member"}, Rules: []access.Rule{{Tool: "t", MinRole: 1}},
+	}})
+	if err != nil {
+		panic(err)
+	}
+	policy := &discovery.Policy{Table: table, Denial: access.Conceal}
+	return New(Config{
+		Policy: policy, Catalogs: discovery.NewCatalogs(discovery.CatalogsConfig{Policy: policy}),
+		Lists:  discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10}),
+		Levels: &notify.Levels{}, Tools: map[string]*invoke.Tool{"t": {}},
+		Resources: &invoke.Resources{}, Sealer: invoke.NewSealer(nil),
+		Audit: sink, AuditTimeout: 2 * time.Second,
+		Pool: worker.NewPool(), Active: worker.NewGroup(), Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// call sends tools/call of t through a guard.
+func call(ctx context.Context, g *Guard, role string, expires time.Time, b backend) (Answer, error) {
+	info := request.New(identity.Identity{
+		Principal: access.Principal{Subject: "mel", Role: role}, Expires: expires,
+	}, nil)
+	info.Conn, info.Version = &conn{}, request.NewestWithSessions
+	info.Server = &request.Server{Log: g.Log}
+	return g.Chain(b)(ctx, &Message{Info: info, Method: "tools/call",
+		Params: &mcp.CallToolParamsRaw{Name: "t", Arguments: json.RawMessage(`{}`)}})
+}
+
+func handled(status audit.Status) Answer {
+	return Answer{Result: &mcp.CallToolResult{Content: []mcp.Content{}},
+		Report: &invoke.Report{Status: status}}
+}
+
+// Each line of the chain names the test of its order fact.
+func TestStepsNameTheirTests(t *testing.T) {
+	source, err := os.ReadFile("chain.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{}
+	for _, pattern := range []string{"*_test.go", "../../*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllSubmatch(text, -1) {
+				tests[string(m[1])] = true
+			}
+		}
+	}
+	lines := regexp.MustCompile(`(?s)((?:\t\t// [^\n]*\n)+)\t\tg\.(\w+),`).FindAllSubmatch(source, -1)
+	if len(lines) != len((&Guard{}).steps()) {
+		t.Fatalf("%d of %d steps have a comment", len(lines), len((&Guard{}).steps()))
+	}
+	for _, line := range lines {
+		name := regexp.MustCompile(`\bTest\w+`).FindString(string(line[1]))
+		if !tests[name] {
+			t.Errorf("step %s names test %q, which does not exist", line[2], name)
+		}
+	}
+}
+
+func TestEventReportsWhatBecameOfACall(t *testing.T) {
+	for name, test := range map[string]struct {
+		role    string
+		expires time.Duration
+		backend backend
+		want    string
+		answers bool
+	}{
+		"it succeeds": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
+			return handled(audit.OK), nil
+		}, "ok ", true},
+		"it is denied": {"", time.Hour, nil, "denied an authenticated caller; role Member", false},
+		"its credential ends": {"Member", time.Second, func(context.Context, *Message) (Answer, error) {
+			time.Sleep(2 * time.Second)
+			return handled(audit.OK), nil
+		}, "failed the credential expired during the call", false},
+		"its answer is lost": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
+			return Answer{Report: &invoke.Report{Status: audit.OK}}, errors.New("lost")
+		}, "failed ", false},
+		"its answer cannot be encoded": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
+			a := handled(audit.OK)
+			a.Result.(*mcp.CallToolResult).StructuredContent = math.NaN()
+			return a, nil
+		}, "crashed ", false},
+		"its answer cannot be sealed": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
+			a := handled(audit.OK)
+			a.Result.(*mcp.CallToolResult).InputRequests = mcp.InputRequestMap{"q": nil}
+			return a, nil
+		}, "crashed ", false},
+		"another handler answers": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
+			return Answer{Result: &mcp.CallToolResult{}}, nil
+		}, "crashed ", false},
+		"its goroutine ends": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
+			return Answer{}, worker.ErrGoexit
+		}, "crashed ", false},
+		"it is abandoned": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
+			return Answer{}, worker.ErrAbandoned
+		}, "failed ", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+					got = append(got, fmt.Sprint(e.Status, " ", e.Missing))
+					return nil
+				}))
+				defer g.Pool.Close()
+				principal := test.role
+				a, err := call(t.Context(), g, principal, time.Now().Add(test.expires), test.backend)
+				if (err == nil) != test.answers || (a.Encoded != nil) != test.answers {
+					t.Errorf("answered with %+v, %v", a, err)
+				}
+				if len(got) != 1 || !strings.HasPrefix(got[0], strings.Fields(test.want)[0]) ||
+					test.role != "" && got[0] != test.want {
+					t.Errorf("recorded %q, want one event %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A call depends on its sink only until the sink's time is over.
+func TestSinksThatMisbehave(t *testing.T) {
+	for name, test := range map[string]struct {
+		record func(context.Context, chan struct{}) error
+		want   []string // one of these errors; none for a durable record
+		took   time.Duration
+	}{
+		"accepts": {func(context.Context, chan struct{}) error { return nil }, nil, 0},
+		"fails":   {func(context.Context, chan struct{}) error { return errors.New("disk full") }, []string{"disk full"}, 0},
+		"panics": {func(context.Context, chan struct{}) error { panic("hunter2") },
+			[]string{"the audit sink panicked: hunter2"}, 0},
+		"panics in the words of its error": {func(context.Context, chan struct{}) error { return wordless{} },
+			[]string{"the audit sink panicked: no words"}, 0},
+		"ends its goroutine": {func(context.Context, chan struct{}) error { runtime.Goexit(); return nil },
+			[]string{worker.ErrGoexit.Error()}, 0},
+		"blocks": {func(_ context.Context, stuck chan struct{}) error { <-stuck; return nil },
+			[]string{errSinkSilent.Error()}, 2 * time.Second},
+		"blocks until its time ends": {func(ctx context.Context, _ chan struct{}) error { <-ctx.Done(); return ctx.Err() },
+			[]string{errSinkSilent.Error(), context.DeadlineExceeded.Error()}, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stuck := make(chan struct{})
+				g := newGuard(audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
+					return test.record(ctx, stuck)
+				}))
+				defer g.Pool.Close()
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel() // the record is written although the caller has gone
+				begun := time.Now()
+				event := audit.Event{}
+				err := g.record(ctx, &Message{Info: &request.Info{Started: begun}, event: &event})
+				switch {
+				case (err == nil) != (test.want == nil):
+					t.Errorf("recorded with %v", err)
+				case err != nil && !slices.Contains(test.want, err.Error()):
+					t.Errorf("%q, want one of %q", err, test.want)
+				case time.Since(begun) != test.took:
+					t.Errorf("it took %s", time.Since(begun))
+				}
+				close(stuck)
+				synctest.Wait()
+				if len(g.recording) != 0 {
+					t.Error("the record's place is not released")
+				}
+			})
+		})
+	}
+}
+
+type wordless struct{}
+
+func (wordless) Error() string { panic("no words") }
+
+func TestRecordsWithoutAPlaceAreRefusedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recorded := 0
+		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error { recorded++; return nil }))
+		defer g.Pool.Close()
+		for range cap(g.recording) {
+			g.recording <- struct{}{}
+		}
+		m := &Message{Info: &request.Info{}, event: &audit.Event{}}
+		begun := time.Now()
+		if err := g.record(t.Context(), m); !errors.Is(err, errAuditBusy) || time.Since(begun) != 2*time.Second {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		time.AfterFunc(time.Second, func() { <-g.recording })
+		if err := g.record(t.Context(), m); err != nil || recorded != 1 {
+			t.Errorf("%v, recorded %d times", err, recorded)
+		}
+	})
+}
+
+// A challenge without an HTTP response, or after a released one, is an internal error.
+func TestChallengeWithoutAResponseIsAnInternalError(t *testing.T) {
+	g := newGuard(nil)
+	chained := g.challenge(func(_ context.Context, m *Message) (Answer, error) {
+		m.authority = "Bearer"
+		return Answer{}, errChallenged
+	})
+	_, err := chained(t.Context(), &Message{Info: &request.Info{Conn: &conn{}}})
+	if errors.Is(err, errChallenged) || err.Error() != wire.InternalError().Error() {
+		t.Error(err)
+	}
+}
+
+func TestSilentObserverOfNothing(t *testing.T) {
+	var o *Observer
+	o.TurnedAway(t.Context(), 401)
+	if NewObserver(nil, nil) != nil || o.Cached() != nil {
+		t.Error("no observer is observed")
+	}
+}
+
+// Words that middleware puts around a handler's masked error are masked too, and the log has no
+// value that a client sent.
+func TestErrorsThatLeaveAreMaskedAsAWhole(t *testing.T) {
+	var log strings.Builder
+	g := newGuard(nil)
+	g.Log = slog.New(slog.NewTextHandler(&log, nil))
+	m := &Message{Info: &request.Info{}, Method: "prompts/get"}
+	inner := wire.MaskedError{RPC: &jsonrpc.Error{Code: 1, Message: "failed"}}
+	out := g.errorFor(t.Context(), m, fmt.Errorf("postgres://ada:hunter2@db: %w", inner))
+	if strings.Contains(out.Error(), "hunter2") || !strings.Contains(out.Error(), "failed") {
+		t.Error(out)
+	}
+	var into struct{ Card int8 }
+	misfit := json.Unmarshal([]byte(`{"card":4111111111111111}`), &into)
+	_ = g.errorFor(t.Context(), m, fmt.Errorf("answer 4111111111111111 (%v): %w", misfit, misfit))
+	if strings.Contains(log.String(), "4111111111111111") || !strings.Contains(log.String(), "does not fit") {
+		t.Error(log.String())
+	}
+}
+
+// A sink sees no credential of go-sdk's, which in a session is that of the session's creator.
+func TestSinksSeeNoTokenInfo(t *testing.T) {
+	type key struct{}
+	seen := any(nil)
+	g := newGuard(audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
+		seen = ctx.Value(key{})
+		return nil
+	}))
+	defer g.Pool.Close()
+	ctx := context.WithValue(t.Context(), key{}, &auth.TokenInfo{UserID: "creator"})
+	m := &Message{Info: &request.Info{Started: time.Now()}, event: &audit.Event{}}
+	if err := g.record(ctx, m); err != nil || seen != nil {
+		t.Error(err, seen)
+	}
+}

@@ -1,0 +1,87 @@
+package guard
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// method is a method that clients may call. A method that go-sdk learns later, or that the owner
+// of an adopted server registers, is unknown until it is listed here.
+type method struct {
+	// params reports whether these are the method's own; nil accepts any, which are not read.
+	params func(mcp.Params) bool
+	// event is how calls are recorded; empty for not at all.
+	event audit.Type
+	// handle authorizes a message; nil lets it through.
+	handle func(*Guard, context.Context, *Message, Next) (Answer, error)
+	// decides reports that the HTTP status may leave only after the decision.
+	decides bool
+}
+
+var methods = map[string]method{
+	"ping":                             {},
+	"server/discover":                  {},
+	"notifications/initialized":        {},
+	"notifications/cancelled":          {},
+	"notifications/progress":           {},
+	"notifications/roots/list_changed": {},
+
+	"initialize": {params: has[*mcp.InitializeParams], handle: (*Guard).initialize},
+	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
+	"logging/setLevel":     {params: has[*mcp.SetLoggingLevelParams], handle: (*Guard).setLevel},
+	"subscriptions/listen": {params: has[*mcp.SubscriptionsListenParams], handle: (*Guard).listen},
+
+	"tools/list":               listing[*mcp.ListToolsParams](audit.ToolList),
+	"prompts/list":             listing[*mcp.ListPromptsParams](audit.PromptList),
+	"resources/list":           listing[*mcp.ListResourcesParams](audit.ResourceList),
+	"resources/templates/list": listing[*mcp.ListResourceTemplatesParams](audit.TemplateList),
+
+	"tools/call":          deciding(audit.ToolCall, is[*mcp.CallToolParamsRaw]),
+	"prompts/get":         deciding(audit.PromptGet, has[*mcp.GetPromptParams]),
+	"resources/read":      deciding(audit.ResourceRead, has[*mcp.ReadResourceParams]),
+	"completion/complete": deciding(audit.Completion, has[*mcp.CompleteParams]),
+}
+
+func listing[P mcp.Params](event audit.Type) method {
+	return method{params: is[P], event: event, handle: (*Guard).list}
+}
+
+func deciding(event audit.Type, params func(mcp.Params) bool) method {
+	return method{params: params, event: event, handle: (*Guard).decide, decides: true}
+}
+
+func is[P mcp.Params](params mcp.Params) bool {
+	_, ok := params.(P)
+	return ok
+}
+
+func has[P mcp.Params](params mcp.Params) bool { return is[P](params) && !request.IsNil(params) }
+
+// knownMethods refuses messages of other methods, and those whose params miss what decides.
+func (g *Guard) knownMethods(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		known, ok := methods[m.Method]
+		if !known.decides && m.CanChallenge {
+			m.Conn.Release()
+		}
+		if !ok || known.params != nil && !known.params(m.Params) {
+			return Answer{}, wire.MethodNotFound(m.Method)
+		}
+		switch params := m.Params.(type) {
+		case *mcp.CallToolParamsRaw:
+			if params == nil {
+				return Answer{}, wire.InvalidParams("missing params")
+			}
+		case *mcp.CompleteParams:
+			if params.Ref == nil || params.Argument.Name == "" {
+				return Answer{}, wire.InvalidParams("a completion needs ref and argument.name")
+			}
+		}
+		return next(ctx, m)
+	}
+}

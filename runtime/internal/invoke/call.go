@@ -1,0 +1,231 @@
+package invoke
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// call is one run of a tool's handler, and the server's side of its [toolset.Call].
+type call struct {
+	job
+	tool    *Tool
+	request mcp.CallToolRequest
+	extra   mcp.RequestExtra
+	advice  notify.Advice
+
+	// Of the handler's goroutine alone.
+	ctx       context.Context // without what the sandbox adds
+	arguments json.RawMessage
+	decided   grant.Decided // the resources that the arguments name; nil before the decision
+	refused   *grant.Denied // set if Allow refused, so that the handler did not start
+
+	grants atomic.Pointer[[]audit.Use] // read also if the handler was abandoned, as killed
+	killed atomic.Bool
+}
+
+type toolReturned = returned[*mcp.CallToolResult]
+
+// Tool runs the handler of a tool.
+func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
+	req *mcp.CallToolRequest) (*mcp.CallToolResult, Report, error) {
+	c := &call{tool: t, job: job{Runner: r, info: info,
+		label: "tool", kind: access.Tools, name: t.Name, timeout: t.Timeout}}
+	ctx, d := c.authorize(ctx)
+	if !d.Allowed {
+		denied := Report{Status: audit.Denied}
+		if r.conceals(d) {
+			return nil, denied, wire.UnknownTool(t.Name)
+		}
+		return wire.ForbiddenTool(t.Name, d), denied, nil
+	}
+	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
+	c.request = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &c.extra}
+	c.extra.Header = info.Header
+	if req.Extra != nil {
+		c.extra.CloseSSEStream = req.Extra.CloseSSEStream
+	}
+	out := run(ctx, &c.job, c.handle)
+	if grants := c.grants.Load(); grants != nil {
+		out.Grants = *grants
+	}
+	out.Killed = c.killed.Load()
+	switch {
+	case out.Failure != nil:
+		return withAdvice(wire.FailureResult(r.Masker, out.Failure), c.advice.Take()), out.Report, nil
+	case out.Status == audit.Crashed:
+		out.result = wire.ErrorResult("internal error")
+	}
+	out.Failure = out.err
+	if out.result != nil && out.result.IsError {
+		out.Failure = wire.FailureOf(nil, out.result)
+	}
+	return out.result, out.Report, out.err
+}
+
+// handle runs on the worker, because a typed nil error panics in Error.
+func (c *call) handle(ctx context.Context) toolReturned {
+	c.arguments = c.request.Params.Arguments
+	if len(c.arguments) == 0 || string(c.arguments) == "null" { // as some clients send no arguments
+		c.arguments = []byte("{}")
+	}
+	ctx = notify.WithAdvice(ctx, &c.advice)
+	c.ctx = ctx
+	if c.Sandbox != nil {
+		inside, leave, err := c.Sandbox.Enter(ctx, request.ClientOf(&c.caller), c.name, c.tool.Limits)
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		defer leave()
+		ctx = inside
+	}
+	if len(c.tool.Allow) > 0 {
+		defer func() {
+			if err := c.decided.Close(); err != nil {
+				c.log(ctx, slog.LevelWarn, "the files of a call could not be closed", "error", err)
+			}
+		}()
+	}
+	made, err := c.tool.Call(ctx, toolset.NewCall(c.arguments, c))
+	advice := c.advice.Take()
+	if err != nil {
+		return c.failed(ctx, err)
+	}
+	out, err := c.result(made)
+	if err != nil {
+		return c.failed(ctx, c.crash(ctx, notSendable, err))
+	}
+	if len(advice) > 0 && out.result.InputRequests == nil {
+		out.result, out.Content = withAdvice(out.result, advice), nil
+	}
+	if c.tool.Limits.Output > 0 {
+		if err := c.checkOutput(out); err != nil {
+			return c.failed(ctx, err)
+		}
+	}
+	return out
+}
+
+// Request implements what [toolset.Request] needs.
+func (c *call) Request() *mcp.CallToolRequest { return &c.request }
+
+// result makes a result on the worker, and does not write to values, which calls may share.
+func (c *call) result(made toolset.Result) (out toolReturned, err error) {
+	out.Status = audit.OK
+	if made.HasOut && (made.Native == nil || made.Native.InputRequests == nil) {
+		out.Content, err = wire.EncodeContent(made.Out, made.Wrapped, c.tool.output)
+		switch {
+		case err != nil:
+		case made.SDK && string(out.Content.JSON) == "null":
+			out.Content = nil
+		case !made.SDK && out.Content.JSON[0] != '{':
+			err = errors.New("structured content that is not an object: return a value, not a nil pointer")
+		}
+	}
+	switch {
+	case err != nil:
+	case made.Native != nil:
+		out.result, err = native(*made.Native, out.Content)
+		out.Content = nil
+	case out.Content != nil:
+		out.result = out.Content.Result(c.Unread)
+	default:
+		out.result = &mcp.CallToolResult{Content: []mcp.Content{}}
+	}
+	if err == nil && out.result.IsError {
+		var masked mcp.Result
+		masked, err = wire.MaskResult(c.Masker, out.result)
+		out.result, _ = masked.(*mcp.CallToolResult)
+		out.Status = audit.Failed
+	}
+	return out, err
+}
+
+// native returns a copy of a result that the handler made itself, with its encoded output.
+func native(res mcp.CallToolResult, output *wire.Content) (_ *mcp.CallToolResult, err error) {
+	switch {
+	case res.InputRequests == nil:
+		if output != nil {
+			res.StructuredContent = json.RawMessage(output.JSON)
+		}
+		if output != nil && res.Content == nil {
+			res.Content = []mcp.Content{&mcp.TextContent{Text: string(output.JSON)}}
+		}
+		res.Content = append([]mcp.Content{}, res.Content...)
+	case len(res.Content) > 0 || res.StructuredContent != nil:
+		// go-sdk would refuse it behind all middleware, with an error of its own.
+		return nil, errors.New("a result with both content and input requests: return one of them")
+	default:
+		if res.InputRequests, err = wire.CopyInputRequests(res.InputRequests); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(res.Content, func(c mcp.Content) bool { return request.IsNil(c) }) {
+		return nil, errors.New("a nil content: leave it out")
+	}
+	// go-sdk would marshal the handler's own values outside of any recover.
+	_, err = wire.EncodeResult(&res)
+	return &res, err
+}
+
+// checkOutput compares a result with the tool's limit on output.
+func (c *call) checkOutput(out toolReturned) error {
+	var encoded []byte
+	var err error
+	if out.Content != nil {
+		encoded = out.Content.JSON
+	} else {
+		encoded, err = wire.Marshal(out.result)
+	}
+	if limit := c.tool.Limits.Output; err == nil && int64(len(encoded)) > limit {
+		const format = "the tool reached its limit on output (%s): ask for less"
+		return &limitError{"output", fmt.Sprintf(format, sizeOf(limit))}
+	}
+	return err
+}
+
+// sizeOf writes a size as directives do.
+func sizeOf(n int64) string {
+	for i, unit := range []string{"GiB", "MiB", "KiB"} {
+		if size := int64(1) << (30 - 10*i); n >= size && n%size == 0 {
+			return fmt.Sprintf("%d %s", n/size, unit)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// failed returns the outcome of a call whose handler returned an error, or did not start.
+func (c *call) failed(ctx context.Context, err error) toolReturned {
+	var denied *grant.Denied
+	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
+	switch {
+	case out.Failure == nil:
+	case errors.As(err, &denied) && denied != nil:
+		return c.refuse(ctx, denied)
+	case errors.Is(err, errNoGrants):
+		return toolReturned{result: wire.ErrorResult(errNoGrants.Error()), Report: Report{
+			Status: audit.Denied, Axis: audit.AxisGrant, Missing: "the grants could not be read"}}
+	}
+	return out
+}
+
+// withAdvice returns a copy of a result with more contents.
+func withAdvice(res *mcp.CallToolResult, advice []mcp.Content) *mcp.CallToolResult {
+	changed := *wire.Shown(res).(*mcp.CallToolResult)
+	changed.Content = slices.Concat(changed.Content, advice)
+	return &changed
+}

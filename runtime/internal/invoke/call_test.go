@@ -1,0 +1,240 @@
+package invoke
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
+	r, _ := newRunner(t)
+	tool := newTool(t, toolset.Tool{},
+		func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+			return toolset.Wrapped(string(call.Arguments), nil)
+		})
+	for sent, want := range map[string]string{"": `{}`, "null": `{}`, `{"a": 1}`: `{\"a\": 1}`} {
+		if got, _, _ := called(r, tool, sent); got != `{"result":"`+want+`"}` {
+			t.Errorf("%q: %s", sent, got)
+		}
+	}
+}
+
+func TestAdviceStandsInTheResult(t *testing.T) {
+	for name, test := range map[string]struct {
+		handle handler
+		want   string
+	}{
+		"a result": {returns(toolset.Wrapped(1, nil)), `{"result":1}+hint`},
+		"an error": {returns(toolset.Done(errors.New("no"))), `!no+hint`},
+		"a timeout": {func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			<-ctx.Done()
+			return toolset.Done(ctx.Err())
+		}, `!timed out after 20ms+hint`},
+		"too much output": {returns(toolset.Wrapped(strings.Repeat("x", 200), nil)),
+			`!the tool reached its limit on output (100 bytes): ask for less+hint`},
+		"a panic": {func(context.Context, toolset.Call) (toolset.Result, error) { panic("!") },
+			`!internal error`},
+		"an input": {returns(toolset.Native(inputs("a", &mcp.ElicitParams{}), nil, nil)), ``},
+	} {
+		for _, unread := range []bool{false, true} {
+			r, _ := newRunner(t)
+			r.Unread = unread
+			limit := int64(100)
+			if name != "too much output" {
+				limit = 0
+			}
+			var late context.Context
+			got, report, err := called(r,
+				newTool(t, toolset.Tool{Timeout: 20 * time.Millisecond, Limits: toolset.Limits{Output: limit}},
+					func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+						late = ctx
+						if !notify.Advise(ctx, 1, "hint") {
+							t.Errorf("%s: nothing takes advice", name)
+						}
+						return test.handle(ctx, call)
+					}), `{}`)
+			if got != test.want || err != nil || report.Content != nil {
+				t.Errorf("%s: %q %+v %v", name, got, report, err)
+			}
+			if notify.Advise(late, 1, "later") {
+				t.Errorf("%s: advice is taken after the end", name)
+			}
+		}
+	}
+}
+
+func TestUnreadResultHoldsItsContentAlone(t *testing.T) {
+	for _, unread := range []bool{false, true} {
+		for out, whole := range map[string]bool{"fine": true, "\xff": false} {
+			r, _ := newRunner(t)
+			r.Unread = unread
+			tool := newTool(t, toolset.Tool{}, returns(toolset.Wrapped(json.RawMessage(`"`+out+`"`), nil)))
+			res, report, err := r.Tool(t.Context(), message(r, member), tool,
+				&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if hidden := len(res.Content) == 0; hidden != (unread && whole) {
+				t.Errorf("unread %t, %q: %+v", unread, out, res)
+			}
+			if (report.Content.Whole != nil) != whole {
+				t.Errorf("unread %t, %q: %+v", unread, out, report.Content)
+			}
+		}
+	}
+}
+
+func TestOutputBeyondTheLimitIsAnError(t *testing.T) {
+	for name, result := range map[string]func(size int) (toolset.Result, error){
+		"a result": func(size int) (toolset.Result, error) {
+			return toolset.Wrapped(strings.Repeat("x", size-len(`{"result":""}`)), nil)
+		},
+		"a content": func(size int) (toolset.Result, error) {
+			size -= len(`{"content":[{"type":"text","text":""}]}`)
+			return toolset.Native(contents(strings.Repeat("x", size)), nil, nil)
+		},
+	} {
+		for _, size := range []int{2048, 2049} {
+			r, _ := newRunner(t)
+			got, report, _ := called(r,
+				newTool(t, toolset.Tool{Limits: toolset.Limits{Output: 2048}},
+					func(context.Context, toolset.Call) (toolset.Result, error) {
+						return result(size)
+					}), `{}`)
+			if size == 2048 && report.Status != audit.OK ||
+				size > 2048 &&
+					(got != "!the tool reached its limit on output (2 KiB): ask for less" ||
+						report.Status != audit.Limited || report.Missing != "output") {
+				t.Errorf("%s of %d bytes: %.80s %+v", name, size, got, report)
+			}
+		}
+	}
+	for size, want := range map[int64]string{1 << 30: "1 GiB", 3 << 20: "3 MiB", 1536: "1536 bytes",
+		1 << 10: "1 KiB", 1: "1 bytes"} {
+		if got := sizeOf(size); got != want {
+			t.Errorf("%d: %s", size, got)
+		}
+	}
+}
+
+func TestOutputsAreNormalizedBySchema(t *testing.T) {
+	const (
+		list   = `{"type":"object","properties":{"result":{"type":"array"}},"required":["result"]}`
+		person = `{"type":"object","properties":{"tags":{"type":"array"}},"required":["tags"]}`
+	)
+	type tagged struct {
+		Tags []string `json:"tags"`
+	}
+	mine := map[string][]string{"tags": nil}
+	spoken := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "spoken"}}}
+	for name, test := range map[string]struct {
+		output string
+		handle handler
+		want   string // structured content
+		text   string // of the first content, if that is not the structured content
+	}{
+		"an object": {person, returns(toolset.Structured(tagged{[]string{"x"}}, nil)),
+			`{"tags":["x"]}`, ""},
+		"a nil slice":   {person, returns(toolset.Structured(&tagged{}, nil)), `{"tags":[]}`, ""},
+		"its own value": {person, returns(toolset.Structured(mine, nil)), `{"tags":[]}`, ""},
+		"a nil list":    {list, returns(toolset.Wrapped([]string(nil), nil)), `{"result":[]}`, ""},
+		"text of HTML":  {``, returns(toolset.Wrapped("<&>", nil)), `{"result":"<&>"}`, ""},
+		"nothing":       {``, returns(toolset.Done(nil)), ``, ""},
+		"a native list": {list, returns(toolset.NativeWrapped(nil, []string(nil), nil)), `{"result":[]}`,
+			""},
+		"native":      {person, returns(toolset.Native(nil, tagged{}, nil)), `{"tags":[]}`, ""},
+		"native null": {``, returns(toolset.Native(nil, (*tagged)(nil), nil)), ``, ""},
+		"with content": {person, returns(toolset.Native(spoken, tagged{}, nil)), `{"tags":[]}`,
+			"spoken"},
+	} {
+		r, _ := newRunner(t)
+		tool := newTool(t, toolset.Tool{Output: test.output}, test.handle)
+		req := &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}}
+		res, _, err := r.Tool(t.Context(), message(r, member), tool, req)
+		structured := ""
+		if res.StructuredContent != nil {
+			structured = string(res.StructuredContent.(json.RawMessage))
+		}
+		if test.text == "" {
+			test.text = test.want
+		}
+		if err != nil || structured != test.want || text(res) != test.text {
+			t.Errorf("%s: structured %s, text %q, %v", name, structured, text(res), err)
+		}
+	}
+	if mine["tags"] != nil || spoken.StructuredContent != nil {
+		t.Error("the handler's value is written to")
+	}
+}
+
+func TestSharedResultIsNotWrittenTo(t *testing.T) {
+	shared := inputs("a", &mcp.ElicitParams{Message: "?"})
+	r, _ := newRunner(t)
+	tool := newTool(t, toolset.Tool{}, returns(toolset.Native(shared, nil, nil)))
+	res, _, err := r.Tool(t.Context(), message(r, member), tool,
+		&mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{}})
+	if err != nil || res == shared || res.InputRequests["a"] == shared.InputRequests["a"] ||
+		shared.Content != nil {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
+	handle := returns(toolset.Done(nil))
+	for want, change := range map[string]func(*toolset.Tool){
+		"not a tool name":              func(t *toolset.Tool) { t.Name = "a b" },
+		"nothing answers its calls":    func(t *toolset.Tool) { t.Call = nil },
+		"its timeout is -1ns":          func(t *toolset.Tool) { t.Timeout = -1 },
+		"a catalog without a name":     func(t *toolset.Tool) { t.Catalogs = []string{""} },
+		`in the catalog "a" twice`:     func(t *toolset.Tool) { t.Catalogs = []string{"a", "a"} },
+		"its input schema is not JSON": func(t *toolset.Tool) { t.Input = "{" },
+		`not of type "object"`:         func(t *toolset.Tool) { t.Input = `{"type":"array"}` },
+		"that is no header name":       func(t *toolset.Tool) { t.Input = header(`"a b"`, `"c"`) },
+		"x-mcp-header at b":            func(t *toolset.Tool) { t.Input = header(`"a"`, `7`) },
+		"two properties to the header": func(t *toolset.Tool) { t.Input = header(`"R"`, `"r"`) },
+		"an x-mcp-header that cannot be": func(t *toolset.Tool) {
+			t.Input = `{"type":"object","properties":{"x-mcp-header":true}}`
+		},
+	} {
+		tool := toolset.Tool{Name: "t", Input: `{"type":"object"}`, Call: handle}
+		change(&tool)
+		if _, err := NewTool(tool, Schemas{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	for name, want := range map[string]bool{"": false, "a.B_-9": true, strings.Repeat("a", 128): true,
+		strings.Repeat("a", 129): false, "aéa": false, "\xff": false} {
+		if got := checkName(name) == nil; got != want {
+			t.Errorf("%q: %t", name, got)
+		}
+	}
+	schemas := Schemas{}
+	for range 2 { // tools of one type share schemas, and one text is of both kinds
+		tool, err := NewTool(toolset.Tool{Name: "t", Title: "T", Input: header(`"b"`, `"a"`),
+			Output: header(`"b"`, `"a"`), Call: handle}, schemas)
+		if err != nil || tool.Timeout != DefaultTimeout || tool.output == nil || len(tool.headers) != 2 ||
+			tool.Public.Title != "T" || len(schemas) != 1 {
+			t.Fatalf("%+v %v, %d schemas", tool, err, len(schemas))
+		}
+		if tool.headers[0].header != "a" || tool.Registered().InputSchema != Stub ||
+			fmt.Sprint(tool.Public.OutputSchema) == "" {
+			t.Errorf("%+v", tool.headers)
+		}
+	}
+}
+
+// header is an input schema with the properties a and b, bound to headers.
+func header(a, b string) string {
+	return `{"type":"object","properties":{"a":{"x-mcp-header":` + a +
+		`},"b":{"x-mcp-header":` + b + `}}}`
+}

@@ -1,0 +1,76 @@
+package invoke
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+func TestBoundHeadersAreThoseOfTheArguments(t *testing.T) {
+	tool, err := NewTool(toolset.Tool{Name: "t", Input: `{"type":"object","properties":{
+		"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},
+		"deep":{"type":"object","properties":{"on":{"type":"boolean","x-mcp-header":"On"}}}}}`,
+		Call: returns(toolset.Done(nil)),
+	}, Schemas{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		arguments, header string
+		values            []string
+		want              string // of the message, after "header mismatch: "
+	}{
+		{`{"region":"eu"}`, "Region", []string{"eu"}, ""},
+		{`{"region":"é"}`, "Region", []string{"=?base64?w6k=?="}, ""},
+		{`{"region":"é"}`, "Region", []string{"=?base64?!?="}, "is not what the argument region says"},
+		{`{"region":"eu"}`, "Region", nil,
+			"the argument region is sent without the header Mcp-Param-Region"},
+		{`{"region":"eu"}`, "Region", []string{"eu", "eu"}, "Mcp-Param-Region is sent more than once"},
+		{`{"region":"eu"}`, "Region", []string{"", "eu"}, "Mcp-Param-Region is sent more than once"},
+		{`{"region":["eu"]}`, "Region", []string{"eu"}, "is not what the argument region says"},
+		{`{}`, "Region", []string{"eu"}, "Mcp-Param-Region is sent, and the argument region is not"},
+		{`{"region":null}`, "Region", nil, ""},
+		{`{"n":5}`, "N", []string{"5.0"}, ""},
+		{`{"n":-5}`, "N", []string{"-5"}, ""},
+		{`{"n":16}`, "N", []string{"0x10"}, "Mcp-Param-N is not what the argument n says"},
+		{`{"n":10}`, "N", []string{"1_0"}, "is not what"},
+		{`{"n":5}`, "N", []string{"+5"}, "is not what"},
+		{`{"n":5.5}`, "N", []string{"5.5"}, "is not what"},
+		{`{"n":9007199254740993}`, "N", []string{"9007199254740993"}, "is not what"},
+		{`{"deep":{"on":true}}`, "On", []string{"true"}, ""},
+		{`{"deep":{"on":true}}`, "On", []string{"false"},
+			"Mcp-Param-On is not what the argument deep.on says"},
+		{`{"deep":7}`, "On", nil, ""},
+	} {
+		headers := http.Header{}
+		if test.values != nil {
+			headers["Mcp-Param-"+test.header] = test.values
+		}
+		info := &request.Info{Header: headers, Version: request.Stateless}
+		err := tool.CheckHeaders(info, json.RawMessage(test.arguments))
+		var rpc *jsonrpc.Error
+		switch {
+		case test.want == "" && err == nil:
+		case !errors.As(err, &rpc) || rpc.Code != mcp.CodeHeaderMismatch || test.want == "" ||
+			!strings.HasPrefix(rpc.Message, "header mismatch: ") ||
+			!strings.Contains(rpc.Message, test.want):
+			t.Errorf("%s with %q: %v", test.arguments, test.values, err)
+		}
+		info.Version = request.NewestWithSessions
+		if err := tool.CheckHeaders(info, json.RawMessage(test.arguments)); err != nil {
+			t.Errorf("in a session: %v", err)
+		}
+		if err := tool.CheckHeaders(&request.Info{Version: request.Stateless},
+			json.RawMessage(test.arguments)); err != nil {
+			t.Errorf("over stdio: %v", err)
+		}
+	}
+}

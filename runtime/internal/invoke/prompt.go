@@ -1,0 +1,142 @@
+package invoke
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+const unhandled = "nothing answers for it: run go generate"
+
+var errAsksForInput = errors.New("it asks the caller for input, which only tools may")
+
+// Prompt is one prompt of a server. Its Timeout is set.
+type Prompt struct {
+	toolset.Prompt
+	Public *mcp.Prompt // as lists show it; shared, and never written to
+}
+
+// NewPrompt checks a prompt.
+func NewPrompt(p toolset.Prompt) (*Prompt, error) {
+	built := &Prompt{Prompt: p, Public: &mcp.Prompt{
+		Name: p.Name, Title: p.Title, Description: p.Description}}
+	for _, a := range p.Arguments {
+		built.Public.Arguments = append(built.Public.Arguments, &mcp.PromptArgument{
+			Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required})
+	}
+	return built, errors.Join(
+		checkName(p.Name), errorIf(p.Get == nil, unhandled), setTimeout(&built.Timeout))
+}
+
+// Prompt runs the handler of a prompt.
+func (r *Runner) Prompt(ctx context.Context, info *request.Info, p *Prompt,
+	arguments map[string]string) (*mcp.GetPromptResult, Report, error) {
+	j := &job{Runner: r, info: info,
+		label: "prompt", kind: access.Prompts, name: p.Name, timeout: p.Timeout}
+	return serve(ctx, j, wire.UnknownPrompt(p.Name),
+		func(ctx context.Context) (*mcp.GetPromptResult, error) {
+			if arguments == nil {
+				arguments = map[string]string{}
+			}
+			raw, err := wire.Marshal(arguments)
+			if err != nil {
+				return nil, err
+			}
+			made, err := p.Get(ctx, toolset.NewCall(raw, nil))
+			if err != nil {
+				return nil, err
+			}
+			res, err := p.result(made)
+			return res, j.crash(ctx, notSendable, err)
+		})
+}
+
+// result makes a copy on the worker: go-sdk writes into it, and contents marshal themselves.
+func (p *Prompt) result(made toolset.PromptAnswer) (*mcp.GetPromptResult, error) {
+	if !made.Native {
+		return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{
+			{Role: "user", Content: &mcp.TextContent{Text: made.Text}}}}, nil
+	}
+	if made.Result == nil {
+		return nil, wire.ErrNilResult
+	}
+	res := *made.Result
+	if res.InputRequests != nil {
+		return nil, errAsksForInput
+	}
+	if res.Messages == nil {
+		res.Messages = []*mcp.PromptMessage{}
+	}
+	for _, m := range res.Messages {
+		if m == nil || request.IsNil(m.Content) {
+			return nil, errors.New("a nil message or content: leave it out")
+		}
+	}
+	_, err := wire.EncodeResult(&res)
+	return &res, err
+}
+
+const maxCompletions = 100 // values (specification 2025-11-25, server/utilities/completion)
+
+// Complete completes an argument of a prompt, or a variable of a resource template. own is false
+// if the adopted server has to complete it.
+func (r *Runner) Complete(ctx context.Context, info *request.Info,
+	params *mcp.CompleteParams) (res *mcp.CompleteResult, own bool, report Report, err error) {
+	j := &job{Runner: r, info: info, label: "completion", timeout: DefaultTimeout}
+	var unknown error
+	var arguments []toolset.Argument
+	if params.Ref.Type == "ref/prompt" {
+		j.kind, j.name, unknown = access.Prompts, params.Ref.Name, wire.UnknownPrompt(params.Ref.Name)
+		if p := r.Prompts[j.name]; p != nil {
+			own, arguments = true, p.Arguments
+		}
+	} else {
+		j.kind, j.name, unknown = access.Resources, params.Ref.URI, wire.UnknownResource(params.Ref.URI)
+		if res := r.Resources.Named(j.name); res != nil && !res.Adopted {
+			own, arguments = true, res.completable
+		}
+	}
+	if !own {
+		_, adopted := r.Policy.Table.Of(j.kind).Tool(j.name)
+		return nil, !adopted, Report{Status: audit.Failed}, unknown
+	}
+	res, report, err = serve(ctx, j, unknown, func(ctx context.Context) (*mcp.CompleteResult, error) {
+		values, err := complete(ctx, arguments, params.Argument)
+		if err != nil {
+			return nil, err
+		}
+		res := &mcp.CompleteResult{}
+		res.Completion.Total = len(values)
+		res.Completion.HasMore = len(values) > maxCompletions
+		res.Completion.Values = append([]string{}, values[:min(len(values), maxCompletions)]...)
+		return res, nil
+	})
+	return res, true, report, err
+}
+
+// complete returns the values of an argument with a beginning, of any case.
+func complete(ctx context.Context, arguments []toolset.Argument,
+	begun mcp.CompleteParamsArgument) (values []string, err error) {
+	i := slices.IndexFunc(arguments, func(a toolset.Argument) bool { return a.Name == begun.Name })
+	if i < 0 {
+		return nil, nil
+	}
+	if custom := arguments[i].Complete; custom != nil {
+		return custom(ctx, begun.Value)
+	}
+	for _, v := range arguments[i].Values {
+		if n := len(begun.Value); len(v) >= n && strings.EqualFold(v[:n], begun.Value) {
+			values = append(values, v)
+		}
+	}
+	return values, nil
+}

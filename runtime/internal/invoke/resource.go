@@ -1,0 +1,180 @@
+package invoke
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// Resource is one resource of a server, or a template of resources. Its Timeout is set.
+type Resource struct {
+	toolset.Resource
+	Exact   bool // one URI, and no template
+	Adopted bool // the adopted server itself serves it
+
+	template    uritemplate.Template
+	match       func(uri string) (variables map[string]string, ok bool)
+	completable []toolset.Argument // the variables
+}
+
+// NewResource checks a resource.
+func NewResource(r toolset.Resource) (*Resource, error) {
+	template, err := uritemplate.Parse(r.URI)
+	if err != nil {
+		return nil, fmt.Errorf("its URI is not one: %w; run go generate", err)
+	}
+	built := &Resource{Resource: r, Exact: len(r.Variables) == 0}
+	names, kinds := []string{}, map[string]uritemplate.Kind{}
+	for _, v := range r.Variables {
+		names = append(names, v.Name)
+		kinds[v.Name] = uritemplate.Kind(v.Type) // both have the same values
+		built.completable = append(built.completable,
+			toolset.Argument{Name: v.Name, Values: v.Values, Complete: v.Complete})
+	}
+	built.template = template.Typed(kinds)
+	built.match = built.template.Match
+	return built, errors.Join(
+		errorIf(r.Read == nil, unhandled),
+		errorIf(r.Name == "", "it has no name: run go generate"),
+		errorIf(!slices.Equal(names, template.Variables()), "its URI has the variables %v, "+
+			"and its parameters are %v: run go generate", template.Variables(), names),
+		setTimeout(&built.Timeout))
+}
+
+// NewAdoptedResource returns a resource of an adopted server: a template that match decides, or an
+// exact one if match is nil.
+func NewAdoptedResource(uri string, match func(string) (map[string]string, bool)) *Resource {
+	return &Resource{
+		Resource: toolset.Resource{URI: uri}, Exact: match == nil, Adopted: true, match: match}
+}
+
+// CheckOverlaps refuses resources of toolsets that one URI may mean and that have different rules:
+// the order of their text would decide on access.
+func CheckOverlaps(served []*Resource, table access.Table) error {
+	var errs []error
+	rules := table.Of(access.Resources)
+	for i, a := range served {
+		for _, b := range served[:i] {
+			ruleA, _ := rules.Tool(a.URI)
+			ruleB, _ := rules.Tool(b.URI)
+			if a.URI != b.URI && !ruleA.Same(ruleB) && uritemplate.Overlap(a.template, b.template) {
+				errs = append(errs, fmt.Errorf("one URI may be both %s and %s, which have different "+
+					"access: give them equal rules, or another uri=", b.URI, a.URI))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Resources are the resources of a server. A URI means the resource with exactly that URI, or the
+// first template that matches: those of toolsets before adopted ones, each in the order of text.
+type Resources struct {
+	named     map[string]*Resource // by URI or template
+	templates []*Resource
+}
+
+// Add adds a resource.
+func (rs *Resources) Add(r *Resource) {
+	if rs.named == nil {
+		rs.named = map[string]*Resource{}
+	}
+	rs.named[r.URI] = r
+	if r.Exact {
+		return
+	}
+	rs.templates = append(rs.templates, r)
+	rank := func(r *Resource) string { return fmt.Sprint(r.Adopted, r.URI) } // false before true
+	slices.SortFunc(rs.templates, func(a, b *Resource) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// Find returns the resource that a URI means, and its variables; nil for an unknown URI.
+func (rs *Resources) Find(uri string) (*Resource, map[string]string) {
+	if r := rs.named[uri]; r != nil && r.Exact {
+		return r, nil
+	}
+	for _, r := range rs.templates {
+		if values, ok := r.match(uri); ok {
+			return r, values
+		}
+	}
+	return nil, nil
+}
+
+// Named returns the resource with a URI or template, nil for none.
+func (rs *Resources) Named(uri string) *Resource { return rs.named[uri] }
+
+// Resource runs the handler of a resource of a toolset.
+func (r *Runner) Resource(ctx context.Context, info *request.Info, res *Resource,
+	uri string) (*mcp.ReadResourceResult, Report, error) {
+	j := &job{Runner: r, info: info,
+		label: "resource", kind: access.Resources, name: res.URI, timeout: res.Timeout}
+	unknown := wire.UnknownResource(uri)
+	return serve(ctx, j, unknown, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+		raw, err := res.arguments(uri)
+		if err != nil {
+			return nil, err
+		}
+		made, err := res.Read(ctx, toolset.NewCall(raw, nil))
+		if errors.As(err, new(*decode.Error)) {
+			err = unknown // a number out of range, or a value that is not in the enum
+		}
+		if err != nil {
+			return nil, err
+		}
+		result, err := res.result(uri, made)
+		return result, j.crash(ctx, notSendable, err)
+	})
+}
+
+// arguments returns the variables of a URI as a JSON object.
+func (r *Resource) arguments(uri string) (json.RawMessage, error) {
+	arguments := map[string]any{}
+	values, _ := r.match(uri)
+	for _, v := range r.Variables {
+		arguments[v.Name] = json.RawMessage(values[v.Name]) // by match
+		if v.Type == toolset.TextVariable {
+			arguments[v.Name] = values[v.Name]
+		}
+	}
+	return wire.Marshal(arguments)
+}
+
+// result makes a copy on the worker: go-sdk writes into it, and _meta marshals itself.
+func (r *Resource) result(uri string,
+	made toolset.ResourceAnswer) (*mcp.ReadResourceResult, error) {
+	if !made.Native {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+			{URI: uri, MIMEType: r.MIMEType, Text: made.Text, Blob: made.Blob}}}, nil
+	}
+	if made.Result == nil {
+		return nil, wire.ErrNilResult
+	}
+	res := *made.Result
+	if res.InputRequests != nil {
+		return nil, errAsksForInput
+	}
+	res.Contents = make([]*mcp.ResourceContents, len(made.Result.Contents))
+	for i, c := range made.Result.Contents {
+		if c == nil {
+			return nil, errors.New("a nil content: leave it out")
+		}
+		content := *c
+		content.URI = cmp.Or(content.URI, uri)
+		content.MIMEType = cmp.Or(content.MIMEType, r.MIMEType)
+		res.Contents[i] = &content
+	}
+	_, err := wire.EncodeResult(&res)
+	return &res, err
+}

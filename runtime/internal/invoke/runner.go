@@ -1,0 +1,240 @@
+// Package invoke runs one handler: of a tool, a prompt, a resource or a completion. A [Runner]
+// decides again, runs the handler on a worker under its time limit, and turns what it returns into
+// a result that can be sent. The [Report] of the run goes to the guard, which records it.
+package invoke
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// DefaultTimeout is the time limit of a handler that declares none.
+const DefaultTimeout = 30 * time.Second
+
+// Config is what a runner reads.
+type Config struct {
+	Policy *discovery.Policy
+	Host   *principal.Host // nil without permission-aware discovery
+	Pool   *worker.Pool
+	Stop   <-chan struct{} // is closed when running handlers have to stop
+	Log    *slog.Logger
+	Masker redact.Masker
+
+	Prompts   map[string]*Prompt // for completions
+	Resources *Resources         // for completions
+	Grants    *Grants            // nil if nothing is granted
+	Roots     *grant.Roots       // nil without folders
+	Sandbox   isolate.Sandbox    // nil without one
+
+	Requests grant.Requests                  // nil if refusals offer no permission requests
+	Event    func(*request.Info) audit.Event // of a permission request, about the caller
+	Unread   bool                            // only go-sdk reads results before the guard
+}
+
+// Runner runs handlers. It is safe for concurrent use.
+type Runner struct{ Config }
+
+// NewRunner returns a runner.
+func NewRunner(c Config) *Runner { return &Runner{c} }
+
+// Report describes one run for the audit, the log and the observer.
+type Report struct {
+	Status    audit.Status
+	Axis      string // audit.AxisGrant or audit.AxisLimit, if that refused or ended the run
+	Missing   string // the permission or the limit of that axis
+	Killed    bool   // the sandbox ended the call's processes for a limit
+	Cancelled bool   // by the client, or because the server stops
+	Grants    []audit.Use
+	Failure   error         // why the run failed, for the log; nil if it does not tell
+	Content   *wire.Content // the structured content, if that is the whole result
+}
+
+// job is one run of a handler.
+type job struct {
+	*Runner
+	info    *request.Info
+	label   string      // of the handler, in the log
+	kind    access.Kind // of its rule
+	name    string      // that its rule has
+	timeout time.Duration
+	caller  access.Principal // set by authorize
+}
+
+func (j *job) log(ctx context.Context, level slog.Level, message string, attrs ...any) {
+	j.Log.Log(ctx, level, message, append([]any{j.label, j.name, j.info.IDs()}, attrs...)...)
+}
+
+// authorize decides again: go-sdk may run a handler twice, and middleware may change the name.
+func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) {
+	held := j.info.Permissions
+	j.caller = j.info.Principal
+	if j.Host != nil {
+		j.caller, held = j.Host.Refresh(ctx, j.info)
+	}
+	d := j.Policy.Decide(j.caller, j.kind, j.name)
+	if j.info.Expired() {
+		d = access.Decision{}
+	}
+	if rule, ok := j.Policy.Table.Of(j.kind).Tool(j.name); ok && d.Allowed && j.Host != nil {
+		ctx = j.Host.Constrain(ctx, held, rule)
+	}
+	return request.ForHandler(ctx, j.info, &j.caller), d
+}
+
+// conceals reports whether a refusal has to look like an unknown name.
+func (r *Runner) conceals(d access.Decision) bool {
+	return d.Axis == "" || d.Axis == access.AxisUnknown || r.Policy.DenialOf(d) == access.Conceal
+}
+
+// returned is the outcome of one run. If it failed or crashed, the caller of run words the result.
+type returned[R any] struct {
+	result R
+	err    error // a JSON-RPC error that the handler chose
+	Report
+}
+
+// run runs a handler on a worker, and returns at its time limit even if the handler does not.
+func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R]) returned[R] {
+	o := worker.Run(j.Pool, worker.Job[returned[R]]{
+		Context: ctx, Deadline: time.Now().Add(j.timeout), Stop: j.Stop, Grace: worker.Grace,
+		Do: do, Late: func(c *worker.Crash) { j.logLate(ctx, c) }})
+	switch {
+	case o.Abandoned:
+		j.log(ctx, slog.LevelWarn, "a handler did not stop when its context ended; "+
+			"its goroutine is still running", "timeout", j.timeout)
+		o.Value.Report = j.stopped(o.Ended)
+	case o.Crash != nil:
+		if o.Crash.Panicked {
+			j.log(ctx, slog.LevelError, "a handler panicked",
+				"panic", o.Crash.Value, "stack", o.Crash.Stack)
+		}
+		o.Value.Status = audit.Crashed
+	}
+	return o.Value
+}
+
+// stopped describes a run that failed because its context has ended.
+func (j *job) stopped(ended error) Report {
+	if errors.Is(ended, context.DeadlineExceeded) {
+		text := fmt.Sprintf("timed out after %s", j.timeout)
+		return Report{Status: audit.Timeout, Failure: &limitError{"timeout", text}}
+	}
+	cancelled := errors.New("the call was cancelled")
+	return Report{Status: audit.Failed, Failure: cancelled, Cancelled: true}
+}
+
+// logLate logs the end of a handler that was abandoned.
+func (j *job) logLate(ctx context.Context, c *worker.Crash) {
+	after := time.Since(j.info.Started)
+	if c == nil || !c.Panicked {
+		j.log(ctx, slog.LevelWarn, "a handler returned after its call was answered", "after", after)
+		return
+	}
+	j.log(ctx, slog.LevelError, "a handler panicked after its call was answered",
+		"after", after, "panic", c.Value, "stack", c.Stack)
+}
+
+// limitError is a [toolset.LimitError].
+type limitError struct{ limit, text string }
+
+func (e *limitError) Error() string   { return e.text }
+func (e *limitError) Reached() string { return e.limit }
+
+// failed returns the outcome of an error, on the worker: the error's methods are foreign code.
+func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
+	ended := ctx.Err()
+	if deadline, ok := ctx.Deadline(); ok && ended == nil && !time.Now().Before(deadline) {
+		ended = context.DeadlineExceeded // the handler was ahead of the context's timer
+	}
+	var rpc *jsonrpc.Error
+	var limit toolset.LimitError
+	out.Status = audit.Failed
+	switch {
+	case errors.Is(err, errCrashed):
+		out.Status = audit.Crashed
+	case errors.As(err, &rpc) && rpc != nil:
+		out.err = wire.WireError(err)
+	case errors.Is(ended, context.DeadlineExceeded), ended != nil && errors.Is(err, context.Canceled):
+		out.Report = j.stopped(ended)
+	default:
+		if errors.As(err, &limit) {
+			out.Status, out.Axis, out.Missing = audit.Limited, audit.AxisLimit, limit.Reached()
+		}
+		out.Failure = handlerError{err.Error(), err}
+	}
+	return out
+}
+
+// handlerError is an error whose text was read.
+type handlerError struct {
+	text string
+	err  error
+}
+
+func (e handlerError) Error() string { return e.text }
+func (e handlerError) Unwrap() error { return e.err }
+
+// errCrashed ends a run without a result. The cause is in the log.
+var errCrashed = errors.New("internal error")
+
+const notSendable = "a handler returned a result that cannot be sent"
+
+// crash logs a cause and returns errCrashed, or nil for a nil cause.
+func (j *job) crash(ctx context.Context, message string, cause error) error {
+	if cause == nil {
+		return nil
+	}
+	j.log(ctx, slog.LevelError, message, "error", cause)
+	return errCrashed
+}
+
+// serve runs a handler whose results are never errors. unknown is for callers of a concealed one.
+func serve[R any](ctx context.Context, j *job, unknown error,
+	handle func(context.Context) (R, error)) (none R, _ Report, _ error) {
+	ctx, d := j.authorize(ctx)
+	if !d.Allowed {
+		denied := Report{Status: audit.Denied}
+		if j.conceals(d) {
+			return none, denied, unknown
+		}
+		return none, denied, wire.Forbidden(j.kind, j.name, d)
+	}
+	out := run(ctx, j, func(ctx context.Context) returned[R] {
+		res, err := handle(ctx)
+		if err != nil {
+			return failed[R](ctx, j, err)
+		}
+		return returned[R]{result: res, Report: Report{Status: audit.OK}}
+	})
+	switch {
+	case out.Failure != nil:
+		rpc := &jsonrpc.Error{Code: jsonrpc.CodeInternalError}
+		if errors.As(out.Failure, new(*decode.Error)) {
+			rpc.Code = jsonrpc.CodeInvalidParams
+		}
+		rpc.Message = wire.MaskedWords(j.Masker, out.Failure)
+		return none, out.Report, wire.MaskedError{RPC: rpc}
+	case out.Status == audit.Crashed:
+		out.err = wire.InternalError()
+	}
+	out.Failure = out.err
+	return out.result, out.Report, out.err
+}

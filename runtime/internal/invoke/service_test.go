@@ -1,0 +1,324 @@
+package invoke
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+type prompter func(context.Context, toolset.Call) (toolset.PromptAnswer, error)
+
+func prompts(res toolset.PromptAnswer, err error) prompter {
+	return func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { return res, err }
+}
+
+type reader func(context.Context, toolset.Call) (toolset.ResourceAnswer, error)
+
+func reads(res toolset.ResourceAnswer, err error) reader {
+	return func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) { return res, err }
+}
+
+func newPrompt(t testing.TB, name string, get prompter) *Prompt {
+	t.Helper()
+	p, err := NewPrompt(toolset.Prompt{Name: name, Description: "d", Get: get})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func newResource(t testing.TB, res toolset.Resource, read reader) *Resource {
+	t.Helper()
+	res.Name, res.Read = "n", read
+	built, err := NewResource(res)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+func TestWhatAPromptComesTo(t *testing.T) {
+	const internal = "internal error"
+	misfit := decode.NewError([]decode.Problem{{Pointer: "/a", Message: "is missing"}})
+	one := &mcp.GetPromptResult{
+		Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "x"}}},
+	}
+	empty := &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{nil}}
+	asking := &mcp.GetPromptResult{InputRequests: mcp.InputRequestMap{}}
+	for name, test := range map[string]struct {
+		get    prompter
+		want   string // of the result, as JSON
+		code   int64
+		err    string
+		status audit.Status
+	}{
+		"a text": {func(_ context.Context, c toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptText(string(c.Arguments), nil)
+		}, `{"description":"d","messages":[{"content":{"type":"text","text":"{\"a\":\"1\"}"},` +
+			`"role":"user"}]}`, 0, "", audit.OK},
+		"its own result": {prompts(toolset.PromptResult(one, nil)),
+			`{"messages":[{"content":{"type":"text","text":"x"},"role":"user"}]}`, 0, "", audit.OK},
+		"no messages": {prompts(toolset.PromptResult(&mcp.GetPromptResult{}, nil)),
+			`{"messages":[]}`, 0, "", audit.OK},
+		"a nil result": {prompts(toolset.PromptResult(nil, nil)),
+			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
+		"a nil message": {prompts(toolset.PromptResult(empty, nil)),
+			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
+		"an input request": {prompts(toolset.PromptResult(asking, nil)),
+			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
+		"a panic": {func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { panic("!") },
+			"", jsonrpc.CodeInternalError, internal, audit.Crashed},
+		"an error": {prompts(toolset.PromptText("", errors.New("no password=hunter2hunter2"))),
+			"", jsonrpc.CodeInternalError, "no password=" + redact.Mask, audit.Failed},
+		"a JSON-RPC error": {
+			prompts(toolset.PromptText("", &jsonrpc.Error{Code: 7, Message: "seven"})),
+			"", 7, "seven", audit.Failed},
+		"a misfit": {prompts(toolset.PromptText("", misfit)),
+			"", jsonrpc.CodeInvalidParams, misfit.Error(), audit.Failed},
+	} {
+		r, _ := newRunner(t)
+		res, report, err := r.Prompt(t.Context(), message(r, member), newPrompt(t, "t", test.get),
+			map[string]string{"a": "1"})
+		got := ""
+		if err == nil {
+			text, failed := wire.Marshal(res)
+			if failed != nil {
+				t.Fatal(failed)
+			}
+			got = string(text)
+		}
+		var rpc *jsonrpc.Error
+		if got != test.want || report.Status != test.status || (report.Failure != nil) != (err != nil) ||
+			test.code != 0 &&
+				(!errors.As(err, &rpc) || rpc.Code != test.code || rpc.Message != test.err) {
+			t.Errorf("%s: %s, %+v, %v", name, got, report, err)
+		}
+		if errors.As(err, new(wire.MaskedError)) != (name == "a misfit" || name == "an error") {
+			t.Errorf("%s: %T", name, err)
+		}
+	}
+}
+
+func TestWhatAResourceComesTo(t *testing.T) {
+	const internal = "internal error"
+	shared := &mcp.ReadResourceResult{
+		Contents: []*mcp.ResourceContents{{Text: "x"}, {URI: "own:1", MIMEType: "own"}},
+	}
+	empty := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{nil}}
+	asking := &mcp.ReadResourceResult{InputRequests: mcp.InputRequestMap{}}
+	misfit := decode.NewError([]decode.Problem{{Message: "too large"}})
+	for name, test := range map[string]struct {
+		read   reader
+		want   string
+		err    string
+		status audit.Status
+	}{
+		"a text": {func(_ context.Context, c toolset.Call) (toolset.ResourceAnswer, error) {
+			return toolset.ResourceText(string(c.Arguments), nil)
+		}, `note:7: m {"n":7}`, "", audit.OK},
+		"bytes": {reads(toolset.ResourceBytes(nil, nil)), `note:7: m `, "", audit.OK},
+		"its own": {reads(toolset.ResourceResult(shared, nil)),
+			"note:7: m x|own:1: own ", "", audit.OK},
+		"a nil result":  {reads(toolset.ResourceResult(nil, nil)), "", internal, audit.Crashed},
+		"a nil content": {reads(toolset.ResourceResult(empty, nil)), "", internal, audit.Crashed},
+		"an input":      {reads(toolset.ResourceResult(asking, nil)), "", internal, audit.Crashed},
+		"out of range": {reads(toolset.ResourceText("", misfit)),
+			"", "Resource not found", audit.Failed},
+		"an error": {reads(toolset.ResourceText("", errors.New("no"))), "", "no", audit.Failed},
+	} {
+		r, _ := newRunner(t)
+		resource := newResource(t,
+			toolset.Resource{URI: "note:{n}", MIMEType: "m",
+				Variables: []toolset.Variable{{Name: "n", Type: toolset.IntegerVariable}}}, test.read)
+		res, report, err := r.Resource(t.Context(), message(r, member), resource, "note:7")
+		var parts []string
+		if err == nil {
+			for _, c := range res.Contents {
+				parts = append(parts, fmt.Sprintf("%s: %s %s", c.URI, c.MIMEType, c.Text))
+			}
+		}
+		if got := strings.Join(parts, "|"); got != test.want || report.Status != test.status ||
+			(err != nil) != (test.err != "") || err != nil && err.Error() != test.err {
+			t.Errorf("%s: %s, %+v, %v", name, got, report, err)
+		}
+	}
+	if shared.Contents[0].URI != "" {
+		t.Error("a shared content is written to")
+	}
+}
+
+func TestVariablesAreAnObject(t *testing.T) {
+	for uri, want := range map[string]string{"x:a%22b/7/true": `{"b":true,"n":7,"t":"a\"b"}`,
+		"x:a/-7/false": `{"b":false,"n":-7,"t":"a"}`} {
+		res := newResource(t, toolset.Resource{URI: "x:{t}/{n}/{b}", Variables: []toolset.Variable{
+			{Name: "t"}, {Name: "n", Type: toolset.IntegerVariable}, {Name: "b",
+				Type: toolset.BooleanVariable},
+		}}, reads(toolset.ResourceText("", nil)))
+		if got, err := res.arguments(uri); string(got) != want || err != nil {
+			t.Errorf("%s: %s %v", uri, got, err)
+		}
+	}
+}
+
+func TestURIMeansOneResource(t *testing.T) {
+	var all Resources
+	read := reads(toolset.ResourceText("", nil))
+	any := func(string) (map[string]string, bool) { return map[string]string{"uri": "x"}, true }
+	all.Add(NewAdoptedResource("a:{+any}", any))
+	all.Add(newResource(t, toolset.Resource{URI: "x:{b}", Variables: []toolset.Variable{{Name: "b"}}},
+		read))
+	all.Add(newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
+		read))
+	all.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
+	all.Add(NewAdoptedResource("y:1", nil))
+	for uri, want := range map[string]string{"x:1": "x:1 map[]", "x:2": "x:{a} map[a:2]",
+		"y:1": "y:1 map[]", "z:1": "a:{+any} map[uri:x]"} {
+		if r, values := all.Find(uri); r == nil || fmt.Sprint(r.URI, " ", values) != want {
+			t.Errorf("%s: %+v %v", uri, r, values)
+		}
+	}
+	for uri, want := range map[string]bool{"x:1": true, "x:{b}": true, "x:2": false,
+		"a:{+any}": true} {
+		if r := all.Named(uri); (r != nil) != want || r != nil &&
+			r.Adopted != strings.HasPrefix(uri, "a:") {
+			t.Errorf("%s: %+v", uri, r)
+		}
+	}
+	if r, _ := (&Resources{}).Find("x:1"); r != nil {
+		t.Error(r)
+	}
+}
+
+func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
+	read := reads(toolset.ResourceText("", nil))
+	for want, res := range map[string]toolset.Resource{
+		"its URI is not one":         {URI: "x", Name: "n", Read: read},
+		"nothing answers for it":     {URI: "x:1", Name: "n"},
+		"it has no name":             {URI: "x:1", Read: read},
+		"its URI has the variables":  {URI: "x:{a}", Name: "n", Read: read},
+		"its timeout is -1ns: use a": {URI: "x:1", Name: "n", Read: read, Timeout: -1},
+	} {
+		if _, err := NewResource(res); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if _, err := NewPrompt(toolset.Prompt{Timeout: -1}); err == nil ||
+		strings.Count(err.Error(), "\n") != 2 {
+		t.Error(err)
+	}
+	p, err := NewPrompt(toolset.Prompt{Name: "a",
+		Get: func(context.Context, toolset.Call) (toolset.PromptAnswer,
+			error) {
+			panic("!")
+		}, Arguments: []toolset.Argument{{Name: "x", Required: true}}})
+	if err != nil || p.Timeout != DefaultTimeout || len(p.Public.Arguments) != 1 ||
+		!p.Public.Arguments[0].Required {
+		t.Error(p, err)
+	}
+	rules := func(b access.Rule) access.Table {
+		table, err := access.Compose(access.Part{Table: access.Table{Roles: []string{"A", "B"},
+			Resources: []access.Rule{{Resource: "x:{a}", MinRole: 1}, b}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return table
+	}
+	served := []*Resource{
+		newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}}, read),
+		newResource(t, toolset.Resource{URI: "x:1"}, read),
+	}
+	if err := CheckOverlaps(served, rules(access.Rule{Resource: "x:1", MinRole: 2})); err == nil ||
+		!strings.Contains(err.Error(), "one URI may be both x:{a} and x:1") {
+		t.Error(err)
+	}
+	if err := CheckOverlaps(served, rules(access.Rule{Resource: "x:1", MinRole: 1})); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCompletions(t *testing.T) {
+	r, _ := newRunner(t)
+	var many []string
+	for i := range maxCompletions + 1 {
+		many = append(many, fmt.Sprint("v", i))
+	}
+	failing := func(context.Context, string) ([]string, error) { return nil, errors.New("no") }
+	r.Prompts["t"] = newPrompt(t, "t", prompts(toolset.PromptText("", nil)))
+	r.Prompts["t"].Arguments = []toolset.Argument{
+		{Name: "role", Values: []string{"Admin", "Member", "adult"}}, {Name: "many",
+			Values: many}, {Name: "fails", Complete: failing}, {Name: "free"},
+		{Name: "custom",
+			Complete: func(_ context.Context, begun string) ([]string, error) {
+				return []string{begun + "!"},
+					nil
+			}},
+	}
+	r.Prompts["admin"] = newPrompt(t, "admin", r.Prompts["t"].Get)
+	read := reads(toolset.ResourceText("", nil))
+	r.Resources.Add(newResource(t,
+		toolset.Resource{URI: "note:{n}",
+			Variables: []toolset.Variable{{Name: "n", Values: []string{"one", "two"}}}}, read))
+	r.Resources.Add(newResource(t,
+		toolset.Resource{URI: "admin:{n}", Variables: []toolset.Variable{{Name: "n"}}}, read))
+	r.Resources.Add(NewAdoptedResource("file:///t", nil))
+	for _, test := range []struct {
+		ref             mcp.CompleteReference
+		argument, begun string
+		want            string
+		own             bool
+		err             string
+	}{
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "role", "AD", "[Admin adult] 2 false",
+			true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "role", "x", "[] 0 false", true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "free", "", "[] 0 false", true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "unknown", "", "[] 0 false", true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "custom", "a", "[a!] 1 false", true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "many", "",
+			fmt.Sprint(many[:maxCompletions], " ", len(many), " true"), true, ""},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "t"}, "fails", "", "", true, "no"},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "admin"}, "role", "", "", true,
+			`unknown prompt "admin"`},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "none"}, "role", "", "", true,
+			`unknown prompt "none"`},
+		{mcp.CompleteReference{Type: "ref/prompt", Name: "adopted"}, "role", "", "", false,
+			`unknown prompt "adopted"`},
+		{mcp.CompleteReference{Type: "ref/resource", URI: "note:{n}"}, "n", "t", "[two] 1 false", true,
+			""},
+		{mcp.CompleteReference{Type: "ref/resource", URI: "admin:{n}"}, "n", "", "", true,
+			"Resource not found"},
+		{mcp.CompleteReference{Type: "ref/resource", URI: "note:one"}, "n", "", "", true,
+			"Resource not found"},
+		{mcp.CompleteReference{Type: "ref/resource", URI: "file:///t"}, "n", "", "", false,
+			"Resource not found"},
+	} {
+		res, own, report, err := r.Complete(t.Context(), message(r, member), &mcp.CompleteParams{
+			Ref: &test.ref, Argument: mcp.CompleteParamsArgument{Name: test.argument, Value: test.begun},
+		})
+		got := ""
+		if res != nil {
+			got = fmt.Sprint(res.Completion.Values, " ", res.Completion.Total, " ", res.Completion.HasMore)
+		}
+		if got != test.want || own != test.own || (err != nil) != (test.err != "") || err != nil &&
+			err.Error() != test.err {
+			t.Errorf("%+v %s %q: %s, own %t, %+v, %v", test.ref, test.argument, test.begun, got, own, report,
+				err)
+		}
+	}
+	if slices.ContainsFunc(many, func(v string) bool { return v == "" }) {
+		t.Error("the author's values are written to")
+	}
+}

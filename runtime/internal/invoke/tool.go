@@ -1,0 +1,96 @@
+package invoke
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// Tool is one tool of a server. Its Call and its Timeout are set.
+type Tool struct {
+	toolset.Tool
+	Public       *mcp.Tool // as lists show it; shared, and never written to
+	BindsHeaders bool      // it has arguments that [Tool.CheckHeaders] compares with headers
+
+	headers []headerBinding
+	output  *decode.Shape // nil without an output schema
+}
+
+// Stub is the input schema of all tools in go-sdk's server. With the real one, go-sdk would check
+// bound headers before the guard has decided.
+var Stub = &jsonschema.Schema{Type: "object"}
+
+// Schemas holds the parsed output schemas of a server's tools, which tools of one type share.
+type Schemas map[string]*decode.Shape
+
+// NewTool checks a tool and parses its schemas.
+func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
+	built := &Tool{Tool: t, output: schemas[t.Output], Public: &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, Annotations: t.Annotations,
+		InputSchema: json.RawMessage(t.Input)}}
+	if t.Answer != nil {
+		built.Call = t.Answer.Answer
+	}
+	var inErr, outErr error
+	built.headers, inErr = parseInput(t.Input)
+	built.BindsHeaders = len(built.headers) > 0
+	if t.Output != "" {
+		built.Public.OutputSchema = json.RawMessage(t.Output)
+		if built.output == nil {
+			built.output, outErr = decode.ParseShape(t.Output)
+			schemas[t.Output] = built.output
+		}
+	}
+	errs := []error{
+		checkName(t.Name),
+		errorIf(built.Call == nil, "nothing answers its calls: run go generate"),
+		setTimeout(&built.Timeout)}
+	for i, name := range t.Catalogs {
+		errs = append(errs,
+			errorIf(name == "", "it is in a catalog without a name: run go generate"),
+			errorIf(name != "" && slices.Contains(t.Catalogs[:i], name),
+				"it is in the catalog %q twice: run go generate", name))
+	}
+	return built, errors.Join(append(errs, inErr, outErr)...)
+}
+
+func errorIf(wrong bool, format string, args ...any) error {
+	if !wrong {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+// Registered returns the tool as go-sdk's server gets it.
+func (t *Tool) Registered() *mcp.Tool { return &mcp.Tool{Name: t.Name, InputSchema: Stub} }
+
+// allows reports whether calls of the tool may use resources of a family.
+func (t *Tool) allows(f grant.Family) bool {
+	isOf := func(a toolset.Allow) bool { return grant.FamilyOf(a.Kind) == f }
+	return slices.ContainsFunc(t.Allow, isOf)
+}
+
+// checkName applies the protocol's rule for tool names (specification 2025-11-25, server/tools).
+func checkName(name string) error {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+	return errorIf(name == "" || len(name) > 128 || strings.Trim(name, letters) != "",
+		"not a tool name: use 1 to 128 of the letters A to Z, digits, dot, underscore and hyphen")
+}
+
+// setTimeout replaces a time limit of 0 by the default.
+func setTimeout(limit *time.Duration) error {
+	*limit = cmp.Or(*limit, DefaultTimeout)
+	return errorIf(*limit < 0, "its timeout is %s: use a positive one, or 0 for %s",
+		*limit, DefaultTimeout)
+}

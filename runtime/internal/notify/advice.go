@@ -1,0 +1,64 @@
+package notify
+
+import (
+	"context"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+const maxAdvice = 16 // contents that one run can add to its result
+
+// Advice collects contents for the result of a handler's run.
+type Advice struct {
+	mu       sync.Mutex
+	run      context.Context // nil before WithAdvice
+	contents []mcp.Content
+	taken    bool
+}
+
+type key[T any] struct{} // the context key of a *T
+
+// from returns the value of a type in a context, nil without one.
+func from[T any](ctx context.Context) *T {
+	v, _ := ctx.Value(key[T]{}).(*T)
+	return v
+}
+
+// WithAdvice returns the context by which [Advise] finds a. The end of ctx closes a.
+func WithAdvice(ctx context.Context, a *Advice) context.Context {
+	a.run = ctx
+	return context.WithValue(ctx, key[Advice]{}, a)
+}
+
+// Advise adds a text for the model to the result of a call, and reports whether there is room.
+func Advise(ctx context.Context, priority float64, text string) bool {
+	if n := from[childNotifier](ctx); n != nil {
+		return n.advise(priority, text)
+	}
+	a, info := from[Advice](ctx), request.From(ctx)
+	return a != nil && info != nil &&
+		a.Add(wire.ForModel(priority, info.Server.Masker.Text(text)))
+}
+
+// Add adds a content. It reports false if the run is over or has too many.
+func (a *Advice) Add(content mcp.Content) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.taken || len(a.contents) >= maxAdvice || a.run != nil && a.run.Err() != nil {
+		return false
+	}
+	a.contents = append(a.contents, content)
+	return true
+}
+
+// Take returns the contents and closes a.
+func (a *Advice) Take() []mcp.Content {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.taken = true
+	return a.contents
+}

@@ -1,0 +1,129 @@
+// Package principal authenticates requests and finds the permissions of principals in the host.
+package principal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+const maxLogged = 256 // bytes of a client's text in a log line
+
+// Authenticator verifies the credentials of HTTP requests.
+type Authenticator struct{ Config }
+
+// Config is what an [Authenticator] needs.
+type Config struct {
+	Identity identity.Source // nil for none
+	Timeout  time.Duration   // of Identity
+	Table    access.Table
+	Realm    string    // in challenges: the name of the server
+	Metadata *Metadata // nil for none
+	Pool     *worker.Pool
+	Log      *slog.Logger
+	Masker   redact.Masker
+}
+
+// NewAuthenticator returns an authenticator.
+func NewAuthenticator(c Config) *Authenticator { return &Authenticator{c} }
+
+// Refusal describes in HTTP's terms why a request is refused.
+type Refusal struct {
+	Status    int    // 401, 403 or 503
+	Challenge string // WWW-Authenticate, with 401
+	Reason    string // for the client
+}
+
+// Authenticate returns the verified caller, or [identity.ErrNoCredentials] without a credential.
+func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, err error) {
+	if a.Identity == nil {
+		if len(r.Header.Values("Authorization")) == 0 {
+			return none, identity.ErrNoCredentials
+		}
+		return none, fmt.Errorf("%w: there is no identity source that could verify it",
+			identity.ErrInvalidToken)
+	}
+	// The source gets its own request, without the body, which others read.
+	own := r.Clone(r.Context())
+	own.Body = http.NoBody
+	identify := func(ctx context.Context) (res result[identity.Identity]) {
+		res.value, res.err = a.Identity.Identify(own.WithContext(ctx))
+		return res
+	}
+	out := worker.Run(a.Pool, worker.Job[result[identity.Identity]]{
+		Context: r.Context(), Deadline: time.Now().Add(a.Timeout), Do: identify})
+	id := out.Value.value
+	switch err := cmp.Or(out.Err(), out.Value.err); {
+	case err != nil:
+		return none, err
+	case id.Principal.Anonymous():
+		return none, errors.New("the identity source returned a principal without a Subject")
+	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
+		return none, fmt.Errorf("%w: it has expired", identity.ErrInvalidToken)
+	}
+	id.Principal.Role = a.Table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
+	return id, nil
+}
+
+// Refusal logs why Authenticate failed and returns the response for the client.
+func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
+	if errors.Is(err, identity.ErrNoCredentials) {
+		// RFC 6750, section 3.1: no error code for a request without a credential.
+		return &Refusal{http.StatusUnauthorized, a.challenge(""), "authentication required"}
+	}
+	remote, _, split := net.SplitHostPort(r.RemoteAddr)
+	if split != nil { // an address of another network, or set by the program
+		remote = r.RemoteAddr
+	}
+	from := []any{"remote", a.Masker.TextWithin(remote, maxLogged),
+		"path", a.Masker.TextWithin(r.URL.Path, maxLogged)}
+	if errors.Is(err, identity.ErrInvalidToken) {
+		a.Log.InfoContext(r.Context(), "credential refused", append(from, "reason", err)...)
+		return &Refusal{http.StatusUnauthorized, a.challenge(`, error="invalid_token"`),
+			"the credential does not hold: it has ended, or it is not for this server"}
+	}
+	a.Log.ErrorContext(r.Context(), "the identity source failed; the request is refused",
+		append(from, "error", err)...)
+	return &Refusal{http.StatusServiceUnavailable, "", "identity is not available"}
+}
+
+// challenge returns a WWW-Authenticate header (RFC 6750, section 3) with further parameters.
+func (a *Authenticator) challenge(parameters string) string {
+	value := fmt.Sprintf("Bearer realm=%q", quotable(a.Realm)) + parameters
+	if a.Metadata != nil { // RFC 9728, section 5.1
+		value += fmt.Sprintf(", resource_metadata=%q", a.Metadata.url)
+	}
+	return value
+}
+
+// InsufficientScope returns the challenge of RFC 6750, section 3.1, with all scopes that a token
+// needs, also those that the caller has (specification 2025-11-25, basic/authorization).
+func (a *Authenticator) InsufficientScope(d access.Decision) string {
+	invalid := func(scope string) bool { // RFC 6749, section 3.3
+		return scope == "" || scope != quotable(scope) || strings.Contains(scope, " ")
+	}
+	scopes := strings.Join(slices.DeleteFunc(d.ScopesThatWouldDo(), invalid), " ")
+	return a.challenge(fmt.Sprintf(`, error="insufficient_scope", scope=%q`, scopes))
+}
+
+// quotable keeps what a quoted string of RFC 9110 can hold without escapes.
+func quotable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,218 @@
+package principal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+)
+
+type identityFunc func(*http.Request) (identity.Identity, error)
+
+func (f identityFunc) Identify(r *http.Request) (identity.Identity, error) { return f(r) }
+
+func TestRefusalsAreOfTheError(t *testing.T) {
+	pool := worker.NewPool()
+	defer pool.Close()
+	release := make(chan struct{})
+	defer close(release)
+	bearer := func(id identity.Identity, err error) identity.Source {
+		return identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+			return id, err
+		})
+	}
+	known := identity.Identity{Principal: access.Principal{Subject: "ada"}, Roles: []string{"Admin"}}
+	expired := known
+	expired.Expires = time.Now().Add(-time.Second)
+	for name, test := range map[string]struct {
+		source        identity.Source
+		authorization string
+		status        int
+		challenge     string
+		logged        string
+	}{
+		"no credential": {bearer(known, nil), "", 401, `Bearer realm="team"`, ""},
+		"no source":     {nil, "", 401, `Bearer realm="team"`, ""},
+		"no source, a credential": {nil, "Bearer x", 401,
+			`Bearer realm="team", error="invalid_token"`, "no identity source that could verify it"},
+		"a wrong scheme": {bearer(known, nil), "Basic x", 401,
+			`Bearer realm="team", error="invalid_token"`, "credential refused"},
+		"expired": {bearer(expired, nil), "Bearer x", 401,
+			`Bearer realm="team", error="invalid_token"`, "it has expired"},
+		"no subject": {bearer(identity.Identity{}, nil), "Bearer x", 503, "", "without a Subject"},
+		"an error": {bearer(known, errors.New("down")), "Bearer x", 503, "",
+			"the identity source failed"},
+		"a panic": {identityFunc(func(*http.Request) (identity.Identity, error) {
+			panic("boom")
+		}), "Bearer x", 503, "", "it panicked: boom"},
+		"Goexit": {identityFunc(func(*http.Request) (identity.Identity, error) {
+			runtime.Goexit()
+			return known, nil
+		}), "Bearer x", 503, "", "its goroutine ended"},
+		"too late": {identityFunc(func(*http.Request) (identity.Identity, error) {
+			<-release
+			return known, nil
+		}), "Bearer x", 503, "", "no answer in time (context deadline exceeded)"},
+	} {
+		var log bytes.Buffer
+		timeout := time.Minute
+		if name == "too late" {
+			timeout = 10 * time.Millisecond
+		}
+		a := NewAuthenticator(Config{
+			Identity: test.source, Timeout: timeout, Realm: "te\"\\\nam", Pool: pool,
+			Table: access.Table{Roles: access.DefaultRoles()},
+			Log:   slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		r := httptest.NewRequest("POST", "/mcp", strings.NewReader("{}"))
+		if test.authorization != "" {
+			r.Header.Set("Authorization", test.authorization)
+		}
+		_, err := a.Authenticate(r)
+		if err == nil {
+			t.Errorf("%s: it passes", name)
+			continue
+		}
+		refused := a.Refusal(r, err)
+		if refused.Status != test.status || refused.Challenge != test.challenge ||
+			refused.Reason == "" || strings.Contains(refused.Reason, "boom") {
+			t.Errorf("%s: %+v", name, refused)
+		}
+		got := log.String()
+		if !strings.Contains(got, test.logged) || (got == "") != (test.logged == "") ||
+			got != "" && (!strings.Contains(got, "remote=192.0.2.1") || strings.Contains(got, ":1234")) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestAuthenticatedCallerHasItsHighestRole(t *testing.T) {
+	pool := worker.NewPool()
+	defer pool.Close()
+	a := NewAuthenticator(Config{
+		Identity: identityFunc(func(r *http.Request) (identity.Identity, error) {
+			if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Minute {
+				t.Error("no deadline")
+			}
+			if r.Body != http.NoBody {
+				t.Error("the source can read the body")
+			}
+			r.Header.Del("Authorization")
+			return identity.Identity{
+				Principal: access.Principal{Subject: "ada", Role: "Viewer"},
+				Roles:     []string{"Manager", "Member", "Boss"},
+			}, nil
+		}),
+		Timeout: time.Minute, Pool: pool, Table: access.Table{Roles: access.DefaultRoles()},
+	})
+	r := httptest.NewRequest("POST", "/mcp", strings.NewReader("{}"))
+	r.Header.Set("Authorization", "Bearer x")
+	id, err := a.Authenticate(r)
+	if err != nil || id.Principal.Role != "Manager" || r.Header.Get("Authorization") == "" {
+		t.Errorf("%+v, %v", id, err)
+	}
+}
+
+func TestUnknownRolesAreErrorsAtStart(t *testing.T) {
+	table := access.Table{Roles: access.DefaultRoles()}
+	static := identity.Static(map[string]access.Principal{
+		identity.HashToken("t"): {Subject: "bot", Role: "Boss"},
+	})
+	const hierarchy = `, which is not a role of Viewer < Member < Manager < Admin: use one of them`
+	err := CheckKnown(static, table)
+	if err == nil || err.Error() !=
+		`Options.Identity: principal "bot": the principal's role is "Boss"`+hierarchy {
+		t.Errorf("%v", err)
+	}
+	err = CheckKnown(mapper{static}, table)
+	if err == nil ||
+		err.Error() != `Options.Identity: its mapping of roles leads to "Manger"`+hierarchy {
+		t.Errorf("%v", err)
+	}
+	if err := CheckKnown(nil, table); err != nil {
+		t.Error(err)
+	}
+	if err := CheckRole(table, access.Principal{}); err != nil {
+		t.Error(err)
+	}
+}
+
+type mapper struct{ identity.Source }
+
+func (mapper) MappedRoles() []string { return []string{"Admin", "Manger"} }
+
+type protected struct {
+	identity.Source
+	resource identity.Resource
+}
+
+func (p protected) Resource() identity.Resource { return p.resource }
+
+func TestMetadataIsWhereChallengesPointTo(t *testing.T) {
+	source := protected{identityFunc(nil), identity.Resource{
+		URL: "https://mcp.example/a%2Fb/", AuthorizationServers: []string{"https://id.example"},
+	}}
+	m, err := MetadataOf(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewAuthenticator(Config{Realm: "team", Metadata: m})
+	const want = `Bearer realm="team", resource_metadata=` +
+		`"https://mcp.example/.well-known/oauth-protected-resource/a%2Fb"`
+	if got := a.challenge(""); got != want {
+		t.Error(got)
+	}
+	mux := http.NewServeMux()
+	m.Mount(mux, "/mcp")
+	for path, status := range map[string]int{
+		"": 200, "/mcp": 200, "/a%2Fb": 200, "/other": 404, "/": 404,
+	} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest("GET", PathResourceMetadata+path, nil))
+		if w.Code != status {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	for url, ok := range map[string]bool{
+		"http://localhost:80/mcp": true, "http://127.0.0.1": true, "http://mcp.example": false,
+		"https://mcp.example?a": false, "mcp.example": false, "https://ada@mcp.example": false,
+	} {
+		source.resource.URL = url
+		if _, err := MetadataOf(source); (err == nil) != ok {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	source.resource.AuthorizationServers = nil
+	source.resource.URL = "https://mcp.example"
+	if _, err := MetadataOf(source); err == nil {
+		t.Error("no authorization server")
+	}
+	if m, err := MetadataOf(identityFunc(nil)); m != nil || err != nil {
+		t.Error("metadata of a source without")
+	}
+	(*Metadata)(nil).Mount(mux, "/mcp")
+}
+
+func TestChallengeHasTheScopesThatSuffice(t *testing.T) {
+	scopes := []string{"read", "write all", "wr\"ite"}
+	table := access.Table{Rules: []access.Rule{{Tool: "a", Scopes: scopes}}}
+	d := table.Decide(access.Principal{Subject: "ada"}, "a")
+	if !slices.Contains(d.ScopesThatWouldDo(), "read") {
+		t.Fatalf("%+v", d)
+	}
+	const want = `Bearer realm="team", error="insufficient_scope", scope="read"`
+	if got := NewAuthenticator(Config{Realm: "team"}).InsufficientScope(d); got != want {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,182 @@
+package principal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/loader"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+// Host gives principals their permissions in the host. A nil Host leaves principals as they are.
+type Host struct {
+	HostConfig
+	native map[access.Permission]string // the host's names
+	users  map[client]access.ServiceUser
+	cache  *loader.Loader[access.Principal, *permissions]
+}
+
+// HostConfig is what a [Host] needs.
+type HostConfig struct {
+	Source       capability.Source
+	Timeout, TTL time.Duration // of one query, and of what it returns
+	Max          int           // principals whose permissions are kept
+	ServiceUsers []access.ServiceUser
+	Identity     identity.Source
+	Table        access.Table // aware
+	Anonymous    bool         // anonymous callers are admitted
+	Pool         *worker.Pool
+	Log          *slog.Logger
+	Masker       redact.Masker
+	Looked       func(cache string, hit bool) // for each message; may be nil
+	Loaded       func(access.Principal)       // after a query whose result is kept; may be nil
+}
+
+type client struct{ name, issuer string } // issuer is empty for any
+
+// ErrUnknownUser reports a caller without a user of the host, if it cannot be anonymous.
+var ErrUnknownUser = errors.New("the identity has no user of the host")
+
+// NewHost returns a host after the checks at start, which query it.
+func NewHost(c HostConfig) (*Host, error) {
+	h := &Host{HostConfig: c, native: map[access.Permission]string{}}
+	h.users = make(map[client]access.ServiceUser, len(c.ServiceUsers))
+	for _, u := range c.ServiceUsers {
+		h.users[client{u.Client, u.Issuer}] = u
+	}
+	h.cache = h.newCache()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*c.Timeout)
+	defer cancel()
+	if err := errors.Join(h.checkRules(), h.loadNames(ctx), h.checkIdentity(ctx)); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Attach sets the permissions of a message's caller, once, and its user of the host. A caller
+// without a user of the host becomes anonymous, or the error is [ErrUnknownUser].
+func (h *Host) Attach(ctx context.Context, info *request.Info) (err error) {
+	if h == nil || info.Permissions != nil || info.Principal.Anonymous() {
+		return nil
+	}
+	info.Principal, info.Permissions, err = h.permit(ctx, info)
+	return err
+}
+
+// Refresh returns the caller and the permissions as a new message would get them.
+func (h *Host) Refresh(ctx context.Context,
+	info *request.Info) (access.Principal, *request.Permissions) {
+	held := info.Permissions
+	if held == nil || held.Unavailable || held.Current() {
+		return info.Principal, held
+	}
+	p, held, err := h.permit(ctx, info)
+	if err != nil {
+		return access.Principal{}, nil // a refused caller counts as anonymous
+	}
+	return p, held
+}
+
+func (h *Host) permit(ctx context.Context,
+	info *request.Info) (access.Principal, *request.Permissions, error) {
+	p := h.withUser(info.Principal, info.ClientItself)
+	e, err := h.cached(ctx, &p, h.cache.Get)
+	if err == nil {
+		current := func() bool { return h.cache.Current(e) }
+		return p, &request.Permissions{Set: e.Value.set, Current: current}, nil
+	}
+	caller := []any{"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(),
+		"client_itself", info.ClientItself, "user", p.User, info.IDs()}
+	if !errors.Is(err, capability.ErrNoUser) {
+		h.Log.ErrorContext(ctx, "the host's permissions could not be read; "+
+			"the caller may use only what is public", append(caller, "error", err)...)
+		return p, &request.Permissions{Unavailable: true, Current: func() bool { return false }}, nil
+	}
+	h.Log.WarnContext(ctx, "an identity has no user of the host; "+h.withoutUser(),
+		append(caller, "reason", h.noUser(p, info.ClientItself, err))...)
+	if !h.Anonymous {
+		return p, nil, ErrUnknownUser
+	}
+	return access.Principal{}, nil, nil
+}
+
+// withUser sets the user of an OAuth client, and of a person by its client if that is Delegated.
+func (h *Host) withUser(p access.Principal, itself bool) access.Principal {
+	p.Permits = nil // those of an identity source do not count
+	if p.User != "" || p.Client == "" || p.Anonymous() {
+		return p
+	}
+	if u, _ := h.serviceUser(p); itself || u.Delegated {
+		p.User = u.User
+	}
+	return p
+}
+
+// Constrain gives the handler of a constrained rule the constraints of the caller's permission.
+func (h *Host) Constrain(ctx context.Context, held *request.Permissions,
+	rule access.Rule) context.Context {
+	if held == nil || held.Unavailable || !rule.Constrained || !rule.Permission.Asked() ||
+		held.Set.Unrestricted(rule.Permission.Type(), rule.Permission.Action) {
+		return ctx
+	}
+	shared, _ := held.Set.Constraints(h.native[rule.Permission])
+	own := make([]capability.Constraint, len(shared))
+	for i, c := range shared {
+		own[i] = slices.Clone(c) // the handler may write to it
+	}
+	return capability.WithConstraints(ctx, own)
+}
+
+// Peek returns a subscriber with its present permissions, or an error, and never calls Loaded.
+func (h *Host) Peek(ctx context.Context, p access.Principal) (access.Principal, error) {
+	_, err := h.cached(ctx, &p, h.cache.Peek)
+	return p, err
+}
+
+// Invalidate discards kept and loading permissions of principals that match; nil matches all.
+func (h *Host) Invalidate(match func(access.Principal) bool) { h.cache.Invalidate(match) }
+
+// View is a principal as its messages would be seen.
+type View struct {
+	Principal access.Principal
+	Why       string // its permissions are not known, or it is not admitted
+	Refused   bool   // it is not admitted, not even to what is public
+}
+
+// View returns a principal's view. anonymous reports whether anonymous callers are admitted.
+func (h *Host) View(ctx context.Context, p access.Principal, anonymous bool) View {
+	p.Permits = nil
+	switch {
+	case p.Anonymous() && !anonymous:
+		return View{p, "a caller without an identity is refused (401 over HTTP), " +
+			"since Options.Anonymous admits none", true}
+	case h == nil || p.Anonymous():
+		return View{Principal: p}
+	}
+	itself := identity.OfClientItself(p)
+	p = h.withUser(p, itself)
+	_, err := h.cached(ctx, &p, h.cache.Get)
+	switch {
+	case err == nil:
+		return View{Principal: p}
+	case errors.Is(err, capability.ErrNoUser):
+		return View{p, h.noUser(p, itself, err) + "; " + h.withoutUser(), !anonymous}
+	}
+	return View{Principal: p, Why: "the host could not be asked: " + err.Error()}
+}
+
+// Missing returns what a caller lacks, for the audit and the log.
+func Missing(held *request.Permissions, d access.Decision) string {
+	if held != nil && held.Unavailable && !d.Allowed && d.Axis != access.AxisUnknown {
+		return d.Missing() + "; the host's permissions could not be read"
+	}
+	return d.Missing()
+}

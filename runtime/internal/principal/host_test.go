@@ -1,0 +1,320 @@
+package principal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+// state is what a host of these tests returns next.
+type state struct {
+	mu  sync.Mutex
+	set capability.Set
+	err error
+}
+
+func (s *state) put(err error, permissions ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set, s.err = capability.Set{}, err
+	for _, p := range permissions {
+		if name, ok := strings.CutSuffix(p, "?"); ok {
+			s.set.Add(name, capability.Constraint(`{"site":"a"}`))
+		} else {
+			s.set.Add(p)
+		}
+	}
+}
+
+func (s *state) query(context.Context, access.Principal) (capability.Set, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set, s.err
+}
+
+func infoOf(p access.Principal) *request.Info {
+	return request.New(identity.Identity{Principal: p}, nil)
+}
+
+var (
+	errDown    = errors.New("down")
+	errUnknown = fmt.Errorf("user %q: %w", "ada", capability.ErrNoUser)
+)
+
+func TestAttachSetsCallerAndPermissionsOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		err         error
+		anonymous   bool
+		user        string
+		unknown     bool
+		unavailable bool
+		nothing     bool // no Permissions
+	}{
+		"a user":                       {user: "ada"},
+		"nobody":                       {err: errUnknown, user: "ada", unknown: true, nothing: true},
+		"nobody, with anonymous ones":  {err: errUnknown, anonymous: true, nothing: true},
+		"unavailable":                  {err: errDown, user: "ada", unavailable: true},
+		"unavailable, anonymous users": {err: errDown, anonymous: true, user: "ada", unavailable: true},
+	} {
+		s := &state{}
+		s.put(test.err, "host:a.view_b")
+		var log bytes.Buffer
+		h, queried := hostOf(t, time.Minute, 10, s.query, func(c *HostConfig) {
+			c.Anonymous, c.Log = test.anonymous, slog.New(slog.NewTextHandler(&log, nil))
+		})
+		info := infoOf(ada("Viewer"))
+		err := h.Attach(t.Context(), info)
+		if errors.Is(err, ErrUnknownUser) != test.unknown || err != nil && !test.unknown {
+			t.Errorf("%s: %v", name, err)
+		}
+		if info.Principal.User != test.user || (info.Permissions == nil) != test.nothing ||
+			(info.Principal.Permits != nil) != (test.err == nil) {
+			t.Errorf("%s: %+v, %+v", name, info.Principal, info.Permissions)
+		}
+		if held := info.Permissions; held != nil && held.Unavailable != test.unavailable {
+			t.Errorf("%s: %+v", name, held)
+		}
+		if (log.Len() > 0) != (test.err != nil) || strings.Contains(log.String(), "BADKEY") {
+			t.Errorf("%s: %s", name, log.String())
+		}
+		before := queried.Load()
+		if err == nil {
+			h.Invalidate(nil)
+			if h.Attach(t.Context(), info) != nil || queried.Load() != before {
+				t.Errorf("%s: attached twice", name)
+			}
+		}
+	}
+	var none *Host
+	info := infoOf(ada(""))
+	if err := none.Attach(t.Context(), info); err != nil || info.Permissions != nil {
+		t.Errorf("no host: %v", err)
+	}
+	s := &state{}
+	h, queried := hostOf(t, time.Minute, 10, s.query)
+	if err := h.Attach(t.Context(), infoOf(access.Principal{})); err != nil || queried.Load() != 0 {
+		t.Errorf("an anonymous caller: %v", err)
+	}
+}
+
+func TestRefreshReturnsWhatCountsNow(t *testing.T) {
+	s := &state{}
+	s.put(nil, "host:a.view_b")
+	h, queried := hostOf(t, time.Minute, 10, s.query)
+	info := infoOf(ada("Viewer"))
+	if err := h.Attach(t.Context(), info); err != nil || !info.Permissions.Current() {
+		t.Fatal(err)
+	}
+	attached, held := info.Principal, info.Permissions
+	p, now := h.Refresh(t.Context(), info)
+	if p.Permits != attached.Permits || now != held || queried.Load() != 1 {
+		t.Error("refreshed while current")
+	}
+	s.put(nil)
+	h.Invalidate(nil)
+	if held.Current() {
+		t.Error("current after an invalidation")
+	}
+	p, now = h.Refresh(t.Context(), info)
+	if p.Permits == nil || p.Permits == attached.Permits || now.Set.Has("host:a.view_b") {
+		t.Errorf("%+v", now)
+	}
+	s.put(errDown)
+	h.Invalidate(nil)
+	if p, now = h.Refresh(t.Context(), info); p.User != "ada" || p.Permits != nil || !now.Unavailable {
+		t.Errorf("unavailable: %+v, %+v", p, now)
+	}
+	s.put(errUnknown)
+	h.Invalidate(nil)
+	if p, now = h.Refresh(t.Context(), info); !p.IsZero() || now != nil {
+		t.Errorf("a user that is gone: %+v, %+v", p, now)
+	}
+	if info.Principal.Permits != attached.Permits || info.Permissions != held {
+		t.Error("the message was changed")
+	}
+	s.put(nil)
+	unavailable := infoOf(ada(""))
+	unavailable.Permissions = &request.Permissions{Unavailable: true}
+	if _, now = h.Refresh(t.Context(), unavailable); now != unavailable.Permissions {
+		t.Error("a message without permissions got some on its way")
+	}
+}
+
+func TestConstraintsAreOfTheRule(t *testing.T) {
+	s := &state{}
+	h, _ := hostOf(t, time.Minute, 10, s.query)
+	change, view := h.Table.Rules[0], h.Table.Rules[1]
+	for name, test := range map[string]struct {
+		held []string
+		rule access.Rule
+		want string
+	}{
+		"constrained":          {[]string{"host:a.view_b?"}, view, `[{"site":"a"}]`},
+		"free":                 {[]string{"host:a.view_b"}, view, "[]"},
+		"a rule that does not": {[]string{"host:a.change_b?"}, change, "[]"},
+	} {
+		s.put(nil, test.held...)
+		h.Invalidate(nil)
+		info := infoOf(ada(""))
+		if err := h.Attach(t.Context(), info); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the first writes to its own
+			own := capability.Constraints(h.Constrain(t.Context(), info.Permissions, test.rule))
+			if got := fmt.Sprintf("%s", own); got != test.want {
+				t.Errorf("%s: %s, want %s", name, got, test.want)
+			}
+			for _, c := range own {
+				c[0] = 'X'
+			}
+		}
+	}
+	if ctx := t.Context(); h.Constrain(ctx, nil, view) != ctx {
+		t.Error("constraints without permissions")
+	}
+}
+
+func TestPeekCausesNoLoaded(t *testing.T) {
+	synctest.Test(t, testPeek)
+}
+
+func testPeek(t *testing.T) {
+	s := &state{}
+	var loaded, looked atomic.Int64
+	h, _ := hostOf(t, time.Minute, 10, s.query, func(c *HostConfig) {
+		c.Loaded = func(access.Principal) { loaded.Add(1) }
+		c.Looked = func(cache string, _ bool) {
+			if cache != "capabilities" {
+				t.Errorf("cache %s", cache)
+			}
+			looked.Add(1)
+		}
+	})
+	if p, err := h.Peek(t.Context(), ada("")); err != nil || p.Permits == nil {
+		t.Errorf("%+v, %v", p, err)
+	}
+	h.Invalidate(nil)
+	if err := h.Attach(t.Context(), infoOf(ada(""))); err != nil {
+		t.Error(err)
+	}
+	synctest.Wait()
+	if loaded.Load() != 1 || looked.Load() != 1 {
+		t.Errorf("%d loaded, %d looked", loaded.Load(), looked.Load())
+	}
+	s.put(errUnknown)
+	h.Invalidate(nil)
+	if _, err := h.Peek(t.Context(), ada("")); !errors.Is(err, capability.ErrNoUser) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestViewIsAsOfAMessage(t *testing.T) {
+	const refused = "it is refused (403 over HTTP), since Options.Anonymous admits nobody without one"
+	eve := access.Principal{Subject: "eve"}
+	for _, test := range []struct {
+		p         access.Principal
+		err       error
+		anonymous bool
+		why       string
+		refused   bool
+	}{
+		{ada(""), nil, false, "", false},
+		{ada(""), errDown, false, "the host could not be asked: down", false},
+		{ada(""), errUnknown, false, `the host has no active user "ada"; ` + refused, true},
+		{ada(""), errUnknown, true,
+			`the host has no active user "ada"; it is treated as an anonymous caller`, false},
+		{eve, errUnknown, false, `it names no user of the host (user "ada"); ` + refused, true},
+		{access.Principal{}, nil, true, "", false},
+		{access.Principal{}, nil, false, "a caller without an identity is refused (401 over HTTP), " +
+			"since Options.Anonymous admits none", true},
+	} {
+		s := &state{}
+		s.put(test.err)
+		h, _ := hostOf(t, time.Minute, 10, s.query,
+			func(c *HostConfig) { c.Anonymous = test.anonymous })
+		v := h.View(t.Context(), test.p, test.anonymous)
+		if v.Why != test.why || v.Refused != test.refused {
+			t.Errorf("%+v, want %+v", v, test)
+		}
+		if held := v.Principal.Permits != nil; held != (test.why == "" && !test.p.Anonymous()) {
+			t.Errorf("%+v: permits %v", test, held)
+		}
+	}
+	var none *Host
+	if v := none.View(t.Context(), access.Principal{}, false); !v.Refused {
+		t.Errorf("no host: %+v", v)
+	}
+}
+
+func TestServiceUserIsOfTheClientItself(t *testing.T) {
+	s := &state{}
+	h, _ := hostOf(t, time.Minute, 10, s.query, func(c *HostConfig) {
+		c.ServiceUsers = []access.ServiceUser{
+			{Client: "ci", User: "ada"}, {Client: "kiosk", User: "ada", Delegated: true},
+		}
+	})
+	for _, test := range []struct {
+		client string
+		itself bool
+		user   string
+	}{{"ci", true, "ada"}, {"ci", false, ""}, {"kiosk", false, "ada"}, {"other", true, ""}} {
+		p := h.withUser(access.Principal{Subject: "x", Client: test.client}, test.itself)
+		if p.User != test.user {
+			t.Errorf("%+v: user %q", test, p.User)
+		}
+	}
+	p := access.Principal{Subject: "x", Client: "ci", User: "bob", Permits: &access.Permits{}}
+	if p = h.withUser(p, true); p.User != "bob" || p.Permits != nil {
+		t.Errorf("%+v", p)
+	}
+	if err := h.Resolve(t.Context(), access.Principal{Subject: "ci", Client: "ci"}); err != nil {
+		t.Error(err)
+	}
+	err := h.Resolve(t.Context(), access.Principal{Subject: "eve", User: "eve"})
+	if !errors.Is(err, capability.ErrNoUser) || err.Error() !=
+		`the host has no active user "eve": correct the name, or make the user in the host` {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAdapterErrorsShowNoSecret(t *testing.T) {
+	pool := worker.NewPool()
+	defer pool.Close()
+	const secret = "postgres://ada:hunter2hunter2@db/host"
+	call := func(f func() (int, error)) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := Supervise(ctx, pool, redact.Masker{}, f)
+		return err
+	}
+	for name, f := range map[string]func() (int, error){
+		"an error": func() (int, error) { return 0, fmt.Errorf("%s: %w", secret, context.Canceled) },
+		"a panic":  func() (int, error) { panic(secret) },
+	} {
+		if err := call(f); err == nil || strings.Contains(err.Error(), "hunter2") ||
+			errors.Is(err, context.Canceled) != (name == "an error") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	release := make(chan struct{})
+	defer close(release)
+	err := call(func() (int, error) { <-release; return 0, nil })
+	if err != worker.ErrNoAnswer {
+		t.Errorf("a late one: %v", err)
+	}
+}

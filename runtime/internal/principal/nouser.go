@@ -1,0 +1,84 @@
+package principal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// Resolve returns an error if a principal that is known at start has no user of the host.
+func (h *Host) Resolve(ctx context.Context, p access.Principal) error {
+	itself := identity.OfClientItself(p)
+	p = h.withUser(p, itself)
+	_, err := h.User(ctx, p)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, capability.ErrNoUser):
+		return fmt.Errorf("the host could not say whether it has user %q: %w; %s", p.User, err, cure(err))
+	}
+	text := h.noUser(p, itself, err)
+	_, mapped := h.serviceUser(p)
+	switch {
+	case p.User != "":
+		text += ": correct the name, or make the user in the host"
+	case !mapped:
+		text += ": set its User, or map its Client in Options.ServiceUsers and make the Subject " +
+			"the Client's name, too, since people who come by a client are not that client"
+	}
+	return maskedError{text: text, is: []error{capability.ErrNoUser}}
+}
+
+// User returns the host's user of a principal.
+func (h *Host) User(ctx context.Context, p access.Principal) (capability.User, error) {
+	return Supervise(ctx, h.Pool, h.Masker,
+		func() (capability.User, error) { return h.Source.Resolve(ctx, p) })
+}
+
+func (h *Host) withoutUser() string {
+	if h.Anonymous {
+		return "it is treated as an anonymous caller"
+	}
+	return "it is refused (403 over HTTP), since Options.Anonymous admits nobody without one"
+}
+
+// noUser describes why a principal has no user. itself reports that it is its client.
+func (h *Host) noUser(p access.Principal, itself bool, err error) string {
+	reason := strings.TrimSuffix(strings.TrimSuffix(err.Error(), capability.ErrNoUser.Error()), ": ")
+	text := fmt.Sprintf("the host has no active user %q", p.User)
+	if p.User == "" {
+		if _, mapped := h.serviceUser(p); mapped && !itself {
+			return fmt.Sprintf("Options.ServiceUsers has client %q, but this is not the client's own "+
+				"token: where it is, have the verifier say so (identity.Identity.ClientItself; "+
+				"a principal that is written down, by a Subject that is its Client); "+
+				"for people who come by the client, set Delegated", p.Client)
+		}
+		text = "it names no user of the host"
+		if strings.Contains(reason, "names no user") {
+			return text
+		}
+	} else if strings.HasSuffix(reason, fmt.Sprintf(" has no active user %q", p.User)) {
+		return reason // it names the host
+	}
+	if reason == "" || reason == fmt.Sprintf("user %q", p.User) ||
+		strings.HasSuffix(reason, fmt.Sprintf(": no active user %q", p.User)) {
+		return text
+	}
+	return text + " (" + reason + ")"
+}
+
+func (h *Host) serviceUser(p access.Principal) (access.ServiceUser, bool) {
+	if p.Client == "" {
+		return access.ServiceUser{}, false
+	}
+	u, ok := h.users[client{p.Client, p.Issuer}]
+	if !ok {
+		u, ok = h.users[client{p.Client, ""}]
+	}
+	return u, ok
+}

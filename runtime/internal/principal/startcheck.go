@@ -1,0 +1,279 @@
+package principal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+)
+
+const startTimeouts = 4 // how many times HostConfig.Timeout the checks at start may take
+const maxNamed = 10     // names in one error
+
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+// CheckOptions checks that the options of permission-aware discovery fit together.
+func CheckOptions(aware bool, source capability.Source, users []access.ServiceUser) []error {
+	const unaware = "Options.%s is set and Options.PermissionAware is not, so that no %s: " +
+		"set PermissionAware, or leave %[1]s out"
+	var found problems
+	switch {
+	case source == nil:
+	case request.IsNil(source):
+		found.add("Options.Capabilities is a nil %T: "+
+			"pass an adapter that works, or leave the option out", source)
+	case !aware:
+		found.add(unaware, "Capabilities", "permission would be asked for")
+	}
+	if len(users) > 0 && !aware {
+		found.add(unaware, "ServiceUsers", "user would be asked about")
+	}
+	seen := map[client]bool{}
+	for i, u := range users {
+		key := client{u.Client, u.Issuer}
+		switch {
+		case u.Client == "" || u.User == "":
+			found.add("Options.ServiceUsers[%d] has no Client or no User: name both, or remove it", i)
+		case seen[key] && u.Issuer == "":
+			found.add("Options.ServiceUsers names client %q of any issuer twice: remove one", u.Client)
+		case seen[key]:
+			found.add("Options.ServiceUsers names client %q of issuer %q twice: remove one",
+				u.Client, u.Issuer)
+		}
+		seen[key] = true
+	}
+	return found
+}
+
+// NoAdapterError is the error for a table whose permissions no adapter can read.
+func NoAdapterError(table access.Table) error {
+	return fmt.Errorf("Options.PermissionAware is set and Options.Capabilities is not, so that "+
+		"nobody could see %s: set Capabilities to the adapter of the host, "+
+		"or leave PermissionAware out", list(rulesOf(table, asksHost)))
+}
+
+// CheckKnown returns an error for unknown roles of an identity source: they would count as none.
+func CheckKnown(source identity.Source, table access.Table) error {
+	var found problems
+	if mapper, ok := source.(identity.RoleMapper); ok {
+		for _, role := range mapper.MappedRoles() {
+			if err := checkRole(table, role); err != nil {
+				found.add("Options.Identity: its mapping of roles leads to %w", err)
+			}
+		}
+	}
+	if known, ok := source.(identity.Known); ok {
+		for _, p := range known.Principals() {
+			if err := CheckRole(table, p); err != nil {
+				found.add("Options.Identity: principal %q: %w", p.Subject, err)
+			}
+		}
+	}
+	return errors.Join(found...)
+}
+
+// CheckRole returns an error for a role that the table's hierarchy does not have.
+func CheckRole(table access.Table, p access.Principal) error {
+	if err := checkRole(table, p.Role); p.Role != "" && err != nil {
+		return fmt.Errorf("the principal's role is %w", err)
+	}
+	return nil
+}
+
+func checkRole(table access.Table, role string) error {
+	if table.Rank(role) != 0 {
+		return nil
+	}
+	return fmt.Errorf("%q, which is not a role of %s: use one of them",
+		role, strings.Join(table.Hierarchy(), " < "))
+}
+
+type ruleOf struct {
+	kind access.Kind
+	access.Rule
+}
+
+func rulesOf(table access.Table, match func(access.Rule) bool) []ruleOf {
+	var all []ruleOf
+	for _, k := range request.Kinds {
+		for _, rule := range table.Of(k).Rules {
+			if match(rule) {
+				all = append(all, ruleOf{k, rule})
+			}
+		}
+	}
+	return all
+}
+
+func asksHost(rule access.Rule) bool { return rule.Permission.Asked() }
+
+func list(all []ruleOf) string {
+	var words []string
+	for _, r := range all[:min(len(all), maxNamed)] {
+		words = append(words, fmt.Sprintf("%s %q", r.kind, r.Name()))
+	}
+	if len(all) > maxNamed {
+		words = append(words, fmt.Sprintf("%d more", len(all)-maxNamed))
+	}
+	switch last := len(words) - 1; last {
+	case -1:
+		return "anything that is not public"
+	case 0:
+		return words[0]
+	default:
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+}
+
+func (h *Host) checkRules() error {
+	undeclared := rulesOf(h.Table, func(rule access.Rule) bool {
+		return !rule.Public && rule.Permission == access.Permission{}
+	})
+	if len(undeclared) == 0 {
+		return nil
+	}
+	asks := "neither asks the host for a permission nor says that it asks for none"
+	where, rule := "it", "its rule"
+	if len(undeclared) > 1 {
+		asks = "neither ask the host for a permission nor say that they ask for none"
+		where, rule = "each", "their rules"
+	}
+	return fmt.Errorf("Options.PermissionAware is set, and %s %s: write action= or object= on %s, "+
+		"or action=none, and run go generate (in Adopt: set Permission in %s)",
+		list(undeclared), asks, where, rule)
+}
+
+func (h *Host) loadNames(ctx context.Context) error {
+	var found problems
+	rules := rulesOf(h.Table, asksHost)
+	for _, r := range rules {
+		p := r.Permission
+		if _, loaded := h.native[p]; loaded {
+			continue
+		}
+		name, err := Supervise(ctx, h.Pool, h.Masker, func() (string, error) {
+			if s, ok := h.Source.(capability.PartSpeller); ok {
+				return s.MapPermission(p)
+			}
+			return h.Source.MapAction(p.String())
+		})
+		if errors.Is(err, worker.ErrNoAnswer) {
+			return unreadable(err) // which is no error of the permission
+		}
+		if err == nil && name == "" {
+			err = errors.New("it is spelt as nothing")
+		}
+		if err != nil {
+			found.add("Options.Capabilities cannot have permission %s, which %s: %w; "+
+				"correct action= or object=, and run go generate", p, askFor(rules, p), err)
+		}
+		h.native[p] = name
+	}
+	if len(found) > 0 {
+		return errors.Join(found...)
+	}
+	return h.checkNames(ctx, rules)
+}
+
+// checkNames returns an error for permissions that a host without them certainly refuses.
+func (h *Host) checkNames(ctx context.Context, rules []ruleOf) error {
+	enumerator, ok := h.Source.(capability.Enumerator)
+	if !ok {
+		return nil
+	}
+	known, err := Supervise(ctx, h.Pool, h.Masker,
+		func() ([]string, error) { return enumerator.Actions(ctx) })
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	} else if err != nil {
+		return unreadable(err)
+	}
+	var found problems
+	checked := map[access.Permission]bool{}
+	for _, r := range rules {
+		p, name := r.Permission, h.native[r.Permission]
+		if checked[p] || slices.Contains(known, name) {
+			continue
+		}
+		checked[p] = true
+		suggestion := ""
+		// A third of the longer of action and object is a slip. With more, it is another action.
+		if near := editdistance.Nearest(name, known, max(len(p.Action), len(p.Object))/3); near != "" {
+			suggestion = fmt.Sprintf(" (did you mean %s?)", near)
+		}
+		found.add("Options.Capabilities: the host has no permission %s, "+
+			"which %s%s: correct action=, object= or app= and run go generate, "+
+			"or add the permission to the host", name, askFor(rules, p), suggestion)
+	}
+	return errors.Join(found...)
+}
+
+func askFor(rules []ruleOf, p access.Permission) string {
+	some := slices.DeleteFunc(slices.Clone(rules), func(r ruleOf) bool { return r.Permission != p })
+	if len(some) == 1 {
+		return list(some) + " asks for"
+	}
+	return list(some) + " ask for"
+}
+
+func unreadable(err error) error {
+	return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; %s",
+		err, cure(err))
+}
+
+func cure(err error) string {
+	if errors.Is(err, worker.ErrNoAnswer) {
+		return "make it reachable before the server starts"
+	}
+	return "check that it can be reached, that it is the host's database, " +
+		"and that the account may read it"
+}
+
+// checkIdentity returns an error for identities that can never be users of the host.
+func (h *Host) checkIdentity(ctx context.Context) error {
+	var found problems
+	known, isKnown := h.Identity.(identity.Known)
+	namer, isNamer := h.Identity.(identity.UserNamer)
+	namesUsers := isKnown || isNamer && namer.NamesUsers() || len(h.ServiceUsers) > 0
+	if h.Identity != nil && !namesUsers {
+		found.add("Options.PermissionAware is set, and neither Options.Identity nor "+
+			"Options.ServiceUsers names a user of the host, so that nobody could see %s: fill "+
+			"access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the "+
+			"source's setting for its user claim), or map clients in ServiceUsers",
+			list(rulesOf(h.Table, asksHost)))
+	}
+	if isKnown {
+		for _, p := range known.Principals() {
+			if err := h.Resolve(ctx, p); err != nil {
+				found.add("Options.Identity: principal %q: %w", p.Subject, err)
+			}
+		}
+	}
+	var issuers []string
+	source, isIssued := h.Identity.(identity.Issued)
+	if isIssued {
+		issuers = source.Issuers()
+	}
+	for _, u := range h.ServiceUsers {
+		if isIssued && u.Issuer != "" && !slices.Contains(issuers, u.Issuer) {
+			found.add("Options.ServiceUsers: client %q is of issuer %q, whose tokens "+
+				"Options.Identity does not take: use %s, or leave Issuer out for any",
+				u.Client, u.Issuer, strings.Join(issuers, " or "))
+		}
+		p := access.Principal{Issuer: u.Issuer, Subject: u.Client, Client: u.Client, User: u.User}
+		if err := h.Resolve(ctx, p); err != nil {
+			found.add("Options.ServiceUsers: client %q: %w", u.Client, err)
+		}
+	}
+	return errors.Join(found...)
+}

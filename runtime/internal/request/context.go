@@ -1,0 +1,59 @@
+package request
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+type infoKey struct{}
+type callerKey struct{} // of the principal that a handler runs for
+
+// With returns the context of a message.
+func With(ctx context.Context, info *Info) context.Context {
+	return context.WithValue(ctx, infoKey{}, info)
+}
+
+// From returns the facts about the message that a context belongs to, nil for none.
+func From(ctx context.Context) *Info {
+	info, _ := ctx.Value(infoKey{}).(*Info)
+	return info
+}
+
+// Caller returns the principal that a handler acts for. It reports false outside of a call.
+func Caller(ctx context.Context) (access.Principal, bool) {
+	if p, ok := ctx.Value(callerKey{}).(*access.Principal); ok {
+		return *p, true
+	}
+	if info := From(ctx); info != nil {
+		return info.Principal, true
+	}
+	return access.Principal{}, false
+}
+
+// ForHandler returns a handler's context, without go-sdk's TokenInfo of the session's creator.
+func ForHandler(ctx context.Context, info *Info, caller *access.Principal) context.Context {
+	return &handlerContext{ctx, info, caller}
+}
+
+type handlerContext struct {
+	context.Context
+	info   *Info
+	caller *access.Principal
+}
+
+func (c *handlerContext) Value(key any) any {
+	switch key.(type) {
+	case infoKey:
+		return c.info
+	case callerKey:
+		return c.caller
+	}
+	v := c.Context.Value(key)
+	if _, ok := v.(*auth.TokenInfo); ok {
+		return nil
+	}
+	return v
+}

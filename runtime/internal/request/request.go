@@ -1,0 +1,165 @@
+// Package request holds the facts about one message, which the transport and the guard set.
+package request
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+// Info holds the facts about one message.
+type Info struct {
+	// Set by the transport.
+	ID           string // in the log and the audit
+	Started      time.Time
+	ClientItself bool        // the principal is the OAuth client itself
+	Expires      time.Time   // of the credential; zero never
+	Header       http.Header // of the HTTP request, without credentials; nil on stdio
+	HTTP         *HTTP       // nil on stdio
+	Catalog      CatalogQuery
+	Conn         Conn
+	CanChallenge bool // a refusal can be an HTTP status
+
+	// As authenticated, and then with the host's permissions, once package principal has set them.
+	Principal   access.Principal
+	Permissions *Permissions // nil if the host was not asked
+
+	// Set at the entry of the guard.
+	Server   *Server
+	Version  string  // of the protocol; never empty from then on
+	Protocol string  // the version that the client names; empty for none or an unknown one
+	Session  Session // nil without one
+	Elicits  bool    // the client can ask its user to fill in a form
+	TraceID  string  // of W3C Trace Context, in hex; empty for none
+	SpanID   string
+
+	Target Target      // set by authorization if it exists
+	begun  atomic.Bool // it has reached the guard
+}
+
+// Server holds the facts about the server that a message reached.
+type Server struct {
+	Name, Title, Version string
+	Log                  *slog.Logger
+	Masker               redact.Masker
+}
+
+// Target is a tool, prompt or resource, by the name that its rule has.
+type Target struct {
+	Kind access.Kind
+	Name string // empty if the message has none, or one that does not exist
+}
+
+// Permissions are what the host lets a principal do.
+type Permissions struct {
+	Set         capability.Set // nil if Unavailable
+	Unavailable bool           // the host could not be asked: the caller may use what is public
+	Current     func() bool    // reports whether a new message would get the same permissions
+}
+
+// CatalogQuery is the catalog that a message asks to list. The zero value asks for none.
+type CatalogQuery struct {
+	catalog.Ask
+	Set     bool // the message names a catalog, or explicitly none
+	TooLong bool // longer than any name; it is cut, and no catalog has it
+}
+
+// Session is a protocol session of go-sdk's, by identity.
+type Session interface {
+	Wait() error // until it has ended
+	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
+	Log(context.Context, *mcp.LoggingMessageParams) error
+	NotifyProgress(context.Context, *mcp.ProgressNotificationParams) error
+}
+
+// Conn is the transport's side of one message.
+type Conn interface {
+	// Release lets the HTTP status leave: the message has been decided.
+	Release()
+	// Challenge answers with 403 and this header (RFC 6750, section 3), if that is still possible.
+	Challenge(authenticate string) bool
+	// Bind gives the message's slot to the session. It reports false if the request has ended.
+	Bind(Session) bool
+	// Reserve acquires a slot for a stream, or returns status 429 (user's limit) or 503 (server's).
+	Reserve(User) (release func(), status int)
+	// SetDeadline bounds how long the client may take to read the response from now on.
+	SetDeadline()
+}
+
+// User is the owner of sessions, whatever the client. All anonymous callers are one user.
+type User struct{ Issuer, Subject string }
+
+// UserOf returns the user of a principal.
+func UserOf(p access.Principal) User {
+	if p.Anonymous() {
+		return User{}
+	}
+	return User{p.Issuer, p.Subject}
+}
+
+// ClientOf returns the client whose grants, limits and workspace a principal has.
+func ClientOf(p *access.Principal) isolate.Client {
+	if p.Anonymous() {
+		return isolate.Client{}
+	}
+	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
+}
+
+// New returns the facts about a message of an authenticated caller. header has no credentials.
+func New(id identity.Identity, header http.Header) *Info {
+	return &Info{ID: rand.Text(), Started: time.Now(), Principal: id.Principal,
+		ClientItself: id.ClientItself, Expires: id.Expires, Header: header}
+}
+
+// Begin notes that the message has reached the guard.
+func (i *Info) Begin() { i.begun.Store(true) }
+
+// Begun reports whether the message has reached the guard. i may be nil.
+func (i *Info) Begun() bool { return i != nil && i.begun.Load() }
+
+// Expired reports whether the credential has ended since it was verified.
+func (i *Info) Expired() bool { return !i.Expires.IsZero() && !time.Now().Before(i.Expires) }
+
+// HasSessions reports whether the message is of a protocol version before 2026-07-28.
+func (i *Info) HasSessions() bool { return i.Version < Stateless }
+
+// IDs are the attributes by which a log line names the message. i may be nil.
+func (i *Info) IDs() slog.Attr { return slog.Any("", i) }
+
+// LogValue implements [slog.LogValuer] with the ids of the message, its trace and its span.
+func (i *Info) LogValue() slog.Value {
+	if i == nil {
+		return slog.GroupValue()
+	}
+	attrs := []slog.Attr{slog.String("request_id", i.ID)}
+	for _, id := range [...][2]string{{"trace_id", i.TraceID}, {"span_id", i.SpanID}} {
+		if id[1] != "" {
+			attrs = append(attrs, slog.String(id[0], id[1]))
+		}
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// IsNil reports whether v is nil, or an interface that holds a nil pointer, map, func or the like.
+func IsNil(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Slice, reflect.Chan:
+		return r.IsNil()
+	}
+	return false
+}

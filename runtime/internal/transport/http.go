@@ -1,0 +1,275 @@
+// Package transport authenticates and validates messages over HTTP and stdio and passes them on.
+package transport
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
+	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/redact"
+)
+
+const (
+	BodyReadTimeout   = 30 * time.Second // how long a client may take to send a body
+	maxHandshakeBytes = 64 << 10         // go-sdk keeps the client information with the session
+)
+
+// Config is what the transports read.
+type Config struct {
+	Bridge                       *bridge.Bridge
+	Authenticator                *principal.Authenticator
+	Host                         *principal.Host
+	Observer                     *guard.Observer
+	Active                       *worker.Group
+	Ready                        *Readiness
+	Log                          *slog.Logger
+	Masker                       redact.Masker
+	Anonymous                    bool // callers without credentials are admitted
+	Closed                       bool // no caller can be admitted
+	Challenges                   bool // a refusal can be an HTTP status
+	AllowedOrigins, AllowedHosts []string
+	MaxBodyBytes                 int64
+	SessionTimeout               time.Duration
+	Sessions                     SessionLimits
+	BodyReadTimeout              time.Duration
+}
+
+// Handler is the MCP endpoint. Each has sessions of its own.
+type Handler struct {
+	Config
+	sdk      *bridge.HTTP
+	sessions *sessionLimiter
+	exposed  sync.Once // warns once that host names are not checked
+}
+
+// NewHandler returns the MCP endpoint.
+func NewHandler(c Config) *Handler {
+	if c.Closed {
+		c.Log.Error("the server answers no HTTP request: " +
+			"set Options.Identity, or Options.Anonymous for the public tools alone")
+	}
+	sdk := c.Bridge.HTTP(c.SessionTimeout, c.MaxBodyBytes)
+	return &Handler{Config: c, sdk: sdk, sessions: newSessionLimiter(c.Sessions)}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := &statusRecorder{ResponseWriter: w}
+	defer func() {
+		if (s.refused || s.status >= http.StatusBadRequest) && !s.info.Begun() {
+			h.Observer.TurnedAway(r.Context(), s.status)
+		}
+	}()
+	defer h.recoverPanic(s, r)
+	h.serve(s, r)
+}
+
+func (h *Handler) serve(w *statusRecorder, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		// Before any answer, because net/http reads the rest of the body after it.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.BodyReadTimeout))
+	}
+	if !h.checkOrigin(w, r) || h.answerCORS(w, r) || !h.admit(w) {
+		return
+	}
+	end := sync.OnceFunc(h.Active.End)
+	defer end()
+	isPost := r.Method == http.MethodPost
+	if !isPost && r.Method != http.MethodGet && r.Method != http.MethodDelete {
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	id, ok := h.authenticate(w, r)
+	if !ok {
+		return
+	}
+	// go-sdk makes a session for every POST without one, whatever its message.
+	opensSession := isPost && r.Header.Get(request.HeaderSession) == "" &&
+		r.Header.Get(request.HeaderProtocolVersion) < request.Stateless
+	var checked wire.Checked
+	if isPost {
+		limit := h.MaxBodyBytes
+		if opensSession {
+			limit = min(limit, maxHandshakeBytes)
+		}
+		if checked, ok = h.readBody(w, r, limit); !ok {
+			return
+		}
+	}
+	info := request.NewHTTP(r, id)
+	if info.Catalog = checked.Catalog; !info.Catalog.Set {
+		info.Catalog = wire.CatalogInHTTP(r, h.Masker)
+	}
+	w.info = info
+	if h.Host != nil && h.Host.Attach(r.Context(), info) != nil {
+		http.Error(w, "forbidden", http.StatusForbidden)
+		return
+	}
+	c := &conn{sessions: h.sessions, stream: end, w: w, timeout: h.BodyReadTimeout}
+	info.Conn = c
+	if opensSession {
+		if c.lease = h.acquire(w, r, info); c.lease == nil {
+			return
+		}
+		defer c.lease.leave(ofRequest)
+	}
+	if r.Method == http.MethodGet {
+		end() // a stream ends with its session; a shutdown does not wait for it
+		if !id.Expires.IsZero() {
+			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+	}
+	if !h.Challenges || !isPost {
+		h.sdk.Serve(w, r, info)
+		return
+	}
+	info.CanChallenge = true
+	c.heldResponse = &heldResponse{w: w, header: http.Header{}}
+	defer c.heldResponse.end()
+	h.sdk.Serve(c.heldResponse, r, info)
+}
+
+func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, info *request.Info) *lease {
+	release, status := h.sessions.acquire(request.UserOf(info.Principal))
+	if release != nil {
+		return &lease{release: release}
+	}
+	h.Log.WarnContext(r.Context(),
+		"no session is left: see Options.MaxSessions and Options.MaxUserSessions",
+		"principal", info.Principal.Subject, "status", status)
+	text := "too many sessions on this server: try again later"
+	if status == http.StatusTooManyRequests {
+		text = "too many sessions of this caller: end one by DELETE, or try again later"
+	}
+	w.Header().Set("Retry-After", "60")
+	http.Error(w, text, status)
+	return nil
+}
+
+// recoverPanic answers a request whose handling panicked. It is deferred.
+func (h *Handler) recoverPanic(w http.ResponseWriter, r *http.Request) {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(p)
+	default:
+		h.Log.ErrorContext(r.Context(), "the transport panicked",
+			"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		http.Error(w, "internal error", http.StatusInternalServerError)
+	}
+}
+
+// admit counts a request, or answers it if none is admitted. The caller ends what was counted.
+func (h *Handler) admit(w http.ResponseWriter) bool {
+	if h.Closed {
+		http.Error(w, "no identity source is configured", http.StatusServiceUnavailable)
+		return false
+	}
+	if !h.Active.Begin() {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		return false
+	}
+	return true
+}
+
+// ServeAdmin returns next behind the endpoint's checks of Host and Origin.
+func (h *Handler) ServeAdmin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer h.recoverPanic(w, r)
+		if h.checkOrigin(w, r) && h.admit(w) {
+			defer h.Active.End()
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (identity.Identity, bool) {
+	id, err := h.Authenticator.Authenticate(r)
+	switch {
+	case err == nil:
+		return id, true
+	case h.Anonymous && errors.Is(err, identity.ErrNoCredentials):
+		return identity.Identity{}, true
+	}
+	refused := h.Authenticator.Refusal(r, err)
+	if refused.Challenge != "" {
+		w.Header().Set("WWW-Authenticate", refused.Challenge)
+	}
+	http.Error(w, refused.Reason, refused.Status)
+	return identity.Identity{}, false
+}
+
+// readBody reads and validates a POST's body and puts it back, or answers the request.
+func (h *Handler) readBody(w *statusRecorder, r *http.Request, limit int64) (wire.Checked, bool) {
+	if !isJSON(r.Header.Values("Content-Type")) {
+		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
+		return wire.Checked{}, false
+	}
+	// The server's own writer lets net/http close a connection whose body is too long.
+	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, limit))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		text := fmt.Sprintf("the body is larger than %d bytes", limit)
+		http.Error(w, text, http.StatusRequestEntityTooLarge)
+		return wire.Checked{}, false
+	} else if err != nil {
+		http.Error(w, "the body could not be read", http.StatusBadRequest)
+		return wire.Checked{}, false
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	checked, refused := wire.CheckMessage(body, h.Masker)
+	if refused != nil {
+		w.refused = true
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(refused.Status(r.Header.Get(request.HeaderProtocolVersion)))
+		_, _ = w.Write(refused.Response(h.Masker)) // the client may be gone
+		return wire.Checked{}, false
+	}
+	r.Body = io.NopCloser(bytes.NewReader(checked.Body))
+	r.ContentLength = int64(len(checked.Body))
+	return checked, true
+}
+
+func isJSON(types []string) bool {
+	if len(types) != 1 {
+		return false
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	charset, ok := params["charset"]
+	return err == nil && media == "application/json" && (!ok || strings.EqualFold(charset, "utf-8"))
+}
+
+// statusRecorder notes the status of a request whose message does not reach the guard.
+type statusRecorder struct {
+	http.ResponseWriter
+	status  int
+	refused bool          // its message is malformed, which may be answered with 200
+	info    *request.Info // nil until the message is known
+}
+
+func (s *statusRecorder) WriteHeader(status int) {
+	s.status = cmp.Or(s.status, status)
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

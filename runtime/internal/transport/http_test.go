@@ -1,0 +1,210 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/observe"
+)
+
+func TestHostNames(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "example.com": "example.com", "Example.COM:8080": "example.com",
+		"localhost:": "localhost", "127.0.0.1:80": "127.0.0.1", "[::1]:80": "::1", "[::1]": "::1",
+		"::1": "::1", "[FE80::1%eth0]:80": "fe80::1%eth0", "a:b:c": "a:b:c", ":80": "",
+		"example.com.": "example.com.",
+	} {
+		if got := HostName(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestContentTypesOfJSON(t *testing.T) {
+	for _, types := range [][]string{
+		{"application/json"}, {"Application/JSON; charset=UTF-8"}, {`application/json;charset="utf-8"`},
+		{"application/json; version=1"},
+	} {
+		if !isJSON(types) {
+			t.Errorf("%q is refused", types)
+		}
+	}
+	for _, types := range [][]string{
+		nil, {""}, {"text/plain"}, {"application/json", "application/json"},
+		{"application/json; charset=utf-16"}, {`application/json; charset=""`},
+		{"application/json; charset"}, {"application/json, text/plain"}, {"application/jsonp"},
+	} {
+		if isJSON(types) {
+			t.Errorf("%q is accepted", types)
+		}
+	}
+}
+
+// turned is an observer of the requests that do not reach the guard.
+type turned struct {
+	observe.Observer
+	statuses []int
+}
+
+func (o *turned) TurnedAway(_ context.Context, status int) {
+	o.statuses = append(o.statuses, status)
+}
+
+func newHandler(log *bytes.Buffer, o observe.Observer) *Handler {
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	return &Handler{Config: Config{
+		Observer: guard.NewObserver(o, logger), Active: worker.NewGroup(), Log: logger,
+		Authenticator: principal.NewAuthenticator(principal.Config{Log: logger, Realm: "r"}),
+		MaxBodyBytes:  100, BodyReadTimeout: BodyReadTimeout,
+		AllowedOrigins: []string{"https://app.example"},
+	}, sessions: newSessionLimiter(SessionLimits{Total: 1, PerUser: 1})}
+}
+
+func TestHostsAndOriginsThatAreAllowed(t *testing.T) {
+	const public, local = "192.0.2.1:80", "127.0.0.1:80"
+	for _, test := range []struct {
+		hosts   []string
+		local   string
+		host    string
+		origins []string
+		want    bool
+	}{
+		{nil, public, "any.example", nil, true},
+		{nil, local, "any.example", nil, false},
+		{nil, local, "localhost:8080", nil, true},
+		{nil, local, "[::1]:8080", nil, true},
+		{[]string{"mcp.example"}, local, "MCP.example:8080", nil, true},
+		{[]string{"mcp.example"}, local, "localhost", nil, false},
+		{[]string{"mcp.example"}, public, "mcp.example.evil", nil, false},
+		{nil, public, "mcp.example", []string{"https://mcp.example"}, true},
+		{nil, public, "mcp.example", []string{"https://MCP.example"}, true},
+		{nil, public, "mcp.example", []string{"https://mcp.example:1"}, false},
+		{nil, public, "mcp.example", []string{"ftp://mcp.example"}, false},
+		{nil, public, "mcp.example", []string{"null"}, false},
+		{nil, public, "mcp.example", []string{""}, false},
+		{nil, public, "mcp.example", []string{"%"}, false},
+		{nil, public, "mcp.example", []string{"https://App.example"}, true},
+		{nil, public, "mcp.example", []string{"https://app.example", "https://app.example"}, false},
+		{nil, public, "mcp.example", []string{"https://evil.example"}, false},
+	} {
+		var log bytes.Buffer
+		h := newHandler(&log, nil)
+		h.AllowedHosts = test.hosts
+		r := httptest.NewRequest("POST", "/", nil)
+		addr, err := net.ResolveTCPAddr("tcp", test.local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, addr))
+		if r.Host = test.host; test.origins != nil {
+			r.Header["Origin"] = test.origins
+		}
+		w := httptest.NewRecorder()
+		if got := h.checkOrigin(w, r); got != test.want || !got && w.Code != http.StatusForbidden {
+			t.Errorf("%+v: %t, %d", test, got, w.Code)
+		}
+		if (log.Len() == 0) != test.want {
+			t.Errorf("%+v: %s", test, log.String())
+		}
+	}
+}
+
+func TestRequestsThatDoNotReachTheGuardAreObserved(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Handler, *http.Request)
+		status int
+	}{
+		"another origin": {
+			func(_ *Handler, r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
+			http.StatusForbidden,
+		},
+		"closed": {
+			func(h *Handler, _ *http.Request) { h.Closed = true }, http.StatusServiceUnavailable,
+		},
+		"shutting down": {
+			func(h *Handler, _ *http.Request) { h.Active.Drain() }, http.StatusServiceUnavailable,
+		},
+		"another method": {
+			func(_ *Handler, r *http.Request) { r.Method = "PUT" }, http.StatusMethodNotAllowed,
+		},
+		"no credential": {func(*Handler, *http.Request) {}, http.StatusUnauthorized},
+		"another type": {
+			func(h *Handler, r *http.Request) {
+				h.Anonymous = true
+				r.Header.Set("Content-Type", "text/plain")
+			}, http.StatusUnsupportedMediaType,
+		},
+		"a long body": {
+			func(h *Handler, _ *http.Request) { h.Anonymous, h.MaxBodyBytes = true, 1 },
+			http.StatusRequestEntityTooLarge,
+		},
+		"a malformed message": {
+			func(h *Handler, _ *http.Request) { h.Anonymous = true }, http.StatusBadRequest,
+		},
+		"a panic": {
+			func(h *Handler, _ *http.Request) { h.Authenticator = nil }, http.StatusInternalServerError,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			o := &turned{}
+			h, w := newHandler(&log, o), httptest.NewRecorder()
+			r := httptest.NewRequest("POST", "/", strings.NewReader("[]"))
+			r.Header.Set("Content-Type", "application/json")
+			test.change(h, r)
+			h.ServeHTTP(w, r)
+			if w.Code != test.status || len(o.statuses) != 1 || o.statuses[0] != test.status {
+				t.Errorf("%d, observed %v", w.Code, o.statuses)
+			}
+			select {
+			case <-h.Active.Drain():
+			default:
+				t.Error("it is still counted")
+			}
+		})
+	}
+}
+
+func TestAbortedRequestsStayAborted(t *testing.T) {
+	var log bytes.Buffer
+	h := newHandler(&log, nil)
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler || log.Len() > 0 {
+			t.Errorf("%v, %s", p, log.String())
+		}
+	}()
+	abort := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	h.ServeAdmin(http.HandlerFunc(abort)).
+		ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+}
+
+func TestRequestWithoutASlotIsAnswered(t *testing.T) {
+	var log bytes.Buffer
+	h := newHandler(&log, nil)
+	h.Anonymous = true
+	if release, _ := h.sessions.acquire(request.User{}); release == nil {
+		t.Fatal("no slot")
+	}
+	body := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "60" ||
+		!strings.Contains(w.Body.String(), "too many sessions of this caller") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(log.String(), "no session is left") {
+		t.Errorf("%s", log.String())
+	}
+}

@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+func (h *Handler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case !h.hostAllowed(r):
+		h.Log.InfoContext(r.Context(), "a request for another host was refused: see Options.AllowedHosts",
+			"host", h.Masker.TextWithin(r.Host, 256))
+		http.Error(w, "host not allowed", http.StatusForbidden)
+		return false
+	case !h.originAllowed(r):
+		origin := strings.Join(r.Header.Values("Origin"), ", ")
+		h.Log.InfoContext(r.Context(), "a request of a page of another origin was refused: "+
+			"see Options.AllowedOrigins, or have the proxy pass Host on",
+			"origin", h.Masker.TextWithin(origin, 256), "host", h.Masker.TextWithin(r.Host, 256))
+		http.Error(w, "origin not allowed", http.StatusForbidden)
+		return false
+	}
+	return true
+}
+
+// hostAllowed protects against DNS rebinding: a page's own name that points here is in Host.
+func (h *Handler) hostAllowed(r *http.Request) bool {
+	host := HostName(r.Host)
+	if len(h.AllowedHosts) > 0 {
+		return slices.Contains(h.AllowedHosts, host)
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if ok && request.IsLoopback(HostName(local.String())) {
+		return request.IsLoopback(host)
+	}
+	if h.Anonymous { // as a page of another site, which has no token, can be
+		h.exposed.Do(func() {
+			h.Log.Warn("host names are not checked, and anonymous callers are admitted: " +
+				"set Options.AllowedHosts to the names of this server, or web pages that rebind " +
+				"their own name to its address can call the public tools")
+		})
+	}
+	return true
+}
+
+// HostName returns a host without its port and brackets, in lower case.
+func HostName(hostPort string) string {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = strings.TrimSuffix(strings.TrimPrefix(hostPort, "["), "]")
+	}
+	return strings.ToLower(host)
+}
+
+// originAllowed admits the server's own pages, Options.AllowedOrigins, and requests without Origin.
+func (h *Handler) originAllowed(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) != 1 {
+		return len(origins) == 0
+	}
+	u, err := url.Parse(origins[0])
+	return h.originListed(origins[0]) ||
+		err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") &&
+			strings.EqualFold(u.Host, r.Host)
+}
+
+func (h *Handler) originListed(origin string) bool {
+	return slices.ContainsFunc(h.AllowedOrigins, func(allowed string) bool {
+		return strings.EqualFold(allowed, origin)
+	})
+}
+
+// answerCORS adds CORS headers for Options.AllowedOrigins and reports an answered preflight.
+func (h *Handler) answerCORS(w http.ResponseWriter, r *http.Request) bool {
+	if len(h.AllowedOrigins) == 0 {
+		return false
+	}
+	header, origin := w.Header(), r.Header.Get("Origin")
+	header.Add("Vary", "Origin")
+	if origin == "" || !h.originListed(origin) {
+		return false
+	}
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Expose-Headers", request.HeaderSession+", WWW-Authenticate")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	// All headers are allowed: those of the protocol depend on the tools (Mcp-Param-*).
+	if requested := r.Header.Get("Access-Control-Request-Headers"); requested != "" {
+		header.Set("Access-Control-Allow-Headers", requested)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

@@ -1,0 +1,117 @@
+package wire
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+)
+
+func encoded(t rapid.TB, out any) *Content {
+	t.Helper()
+	content, err := EncodeContent(out, true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func TestOutputsAreEncodedOnce(t *testing.T) {
+	schema, err := decode.ParseShape(`{"type":"object","properties":{"a":{"type":"array"}},"required":["a"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]string{"a": nil}
+	for _, test := range []struct {
+		wrapped bool
+		schema  *decode.Shape
+		want    string
+	}{
+		{false, nil, `{"a":null}`}, {true, nil, `{"result":{"a":null}}`}, {false, schema, `{"a":[]}`},
+	} {
+		if c, err := EncodeContent(out, test.wrapped, test.schema); err != nil || string(c.JSON) != test.want {
+			t.Errorf("%s %v, want %s", c.JSON, err, test.want)
+		}
+	}
+	if _, err := EncodeContent(func() {}, true, nil); err == nil {
+		t.Error("a func is encoded")
+	}
+}
+
+// A changed result must have its content, also if a copy was changed.
+func TestChangedResultsAreShown(t *testing.T) {
+	for name, change := range map[string]func(*mcp.CallToolResult){
+		"meta":     func(r *mcp.CallToolResult) { r.Meta = mcp.Meta{"a": 1} },
+		"an error": func(r *mcp.CallToolResult) { r.IsError = true },
+		"state":    func(r *mcp.CallToolResult) { r.RequestState = "s" },
+		"content":  func(r *mcp.CallToolResult) { r.Content = []mcp.Content{&mcp.TextContent{}} },
+		"another's": func(r *mcp.CallToolResult) {
+			r.StructuredContent = &Content{JSON: []byte(`{"result":"abc"}`)}
+		},
+	} {
+		first := encoded(t, "abc").Result(true)
+		if len(first.Content) > 0 {
+			t.Fatal("the content is there already")
+		}
+		res := *first
+		change(&res)
+		e, err := EncodeResult(Shown(&res))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = `{"content":[{"type":"text","text":"{\"result\":\"abc\"}"}],"structuredContent":{"result":"abc"}`
+		if got := string(e.Body); got[:len(want)] != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	content := NewContent([]byte(`{"a":1}`))
+	if raw, err := Marshal(content); err != nil || string(raw) != `{"a":1}` {
+		t.Errorf("a content is marshalled as %s: %v", raw, err)
+	}
+	if res := NewContent([]byte("\xff")).Result(true); len(res.Content) != 1 {
+		t.Error("a content without UTF-8 is not shown")
+	}
+	for _, res := range []mcp.Result{nil, (*mcp.CallToolResult)(nil), &mcp.CallToolResult{StructuredContent: 1}, &mcp.GetPromptResult{}} {
+		if Shown(res) != res {
+			t.Errorf("%T is another", res)
+		}
+	}
+}
+
+// FuzzContentIsTheEncodedResult compares the bytes that NewContent makes with those of
+// encoding/json, for any text that is valid UTF-8.
+func FuzzContentIsTheEncodedResult(f *testing.F) {
+	for _, seed := range []string{"", "abc", `"\`, "\x00\x1f\x7f", "<>&\u2028\u2029", "é世🙂", "\u202e\ufeff", "\xff", "\xed\xa0\x80", "a\nb\tc\r\b\f"} {
+		f.Add([]byte(seed), seed)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, s string) {
+		if utf8.Valid(body) {
+			var back string
+			if err := json.Unmarshal(appendText(nil, body), &back); err != nil || back != string(body) {
+				t.Fatalf("%q is written as %s: %v", body, appendText(nil, body), err)
+			}
+		}
+		for _, out := range []any{s, map[string]string{s: s}, []string{s, s}} {
+			content := encoded(t, out)
+			slow, err := EncodeResult(content.Result(false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want any
+			if err := json.Unmarshal(append(content.Whole, '}'), &got); err != nil {
+				t.Fatalf("%s: %v", content.Whole, err)
+			}
+			if err := json.Unmarshal(slow.Body, &want); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("got  %s\nwant %s", got, want)
+			}
+		}
+	})
+}

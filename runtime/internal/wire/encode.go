@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+// Marshal is [json.Marshal] without the escapes for HTML.
+func Marshal(v any) ([]byte, error) {
+	e, text, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	defer e.free()
+	return bytes.Clone(text), nil
+}
+
+// Content is structured content, encoded once together with the result around it: the same JSON as
+// text and as itself. If only go-sdk reads a result before the guard, the Content itself is its
+// StructuredContent and its Content is empty. [Shown] fills them in.
+type Content struct {
+	JSON  []byte // a part of Whole
+	Whole []byte // the encoded result but its last brace; nil if JSON is not UTF-8
+}
+
+const (
+	beforeText    = `{"content":[{"type":"text","text":`
+	beforeContent = `}],"structuredContent":`
+	afterContent  = `,"resultType":"complete"}` // at most
+)
+
+// EncodeContent encodes the output of a handler, in an object if it is wrapped, and with nulls as
+// the output schema has them. Call it under recover: values marshal themselves.
+func EncodeContent(out any, wrapped bool, schema *decode.Shape) (*Content, error) {
+	e, text, err := encode(out)
+	if err != nil {
+		return nil, err
+	}
+	defer e.free()
+	if wrapped {
+		text = slices.Concat([]byte(`{"result":`), text, []byte{'}'})
+	}
+	if schema != nil {
+		text = schema.NormalizeNulls(text)
+	}
+	return NewContent(text), nil
+}
+
+// NewContent copies JSON.
+func NewContent(content []byte) *Content {
+	if !utf8.Valid(content) {
+		return &Content{JSON: bytes.Clone(content)}
+	}
+	escapes := bytes.Count(content, []byte{'"'}) + bytes.Count(content, []byte{'\\'})
+	size := 2*len(content) + escapes + 2 + len(beforeText) + len(beforeContent) + len(afterContent)
+	out := appendText(append(make([]byte, 0, size), beforeText...), content)
+	out = append(out, beforeContent...)
+	from := len(out)
+	out = append(out, content...)
+	return &Content{JSON: out[from:len(out):len(out)], Whole: out}
+}
+
+// appendText appends valid UTF-8 as a JSON string (RFC 8259, section 7).
+func appendText(out, text []byte) []byte {
+	const digits = "0123456789abcdef"
+	out = append(out, '"')
+	from := 0
+	for i, c := range text {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		out = append(out, text[from:i]...)
+		from = i + 1
+		if c < ' ' {
+			out = append(out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		} else {
+			out = append(out, '\\', c)
+		}
+	}
+	return append(append(out, text[from:]...), '"')
+}
+
+// Result returns a result with c alone. If it is unread, only go-sdk reads it before the guard.
+func (c *Content) Result(unread bool) *mcp.CallToolResult {
+	if unread && c.Whole != nil {
+		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: c}
+	}
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: string(c.JSON)}},
+		StructuredContent: json.RawMessage(c.JSON)}
+}
+
+// Shown returns a result that everybody can read: a copy if it contains a Content, and else res.
+func Shown(res mcp.Result) mcp.Result {
+	r, ok := res.(*mcp.CallToolResult)
+	if !ok || request.IsNil(r) {
+		return res
+	}
+	c, ok := r.StructuredContent.(*Content)
+	if !ok {
+		return res
+	}
+	shown, full := *r, c.Result(false)
+	shown.Content, shown.StructuredContent = full.Content, full.StructuredContent
+	return &shown
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c *Content) MarshalJSON() ([]byte, error) { return c.JSON, nil }
+
+type encoder struct {
+	buffer bytes.Buffer
+	json   *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.buffer)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// encode is Marshal without a copy: the text is valid until the encoder is freed.
+func encode(v any) (*encoder, []byte, error) {
+	e := encoders.Get().(*encoder)
+	if err := e.json.Encode(v); err != nil {
+		return nil, nil, err // an encoder that failed is not used again
+	}
+	return e, bytes.TrimSuffix(e.buffer.Bytes(), []byte{'\n'}), nil
+}
+
+func (e *encoder) free() {
+	const maxIdle = 64 << 10 // bytes that an idle encoder may keep
+	if e.buffer.Cap() <= maxIdle {
+		e.buffer.Reset()
+		encoders.Put(e)
+	}
+}

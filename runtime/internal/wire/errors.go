@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Neither MCP nor go-sdk uses these codes. go-sdk's client reads -32003 as a closed connection.
+const (
+	codeForbidden        = -32043
+	codeTooManyListeners = -32029
+)
+
+// UnknownTool is the error for a tool that does not exist and for one that is concealed. It has
+// go-sdk's code and words, so that no server looks different from another.
+func UnknownTool(name string) error { return InvalidParams("unknown tool %q", name) }
+
+// UnknownPrompt is UnknownTool for a prompt.
+func UnknownPrompt(name string) error { return InvalidParams("unknown prompt %q", name) }
+
+// UnknownResource is UnknownTool for a resource. go-sdk writes the URI with %q, which is not JSON
+// for control characters and ends the session.
+func UnknownResource(uri string) error {
+	data, _ := json.Marshal(map[string]string{"uri": uri}) // cannot fail for a string
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found", Data: data}
+}
+
+// MethodNotFound has go-sdk's code and words.
+func MethodNotFound(method string) error {
+	return newError(jsonrpc.CodeMethodNotFound, "method not found: %q", method)
+}
+
+// InvalidParams takes a format and arguments as [fmt.Sprintf] does.
+func InvalidParams(format string, args ...any) error {
+	return newError(jsonrpc.CodeInvalidParams, format, args...)
+}
+
+// InternalError has no details of the cause.
+func InternalError() error { return newError(jsonrpc.CodeInternalError, "internal error") }
+
+// Expired is the error for a credential that ended.
+func Expired() error { return newError(jsonrpc.CodeInvalidRequest, "the credential has expired") }
+
+// Forbidden refuses a prompt or a resource that need not be concealed.
+func Forbidden(kind access.Kind, name string, d access.Decision) error {
+	return newError(codeForbidden, "403 Forbidden: %s %q %s", kind, name, d.Missing())
+}
+
+// UnknownUserError refuses a caller without a user of the host, if Options.Anonymous is not set.
+func UnknownUserError() error { return newError(codeForbidden, "403 Forbidden") }
+
+// TooManyListeners refuses a request that listens, by the status that [request.Conn] reports.
+func TooManyListeners(status int) error {
+	text := "too many requests listen on this server: try again later"
+	if status == http.StatusTooManyRequests {
+		text = "too many sessions and listening requests of this caller: end one, or try again later"
+	}
+	return newError(codeTooManyListeners, "%s", text)
+}
+
+func newError(code int64, format string, args ...any) error {
+	return &jsonrpc.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// WireError returns the part of an error that may leave. A JSON-RPC error keeps its code and words.
+// Any other becomes an internal error, because go-sdk would send all its words.
+func WireError(err error) error {
+	var rpc *jsonrpc.Error
+	if errors.As(err, &rpc) && rpc != nil {
+		clean := &jsonrpc.Error{Code: rpc.Code, Message: rpc.Message}
+		if json.Valid(rpc.Data) {
+			clean.Data = rpc.Data
+		}
+		if err != error(rpc) {
+			clean.Message = err.Error()
+		}
+		return clean
+	}
+	if errors.Is(err, context.Canceled) {
+		return newError(jsonrpc.CodeInternalError, "the request was cancelled")
+	}
+	return InternalError()
+}

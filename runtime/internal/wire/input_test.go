@@ -1,0 +1,76 @@
+package wire
+
+//lint:file-ignore SA1019 sampling and roots are deprecated in 2026-07-28, and older clients still support them
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func TestInputRequestsThatCannotBeSentAreRefused(t *testing.T) {
+	for name, r := range map[string]mcp.InputRequest{
+		"nil":                         nil,
+		"a typed nil elicitation":     (*mcp.ElicitParams)(nil),
+		"a typed nil sampling":        (*mcp.CreateMessageParams)(nil),
+		"a typed nil sampling, tools": (*mcp.CreateMessageWithToolsParams)(nil),
+		"a typed nil roots":           (*mcp.ListRootsParams)(nil),
+		"a nil message":               &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{nil}},
+		"a nil message, tools":        &mcp.CreateMessageWithToolsParams{Messages: []*mcp.SamplingMessageV2{nil}},
+		"a message of nil":            &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user"}}},
+		"a message of typed nil":      &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: (*mcp.TextContent)(nil)}}},
+		"a message of nil, tools":     &mcp.CreateMessageWithToolsParams{Messages: []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{nil}}}},
+		"NaN":                         &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{}, Temperature: math.NaN()},
+		"a schema that is no JSON":    &mcp.ElicitParams{Message: "?", RequestedSchema: func() {}},
+	} {
+		if out, err := CopyInputRequests(mcp.InputRequestMap{"a": r}); err == nil {
+			t.Errorf("%s: %v", name, out)
+		}
+	}
+	if out, err := CopyInputRequests(nil); out != nil || err != nil {
+		t.Error("nil is copied")
+	}
+}
+
+func TestInputRequestsAreCopiedWithTheirSchemas(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"n":{"maximum":12345678901234567890}}}`)
+	asked := &mcp.ElicitParams{Message: "?", RequestedSchema: schema}
+	out, err := CopyInputRequests(mcp.InputRequestMap{
+		"e": asked, "n": &mcp.ElicitParams{Message: "?", RequestedSchema: (map[string]any)(nil)},
+		"s": &mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "x"}}}},
+		"r": &mcp.ListRootsParams{},
+	})
+	if err != nil || len(out) != 4 {
+		t.Fatal(out, err)
+	}
+	copied := out["e"].(*mcp.ElicitParams)
+	if got, ok := copied.RequestedSchema.(json.RawMessage); !ok || string(got) != string(schema) || copied == asked {
+		t.Errorf("%v", copied.RequestedSchema)
+	}
+}
+
+func TestResponsesMatchTheKindOfTheirRequest(t *testing.T) {
+	requests := map[string][]mcp.InputRequest{
+		"e": {&mcp.ElicitParams{}}, "s": {&mcp.CreateMessageParams{}, &mcp.CreateMessageWithToolsParams{}}, "r": {&mcp.ListRootsParams{}},
+	}
+	responses := map[string][]mcp.InputResponse{
+		"e": {&mcp.ElicitResult{}}, "s": {&mcp.CreateMessageResult{}, &mcp.CreateMessageWithToolsResult{}}, "r": {&mcp.ListRootsResult{}},
+		"": {nil, (*mcp.ElicitResult)(nil)},
+	}
+	for want, all := range requests {
+		for _, r := range all {
+			if kind, err := CheckInputRequest(r); err != nil || kind != want {
+				t.Errorf("%T: %q %v", r, kind, err)
+			}
+		}
+	}
+	for want, all := range responses {
+		for _, r := range all {
+			if kind := InputKind(r); kind != want {
+				t.Errorf("%T: %q", r, kind)
+			}
+		}
+	}
+}

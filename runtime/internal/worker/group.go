@@ -1,0 +1,64 @@
+package worker
+
+import "sync"
+
+// Group counts the work that a shutdown waits for.
+type Group struct {
+	mu       sync.Mutex
+	draining bool
+	active   int
+	idle     chan struct{} // closed by close, when draining and active is 0
+	close    sync.Once
+}
+
+// NewGroup returns an open group.
+func NewGroup() *Group { return &Group{idle: make(chan struct{})} }
+
+// Begin counts a new request, and reports false during a shutdown.
+func (g *Group) Begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.draining {
+		return false
+	}
+	g.active++
+	return true
+}
+
+// Enter counts work of a request that was admitted before.
+func (g *Group) Enter() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active++
+}
+
+// End ends what Begin or Enter has counted.
+func (g *Group) End() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active--
+	g.settle()
+}
+
+// Open reports whether requests are admitted.
+func (g *Group) Open() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.draining
+}
+
+// Drain admits no further requests. The channel is closed when all counted work has ended.
+func (g *Group) Drain() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.draining = true
+	g.settle()
+	return g.idle
+}
+
+// settle closes idle if nothing is active any more. g.mu is held.
+func (g *Group) settle() {
+	if g.draining && g.active == 0 {
+		g.close.Do(func() { close(g.idle) })
+	}
+}

@@ -1,0 +1,318 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// worked runs a func and waits for its end.
+func worked(p *Pool, do func()) Outcome[int] {
+	return Run(p, Job[int]{Context: context.Background(), Do: func(context.Context) int { do(); return 0 }})
+}
+
+// busy starts n jobs that end when release is closed. ended is done when they have.
+func busy(p *Pool, n int) (release chan struct{}, ended *sync.WaitGroup) {
+	release, ended = make(chan struct{}), &sync.WaitGroup{}
+	for range n {
+		ended.Go(func() { worked(p, func() { <-release }) })
+	}
+	synctest.Wait()
+	return release, ended
+}
+
+// In a bubble a worker that never left would fail the test, whose end waits for all goroutines.
+func TestWorkersThatAreNotNeededLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool()
+		release, ended := busy(p, 10)
+		close(release)
+		ended.Wait()
+		synctest.Wait()
+		if n := p.idle.Load(); n != 10 {
+			t.Fatalf("%d of 10 workers are kept", n)
+		}
+		time.Sleep(idleFor / 2)
+		worked(p, func() {})
+		time.Sleep(idleFor/2 + time.Second)
+		if n := p.idle.Load(); n != 1 {
+			t.Errorf("%d workers are idle, want the one that was used", n)
+		}
+		time.Sleep(idleFor)
+		if n := p.idle.Load(); n != 0 {
+			t.Errorf("%d workers stay", n)
+		}
+	})
+}
+
+func TestWorkersAreFewAndEndWithTheirPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool()
+		release, ended := busy(p, maxIdle+5)
+		last, lastEnded := busy(p, 1)
+		close(release)
+		ended.Wait()
+		synctest.Wait()
+		if n := p.idle.Load(); n != maxIdle {
+			t.Errorf("%d workers are kept, want %d", n, maxIdle)
+		}
+		p.Close()
+		close(last)
+		lastEnded.Wait()
+		synctest.Wait()
+		if n := p.idle.Load(); n != 0 {
+			t.Errorf("%d workers outlive their pool", n)
+		}
+	})
+}
+
+func TestWorkerIsUsedAgainUnlessItsGoroutineEnded(t *testing.T) {
+	for name, test := range map[string]struct {
+		do    func()
+		kept  int32
+		crash *Crash
+	}{
+		"returned": {func() {}, 1, nil},
+		"panicked": {func() { panic("at the disco") }, 1, &Crash{Panicked: true, Value: "at the disco"}},
+		"ended":    {runtime.Goexit, 0, &Crash{}},
+		"panicked while it ended": {func() {
+			defer func() { panic("at the exit") }()
+			runtime.Goexit()
+		}, 0, &Crash{}},
+		"ended in the words of its panic": {func() { panic(lastWords{}) }, 0, &Crash{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := NewPool()
+				defer p.Close()
+				switch c := worked(p, test.do).Crash; {
+				case (c == nil) != (test.crash == nil):
+					t.Fatalf("it crashed: %+v", c)
+				case c != nil && (c.Panicked != test.crash.Panicked || c.Value != test.crash.Value ||
+					c.Panicked != strings.Contains(c.Stack, "pool_test.go")):
+					t.Errorf("it crashed: %+v", c)
+				}
+				synctest.Wait()
+				if n := p.idle.Load(); n != test.kept {
+					t.Errorf("%d workers are kept, want %d", n, test.kept)
+				}
+				ran := false
+				worked(p, func() { ran = true })
+				synctest.Wait()
+				if n := p.idle.Load(); n != 1 || !ran {
+					t.Errorf("%d workers afterwards, ran: %t", n, ran)
+				}
+			})
+		})
+	}
+}
+
+type lastWords struct{}
+
+func (lastWords) Error() string { runtime.Goexit(); return "" }
+
+func TestWorkersHaveTheLabelsOfTheirJob(t *testing.T) {
+	p := NewPool()
+	defer p.Close()
+	labels := func(user string) (profile string) {
+		pprof.Do(t.Context(), pprof.Labels("user", user), func(ctx context.Context) {
+			profile = Run(p, Job[string]{
+				Context: ctx, Deadline: time.Now().Add(time.Minute),
+				Do: func(context.Context) string {
+					var b strings.Builder
+					if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+						t.Error(err)
+					}
+					return b.String()
+				},
+			}).Value
+		})
+		return profile
+	}
+	if !strings.Contains(labels("ada"), `"user":"ada"`) {
+		t.Fatal("a profile does not show the first job's labels")
+	}
+	for p.idle.Load() == 0 { // the first worker still has its labels
+		runtime.Gosched()
+	}
+	profile := labels("bob")
+	if strings.Contains(profile, `"user":"ada"`) || strings.Count(profile, `"user":"bob"`) != 2 {
+		t.Errorf("the second job has the labels of the first, or not its own:\n%s", profile)
+	}
+}
+
+// ran runs a func with a time limit and a grace period, and returns how long that took.
+func ran(ctx context.Context, p *Pool, limit time.Duration, do func(context.Context) string) (Outcome[string], time.Duration) {
+	begun := time.Now()
+	o := Run(p, Job[string]{Context: ctx, Deadline: begun.Add(limit), Grace: Grace, Do: do})
+	return o, time.Since(begun)
+}
+
+func TestDeadlineOfAnEarlierJobDoesNotEndALaterOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool()
+		defer p.Close()
+		for _, test := range []struct {
+			limit, takes, took time.Duration
+			ended              error
+		}{
+			{time.Second, time.Millisecond, time.Millisecond, nil},
+			{time.Minute, 50 * time.Second, 50 * time.Second, nil}, // past the deadline of the first
+			{time.Second, time.Minute, time.Second, context.DeadlineExceeded},
+			{3 * time.Second, 2 * time.Second, 2 * time.Second, nil},
+			{3 * time.Second, time.Minute, 3 * time.Second, context.DeadlineExceeded},
+		} {
+			o, took := ran(t.Context(), p, test.limit, func(ctx context.Context) string {
+				select {
+				case <-time.After(test.takes):
+				case <-ctx.Done():
+				}
+				return "returned"
+			})
+			if o.Ended != test.ended || o.Value != "returned" || took != test.took {
+				t.Errorf("%s of %s: %+v after %s", test.takes, test.limit, o, took)
+			}
+			synctest.Wait()
+			if p.idle.Load() != 1 {
+				t.Fatalf("%d workers are idle, want the same one each time", p.idle.Load())
+			}
+		}
+	})
+}
+
+func TestJobRunsWhileAllWorkersAreStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool()
+		defer p.Close()
+		release := make(chan struct{})
+		outcomes := make(chan Outcome[string])
+		const many = 2 * maxIdle
+		for range many {
+			go func() {
+				o, took := ran(t.Context(), p, time.Second, func(context.Context) string { <-release; return "" })
+				if took != time.Second+Grace {
+					t.Errorf("abandoned after %s", took)
+				}
+				outcomes <- o
+			}()
+		}
+		synctest.Wait()
+		o, took := ran(t.Context(), p, time.Second, func(context.Context) string { return "ok" })
+		if o.Value != "ok" || o.Ended != nil || took != 0 {
+			t.Errorf("%+v after %s", o, took)
+		}
+		for range many {
+			o := <-outcomes
+			if !o.Abandoned || o.Ended != context.DeadlineExceeded || !errors.Is(o.Err(), ErrNoAnswer) {
+				t.Errorf("a stuck job ended as %+v", o)
+			}
+		}
+		// The stuck ones return after all, without a caller, and leave.
+		close(release)
+		synctest.Wait()
+		if p.idle.Load() != 1 {
+			t.Errorf("%d workers are idle, want the one of the job in between", p.idle.Load())
+		}
+	})
+}
+
+func TestEndOfTheContextAndStopEndJobs(t *testing.T) {
+	for name, deadline := range map[string]time.Duration{"with a deadline": time.Hour, "without": 0} {
+		for cause, stopped := range map[string]bool{"cancelled": false, "stopped": true} {
+			t.Run(name+", "+cause, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					p := NewPool()
+					defer p.Close()
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					stop := make(chan struct{})
+					time.AfterFunc(time.Second, func() {
+						if stopped {
+							close(stop)
+						} else {
+							cancel()
+						}
+					})
+					j := Job[error]{Context: ctx, Stop: stop, Grace: Grace, Do: func(ctx context.Context) error {
+						select {
+						case <-ctx.Done():
+						case <-time.After(time.Second + Grace/2): // has no deadline of its own to see a stop by
+						}
+						return ctx.Err()
+					}}
+					if deadline > 0 {
+						j.Deadline = time.Now().Add(deadline)
+					}
+					begun := time.Now()
+					o := Run(p, j)
+					if o.Abandoned || o.Ended != context.Canceled || time.Since(begun) > time.Second+Grace/2 {
+						t.Errorf("%+v after %s", o, time.Since(begun))
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestJobWithoutGraceIsAbandonedAtItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool()
+		defer p.Close()
+		late := make(chan *Crash, 1)
+		begun := time.Now()
+		o := Run(p, Job[int]{
+			Context: t.Context(), Deadline: begun.Add(time.Second),
+			Do:   func(context.Context) int { time.Sleep(time.Hour); panic("long after") },
+			Late: func(c *Crash) { late <- c },
+		})
+		if !o.Abandoned || time.Since(begun) != time.Second {
+			t.Fatalf("%+v after %s", o, time.Since(begun))
+		}
+		if c := <-late; c == nil || !c.Panicked || c.Value != "long after" {
+			t.Errorf("it ended late with %+v", c)
+		}
+	})
+}
+
+func TestCrashesAreErrors(t *testing.T) {
+	p := NewPool()
+	defer p.Close()
+	for want, do := range map[string]func(context.Context) int{
+		"it panicked: at the disco": func(context.Context) int { panic("at the disco") },
+		ErrGoexit.Error():           func(context.Context) int { runtime.Goexit(); return 0 },
+	} {
+		o := Run(p, Job[int]{Context: t.Context(), Deadline: time.Now().Add(time.Minute), Do: do})
+		if err := o.Err(); err == nil || err.Error() != want || errors.Is(err, ErrGoexit) == o.Crash.Panicked {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+func TestGroupDrainsWhenItsWorkHasEnded(t *testing.T) {
+	g := NewGroup()
+	if !g.Begin() || !g.Open() {
+		t.Fatal("an open group admits nothing")
+	}
+	g.Enter()
+	drained := g.Drain()
+	if g.Begin() || g.Open() {
+		t.Error("a draining group admits a request")
+	}
+	g.End()
+	select {
+	case <-drained:
+		t.Error("drained while work is active")
+	default:
+	}
+	g.Enter() // of a request that was admitted before
+	g.End()
+	g.End()
+	<-drained
+	<-g.Drain()
+}

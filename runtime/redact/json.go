@@ -1,0 +1,32 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// JSON returns a JSON document without its secrets, and the document itself if it has none. Text
+// that is not JSON is masked whole.
+func (m Masker) JSON(doc json.RawMessage) json.RawMessage {
+	if len(doc) == 0 {
+		return doc
+	}
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	var tree any
+	if decoder.Decode(&tree) != nil {
+		return json.RawMessage(`"` + Mask + `"`)
+	}
+	shown := m.Any(tree)
+	if reflect.DeepEqual(shown, tree) {
+		return doc
+	}
+	var masked bytes.Buffer
+	encoder := json.NewEncoder(&masked)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(shown) != nil {
+		return json.RawMessage(`"` + Mask + `"`)
+	}
+	return bytes.TrimSuffix(masked.Bytes(), []byte{'\n'})
+}

@@ -1,0 +1,72 @@
+package toolset
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Check reports what does not fit together in one package: a tool, prompt or resource without a
+// rule or with the name of another one, a rule of none of them, a rule that the server cannot
+// enforce, and a missing server name. The error has a line for each problem, or is nil.
+//
+// aware reports that the server enforces the permissions of its host. Without it, a rule that
+// requires only such a permission would admit nobody. The server calls Check.
+func (g Generated) Check(aware bool) error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		args = append([]any{g.Package}, args...)
+		errs = append(errs, fmt.Errorf("package %s: "+format, args...))
+	}
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+		rules, served := map[string]bool{}, map[string]bool{}
+		table := g.Table.Of(k)
+		for _, rule := range table.Rules {
+			rules[rule.Name()] = true
+			if !aware && rule.PermissionOnly() {
+				bad("%s %q has no rule but %s, which only permission-aware discovery enforces: "+
+					"add authenticated, minrole= or scopes= to its //mcp:%s, and run go generate",
+					k, rule.Name(), rule.Permission, k)
+			}
+		}
+		for _, name := range g.names(k) {
+			if served[name] {
+				bad("%s %q stands twice: run go generate", k, name)
+			}
+			served[name] = true
+			if !rules[name] {
+				bad("%s %q has no rule in the table: run go generate", k, name)
+			}
+		}
+		for _, rule := range table.Rules {
+			if !served[rule.Name()] {
+				bad("the rule of %q has no %s: run go generate", rule.Name(), k)
+			}
+		}
+	}
+	if g.Server.Name == "" {
+		bad("the server has no name: write //mcp:server name= and run go generate")
+	}
+	return errors.Join(errs...)
+}
+
+// names returns the names of a kind, or the URIs of resources, in the order of the description.
+func (g Generated) names(k access.Kind) []string {
+	var names []string
+	switch k {
+	case access.Tools:
+		for _, t := range g.Tools {
+			names = append(names, t.Name)
+		}
+	case access.Prompts:
+		for _, p := range g.Prompts {
+			names = append(names, p.Name)
+		}
+	case access.Resources:
+		for _, r := range g.Resources {
+			names = append(names, r.URI)
+		}
+	}
+	return names
+}

@@ -1,0 +1,75 @@
+package toolset
+
+import (
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// sound is a package in which each rule has its tool, prompt or resource.
+func sound() Generated {
+	return Generated{
+		Package: "example.org/a", Server: ServerInfo{Name: "a"},
+		Tools: []Tool{{Name: "t"}}, Prompts: []Prompt{{Name: "p"}},
+		Resources: []Resource{{URI: "x:{a}"}},
+		Table: access.Table{
+			Rules:     []access.Rule{{Tool: "t", Public: true}},
+			Prompts:   []access.Rule{{Prompt: "p", Public: true}},
+			Resources: []access.Rule{{Resource: "x:{a}", Public: true}},
+		},
+	}
+}
+
+func TestGeneratedIsCheckedAgainstItsRules(t *testing.T) {
+	alone := access.Permission{App: "dcim", Action: "view", Object: "device"}
+	const enforced = ", which only permission-aware discovery enforces: " +
+		"add authenticated, minrole= or scopes= to its //mcp:"
+	for name, tc := range map[string]struct {
+		aware  bool
+		change func(*Generated)
+		want   string
+	}{
+		"sound": {false, func(*Generated) {}, ""},
+		"a tool without a rule": {false, func(g *Generated) { g.Table.Rules = nil },
+			`tool "t" has no rule in the table: run go generate`},
+		"a prompt without a rule": {false, func(g *Generated) { g.Table.Prompts = nil },
+			`prompt "p" has no rule in the table: run go generate`},
+		"a resource without a rule": {false, func(g *Generated) { g.Table.Resources = nil },
+			`resource "x:{a}" has no rule in the table: run go generate`},
+		"a rule without a tool": {false, func(g *Generated) { g.Tools = nil },
+			`the rule of "t" has no tool: run go generate`},
+		"a rule without a prompt": {false, func(g *Generated) { g.Prompts = nil },
+			`the rule of "p" has no prompt: run go generate`},
+		"a rule without a resource": {false, func(g *Generated) { g.Resources = nil },
+			`the rule of "x:{a}" has no resource: run go generate`},
+		"a tool twice": {false, func(g *Generated) { g.Tools = append(g.Tools, Tool{Name: "t"}) },
+			`tool "t" stands twice: run go generate`},
+		"no name": {false, func(g *Generated) { g.Server.Name = "" },
+			"the server has no name: write //mcp:server name= and run go generate"},
+		"a permission alone": {false, func(g *Generated) {
+			g.Table.Rules[0] = access.Rule{Tool: "t", Permission: alone}
+		}, `tool "t" has no rule but dcim.view_device` + enforced + "tool, and run go generate"},
+		"a permission of a prompt alone": {false, func(g *Generated) {
+			g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: alone}
+		}, `prompt "p" has no rule but dcim.view_device` + enforced + "prompt, and run go generate"},
+		"a permission alone that the server enforces": {true, func(g *Generated) {
+			g.Table.Rules[0] = access.Rule{Tool: "t", Permission: alone}
+		}, ""},
+		"two problems": {false, func(g *Generated) { g.Tools, g.Server.Name = nil, "" },
+			`the rule of "t" has no tool: run go generate` + "\npackage example.org/a: " +
+				"the server has no name: write //mcp:server name= and run go generate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := sound()
+			tc.change(&g)
+			got := ""
+			if err := g.Check(tc.aware); err != nil {
+				got = err.Error()
+			}
+			if want := tc.want; want == "" && got != "" ||
+				want != "" && got != "package example.org/a: "+want {
+				t.Errorf("Check reports %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/testdata/bench/freight"
+)
+
+// peer is one way to serve the tool. Each of them verifies a token over HTTP, decides by the
+// caller's role, reads and validates the arguments, and tells an audit that keeps nothing.
+type peer struct {
+	name string
+	// chain answers a request without any transport: from the parsed request, as far as the
+	// peer's structure allows, to the bytes of the result. It is made once.
+	chain func(testing.TB) func(method string, params json.RawMessage) ([]byte, error)
+	// serve answers one message a line until the input ends.
+	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error
+	// web answers over HTTP at /mcp.
+	web func(testing.TB) http.Handler
+}
+
+func peers() []peer {
+	return []peer{mcpgenPeer, rawPeer, genericPeer, mcpgoPeer}
+}
+
+const (
+	toolName = freight.ToolBook
+	token    = "a-token-of-the-benchmark"
+)
+
+var arguments = json.RawMessage(`{"parcel":"ABC-123456","depot":1042,"weight":12.5,"speed":"fast","labels":["fragile","this side up"]}`)
+
+var callParams = json.RawMessage(`{"name":"` + toolName + `","arguments":` + string(arguments) + `}`)
+
+// wrong are arguments that break every one of the five limits.
+var wrongParams = json.RawMessage(`{"name":"` + toolName + `","arguments":{"parcel":"x","depot":5000,"weight":-1,"speed":"idle","labels":["a","a"]}}`)
+
+// bytesOf is a result's bytes as it makes them itself. What json.Marshal adds to that, a second
+// reading of the bytes, is left to the wire, for all peers alike.
+func bytesOf(res any) ([]byte, error) {
+	if m, ok := res.(json.Marshaler); ok {
+		return m.MarshalJSON()
+	}
+	return json.Marshal(res)
+}
+
+// checkAnswer fails where bytes are not the answer of a call that went well.
+func checkAnswer(t testing.TB, body []byte) {
+	t.Helper()
+	if !bytes.Contains(body, []byte(`"number":"R-ABC-123456"`)) || !bytes.Contains(body, []byte(`"structuredContent"`)) {
+		t.Fatalf("not the answer: %s", body)
+	}
+}
+
+func line(id int, method string, params json.RawMessage) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+}
+
+var initializeParams = json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`)
+
+const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}` + "\n"

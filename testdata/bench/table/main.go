@@ -1,0 +1,241 @@
+// Command table runs the benchmarks of the peers and prints how many times mcpgen's cost each
+// of the others has: medians over several runs, so that one busy moment does not count. The
+// raw lines are kept for benchstat, and for writing the README's tables from them:
+//
+//	table                                       measure, keep bench.out, print all of it
+//	table -from bench.out -markdown             print the README's tables from what was kept
+//	table -from bench.out -readme ../../README.md  and write them there
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	pattern := flag.String("bench", ".", "benchmarks to run, as go test takes it")
+	count := flag.Int("count", 5, "runs of each")
+	duration := flag.String("benchtime", "300ms", "time or times of each run, as go test takes it")
+	keep := flag.String("o", "bench.out", "`file` for the raw lines, which benchstat reads")
+	from := flag.String("from", "", "measure nothing and read this `file` of raw lines")
+	markdown := flag.Bool("markdown", false, "print the tables of the README")
+	readme := flag.String("readme", "", "write the tables of the README into this `file`, between its markers")
+	flag.Parse()
+	if err := run(*pattern, *count, *duration, *keep, *from, *markdown, *readme, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "table:", err)
+		os.Exit(1)
+	}
+}
+
+func run(pattern string, count int, duration, keep, from string, markdown bool, readme string, out io.Writer) error {
+	if from == "" {
+		if err := measure(pattern, count, duration, keep); err != nil {
+			return err
+		}
+		from = keep
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	m, err := read(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	switch {
+	case readme != "":
+		if err := m.complete(); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		return write(readme, m.markdown())
+	case markdown:
+		_, err := io.WriteString(out, m.markdown())
+		return err
+	}
+	fmt.Fprintf(out, "%s\n\n", m.conditions())
+	return m.found.print(out)
+}
+
+// measure runs the benchmarks and keeps what they print, below lines in the same format that say
+// what they do not. All of them run once, and then all of them again: what slows the machine down
+// for a while then slows all peers down, and not one.
+func measure(pattern string, count int, duration, keep string) (err error) {
+	file, err := os.Create(keep)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err := fmt.Fprintf(file, "cores: %d\ngo: %s\ndate: %s\n", runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly)); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	program := filepath.Join(dir, "bench.test")
+	build := exec.Command("go", "test", "-c", "-o", program, ".")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("go test -c: %w", err)
+	}
+	for i := range count {
+		fmt.Fprintf(os.Stderr, "run %d of %d\n", i+1, count)
+		cmd := exec.Command(program, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", duration, "-test.timeout", "30m")
+		cmd.Stdout, cmd.Stderr = file, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("the benchmarks: %w; their output is in %s", err, keep)
+		}
+	}
+	return nil
+}
+
+// measurement is one file of raw lines.
+type measurement struct {
+	said  map[string]string // what lines "key: value" say: cpu, cores, goos, goarch, go, date
+	found results
+}
+
+// said are the lines that stand before the benchmarks (golang.org/design/14313-benchmark-format).
+var said = regexp.MustCompile(`^([a-z]+): (.+)$`)
+
+func read(lines io.Reader) (measurement, error) {
+	m := measurement{said: map[string]string{}, found: results{}}
+	scanner := bufio.NewScanner(lines)
+	for scanner.Scan() {
+		if s := said.FindStringSubmatch(scanner.Text()); s != nil {
+			m.said[s[1]] = s[2]
+		}
+		m.found.add(scanner.Text())
+	}
+	return m, scanner.Err()
+}
+
+// conditions say where and when it was measured; what the file does not say is left out.
+func (m measurement) conditions() string {
+	var parts []string
+	add := func(format string, keys ...string) {
+		values := make([]any, len(keys))
+		for i, key := range keys {
+			if m.said[key] == "" {
+				return
+			}
+			values[i] = m.said[key]
+		}
+		parts = append(parts, fmt.Sprintf(format, values...))
+	}
+	add("%s", "cpu")
+	add("%s cores", "cores")
+	add("%s/%s", "goos", "goarch")
+	add("%s", "go")
+	add("%s", "date")
+	return strings.Join(parts, ", ")
+}
+
+// results are the values of every measurement: by benchmark without its peer, by peer, by unit.
+type results map[string]map[string]map[string][]float64
+
+var (
+	benchmark = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+	ofPeer    = regexp.MustCompile(`/peer=([^/]+)`)
+)
+
+// add reads one line of go test's output; other lines are passed over.
+func (r results) add(line string) {
+	m := benchmark.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	peer := ofPeer.FindStringSubmatch(m[1])
+	if peer == nil {
+		return
+	}
+	name := strings.ReplaceAll(ofPeer.ReplaceAllString(m[1], ""), "through=", "")
+	if r[name] == nil {
+		r[name] = map[string]map[string][]float64{}
+	}
+	units := r[name][peer[1]]
+	if units == nil {
+		units = map[string][]float64{}
+		r[name][peer[1]] = units
+	}
+	fields := strings.Fields(m[2])
+	for i := 0; i+1 < len(fields); i += 2 {
+		if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
+			units[fields[i+1]] = append(units[fields[i+1]], v)
+		}
+	}
+}
+
+// print writes a row for each measurement and peer; the ratio is the peer's time to mcpgen's.
+func (r results) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "benchmark\tpeer\ttime\tallocations\tbytes\tpeak\ttimes mcpgen\t")
+	for _, name := range sortedKeys(r) {
+		peers := r[name]
+		own := median(peers["mcpgen"]["ns/op"])
+		names := sortedKeys(peers)
+		slices.SortStableFunc(names, func(a, b string) int {
+			return cmp.Compare(median(peers[a]["ns/op"]), median(peers[b]["ns/op"]))
+		})
+		for _, peer := range names {
+			units := peers[peer]
+			ns := median(units["ns/op"])
+			ratio := "-"
+			if own > 0 {
+				ratio = fmt.Sprintf("%.2f", ns/own)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%s\t%s\t\n", name, peer, rounded(time.Duration(ns)),
+				whole(units["allocs/op"]), whole(units["B/op"]), whole(units["peak-MB"]), ratio)
+		}
+	}
+	return w.Flush()
+}
+
+// rounded keeps three digits, which is more than a busy machine means.
+func rounded(d time.Duration) time.Duration {
+	for unit := time.Nanosecond; ; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
+		}
+	}
+}
+
+func whole(values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(median(values), 'f', 0, 64)
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
