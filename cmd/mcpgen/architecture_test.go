@@ -1,0 +1,97 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// namedFunc is a function in a page: `guard.(*Guard).steps`, `worker.Run`, `runtime.Options.withDefaults`.
+var namedFunc = regexp.MustCompile("`([a-z]+)\\.(?:\\(\\*(\\w+)\\)\\.)?(\\w+)(?:\\.(\\w+))?`")
+
+// TestArchitectureNamesWhatExists checks each function, method and type that the page names in
+// code font against the declarations of its package.
+func TestArchitectureNamesWhatExists(t *testing.T) {
+	root := repository(t)
+	page, err := os.ReadFile(filepath.Join(root, "docs", "explanation", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]map[string]bool{}
+	found := namedFunc.FindAllStringSubmatch(string(page), -1)
+	if len(found) < 25 {
+		t.Fatalf("the page names %d functions", len(found))
+	}
+	for _, m := range found {
+		pkg, name := m[1], m[3]
+		if m[2] != "" {
+			name = m[2] + "." + m[3]
+		} else if m[4] != "" {
+			name = m[3] + "." + m[4]
+		}
+		if declared[pkg] == nil {
+			declared[pkg] = declarations(t, filepath.Join(root, "runtime", "internal", pkg))
+			if len(declared[pkg]) == 0 {
+				declared[pkg] = declarations(t, filepath.Join(root, pkg))
+			}
+		}
+		if !declared[pkg][name] {
+			t.Errorf("%s is not declared", m[0])
+		}
+	}
+}
+
+// declarations returns the functions, types and methods (as Type.Method) of the package in a folder.
+func declarations(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			switch d := decl.(type) {
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if s, ok := spec.(*ast.TypeSpec); ok {
+						names[s.Name.Name] = true
+					}
+				}
+			case *ast.FuncDecl:
+				names[receiver(d)+d.Name.Name] = true
+			}
+		}
+	}
+	return names
+}
+
+// receiver returns "Type." of a method, and "" for a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return ""
+	}
+	expr := d.Recv.List[0].Type
+	if star, ok := expr.(*ast.StarExpr); ok {
+		expr = star.X
+	}
+	if index, ok := expr.(*ast.IndexExpr); ok {
+		expr = index.X
+	}
+	if ident, ok := expr.(*ast.Ident); ok {
+		return ident.Name + "."
+	}
+	return ""
+}
