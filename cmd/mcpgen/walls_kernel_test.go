@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -75,19 +74,11 @@ const (
 // runtime and package bridge may name them, so that the other packages work without that server.
 var sdkServerTypes = []string{"ServerSession", "Server", "MethodHandler", "Middleware"}
 
-// kernelDivided reports whether package runtime is divided into the packages of kernel. Until
-// then its limits do not hold.
-func kernelDivided(t *testing.T) bool {
-	_, err := os.Stat(filepath.Join(repository(t), "runtime", "internal", "guard"))
-	return err == nil
-}
-
 func TestWallsLimitFilesOfAPackage(t *testing.T) {
-	divided := kernelDivided(t)
 	for _, name := range runtimePackages(t) {
 		limit := 0
 		switch {
-		case name == "runtime" && divided:
+		case name == "runtime":
 			limit = maxFilesOfRuntime
 		case strings.HasPrefix(name, "runtime/internal/"):
 			limit = maxFilesOfInternal
@@ -101,9 +92,6 @@ func TestWallsLimitFilesOfAPackage(t *testing.T) {
 }
 
 func TestWallsAroundSDKServer(t *testing.T) {
-	if !kernelDivided(t) {
-		t.Skip("package runtime is not divided yet")
-	}
 	for _, name := range runtimePackages(t) {
 		if name == "runtime" || name == "runtime/internal/bridge" {
 			continue

@@ -100,7 +100,7 @@ func TestCallPathIsShort(t *testing.T) {
 	}
 	t.Logf("\n%s", &table)
 
-	// Without this package the runtime is not divided yet, and the limits do not hold.
+	// A checkout from before the division of package runtime (-tree) has no limits.
 	if _, err := os.Stat(filepath.Join(root, "runtime", "internal", "guard")); err != nil {
 		t.Logf("no limits: %v", err)
 		return
