@@ -277,12 +277,11 @@ func (w *walk) again(err error) error {
 	if w.tries++; w.tries <= maxTries {
 		return nil
 	}
-	// What the system says (the numbers of errors are the ones that have Temporary) may hold whatever is swapped: no
-	// descriptors left. All else told of the swaps alone, what os.Root says of a link in place of what had been none among it.
-	if _, ok := errors.AsType[interface {
-		error
-		Temporary() bool
-	}](err); !ok {
+	// An error number of the system may stand whatever is swapped: no descriptors left. Two are about the
+	// swaps alone: readlinkat of what is no link any more (EINVAL), and O_NOFOLLOW at what became one (ELOOP).
+	// All else comes from the swaps too, os.Root's error for a link in place of a name among it.
+	number, ok := errors.AsType[syscall.Errno](err)
+	if !ok || number == syscall.EINVAL || number == syscall.ELOOP {
 		err = errChanging
 	}
 	return w.fail(err)

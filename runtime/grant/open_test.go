@@ -538,7 +538,8 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 		t.Errorf("another spelling is looked for again: %v", err)
 	}
 	w.tries = maxTries
-	for _, swapped := range []error{errSwapped, errKind, escaping(t)} {
+	_, noLink := os.Readlink(filepath.Join(top, "pub", "a.txt"))
+	for _, swapped := range []error{errSwapped, errKind, escaping(t), noLink, syscall.ELOOP} {
 		if err := w.again(swapped); !errors.Is(err, errChanging) {
 			t.Errorf("what kept changing: %v", err)
 		}
