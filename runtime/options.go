@@ -129,6 +129,10 @@ type Options struct {
 	// internal error.
 	Middleware []mcp.Middleware
 	PageSize   int // entries of one page of a list
+	// SDKOnly passes every message through go-sdk's server. By default the server answers calls and
+	// lists itself, which is faster. The answers are equal, but for HTTP framing. The option is for
+	// the first release only: report what you need it for.
+	SDKOnly bool
 
 	// AllowedOrigins are the browser origins, besides the server's own, whose pages may call, as in
 	// "https://inspector.example". "*" is not accepted.
