@@ -185,7 +185,7 @@ func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
 // A handler that asks the caller first is run twice for one message of an older client. What it advised before it
 // asked is not said twice, and an answer that asks holds none.
 func TestAdviceOfAHandlerThatAsksIsSaidOnce(t *testing.T) {
-	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "drop", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		runtime.Advise(ctx, 0.5, "look there")
 		if toolset.Request(call).Params.InputResponses["sure"] == nil {
 			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{

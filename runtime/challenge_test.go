@@ -276,7 +276,7 @@ func TestResourcesThatCannotBeFoundDoNotStart(t *testing.T) {
 
 func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
 	// Middleware and handlers may talk before they answer; what they send stays in order.
-	set := toolsetOf([]toolset.Tool{{Name: "talk", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+	set := toolsetOf([]toolset.Tool{{Name: "talk", SDK: true, Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		for i := range 3 {
 			_ = toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
 		}

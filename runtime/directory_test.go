@@ -108,6 +108,11 @@ func oneTool(name string, call func(context.Context, toolset.Call) (toolset.Resu
 	return toolsetOf([]toolset.Tool{{Name: name, Input: `{"type":"object"}`, Call: call}})
 }
 
+// oneSDKTool is oneTool for a handler that has go-sdk's signature.
+func oneSDKTool(name string, call func(context.Context, toolset.Call) (toolset.Result, error)) toolset.Toolset {
+	return toolsetOf([]toolset.Tool{{Name: name, Input: `{"type":"object"}`, SDK: true, Call: call}})
+}
+
 // tokens are the users of the directory, one a role, and one whose role nobody knows.
 var tokens = map[string]string{
 	"Viewer": "token-viewer", "Member": "token-member", "Manager": "token-manager", "Admin": "token-admin",

@@ -36,7 +36,7 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 		for _, heeds := range []bool{true, false} {
 			sink := &keeper{}
 			told := make(chan error, 1)
-			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneTool("slow", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneSDKTool("slow", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				tell := func(ctx context.Context, text string) error {
 					return toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
 				}

@@ -35,7 +35,8 @@ func Guarded(s *Server) mcp.MethodHandler {
 // Carrier is what a transport sends along with a message.
 func Carrier(p access.Principal) *mcp.RequestExtra {
 	info := request.New(identity.Identity{Principal: p}, nil)
-	info.Conn = transport.NewStdioConn(transport.SessionLimits{Total: 1, PerUser: 1})
+	info.Conn = transport.NewStdioConn(transport.SessionLimits{Total: 1, PerUser: 1},
+		func(request.Session) {})
 	return &mcp.RequestExtra{TokenInfo: bridge.TokenInfo(info)}
 }
 

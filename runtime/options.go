@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -124,9 +125,11 @@ type Options struct {
 	// nothing else changes. Each has two seconds, and a result is kept for one.
 	Readiness map[string]func(context.Context) error
 
-	// Middleware runs inside the guard, the first one outermost. It gets allowed requests only, and
-	// the guard encodes its results. An error that is not a *jsonrpc.Error reaches the client as an
-	// internal error.
+	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
+	// and the guard encodes their results.
+	Interceptors []intercept.Middleware
+	// Middleware is like Interceptors, and outside of them, in go-sdk's types. With it, every message
+	// passes through go-sdk's server as with SDKOnly, which takes several times as long.
 	Middleware []mcp.Middleware
 	PageSize   int // entries of one page of a list
 	// SDKOnly passes every message through go-sdk's server. By default the server answers calls and
@@ -225,6 +228,11 @@ func (o Options) withDefaults() (Options, error) {
 			bad("Options.Middleware[%d] is nil: remove it", i)
 		}
 	}
+	for i, m := range o.Interceptors {
+		if m == nil {
+			bad("Options.Interceptors[%d] is nil: remove it", i)
+		}
+	}
 	for _, origin := range o.AllowedOrigins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
@@ -254,6 +262,9 @@ func bound[N int | int64 | time.Duration](name, unit string, value *N, initial N
 	*value = cmp.Or(*value, initial)
 	return nil
 }
+
+// hasMiddleware reports whether middleware of either kind reads results and may change them.
+func (o Options) hasMiddleware() bool { return len(o.Middleware)+len(o.Interceptors) > 0 }
 
 // listsChange reports whether lists can change while the server runs.
 func (o Options) listsChange() bool { return o.PermissionAware || o.Catalogs != nil }

@@ -37,8 +37,8 @@ func asking(runs *atomic.Int32) func(context.Context, toolset.Call) (toolset.Res
 
 func asker(runs *atomic.Int32) toolset.Toolset {
 	return toolsetOf([]toolset.Tool{
-		{Name: "drop", Input: `{"type":"object"}`, Call: asking(runs)},
-		{Name: "drop_more", Input: `{"type":"object"}`, Call: asking(runs)},
+		{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: asking(runs)},
+		{Name: "drop_more", SDK: true, Input: `{"type":"object"}`, Call: asking(runs)},
 	}, access.Rule{Tool: "drop", MinRole: manager}, access.Rule{Tool: "drop_more", MinRole: manager})
 }
 
@@ -114,7 +114,7 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 
 func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
-	s := newServer(t, runtime.Options{}, oneTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+	s := newServer(t, runtime.Options{}, oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 		answers := toolset.Request(call).Params.InputResponses
 		ask := func(key string) (toolset.Result, error) {
 			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
@@ -205,7 +205,7 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"}, Expires: time.Now().Add(credentialLife)}, nil
 	}
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		_, err := toolset.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 		got <- err
 		return toolset.Done(err)

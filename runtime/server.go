@@ -53,6 +53,7 @@ type Server struct {
 	catalogs      *discovery.Catalogs
 	lists         *discovery.Lists
 	changes       *discovery.ListChanged // nil if lists do not change
+	guard         *guard.Guard
 	bridge        *bridge.Bridge
 	transport     transport.Config
 	admin         access.Role  // the lowest role of admins
@@ -208,7 +209,7 @@ func (s *Server) buildDiscovery() error {
 		Source: opts.Catalogs, Declared: declared, Policy: s.policy, Strict: opts.CatalogStrict,
 		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
 	s.lists = discovery.NewLists(discovery.ListsConfig{
-		Policy: s.policy, PageSize: opts.PageSize, Clone: len(opts.Middleware) > 0,
+		Policy: s.policy, PageSize: opts.PageSize, Clone: opts.hasMiddleware(),
 		Looked: s.observer.Cached()})
 	s.list(s.lists)
 	if opts.listsChange() {
@@ -222,38 +223,40 @@ func (s *Server) buildDiscovery() error {
 	return s.catalogs.Start(s.closing)
 }
 
-// buildBridge makes the guard and the runner of handlers, and puts both around the go-sdk server.
+// buildBridge makes the runner of handlers and the guard, and puts it around the go-sdk server.
 func (s *Server) buildBridge(server *mcp.Server) {
 	opts, adopted := s.opts, s.own.info != nil
 	var requests grant.Requests
 	if opts.OfferRequests {
 		requests = opts.Grants.(grant.Requests) // withDefaults has checked it
 	}
-	s.bridge = bridge.New(bridge.Config{
-		Server: server, Adopted: adopted, Middleware: opts.Middleware,
-		ServesResources: len(s.served) > 0,
-		Facts: &request.Server{
-			Name: s.info.Name, Title: s.info.Title, Version: s.info.Version,
-			Log: opts.Logger, Masker: opts.Masker,
-		},
-		Guard: guard.New(guard.Config{
-			Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes,
-			Host: s.host, Authenticator: s.authenticator,
-			Levels: &notify.Levels{}, Notify: notify.Config{FlushTimeout: 2 * time.Second},
-			Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
-			Sealer: invoke.NewSealer(opts.StateKey), Observer: s.observer,
-			Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
-			Pool: s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
-			Middleware: len(opts.Middleware) > 0, ListChanged: opts.listsChange(),
-		}),
+	facts := &request.Server{
+		Name: s.info.Name, Title: s.info.Title, Version: s.info.Version,
+		Log: opts.Logger, Masker: opts.Masker}
+	identity := s.own.info
+	if !adopted {
+		identity = &mcp.Implementation{Name: facts.Name, Title: facts.Title, Version: facts.Version}
+	}
+	s.guard = guard.New(guard.Config{
+		Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes,
+		Host: s.host, Authenticator: s.authenticator,
+		Levels: &notify.Levels{}, Notify: notify.Config{FlushTimeout: 2 * time.Second},
+		Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
+		Sealer: invoke.NewSealer(opts.StateKey), Observer: s.observer,
+		Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
+		Pool: s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
+		Interceptors: opts.Interceptors, Middleware: opts.hasMiddleware(), Adopted: adopted,
+		ListChanged: opts.listsChange(), Server: identity,
 		Runner: invoke.NewRunner(invoke.Config{
 			Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
 			Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
 			Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
 			Prompts: s.prompts, Resources: s.resources,
-			Unread: len(opts.Middleware) == 0 && !adopted,
+			Unread: !opts.hasMiddleware() && !adopted,
 			Pool:   s.pool, Log: opts.Logger, Masker: opts.Masker}),
 	})
+	s.bridge = bridge.New(bridge.Config{
+		Server: server, Facts: facts, Guard: s.guard, Middleware: opts.Middleware})
 }
 
 // buildTransport configures the transports; [Server.Handler] and [Server.RunIO] make them.
@@ -265,9 +268,14 @@ func (s *Server) buildTransport() {
 		Anonymous: opts.Anonymous, Closed: opts.Identity == nil && !opts.Anonymous,
 		Challenges: s.policy.Challenges(), AllowedOrigins: opts.AllowedOrigins,
 		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
-		BodyReadTimeout: transport.BodyReadTimeout, SessionTimeout: opts.SessionTimeout,
+		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
+		SessionTimeout: opts.SessionTimeout,
 		Sessions: transport.SessionLimits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
-		Ready:    transport.NewReadiness(opts.Readiness, s.pool, opts.Logger)}
+		Ready:    transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
+		Guard:    s.guard, Facts: s.bridge.Facts}
+	if !opts.SDKOnly && len(opts.Middleware) == 0 && s.own.info == nil {
+		s.transport.Direct = s.guard.Chain(s.guard.Invoke)
+	}
 }
 
 // startError is why a server does not start. Each line of its text begins with its origin.

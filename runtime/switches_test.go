@@ -88,7 +88,7 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 	for _, era := range eras[1:] {
 		source := &shelf{}
 		runs := 0
-		tool := toolset.Tool{Name: "ask", Input: `{"type":"object"}`, Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
+		tool := toolset.Tool{Name: "ask", SDK: true, Input: `{"type":"object"}`, Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
 			runs++
 			if len(toolset.Request(c).Params.InputResponses) > 0 {
 				return toolset.Done(nil)

@@ -133,6 +133,9 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 		fields = append(fields, row("Catalogs", jen.Index().String().Add(inline(names...))))
 	}
 	fields = append(fields, p.permissionsAndLimits(tool)...)
+	if tool.Handler.SDK {
+		fields = append(fields, row("SDK", jen.True()))
+	}
 	fields = append(fields, p.answer(tool))
 	return rows(fields...)
 }

@@ -49,6 +49,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Output:      httpHeadersSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -65,6 +66,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Output:      serverInfoSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -81,6 +83,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Output:      userClaimsSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -97,6 +100,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Output:      environmentSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {

@@ -80,6 +80,9 @@ type Tool struct {
 	Allow                    []Allow  // the permissions that a call needs on its arguments
 	Limits                   Limits
 
+	// SDK reports that the handler has go-sdk's signature. It gets a session of go-sdk's.
+	SDK bool
+
 	// Isolate is the name of the handler that package sandbox runs for each call, in a process of
 	// its own. It is empty if the handler runs in the server's process.
 	Isolate string

@@ -6,6 +6,7 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"sync"
@@ -14,20 +15,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
-	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 // Config is what the bridge reads, besides what the guard has.
 type Config struct {
-	Server          *mcp.Server
-	Facts           *request.Server
-	Guard           *guard.Guard
-	Runner          *invoke.Runner
-	Middleware      []mcp.Middleware
-	ServesResources bool // a toolset has resources
-	Adopted         bool // the server's owner may have changed it, and may change it still
+	Server     *mcp.Server
+	Facts      *request.Server
+	Guard      *guard.Guard
+	Middleware []mcp.Middleware
 }
 
 // Bridge is a go-sdk server behind the guard.
@@ -36,21 +33,11 @@ type Bridge struct {
 	send mcp.MethodHandler // past the middleware that drops list_changed
 }
 
-// New puts the guard around a server, and registers the handlers of the toolsets.
+// New puts the guard around a server, and registers the dispatcher of the toolsets' tools.
 func New(c Config) *Bridge {
 	b := &Bridge{Config: c}
-	for _, t := range b.Guard.Tools {
-		c.Server.AddTool(t.Registered(), b.callTool(t))
-	}
-	for name, p := range b.Guard.Prompts {
-		c.Server.AddPrompt(&mcp.Prompt{Name: name}, b.getPrompt(p))
-	}
-	if c.ServesResources {
-		c.Server.AddResource(&mcp.Resource{URI: resourceURI, Name: resourceURI}, b.readResource)
-	}
-	if c.Adopted {
-		c.Server.AddTool(&mcp.Tool{Name: refusalTool, InputSchema: invoke.Stub}, refuse)
-	}
+	c.Server.AddTool(&mcp.Tool{Name: dispatcher, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		b.dispatch)
 	c.Server.AddReceivingMiddleware(b.Receiving)
 	c.Server.AddSendingMiddleware(b.sending)
 	return b
@@ -63,7 +50,12 @@ func (b *Bridge) Receiving(next mcp.MethodHandler) mcp.MethodHandler {
 	for _, m := range slices.Backward(b.Middleware) {
 		inner = m(inner)
 	}
-	chain := b.Guard.Chain(&backend{b, b.contain(inner), next})
+	chain := b.Guard.Chain(func(ctx context.Context, m *guard.Message) (guard.Answer, error) {
+		c := m.Origin.(*carrier)
+		c.inside = m
+		res, err := inner(ctx, m.Method, c.withParams(m.Params))
+		return guard.Answer{Result: res, Report: c.report}, err
+	})
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if request.IsNil(req) {
 			return nil, wire.InternalError()
@@ -78,11 +70,26 @@ func (b *Bridge) Receiving(next mcp.MethodHandler) mcp.MethodHandler {
 			Meta: metaOf(req.GetParams()), Origin: c}
 		c.complete(b.Facts)
 		a, err := chain(context.WithValue(ctx, carrierKey{}, c), &c.message)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case a.Encoded == nil: // of a notification
+			return nil, nil
 		}
-		return finished(a.Encoded), nil
+		return &encodedResult{encoded: a.Encoded}, nil
 	}
+}
+
+// encodedResult is an encoded result. go-sdk marshals results behind all middleware and outside of
+// any recover: a panic there ends the process, and NaN leaves the caller without an answer.
+type encodedResult struct {
+	mcp.ResultBase // to which go-sdk adds a _meta that is encoded already
+	encoded        *wire.Encoded
+}
+
+// MarshalJSON is called by go-sdk.
+func (r *encodedResult) MarshalJSON() ([]byte, error) {
+	return r.encoded.Append(make([]byte, 0, r.encoded.Size())), nil
 }
 
 func (b *Bridge) server(*http.Request) *mcp.Server { return b.Server }

@@ -19,6 +19,7 @@ type carrier struct {
 	info    *request.Info
 	request mcp.Request // as go-sdk has decoded it
 	message guard.Message
+	inside  *guard.Message // at the end of the chain
 	report  *invoke.Report // of the handler; nil until a toolset's handler has run
 }
 
@@ -56,25 +57,12 @@ func carrierOf(extra *mcp.RequestExtra) *carrier {
 
 // complete adds to the facts about a message what go-sdk's session knows.
 func (c *carrier) complete(server *request.Server) {
-	info := c.info
-	info.Server = server
-	session, _ := c.request.GetSession().(*mcp.ServerSession)
-	info.Version = request.NewestWithSessions
-	if session == nil {
-		return
+	c.info.Server = server
+	c.info.Version = request.NewestWithSessions
+	if session, _ := c.request.GetSession().(*mcp.ServerSession); session != nil {
+		named, _ := c.message.Meta[mcp.MetaKeyProtocolVersion].(string)
+		c.info.InSession(session, named)
 	}
-	info.Session = session
-	protocol, _ := c.message.Meta[mcp.MetaKeyProtocolVersion].(string)
-	if params := session.InitializeParams(); params != nil {
-		info.Version = params.ProtocolVersion
-		info.Elicits = params.Capabilities != nil && params.Capabilities.Elicitation != nil
-		if protocol == "" {
-			protocol = params.ProtocolVersion
-		}
-	} else {
-		info.Version = request.Stateless
-	}
-	info.Protocol = request.KnownVersion(protocol)
 }
 
 // metaOf returns the _meta of params, which may be a typed nil, or panic in an adopted server.

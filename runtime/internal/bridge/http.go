@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,10 +19,9 @@ type HTTP struct {
 	masker    redact.Masker
 }
 
-// HTTP returns a handler with sessions of its own.
-func (b *Bridge) HTTP(sessionTimeout time.Duration, maxBodyBytes int64) *HTTP {
+// HTTP returns a handler with sessions of its own, which do not end as idle.
+func (b *Bridge) HTTP(maxBodyBytes int64) *HTTP {
 	options := mcp.StreamableHTTPOptions{
-		SessionTimeout:               sessionTimeout,
 		DisableLocalhostProtection:   true, // the transport's own check knows Options.AllowedHosts
 		MaxRequestBodyBytes:          maxBodyBytes,
 		PropagateRequestCancellation: true,

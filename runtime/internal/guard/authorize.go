@@ -40,17 +40,14 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 		g.logDecision(ctx, m, s)
 	}
 	if !d.Allowed {
-		return g.refuse(ctx, m, s, d)
+		return g.refuse(m, s, d)
 	}
-	if m.CanChallenge {
-		m.Conn.Release()
-	}
+	m.Conn.Release()
 	return g.allow(ctx, m, s, next)
 }
 
 // refuse returns the refusal in its denial mode: concealed, forbidden, or a challenge.
-func (g *Guard) refuse(ctx context.Context, m *Message, s subject,
-	d access.Decision) (Answer, error) {
+func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error) {
 	denial := g.Policy.DenialOf(d)
 	if m.CanChallenge && denial == access.Challenge {
 		m.authority = g.Authenticator.InsufficientScope(d)
@@ -61,7 +58,7 @@ func (g *Guard) refuse(ctx context.Context, m *Message, s subject,
 	case d.Axis == "" || d.Axis == access.AxisUnknown || denial == access.Conceal:
 		return Answer{}, s.unknown()
 	case s.Kind == access.Tools:
-		return g.backend.Refuse(ctx, m, wire.ForbiddenTool(s.Name, d))
+		return Answer{Result: wire.ForbiddenTool(s.Name, d)}, nil
 	}
 	return Answer{}, wire.Forbidden(s.Kind, s.Name, d)
 }

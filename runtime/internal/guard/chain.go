@@ -56,18 +56,20 @@ func (g *Guard) steps() []step {
 		// Only an allowed call has its requestState and bound headers checked.
 		// TestBoundHeadersAreCheckedOnceTheCallIsAllowed
 		g.admit,
+		// Foreign code between here and the handlers may end its goroutine, or not return.
+		// TestMiddlewareThatEndsItsGoroutineIsACrash
+		g.contain,
+		// Middleware gets what is allowed, and nothing else. TestInterceptorsGetAllowedMessages
+		g.intercept,
 	}
 }
 
-// Chain returns the chain in front of a backend.
-func (g *Guard) Chain(backend Backend) Next {
-	chain := *g
-	chain.backend = backend
-	next := Next(backend.Serve)
-	for _, s := range slices.Backward(chain.steps()) {
-		next = s(next)
+// Chain returns the chain in front of its end: [Guard.Invoke] or a go-sdk server.
+func (g *Guard) Chain(end Next) Next {
+	for _, s := range slices.Backward(g.steps()) {
+		end = s(end)
 	}
-	return next
+	return end
 }
 
 // Message is one message on its way through the chain.
@@ -76,7 +78,7 @@ type Message struct {
 	Method string
 	Params mcp.Params // may be a typed nil; a step may replace it by a copy
 	Meta   map[string]any
-	Origin any // of the backend
+	Origin any // of the bridge; nil for a message that no go-sdk server has decoded
 
 	// Filter is what the requested catalog leaves of a list of tools.
 	Filter discovery.Filter
@@ -102,10 +104,3 @@ type Next func(context.Context, *Message) (Answer, error)
 
 // step returns one step of the chain, in front of the rest.
 type step func(rest Next) Next
-
-// Backend is where the chain ends: user middleware, then lists and handlers.
-type Backend interface {
-	Serve(context.Context, *Message) (Answer, error)
-	// Refuse returns the result of a tool that may be talked about and not used.
-	Refuse(ctx context.Context, m *Message, refusal *mcp.CallToolResult) (Answer, error)
-}

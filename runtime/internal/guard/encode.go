@@ -16,16 +16,20 @@ import (
 func (g *Guard) encode(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
 		a, err := next(ctx, m)
-		if err != nil || a.Encoded != nil {
+		if err != nil {
 			return a, err
 		}
 		if strings.HasPrefix(m.Method, "notifications/") && request.IsNil(a.Result) {
 			return Answer{}, nil
 		}
-		if call, ok := a.Result.(*mcp.CallToolResult); ok {
-			a.Result = wire.Shown(call)
+		if a.Encoded == nil {
+			a.Encoded, err = wire.EncodeResult(g.declared(a.Result))
 		}
-		a.Encoded, err = wire.EncodeResult(g.declared(a.Result))
+		if err == nil && m.Itself {
+			a.Encoded.Identify(g.server)
+		} else if err == nil {
+			a.Encoded.ResultType = "" // clients of older versions do not know it
+		}
 		switch {
 		case err == nil:
 			return Answer{Encoded: a.Encoded, Report: a.Report}, nil

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
@@ -36,6 +38,7 @@ type Config struct {
 	Tools         map[string]*invoke.Tool
 	Prompts       map[string]*invoke.Prompt
 	Resources     *invoke.Resources
+	Runner        *invoke.Runner
 	Sealer        invoke.Sealer
 	Audit         audit.Sink // nil records nothing
 	AuditTimeout  time.Duration
@@ -44,20 +47,24 @@ type Config struct {
 	Active        *worker.Group
 	Log           *slog.Logger
 	Masker        redact.Masker
-	Middleware    bool // the backend has user middleware, which may answer
 	ListChanged   bool // the declared MCP capability
+	Interceptors  []intercept.Middleware
+	Middleware    bool                // there is middleware, of either kind, which may answer
+	Adopted       bool                // the handlers of an adopted server may answer
+	Server        *mcp.Implementation // as results of 2026-07-28 name it
 }
 
 // Guard decides messages. It is safe for concurrent use.
 type Guard struct {
 	Config
-	backend   Backend
 	recording chan struct{} // holds one item for each record that is being written
+	server    json.RawMessage
 }
 
 // New returns a guard.
 func New(c Config) *Guard {
-	return &Guard{Config: c, recording: make(chan struct{}, maxRecording)}
+	server, _ := wire.ServerInfo(c.Server) // texts alone
+	return &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server}
 }
 
 // recoverPanics answers a message whose handling panicked.

@@ -40,14 +40,8 @@ func (*conn) Challenge(string) bool              { return false }
 func (*conn) Bind(request.Session) bool          { return true }
 func (*conn) Reserve(request.User) (func(), int) { return func() {}, 0 }
 func (*conn) SetDeadline()                       {}
-func (b backend) Refuse(context.Context, *Message, *mcp.CallToolResult) (Answer, error) {
-	return Answer{}, errors.New("refused")
-}
 
-// backend answers with a func.
-type backend func(context.Context, *Message) (Answer, error)
-
-func (b backend) Serve(ctx context.Context, m *Message) (Answer, error) { return b(ctx, m) }
+type backend = Next
 
 // newGuard returns a guard of one tool, t, for the role Member.
 func newGuard(sink audit.Sink) *Guard {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/decode"
@@ -26,10 +25,6 @@ type Tool struct {
 	headers []headerBinding
 	output  *decode.Shape // nil without an output schema
 }
-
-// Stub is the input schema of all tools in go-sdk's server. With the real one, go-sdk would check
-// bound headers before the guard has decided.
-var Stub = &jsonschema.Schema{Type: "object"}
 
 // Schemas holds the parsed output schemas of a server's tools, which tools of one type share.
 type Schemas map[string]*decode.Shape
@@ -71,9 +66,6 @@ func errorIf(wrong bool, format string, args ...any) error {
 	}
 	return fmt.Errorf(format, args...)
 }
-
-// Registered returns the tool as go-sdk's server gets it.
-func (t *Tool) Registered() *mcp.Tool { return &mcp.Tool{Name: t.Name, InputSchema: Stub} }
 
 // allows reports whether calls of the tool may use resources of a family.
 func (t *Tool) allows(f grant.Family) bool {

@@ -50,10 +50,10 @@ type Client struct {
 	sent     chan struct{}                   // closed when the sender ends; nil while none runs
 }
 
-// New returns the client of a message with this _meta. Without a session, it is sent nothing.
+// New returns the client of a message with this _meta. Without a notifier, it is sent nothing.
 func New(cfg Config, levels *Levels, info *request.Info, meta map[string]any) *Client {
 	c := &Client{cfg: cfg, levels: levels, info: info}
-	if info.Session == nil {
+	if info.Notifier == nil {
 		return c
 	}
 	// A token is a string or an integer (2025-11-25, basic/utilities/progress) that echoes exactly.
@@ -150,13 +150,13 @@ func (c *Client) next() (send func() error) {
 	case c.progress != nil:
 		p := c.progress
 		c.progress = nil
-		return func() error { return c.info.Session.NotifyProgress(c.ctx, p) }
+		return func() error { return c.info.Notifier.NotifyProgress(c.ctx, p) }
 	default:
 		close(c.sent)
 		c.sent = nil
 		return nil
 	}
-	return func() error { return c.info.Session.Log(c.ctx, m) }
+	return func() error { return c.info.Notifier.Log(c.ctx, m) }
 }
 
 // try sends one notification. The owner of an adopted server may have middleware that panics.

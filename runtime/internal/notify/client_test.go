@@ -113,7 +113,7 @@ func message(log slog.Handler, s request.Session, version string) *request.Info 
 	info := request.New(identity.Identity{Principal: member}, nil)
 	info.Server = &request.Server{Name: "all", Log: slog.New(redact.Handler(log))}
 	info.Target = request.Target{Kind: access.Tools, Name: "look"}
-	info.Session, info.Version, info.Conn = s, version, &conn{}
+	info.Session, info.Notifier, info.Version, info.Conn = s, s, version, &conn{}
 	return info
 }
 

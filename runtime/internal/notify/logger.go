@@ -64,7 +64,7 @@ func handlerOf(ctx context.Context, group string) slog.Handler {
 	if group != "" {
 		server = server.WithGroup(group)
 	}
-	if client == nil || info.Session == nil {
+	if client == nil || info.Notifier == nil {
 		return server
 	}
 	out := &jsonOutput{id: info.ID, limit: maxLogBytes, wants: client.wants, send: client.log}

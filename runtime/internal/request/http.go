@@ -18,8 +18,8 @@ type HTTP struct {
 	withheld            []string
 }
 
-// credentialHeaders are removed before anything behind the transport sees a request.
-var credentialHeaders = [...]string{"Authorization", "Proxy-Authorization", "Cookie",
+// CredentialHeaders are removed before anything behind the transport sees a request.
+var CredentialHeaders = [...]string{"Authorization", "Proxy-Authorization", "Cookie",
 	"X-Api-Key", "X-Auth-Token"}
 
 // NewHTTP returns the facts about the message of an authenticated HTTP request.
@@ -27,7 +27,7 @@ func NewHTTP(r *http.Request, id identity.Identity) *Info {
 	i := New(id, r.Header.Clone())
 	i.HTTP = &HTTP{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
 		Scheme: id.Scheme, Claims: id.Claims, Context: r.Context()}
-	for _, name := range credentialHeaders {
+	for _, name := range CredentialHeaders {
 		if _, sent := r.Header[name]; sent {
 			i.HTTP.withheld = append(i.HTTP.withheld, name)
 			i.Header.Del(name)

@@ -2,6 +2,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -37,13 +38,15 @@ type Info struct {
 	Principal   access.Principal
 	Permissions *Permissions // nil if the host was not asked
 
-	// Set at the entry of the guard.
+	// Set at the entry of the guard, by the door that the message takes.
 	Server   *Server
-	Version  string  // of the protocol; never empty from then on
-	Protocol string  // the version that the client names; empty for none or an unknown one
-	Session  Session // nil without one
-	Elicits  bool    // the client can ask its user to fill in a form
-	TraceID  string  // of W3C Trace Context, in hex; empty for none
+	Version  string   // of the protocol; never empty from then on
+	Protocol string   // the version that the client names; empty for none or an unknown one
+	Itself   bool     // the message itself names a version without sessions
+	Session  Session  // nil without one
+	Notifier Notifier // sends to the client during the message; nil for none
+	Elicits  bool     // the client can ask its user to fill in a form
+	TraceID  string   // of W3C Trace Context, in hex; empty for none
 	SpanID   string
 
 	Target Target      // set by authorization if it exists
@@ -79,7 +82,15 @@ type CatalogQuery struct {
 
 // Session is a protocol session of go-sdk's, by identity.
 type Session interface {
-	Wait() error // until it has ended
+	Notifier
+	ID() string
+	InitializeParams() *mcp.InitializeParams // nil before the handshake
+	Wait() error                             // until it has ended
+	Close() error
+}
+
+// Notifier sends notifications to the client of a message.
+type Notifier interface {
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
 	Log(context.Context, *mcp.LoggingMessageParams) error
 	NotifyProgress(context.Context, *mcp.ProgressNotificationParams) error
@@ -97,6 +108,31 @@ type Conn interface {
 	Reserve(User) (release func(), status int)
 	// SetDeadline bounds how long the client may take to read the response from now on.
 	SetDeadline()
+}
+
+// InSession sets what the session of the message knows. named is the version that the message
+// names in its _meta; empty for none.
+func (i *Info) InSession(s Session, named string) {
+	i.Session, i.Notifier, i.Version, i.Itself = s, s, Stateless, named >= Stateless
+	if params := s.InitializeParams(); params != nil {
+		i.Version, named = params.ProtocolVersion, cmp.Or(named, params.ProtocolVersion)
+		i.Elicits = params.Capabilities != nil && params.Capabilities.Elicitation != nil
+	}
+	i.Protocol = KnownVersion(named)
+}
+
+// Owner is who a session belongs to: a user and a client.
+type Owner struct {
+	User
+	Client string
+}
+
+// OwnerOf returns the owner of the sessions that a principal opens.
+func OwnerOf(p access.Principal) Owner {
+	if p.Anonymous() {
+		return Owner{}
+	}
+	return Owner{UserOf(p), p.ClientID()}
 }
 
 // User is the owner of sessions, whatever the client. All anonymous callers are one user.

@@ -15,14 +15,24 @@ type conn struct {
 	*heldResponse // nil if no refusal is a challenge
 	*lease        // of the session that the request may open; nil for none
 	sessions      *sessionLimiter
-	stream        func()              // marks the response as a stream
-	w             http.ResponseWriter // nil on stdio
-	timeout       time.Duration       // for SetDeadline
+	bound         func(request.Session) // is told the session that the handshake is for
+	stream        func()                // marks the response as a stream
+	w             http.ResponseWriter   // nil on stdio
+	timeout       time.Duration         // for SetDeadline
 }
 
-// NewStdioConn returns the conn of one stdio connection, which is the session.
-func NewStdioConn(limits SessionLimits) request.Conn {
-	return &conn{sessions: newSessionLimiter(limits), stream: func() {}}
+// NewStdioConn returns the conn of one stdio connection, which is the session. bound is told it.
+func NewStdioConn(limits SessionLimits, bound func(request.Session)) request.Conn {
+	return &conn{sessions: newSessionLimiter(limits), stream: func() {}, bound: bound}
+}
+
+// Bind gives the slot of the request to the session, and notes the session.
+func (c *conn) Bind(s request.Session) bool {
+	if !c.lease.Bind(s) {
+		return false
+	}
+	c.bound(s)
+	return true
 }
 
 func (c *conn) Reserve(u request.User) (release func(), status int) {

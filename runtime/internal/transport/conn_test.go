@@ -168,10 +168,11 @@ func TestHeldResponseIsDecidedOnce(t *testing.T) {
 }
 
 func TestConnOfStdioIsTheSession(t *testing.T) {
-	c := NewStdioConn(SessionLimits{Total: 2, PerUser: 1})
+	bound := 0
+	c := NewStdioConn(SessionLimits{Total: 2, PerUser: 1}, func(request.Session) { bound++ })
 	c.Release()
 	c.SetDeadline()
-	if c.Challenge("Bearer x") || !c.Bind(nil) || !c.Bind(nil) {
+	if c.Challenge("Bearer x") || !c.Bind(nil) || bound != 1 {
 		t.Error("there is a response, or a slot for the session")
 	}
 	ada := request.User{Subject: "ada"}
@@ -194,6 +195,7 @@ func TestConnMarksOnlyAdmittedListenersAsStreams(t *testing.T) {
 	c := &conn{
 		sessions: newSessionLimiter(SessionLimits{Total: 1, PerUser: 1}),
 		stream:   func() { streams++ }, w: w, timeout: 30 * time.Second,
+		bound: func(request.Session) {},
 	}
 	for range 2 {
 		c.Reserve(request.User{})

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,11 @@ type Config struct {
 	MaxBodyBytes                 int64
 	SessionTimeout               time.Duration
 	Sessions                     SessionLimits
-	BodyReadTimeout              time.Duration
+	BodyReadTimeout, StreamAfter time.Duration
+	// Direct is the guard's chain without go-sdk's server; nil if every message passes through it.
+	Direct guard.Next
+	Guard  *guard.Guard
+	Facts  *request.Server
 }
 
 // Handler is the MCP endpoint. Each has sessions of its own.
@@ -56,6 +61,7 @@ type Handler struct {
 	Config
 	sdk      *bridge.HTTP
 	sessions *sessionLimiter
+	table    *sessionTable
 	exposed  sync.Once // warns once that host names are not checked
 }
 
@@ -65,8 +71,8 @@ func NewHandler(c Config) *Handler {
 		c.Log.Error("the server answers no HTTP request: " +
 			"set Options.Identity, or Options.Anonymous for the public tools alone")
 	}
-	sdk := c.Bridge.HTTP(c.SessionTimeout, c.MaxBodyBytes)
-	return &Handler{Config: c, sdk: sdk, sessions: newSessionLimiter(c.Sessions)}
+	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes),
+		sessions: newSessionLimiter(c.Sessions), table: newSessionTable(c.SessionTimeout)}
 }
 
 // ServeHTTP implements http.Handler.
@@ -91,6 +97,10 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	}
 	end := sync.OnceFunc(h.Active.End)
 	defer end()
+	if name := repeatedHeader(r.Header); name != "" {
+		http.Error(w, "the header "+name+" is sent more than once", http.StatusBadRequest)
+		return
+	}
 	isPost := r.Method == http.MethodPost
 	if !isPost && r.Method != http.MethodGet && r.Method != http.MethodDelete {
 		w.Header().Set("Allow", "GET, POST, DELETE")
@@ -102,8 +112,8 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 		return
 	}
 	// go-sdk makes a session for every POST without one, whatever its message.
-	opensSession := isPost && r.Header.Get(request.HeaderSession) == "" &&
-		r.Header.Get(request.HeaderProtocolVersion) < request.Stateless
+	inSession := r.Header.Get(request.HeaderProtocolVersion) < request.Stateless
+	opensSession := isPost && inSession && r.Header.Get(request.HeaderSession) == ""
 	var checked wire.Checked
 	if isPost {
 		limit := h.MaxBodyBytes
@@ -123,7 +133,92 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 		http.Error(w, "forbidden", http.StatusForbidden)
 		return
 	}
-	c := &conn{sessions: h.sessions, stream: end, w: w, timeout: h.BodyReadTimeout}
+	var of *session
+	if inSession && !opensSession {
+		of = h.table.find(r.Header.Get(request.HeaderSession), request.OwnerOf(info.Principal))
+	}
+	switch {
+	case r.Method == http.MethodGet:
+		end() // a stream ends with its session; a shutdown does not wait for it
+		if !id.Expires.IsZero() {
+			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+	case of != nil && isPost:
+		of.enter()
+		defer of.leave()
+	case of != nil:
+		of.drain(r.Context())
+	}
+	if isPost && h.serveDirect(w, r, info, checked, of) {
+		return
+	}
+	h.serveSDK(w, r, info, opensSession, end)
+}
+
+// serveDirect answers a message by the direct door. It reports false for a message that has to take
+// the other one.
+func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *request.Info,
+	checked wire.Checked, of *session) bool {
+	if of != nil && checked.Method == "notifications/cancelled" {
+		if id, ok := wire.ID(checked.Params.Member("requestId")); ok {
+			of.cancel(id)
+		}
+		return false
+	}
+	c := candidate{Checked: checked, info: info, header: info.Header}
+	if of != nil {
+		c.session = of.Session
+	}
+	if h.Direct == nil || !c.passes() {
+		return h.refuseDuplicate(w, checked, of)
+	}
+	m := c.message(h.Facts)
+	if h.Guard.NeedsSDK(m) {
+		return h.refuseDuplicate(w, checked, of)
+	}
+	ctx := r.Context()
+	if of != nil {
+		// In versions with sessions a call goes on when its connection has ended.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		begun, open := of.begin(c.id, cancel)
+		if !open {
+			return false // go-sdk answers that the session does not exist
+		} else if !begun {
+			return h.refuseDuplicate(w, checked, of)
+		}
+	}
+	re := &reply{Handler: h, w: w, info: info}
+	info.Conn, info.Notifier, info.CanChallenge = re, re, h.Challenges
+	a, err := h.Direct(ctx, m)
+	if of != nil {
+		of.end(c.id) // before its response leaves: then the client may use the id again
+	}
+	re.finish(c.response(a, err), wire.ErrorStatus(err, c.named))
+	return true
+}
+
+// refuseDuplicate refuses a call whose id is in flight by the direct door, as go-sdk does for its
+// own calls. It reports false for any other message.
+func (h *Handler) refuseDuplicate(w http.ResponseWriter, checked wire.Checked, of *session) bool {
+	id, ok := wire.ID(checked.ID)
+	if !ok || of == nil || checked.Method == "" || !of.has(id) {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(wire.ErrorResponse(id, wire.DuplicateID(id))) // the client may be gone
+	return true
+}
+
+// serveSDK answers a request by go-sdk's server.
+func (h *Handler) serveSDK(w http.ResponseWriter, r *http.Request, info *request.Info,
+	opensSession bool, stream func()) {
+	c := &conn{sessions: h.sessions, stream: stream, w: w, timeout: h.BodyReadTimeout,
+		bound: func(s request.Session) { h.table.add(s, request.OwnerOf(info.Principal)) }}
 	info.Conn = c
 	if opensSession {
 		if c.lease = h.acquire(w, r, info); c.lease == nil {
@@ -131,15 +226,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 		}
 		defer c.lease.leave(ofRequest)
 	}
-	if r.Method == http.MethodGet {
-		end() // a stream ends with its session; a shutdown does not wait for it
-		if !id.Expires.IsZero() {
-			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
-			defer cancel()
-			r = r.WithContext(ctx)
-		}
-	}
-	if !h.Challenges || !isPost {
+	if !h.Challenges || r.Method != http.MethodPost {
 		h.sdk.Serve(w, r, info)
 		return
 	}
@@ -147,6 +234,21 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	c.heldResponse = &heldResponse{w: w, header: http.Header{}}
 	defer c.heldResponse.end()
 	h.sdk.Serve(c.heldResponse, r, info)
+}
+
+// decidingHeaders decide something: sent twice, two readers could take different ones.
+var decidingHeaders = append([]string{"Mcp-Name", "Mcp-Method", "Mcp-Protocol-Version",
+	"Mcp-Session-Id", "Mcpgen-Catalog", "Last-Event-Id"}, request.CredentialHeaders[:]...)
+
+// repeatedHeader returns the name of a deciding header that is sent more than once; empty for none.
+func repeatedHeader(header http.Header) string {
+	for name, values := range header {
+		if len(values) > 1 &&
+			(slices.Contains(decidingHeaders, name) || strings.HasPrefix(name, "Mcp-Param-")) {
+			return name
+		}
+	}
+	return ""
 }
 
 func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, info *request.Info) *lease {

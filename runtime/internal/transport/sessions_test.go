@@ -9,13 +9,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
-// session is a session that ends when the test closes ended.
-type session struct {
+// ending is a session that ends when the test closes ended.
+type ending struct {
 	request.Session
 	ended chan struct{}
 }
 
-func (s session) Wait() error { <-s.ended; return nil }
+func (s ending) Wait() error { <-s.ended; return nil }
 
 // counted returns the slots that are taken, and the users that have one.
 func counted(s *sessionLimiter) (taken, users int) {
@@ -75,14 +75,14 @@ func TestLeaseIsReleasedByItsLastHolder(t *testing.T) {
 		l := newLease(t, s)
 		l.leave(ofRequest)
 		l.leave(ofRequest)
-		if !free() || l.Bind(session{}) {
+		if !free() || l.Bind(ending{}) {
 			t.Error("the end of the request does not release the slot")
 		}
 
 		// A session: it keeps the slot beyond the request, however often it is bound.
 		l, ended := newLease(t, s), make(chan struct{})
 		for range 2 {
-			if !l.Bind(session{ended: ended}) {
+			if !l.Bind(ending{ended: ended}) {
 				t.Error("not bound")
 			}
 		}
@@ -90,13 +90,13 @@ func TestLeaseIsReleasedByItsLastHolder(t *testing.T) {
 			t.Error("the request has released the slot of its session")
 		}
 		close(ended)
-		if !free() || l.Bind(session{ended: ended}) {
+		if !free() || l.Bind(ending{ended: ended}) {
 			t.Error("the end of the session does not release the slot")
 		}
 		if l.leave(ofRequest); !free() {
 			t.Error("released twice")
 		}
-		if !(*lease)(nil).Bind(session{}) {
+		if !(*lease)(nil).Bind(ending{}) {
 			t.Error("a request without a lease opens no session")
 		}
 	})
@@ -111,7 +111,7 @@ func TestBindAndEndOfTheRequestRace(t *testing.T) {
 			var bound [3]bool
 			var wg sync.WaitGroup
 			for i := range bound {
-				wg.Go(func() { bound[i] = l.Bind(session{ended: ended}) })
+				wg.Go(func() { bound[i] = l.Bind(ending{ended: ended}) })
 			}
 			wg.Go(func() { l.leave(ofRequest) })
 			wg.Wait()

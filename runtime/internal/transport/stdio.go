@@ -3,9 +3,13 @@ package transport
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"runtime/debug"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -25,21 +29,26 @@ func ServeIO(ctx, stop context.Context, c Config,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(stop, func() { cancel(errShutdown) })()
-	err := c.Bridge.Run(ctx, &lineConn{
-		Config: c, in: in, out: out, caller: caller, conn: NewStdioConn(c.Sessions),
-		lines: make(chan line), closed: make(chan struct{})})
+	l := newLineConn(ctx, c, in, out, caller)
+	err := c.Bridge.Run(ctx, l)
+	l.cancel()
+	l.running.Wait()
 	switch {
 	case errors.Is(context.Cause(ctx), errShutdown):
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, io.ErrClosedPipe):
+	case l.broken != nil:
+		err = l.broken
+	}
+	if errors.Is(err, io.ErrClosedPipe) {
 		return nil // the client has left before its answer
 	}
 	return err
 }
 
-// lineConn is a transport for go-sdk that validates as on HTTP and answers a malformed line.
+// lineConn is a transport for go-sdk that validates as on HTTP and answers a malformed line. What
+// takes the direct door it answers itself, each message in a goroutine of its own.
 type lineConn struct {
 	Config
 	in      io.Reader
@@ -47,9 +56,30 @@ type lineConn struct {
 	caller  identity.Identity
 	conn    request.Conn
 	lines   chan line
+	passed  chan jsonrpc.Message // to go-sdk, by goroutines of the direct door
 	closing sync.Once
 	closed  chan struct{}
 	writing sync.Mutex // concurrent messages do not mix
+
+	ctx     context.Context // of direct calls; ends with the input
+	cancel  context.CancelFunc
+	running sync.WaitGroup // direct calls
+
+	mu      sync.Mutex
+	session request.Session // nil before the handshake
+	calls   calls           // in flight by the direct door
+	waiting map[string]bool // calls that go-sdk has to answer, by id
+	broken  error           // of writing by the direct door
+}
+
+func newLineConn(ctx context.Context, c Config, in io.Reader, out io.Writer,
+	caller identity.Identity) *lineConn {
+	l := &lineConn{Config: c, in: in, out: out, caller: caller,
+		lines: make(chan line), passed: make(chan jsonrpc.Message), closed: make(chan struct{}),
+		calls: calls{}, waiting: map[string]bool{}}
+	l.conn = NewStdioConn(c.Sessions, l.bind)
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	return l
 }
 
 type line struct {
@@ -105,6 +135,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, ctx.Err()
 		case <-c.closed:
 			return nil, io.EOF
+		case msg := <-c.passed:
+			return msg, nil
 		case l := <-c.lines:
 			if msg, err := c.receive(l); msg != nil || err != nil {
 				return msg, err
@@ -113,12 +145,13 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// receive returns the message in a line. It answers a malformed line and returns nil.
+// receive returns the message in a line for go-sdk, and nil for one that it answers itself.
 func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 	var checked wire.Checked
 	var refused *wire.MessageError
 	switch {
 	case l.err != nil:
+		c.cancel() // what runs cannot be cancelled by the client any more
 		return nil, l.err
 	case l.longer(c.MaxBodyBytes):
 		refused = wire.NotRequest("the line is too long")
@@ -128,21 +161,144 @@ func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 		checked, refused = wire.CheckMessage(l.text, c.Masker)
 	}
 	if refused == nil {
-		if msg, err = jsonrpc.DecodeMessage(checked.Body); err != nil {
-			refused = wire.NotRequest("not a JSON-RPC 2.0 message")
+		info := request.New(c.caller, nil)
+		info.Catalog = checked.Catalog
+		if c.startDirect(info, checked) {
+			return nil, nil
+		}
+		if msg, err = c.message(info, checked); err == nil {
+			return msg, nil
+		}
+		refused = wire.NotRequest("not a JSON-RPC 2.0 message")
+	}
+	if refused.Mute {
+		return nil, nil
+	}
+	return nil, c.write(refused.Response(c.Masker))
+}
+
+// message returns a message as go-sdk takes it.
+func (c *lineConn) message(info *request.Info, checked wire.Checked) (jsonrpc.Message, error) {
+	msg, err := jsonrpc.DecodeMessage(checked.Body)
+	if req, ok := msg.(*jsonrpc.Request); ok && err == nil {
+		info.Conn = c.conn
+		req.Extra = &mcp.RequestExtra{TokenInfo: bridge.TokenInfo(info)}
+		if id, ok := wire.ID(checked.ID); ok {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.waiting[id] = true
 		}
 	}
-	if refused != nil && refused.Mute {
-		return nil, nil
-	} else if refused != nil {
-		return nil, c.write(refused.Response(c.Masker))
+	return msg, err
+}
+
+// bind notes the session once its handshake has begun.
+func (c *lineConn) bind(s request.Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = s
+}
+
+// startDirect starts a message that takes the direct door. It reports false for one that go-sdk
+// gets. go-sdk does not answer a call whose id is in flight; here neither.
+func (c *lineConn) startDirect(info *request.Info, checked wire.Checked) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if checked.Method == "notifications/cancelled" {
+		if id, ok := wire.ID(checked.Params.Member("requestId")); ok {
+			c.calls.cancel(id)
+		}
+		return false
 	}
-	if req, ok := msg.(*jsonrpc.Request); ok {
-		info := request.New(c.caller, nil)
-		info.Catalog, info.Conn = checked.Catalog, c.conn
-		req.Extra = &mcp.RequestExtra{TokenInfo: bridge.TokenInfo(info)}
+	id, isCall := wire.ID(checked.ID)
+	if isCall && checked.Method != "" && c.calls[id] != nil {
+		c.Log.Debug("a call is dropped: its id is in flight")
+		return true
 	}
-	return msg, nil
+	d := &candidate{Checked: checked, info: info, session: c.session}
+	if c.Direct == nil || c.waiting[id] || !d.passes() {
+		return false
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.calls.begin(id, cancel)
+	c.running.Go(func() {
+		defer cancel()
+		c.serveDirect(ctx, d)
+	})
+	return true
+}
+
+func (c *lineConn) serveDirect(ctx context.Context, d *candidate) {
+	var out []byte
+	defer func() {
+		if p := recover(); p != nil {
+			c.Log.Error("the transport panicked",
+				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			out = wire.ErrorResponse(d.id, wire.InternalError())
+		}
+		c.mu.Lock()
+		delete(c.calls, d.id) // before the response leaves: then the client may use the id again
+		c.mu.Unlock()
+		if out != nil {
+			_ = c.send(out)
+		}
+	}()
+	m := d.message(c.Facts)
+	_ = c.Host.Attach(ctx, d.info) // the guard refuses an unknown user
+	if c.Guard.NeedsSDK(m) {
+		if msg, err := c.message(d.info, d.Checked); err == nil {
+			select {
+			case c.passed <- msg:
+			case <-c.closed:
+			}
+			return
+		}
+	}
+	r := &lineReply{lineConn: c, info: d.info}
+	d.info.Conn, d.info.Notifier = r, r
+	a, err := c.Direct(ctx, m)
+	out = d.response(a, err)
+}
+
+// send writes a message of the direct door. A broken stream ends the connection.
+func (c *lineConn) send(text []byte) error {
+	err := c.write(text)
+	if err != nil {
+		c.mu.Lock()
+		c.broken = cmp.Or(c.broken, err)
+		c.mu.Unlock()
+		_ = c.Close() // the first error is the one that counts
+	}
+	return err
+}
+
+// lineReply is the [request.Conn] and [request.Notifier] of a message of the direct door on stdio.
+type lineReply struct {
+	*lineConn
+	info *request.Info
+}
+
+func (r *lineReply) Release()                           {}
+func (r *lineReply) Challenge(string) bool              { return false }
+func (r *lineReply) Bind(request.Session) bool          { return false }
+func (r *lineReply) Reserve(request.User) (func(), int) { return nil, http.StatusServiceUnavailable }
+func (r *lineReply) SetDeadline()                       {}
+func (r *lineReply) Log(_ context.Context, m *logMessage) error {
+	return r.notify("notifications/message", m)
+}
+func (r *lineReply) NotifyProgress(_ context.Context, p *mcp.ProgressNotificationParams) error {
+	return r.notify("notifications/progress", p)
+}
+
+func (r *lineReply) notify(method string, params any) error {
+	if r.info.Expired() {
+		return errOver
+	}
+	text, err := wire.Notification(method, params)
+	if err != nil {
+		return err
+	}
+	return r.send(text)
 }
 
 func (c *lineConn) Write(ctx context.Context, msg jsonrpc.Message) error {
@@ -152,6 +308,13 @@ func (c *lineConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	text, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
+	}
+	if response, ok := msg.(*jsonrpc.Response); ok {
+		if id, err := wire.Marshal(response.ID.Raw()); err == nil {
+			c.mu.Lock()
+			delete(c.waiting, string(id))
+			c.mu.Unlock()
+		}
 	}
 	return c.write(text)
 }

@@ -76,17 +76,14 @@ type closable struct {
 
 func (c *closable) Close() error { c.closed++; return nil }
 
-func newLineConn(in io.Reader, out io.Writer) *lineConn {
-	return &lineConn{
-		Config: Config{MaxBodyBytes: 1000}, in: in, out: out, conn: NewStdioConn(SessionLimits{}),
-		caller: identity.Identity{Principal: access.Principal{Subject: "ada"}},
-		lines:  make(chan line), closed: make(chan struct{}),
-	}
+func testLineConn(in io.Reader, out io.Writer) *lineConn {
+	caller := identity.Identity{Principal: access.Principal{Subject: "ada"}}
+	return newLineConn(context.Background(), Config{MaxBodyBytes: 1000}, in, out, caller)
 }
 
 func TestMalformedLinesAreAnsweredAndSkipped(t *testing.T) {
 	var out bytes.Buffer
-	c := newLineConn(strings.NewReader("\n[]\n"+
+	c := testLineConn(strings.NewReader("\n[]\n"+
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":"x"}}`+"\n"+
 		strings.Repeat("a", 2000)+"\n"+
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+
@@ -119,7 +116,7 @@ func TestReadEndsWithItsContextAndItsConnection(t *testing.T) {
 		r, w := io.Pipe()
 		defer w.Close()
 		in := &closable{Reader: r}
-		c := newLineConn(in, io.Discard)
+		c := testLineConn(in, io.Discard)
 		if _, err := c.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +151,7 @@ type gone struct{}
 func (gone) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestOutputThatIsGoneEndsRead(t *testing.T) {
-	c := newLineConn(strings.NewReader("[]\n"), gone{})
+	c := testLineConn(strings.NewReader("[]\n"), gone{})
 	if _, err := c.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -24,17 +24,16 @@ func Marshal(v any) ([]byte, error) {
 }
 
 // Content is structured content, encoded once together with the result around it: the same JSON as
-// text and as itself. If only go-sdk reads a result before the guard, the Content itself is its
-// StructuredContent and its Content is empty. [Shown] fills them in.
+// text and as itself. A result that nobody reads before the guard encodes it has the Content itself
+// as its StructuredContent, and an empty Content. [Shown] fills them in.
 type Content struct {
 	JSON  []byte // a part of Whole
-	Whole []byte // the encoded result but its last brace; nil if JSON is not UTF-8
+	Whole []byte // the encoded result; nil if JSON is not UTF-8
 }
 
 const (
 	beforeText    = `{"content":[{"type":"text","text":`
 	beforeContent = `}],"structuredContent":`
-	afterContent  = `,"resultType":"complete"}` // at most
 )
 
 // EncodeContent encodes the output of a handler, in an object if it is wrapped, and with nulls as
@@ -60,12 +59,12 @@ func NewContent(content []byte) *Content {
 		return &Content{JSON: bytes.Clone(content)}
 	}
 	escapes := bytes.Count(content, []byte{'"'}) + bytes.Count(content, []byte{'\\'})
-	size := 2*len(content) + escapes + 2 + len(beforeText) + len(beforeContent) + len(afterContent)
+	size := 2*len(content) + escapes + 2 + len(beforeText) + len(beforeContent) + 1
 	out := appendText(append(make([]byte, 0, size), beforeText...), content)
 	out = append(out, beforeContent...)
 	from := len(out)
 	out = append(out, content...)
-	return &Content{JSON: out[from:len(out):len(out)], Whole: out}
+	return &Content{JSON: out[from:len(out):len(out)], Whole: append(out, '}')}
 }
 
 // appendText appends valid UTF-8 as a JSON string (RFC 8259, section 7).
@@ -88,7 +87,18 @@ func appendText(out, text []byte) []byte {
 	return append(append(out, text[from:]...), '"')
 }
 
-// Result returns a result with c alone. If it is unread, only go-sdk reads it before the guard.
+// Encoded returns the result with c alone.
+func (c *Content) Encoded() *Encoded {
+	return &Encoded{Body: c.Whole, ResultType: complete, last: true}
+}
+
+// isWhole reports whether a result has c as its StructuredContent and nothing else.
+func (c *Content) isWhole(r *mcp.CallToolResult) bool {
+	return c.Whole != nil && len(r.Content) == 0 && r.Meta == nil && !r.IsError &&
+		r.InputRequests == nil && r.RequestState == ""
+}
+
+// Result returns a result with c alone. If it is unread, nobody reads it before the guard does.
 func (c *Content) Result(unread bool) *mcp.CallToolResult {
 	if unread && c.Whole != nil {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: c}

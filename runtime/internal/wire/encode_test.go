@@ -20,46 +20,52 @@ type odd struct{ mcp.ResultBase }
 func (*odd) MarshalJSON() ([]byte, error) { return []byte("7"), nil }
 
 func TestEncodedResults(t *testing.T) {
+	server, err := ServerInfo(&mcp.Implementation{Name: "s", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = `"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}`
 	nested := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "x", Meta: mcp.Meta{"b": 1}}}}
+	asking := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{}, RequestState: "s"}
 	for _, test := range []struct {
-		res        mcp.Result
-		resultType string
-		want       string
-		typed      bool
+		res              mcp.Result
+		before, inItself string
 	}{
-		{&mcp.ListToolsResult{Tools: []*mcp.Tool{}}, "complete", `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}`, true},
-		{&mcp.CompleteResult{}, "", ``, true},
-		{&mcp.InitializeResult{}, "", ``, false},
-		{nested, "", `{"content":[{"type":"text","text":"x","_meta":{"b":1}}]}`, false},
-		{&mcp.GetPromptResult{Meta: mcp.Meta{"a": "<"}, Messages: []*mcp.PromptMessage{}}, "", `{"_meta":{"a":"<"},"messages":[]}`, false},
-		{&mcp.GetPromptResult{Meta: mcp.Meta{"a": 1}, Messages: []*mcp.PromptMessage{}}, "x", `{"_meta":{"a":1},"resultType":"x","messages":[]}`, false},
+		{&mcp.ListToolsResult{Tools: []*mcp.Tool{}}, `{"ttlMs":0,"cacheScope":"private","tools":[]}`,
+			`{"_meta":{` + name + `},"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[]}`},
+		{&mcp.SubscriptionsListenResult{}, `{}`, `{"_meta":{` + name + `},"resultType":"complete"}`},
+		{nested, `{"content":[{"type":"text","text":"x","_meta":{"b":1}}]}`,
+			`{"_meta":{` + name + `},"content":[{"type":"text","text":"x","_meta":{"b":1}}],"resultType":"complete"}`},
+		{asking, `{"content":null,"requestState":"s","inputRequests":{}}`,
+			`{"_meta":{` + name + `},"content":null,"requestState":"s","inputRequests":{},"resultType":"input_required"}`},
+		{&mcp.GetPromptResult{Meta: mcp.Meta{"a": "<"}, Messages: []*mcp.PromptMessage{}}, `{"_meta":{"a":"<"},"messages":[]}`,
+			`{"_meta":{` + name + `,"a":"<"},"messages":[],"resultType":"complete"}`},
+		{&mcp.GetPromptResult{Meta: mcp.Meta{mcp.MetaKeyServerInfo: 1}, Messages: []*mcp.PromptMessage{}},
+			`{"_meta":{"io.modelcontextprotocol/serverInfo":1},"messages":[]}`,
+			`{"_meta":{"io.modelcontextprotocol/serverInfo":1},"messages":[],"resultType":"complete"}`},
+		{encoded(t, 7).Result(true), `{"content":[{"type":"text","text":"{\"result\":7}"}],"structuredContent":{"result":7}}`,
+			`{"_meta":{` + name + `},"content":[{"type":"text","text":"{\"result\":7}"}],"structuredContent":{"result":7},"resultType":"complete"}`},
 	} {
-		e, err := EncodeResult(test.res)
-		if err != nil {
-			t.Errorf("%T: %v", test.res, err)
-			continue
-		}
-		got, err := e.JSON(test.resultType)
-		if err != nil || e.Typed != test.typed || !json.Valid(got) || test.want != "" && string(got) != test.want {
-			t.Errorf("%T: %s %v %v, want %s", test.res, got, e.Typed, err, test.want)
+		for _, itself := range []bool{false, true} {
+			e, err := EncodeResult(test.res)
+			if err != nil {
+				t.Fatalf("%T: %v", test.res, err)
+			}
+			want := test.before
+			if itself {
+				e.Identify(server)
+				want = test.inItself
+			} else {
+				e.ResultType = ""
+			}
+			if got := string(e.Append(nil)); got != want || !json.Valid([]byte(got)) {
+				t.Errorf("%T:\ngot  %s\nwant %s", test.res, got, want)
+			}
 		}
 	}
-	for want, e := range map[string]*Encoded{
-		`{}`:                      {Body: []byte(`{}`)},
-		`{"resultType":"x"}`:      {Body: []byte(`{}`)},
-		`{"_meta":{"a":1}}`:       {Body: []byte(`{}`), Meta: mcp.Meta{"a": 1}},
-		`{"_meta":{"a":1},"b":2}`: {Body: []byte(`{"b":2}`), Meta: mcp.Meta{"a": 1}},
-	} {
-		resultType := ""
-		if strings.Contains(want, "resultType") {
-			resultType = "x"
-		}
-		if got, err := e.JSON(resultType); err != nil || string(got) != want {
-			t.Errorf("%s %v, want %s", got, err, want)
-		}
-	}
-	if _, err := (&Encoded{Body: []byte(`{}`), Meta: mcp.Meta{"a": math.NaN()}}).JSON(""); err == nil {
-		t.Error("NaN is encoded")
+	e, err := EncodeResult(&mcp.InitializeResult{})
+	if err != nil || e.ResultType != "" {
+		t.Errorf("a handshake has the resultType %q: %v", e.ResultType, err)
 	}
 }
 
@@ -82,19 +88,16 @@ func TestResultsThatCannotBeEncoded(t *testing.T) {
 
 // A result that depends on the caller must not be shared by caches.
 func TestResultsThatDependOnTheCallerArePrivate(t *testing.T) {
-	for _, test := range []struct {
-		res   mcp.Result
-		typed bool
-	}{
-		{&mcp.ListToolsResult{}, true}, {&mcp.ListPromptsResult{}, true}, {&mcp.ListResourcesResult{}, true},
-		{&mcp.ListResourceTemplatesResult{}, true}, {&mcp.DiscoverResult{}, true}, {&mcp.ReadResourceResult{}, false},
+	for _, res := range []mcp.Result{
+		&mcp.ListToolsResult{}, &mcp.ListPromptsResult{}, &mcp.ListResourcesResult{},
+		&mcp.ListResourceTemplatesResult{}, &mcp.DiscoverResult{}, &mcp.ReadResourceResult{},
 	} {
-		e, err := EncodeResult(test.res)
-		if err != nil || !strings.Contains(string(e.Body), `"cacheScope":"private"`) || e.Typed != test.typed {
-			t.Errorf("%T: %+v %v", test.res, e, err)
+		e, err := EncodeResult(res)
+		if err != nil || !strings.Contains(string(e.Body), `"cacheScope":"private"`) {
+			t.Errorf("%T: %+v %v", res, e, err)
 		}
-		if before, err := json.Marshal(test.res); err != nil || strings.Contains(string(before), "private") {
-			t.Errorf("%T was written to: %s %v", test.res, before, err)
+		if before, err := json.Marshal(res); err != nil || strings.Contains(string(before), "private") {
+			t.Errorf("%T was written to: %s %v", res, before, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -44,6 +45,12 @@ func InvalidParams(format string, args ...any) error {
 
 // InternalError has no details of the cause.
 func InternalError() error { return newError(jsonrpc.CodeInternalError, "internal error") }
+
+// DuplicateID refuses a call whose id, as JSON, is in flight. It has go-sdk's code and words.
+func DuplicateID(id string) error {
+	return newError(jsonrpc.CodeInvalidRequest, "duplicate in-flight request ID %s",
+		strings.Trim(id, `"`))
+}
 
 // Expired is the error for a credential that ended.
 func Expired() error { return newError(jsonrpc.CodeInvalidRequest, "the credential has expired") }

@@ -19,8 +19,10 @@ import (
 
 // Checked is a message that every reader understands alike.
 type Checked struct {
-	Body    []byte // the message to pass on
-	Method  string // without secrets if no such method exists; empty for a response
+	Body    []byte       // the message to pass on
+	Method  string       // without secrets if no such method exists; empty for a response
+	ID      decode.Value // a string, an integer or null; nil for none
+	Params  decode.Value // nil for none
 	Catalog request.CatalogQuery
 }
 
@@ -131,7 +133,7 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	case is != "string":
 		return Checked{}, NotRequest("a method that is not a string")
 	}
-	checked := Checked{Body: m.body, Method: string(m.method.Text())}
+	checked := Checked{Body: m.body, Method: string(m.method.Text()), ID: m.id, Params: m.params}
 	known := paramsShapes()[checked.Method]
 	if known == nil {
 		return m.bare(mask.Text(checked.Method))
@@ -171,6 +173,20 @@ func (m *envelope) bare(masked string) (Checked, *MessageError) {
 		return Checked{}, parseError(err)
 	}
 	return checked, nil
+}
+
+// ID returns an id as JSON, written as go-sdk writes it, so that equal ids are equal texts. It
+// reports false for null and for no id.
+func ID(id decode.Value) (string, bool) {
+	switch id.Type() {
+	case "string":
+		text, err := Marshal(string(id.Text()))
+		return string(text), err == nil
+	case "number":
+		n, err := strconv.ParseInt(string(id), 10, 64)
+		return strconv.FormatInt(n, 10), err == nil
+	}
+	return "", false
 }
 
 // isID reports whether go-sdk would repeat an id unchanged: not fractions, and not beyond 2^53.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"reflect"
 	"sync"
 
@@ -40,6 +41,106 @@ func ParamsTypes() map[string]reflect.Type {
 	}
 }
 
+// DecodeParams returns the params of a method that the kernel answers itself, as go-sdk decodes
+// them, and their _meta. They have passed [CheckMessage]. It reports false for other methods, and
+// where go-sdk has to word a refusal. Names are case-sensitive, and null is like no member.
+func DecodeParams(method string, params decode.Value) (p mcp.Params, meta decode.Value, ok bool) {
+	set, optional := func(string, decode.Value) {}, false
+	ok = true
+	switch method {
+	case "tools/call":
+		r := &mcp.CallToolParamsRaw{}
+		p, set = r, func(name string, value decode.Value) {
+			switch name {
+			case "name":
+				r.Name = string(value.Text())
+			case "arguments":
+				r.Arguments = json.RawMessage(value)
+			case "inputResponses":
+				ok = json.Unmarshal(value, &r.InputResponses) == nil
+			case "requestState":
+				r.RequestState = string(value.Text())
+			}
+		}
+	case "tools/list":
+		r := &mcp.ListToolsParams{}
+		p, set, optional = r, cursor(&r.Cursor), true
+	case "prompts/list":
+		r := &mcp.ListPromptsParams{}
+		p, set, optional = r, cursor(&r.Cursor), true
+	case "resources/list":
+		r := &mcp.ListResourcesParams{}
+		p, set, optional = r, cursor(&r.Cursor), true
+	case "resources/templates/list":
+		r := &mcp.ListResourceTemplatesParams{}
+		p, set, optional = r, cursor(&r.Cursor), true
+	case "prompts/get":
+		r := &mcp.GetPromptParams{}
+		p, set = r, func(name string, value decode.Value) {
+			switch name {
+			case "name":
+				r.Name = string(value.Text())
+			case "arguments":
+				r.Arguments = textsOf(value)
+			}
+		}
+	case "resources/read":
+		r := &mcp.ReadResourceParams{}
+		p, set = r, func(name string, value decode.Value) {
+			if name == "uri" {
+				r.URI = string(value.Text())
+			}
+		}
+	case "completion/complete":
+		r := &mcp.CompleteParams{}
+		p, set = r, func(name string, value decode.Value) {
+			switch is := textsOf(value); {
+			case name == "argument":
+				r.Argument = mcp.CompleteParamsArgument{Name: is["name"], Value: is["value"]}
+			case name == "context" && value.Type() == "object":
+				r.Context = &mcp.CompleteContext{Arguments: textsOf(value.Member("arguments"))}
+			case name == "ref" && value.Type() == "object":
+				r.Ref = &mcp.CompleteReference{Type: is["type"], Name: is["name"], URI: is["uri"]}
+			}
+		}
+	default:
+		return nil, nil, false
+	}
+	if is := params.Type(); is != "object" && (is != "" || !optional) {
+		return nil, nil, false
+	}
+	for name, value := range params.Members() {
+		if string(name) == "_meta" {
+			meta = value
+		} else {
+			set(string(name), value)
+		}
+	}
+	return p, meta, ok
+}
+
+func cursor(c *string) func(string, decode.Value) {
+	return func(name string, value decode.Value) {
+		if name == "cursor" {
+			*c = string(value.Text())
+		}
+	}
+}
+
+// textsOf returns the members of an object that are texts; nil for another value.
+func textsOf(object decode.Value) map[string]string {
+	if object.Type() != "object" {
+		return nil
+	}
+	texts := map[string]string{}
+	for name, value := range object.Members() {
+		if is := value.Type(); is == "string" || is == "null" {
+			texts[string(name)] = string(value.Text())
+		}
+	}
+	return texts
+}
+
 // CheckParams refuses params that go-sdk could not decode. params is JSON that was scanned.
 func CheckParams(method string, params []byte) *MessageError {
 	if problems := paramsShapes()[method].Check(params); len(problems) > 0 {
@@ -61,6 +162,33 @@ var paramsShapes = sync.OnceValue(func() map[string]*decode.GoType {
 	}
 	return shapes
 })
+
+// Meta returns _meta as a map; nil for none.
+func Meta(meta decode.Value) map[string]any {
+	if meta.Type() != "object" {
+		return nil
+	}
+	var m map[string]any
+	if json.Unmarshal(meta, &m) != nil { // it was checked before
+		return nil
+	}
+	return m
+}
+
+// IsCapabilities reports whether go-sdk accepts a value as the capabilities of a client.
+func IsCapabilities(v decode.Value) bool {
+	return v.Type() == "object" && len(capabilitiesShape.Check(v)) == 0
+}
+
+// IsImplementation reports whether go-sdk accepts a value as the name of a client.
+func IsImplementation(v decode.Value) bool {
+	return v.Type() == "object" && len(implementationShape.Check(v)) == 0
+}
+
+var (
+	capabilitiesShape   = decode.GoTypeOf(reflect.TypeFor[mcp.ClientCapabilities](), nil)
+	implementationShape = decode.GoTypeOf(reflect.TypeFor[mcp.Implementation](), nil)
+)
 
 var (
 	errorShape = decode.GoTypeOf(reflect.TypeFor[jsonrpc.Error](), nil)

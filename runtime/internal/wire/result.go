@@ -6,34 +6,72 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
 // Encoded is a result as JSON. The guard encodes results first: go-sdk does so outside of any
 // recover, where a panic ends the process and NaN leaves the caller without a response.
 type Encoded struct {
-	Body  []byte   // a JSON object without _meta
-	Meta  mcp.Meta // encoded values, in a map of its own: go-sdk adds the server's name
-	Typed bool     // go-sdk sets resultType on results of its kind after the middleware
+	Body []byte          // a JSON object without _meta and resultType
+	Meta json.RawMessage // a JSON object; nil for none
+	// ResultType is the resultType of 2026-07-28; empty for a result that has none.
+	ResultType string
+	last       bool // ResultType comes after Body
 }
 
-// JSON returns the whole result. It fails only for a value of Meta that was added later.
-func (e *Encoded) JSON(resultType string) ([]byte, error) {
-	if len(e.Meta) == 0 && resultType == "" {
-		return e.Body, nil
+// ServerInfo is the member of _meta that names the server in results of 2026-07-28, as JSON.
+func ServerInfo(i *mcp.Implementation) (json.RawMessage, error) {
+	return Marshal(mcp.Meta{mcp.MetaKeyServerInfo: i})
+}
+
+// Identify adds the server's name to a result that has none, for a message of 2026-07-28.
+func (e *Encoded) Identify(server json.RawMessage) {
+	switch {
+	case len(server) == 0:
+	case e.Meta == nil:
+		e.Meta = server
+	case decode.Value(e.Meta).Member(mcp.MetaKeyServerInfo) == nil:
+		e.Meta = join(server, e.Meta)
 	}
-	head, err := Marshal(struct {
-		Meta       mcp.Meta `json:"_meta,omitempty"`
-		ResultType string   `json:"resultType,omitempty"`
-	}{e.Meta, resultType})
-	if err != nil || string(e.Body) == "{}" {
-		return head, err
+}
+
+// Append appends the result to out.
+func (e *Encoded) Append(out []byte) []byte {
+	const name = `"resultType":"`
+	out = append(out, '{')
+	from := len(out)
+	member := func() []byte {
+		if len(out) > from {
+			return append(out, ',')
+		}
+		return out
 	}
-	head[len(head)-1] = ','
-	return append(head, e.Body[1:]...), nil
+	if e.Meta != nil {
+		out = append(append(out, `"_meta":`...), e.Meta...)
+	}
+	if e.ResultType != "" && !e.last {
+		out = append(append(append(member(), name...), e.ResultType...), '"')
+	}
+	if inner := e.Body[1 : len(e.Body)-1]; len(inner) > 0 {
+		out = append(member(), inner...)
+	}
+	if e.ResultType != "" && e.last {
+		out = append(append(append(member(), name...), e.ResultType...), '"')
+	}
+	return append(out, '}')
+}
+
+// Size is about how many bytes Append appends.
+func (e *Encoded) Size() int { return len(e.Body) + len(e.Meta) + 48 }
+
+// join returns an object with the members of two.
+func join(a, b []byte) []byte {
+	return slices.Concat(a[:len(a)-1], []byte{','}, b[1:])
 }
 
 // ErrNilResult is the error for a nil result.
@@ -50,16 +88,18 @@ func EncodeResult(res mcp.Result) (e *Encoded, err error) {
 	if request.IsNil(res) {
 		return nil, ErrNilResult
 	}
-	res, typed := private(res)
-	e = &Encoded{Typed: typed}
-	if meta := metaOf(res); len(meta) > 0 {
-		e.Meta = make(mcp.Meta, len(meta))
-		for key, value := range meta {
-			raw, err := Marshal(value)
-			if err != nil {
-				return nil, err
-			}
-			e.Meta[key] = json.RawMessage(raw)
+	if r, ok := res.(*mcp.CallToolResult); ok {
+		if c, ok := r.StructuredContent.(*Content); ok && c.isWhole(r) {
+			return c.Encoded(), nil
+		}
+		res = Shown(r)
+	}
+	meta := metaOf(res)
+	e = &Encoded{}
+	res, e.ResultType, e.last = plain(res)
+	if len(meta) > 0 {
+		if e.Meta, err = Marshal(meta); err != nil {
+			return nil, err
 		}
 	}
 	if e.Body, err = Marshal(res); err != nil {
@@ -74,25 +114,48 @@ func EncodeResult(res mcp.Result) (e *Encoded, err error) {
 	return e, err
 }
 
-// private makes a result private to its caller's cache. typed: go-sdk sets its resultType later.
-func private(res mcp.Result) (_ mcp.Result, typed bool) {
-	switch res.(type) {
-	case *mcp.SubscriptionsListenResult, *mcp.CompleteResult:
-		return res, true
-	case *mcp.ReadResourceResult: // go-sdk sets its resultType before the middleware
-	case *mcp.ListToolsResult, *mcp.ListPromptsResult, *mcp.ListResourcesResult,
-		*mcp.ListResourceTemplatesResult, *mcp.DiscoverResult:
-		typed = true
-	default:
-		return res, false
+const complete, inputRequired = "complete", "input_required"
+
+// plain returns a copy of a result without _meta and without the resultType that go-sdk may have
+// set, private to its caller's cache, and the resultType to set in 2026-07-28.
+func plain(res mcp.Result) (_ mcp.Result, resultType string, last bool) {
+	typeOf := func(asks mcp.InputRequestMap) string {
+		if asks != nil {
+			return inputRequired
+		}
+		return complete
 	}
-	c := copyOf(res)
-	c.Elem().FieldByName("CacheScope").SetString("private")
-	if typed {
-		c.Elem().FieldByName("ResultType").SetString("")
+	switch r := res.(type) {
+	case *mcp.CallToolResult:
+		c := &mcp.CallToolResult{Content: r.Content, StructuredContent: r.StructuredContent,
+			IsError: r.IsError, InputRequests: r.InputRequests, RequestState: r.RequestState}
+		if c.Content == nil && c.InputRequests == nil {
+			c.Content = []mcp.Content{}
+		}
+		return c, typeOf(r.InputRequests), true
+	case *mcp.GetPromptResult:
+		return &mcp.GetPromptResult{Description: r.Description, Messages: r.Messages,
+			InputRequests: r.InputRequests, RequestState: r.RequestState}, typeOf(r.InputRequests), true
+	case *mcp.ReadResourceResult:
+		c := &mcp.ReadResourceResult{Contents: r.Contents, Cacheable: r.Cacheable,
+			InputRequests: r.InputRequests, RequestState: r.RequestState}
+		c.CacheScope = private
+		return c, typeOf(r.InputRequests), true
+	case *mcp.SubscriptionsListenResult, *mcp.CompleteResult, *mcp.DiscoverResult,
+		*mcp.ListToolsResult, *mcp.ListPromptsResult, *mcp.ListResourcesResult,
+		*mcp.ListResourceTemplatesResult:
+		c := copyOf(res)
+		c.Elem().FieldByName("Meta").SetZero()
+		c.Elem().FieldByName("ResultType").SetZero()
+		if scope := c.Elem().FieldByName("CacheScope"); scope.IsValid() {
+			scope.SetString(private)
+		}
+		return c.Interface().(mcp.Result), complete, false
 	}
-	return c.Interface().(mcp.Result), typed
+	return res, "", false
 }
+
+const private = "private"
 
 // copyOf returns a pointer to a copy of what v points to.
 func copyOf(v any) reflect.Value {

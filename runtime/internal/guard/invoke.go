@@ -1,0 +1,80 @@
+package guard
+
+import (
+	"context"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// Invoke is the end of the chain for what the toolsets serve: the table answers lists, and handlers
+// run. It answers an internal error for anything else.
+func (g *Guard) Invoke(ctx context.Context, m *Message) (Answer, error) {
+	a, own, err := g.TryInvoke(ctx, m)
+	if !own {
+		return Answer{}, wire.InternalError()
+	}
+	r, ok := a.Result.(*mcp.CallToolResult)
+	if ok && r != nil && r.InputRequests != nil && m.HasSessions() {
+		return Answer{Report: a.Report}, errNoSession
+	}
+	return a, err
+}
+
+var errNoSession = errors.New("it asks for input, which needs a session of go-sdk's: " +
+	"set SDK on the tool, or run go generate")
+
+// TryInvoke is [Guard.Invoke]. own is false for what a go-sdk server has to answer.
+func (g *Guard) TryInvoke(ctx context.Context, m *Message) (a Answer, own bool, err error) {
+	switch params := m.Params.(type) {
+	case *mcp.ListToolsParams, *mcp.ListPromptsParams,
+		*mcp.ListResourcesParams, *mcp.ListResourceTemplatesParams:
+		a, err = g.answerList(m)
+		return a, true, err
+	case *mcp.CallToolParamsRaw:
+		t := g.Tools[params.Name]
+		if t == nil {
+			return Answer{}, false, nil
+		}
+		res, report, err := g.Runner.Tool(ctx, m.Info, t, &mcp.CallToolRequest{Params: params})
+		return Answer{Result: res, Report: &report}, true, err
+	case *mcp.GetPromptParams:
+		p := g.Prompts[params.Name]
+		if p == nil {
+			return Answer{}, false, nil
+		}
+		res, report, err := g.Runner.Prompt(ctx, m.Info, p, params.Arguments)
+		return Answer{Result: res, Report: &report}, true, err
+	case *mcp.ReadResourceParams:
+		r, _ := g.Resources.Find(params.URI)
+		if r == nil || r.Adopted {
+			return Answer{}, false, nil
+		}
+		res, report, err := g.Runner.Resource(ctx, m.Info, r, params.URI)
+		return Answer{Result: res, Report: &report}, true, err
+	case *mcp.CompleteParams:
+		if params.Ref == nil {
+			return Answer{}, true, wire.InvalidParams("missing params")
+		}
+		res, own, report, err := g.Runner.Complete(ctx, m.Info, params)
+		return Answer{Result: res, Report: &report}, own, err
+	}
+	return Answer{}, false, nil
+}
+
+// NeedsSDK reports whether an allowed call has to run in a session of go-sdk's: the handler has
+// go-sdk's shape, or it may ask the client's person in a version with sessions. The decision is
+// made for every name, so that a hidden tool takes as long as an unknown one.
+func (g *Guard) NeedsSDK(m *Message) bool {
+	call, ok := m.Params.(*mcp.CallToolParamsRaw)
+	if !ok {
+		return false
+	}
+	allowed := g.Policy.Decide(m.Principal, access.Tools, call.Name).Allowed
+	t := g.Tools[call.Name]
+	return allowed && t != nil &&
+		(t.SDK || m.HasSessions() && len(t.Allow) > 0 && g.Runner.Requests != nil)
+}

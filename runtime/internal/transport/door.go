@@ -1,0 +1,167 @@
+package transport
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// A message takes one of two doors. The direct door is the guard's chain, called by the transport
+// itself; the other one is go-sdk's server, whose middleware is the chain. The door is chosen before
+// the handler runs, and never by what it returns.
+//
+// The direct door takes a message only if every check that go-sdk makes before its middleware would
+// pass. Anything else goes to go-sdk, which words the refusal.
+
+// candidate is a message that may take the direct door.
+type candidate struct {
+	wire.Checked
+	info    *request.Info
+	header  http.Header     // nil on stdio
+	session request.Session // nil without one
+	id      string          // as JSON; two ids are the same if these texts are
+	params  mcp.Params
+	meta    decode.Value // _meta of the params; nil for none
+	named   string       // the protocol version in it; empty for none
+}
+
+// doorChecks are go-sdk's checks, in the order in which they are made here.
+var doorChecks = []struct {
+	name  string
+	holds func(*candidate) bool
+}{
+	{"params", (*candidate).hasParams},
+	{"id", (*candidate).hasID},
+	{"accept", (*candidate).accepts},
+	{"last event", (*candidate).resumesNothing},
+	{"version", (*candidate).hasVersion},
+	{"client capabilities", (*candidate).hasCapabilities},
+	{"client info", (*candidate).hasClientInfo},
+	{"method header", (*candidate).hasMethodHeader},
+	{"name header", (*candidate).hasNameHeader},
+}
+
+// passes reports whether a message may take the direct door.
+func (c *candidate) passes() bool {
+	for _, check := range doorChecks {
+		if !check.holds(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasParams reads the params. Only the methods that the kernel answers itself have any here.
+func (c *candidate) hasParams() (ok bool) {
+	c.params, c.meta, ok = wire.DecodeParams(c.Method, c.Params)
+	return ok
+}
+
+func (c *candidate) hasID() (ok bool) {
+	c.id, ok = wire.ID(c.ID)
+	return ok
+}
+
+// accepts reports whether the client takes JSON and event streams.
+func (c *candidate) accepts() bool {
+	if c.header == nil {
+		return true
+	}
+	json, stream := false, false
+	for _, value := range c.header["Accept"] {
+		for part := range strings.SplitSeq(value, ",") {
+			base, _, _ := strings.Cut(part, ";")
+			switch strings.ToLower(strings.TrimSpace(base)) {
+			case "application/json", "application/*":
+				json = true
+			case "text/event-stream", "text/*":
+				stream = true
+			case "*/*":
+				json, stream = true, true
+			}
+		}
+	}
+	return json && stream
+}
+
+func (c *candidate) resumesNothing() bool { return len(c.header["Last-Event-Id"]) == 0 }
+
+// hasVersion reports whether the message names 2026-07-28 itself, in the header too, or belongs to
+// a session of an older version that has made its handshake.
+func (c *candidate) hasVersion() bool {
+	sent := c.header.Get(request.HeaderProtocolVersion)
+	member := c.meta.Member(mcp.MetaKeyProtocolVersion)
+	c.named = string(member.Text())
+	switch {
+	case c.named == request.Stateless:
+		return c.session == nil && (c.header == nil || sent == c.named)
+	case member != nil, c.session == nil:
+		return false
+	}
+	params := c.session.InitializeParams()
+	return params != nil && params.ProtocolVersion < request.Stateless &&
+		(sent == "" || sent < request.Stateless && request.KnownVersion(sent) != "")
+}
+
+func (c *candidate) hasCapabilities() bool {
+	return c.named == "" || wire.IsCapabilities(c.meta.Member(mcp.MetaKeyClientCapabilities))
+}
+
+func (c *candidate) hasClientInfo() bool {
+	info := c.meta.Member(mcp.MetaKeyClientInfo)
+	return c.named == "" || info == nil || wire.IsImplementation(info)
+}
+
+func (c *candidate) hasMethodHeader() bool {
+	return c.named == "" || c.header == nil || c.header.Get("Mcp-Method") == c.Method
+}
+
+func (c *candidate) hasNameHeader() bool {
+	if c.named == "" || c.header == nil {
+		return true
+	}
+	var name string
+	switch params := c.params.(type) {
+	case *mcp.CallToolParamsRaw:
+		name = params.Name
+	case *mcp.GetPromptParams:
+		name = params.Name
+	case *mcp.ReadResourceParams:
+		name = params.URI
+	default:
+		return true
+	}
+	return name != "" && c.header.Get("Mcp-Name") == name
+}
+
+// message returns a message that has passed the checks, as the guard takes it.
+func (c *candidate) message(facts *request.Server) *guard.Message {
+	c.info.Server = facts
+	if c.session != nil {
+		c.info.InSession(c.session, "")
+	} else {
+		capabilities := c.meta.Member(mcp.MetaKeyClientCapabilities)
+		c.info.Version, c.info.Protocol, c.info.Itself = c.named, c.named, true
+		c.info.Elicits = capabilities.Member("elicitation").Type() == "object"
+	}
+	meta := wire.Meta(c.meta)
+	c.params.SetMeta(meta)
+	return &guard.Message{Info: c.info, Method: c.Method, Params: c.params, Meta: meta}
+}
+
+// response returns the response to a message.
+func (c *candidate) response(a guard.Answer, err error) []byte {
+	if err == nil && a.Encoded == nil {
+		err = wire.InternalError() // middleware has returned nothing
+	}
+	if err != nil {
+		return wire.ErrorResponse(c.id, err)
+	}
+	return wire.ResultResponse(c.id, a.Encoded)
+}

@@ -1,0 +1,161 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+)
+
+// StreamAfter is how long a call runs before its response becomes an event stream, so that its
+// client and proxies between get a status.
+const StreamAfter = 5 * time.Second
+
+// largeBody is the size from which a response is bounded in time: smaller ones fit into the buffers
+// of a connection, whether the client reads or not.
+const largeBody = 4 << 10
+
+// reply is the response to a message of the direct door: a JSON body, or an event stream from the
+// first notification on. It is the [request.Conn] and the [request.Notifier] of its message.
+type reply struct {
+	*Handler
+	w    http.ResponseWriter
+	info *request.Info
+
+	mu     sync.Mutex
+	timer  *time.Timer // that begins the stream; nil before the decision
+	stream bool        // an event stream has begun
+	over   bool        // nothing more leaves
+}
+
+// Release starts the time after which the response becomes a stream. A refusal never is one.
+func (r *reply) Release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer == nil && !r.over {
+		r.timer = time.AfterFunc(r.StreamAfter, func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			_ = r.begin() // an error shows with the next write
+		})
+	}
+}
+
+// Challenge implements [request.Conn].
+func (r *reply) Challenge(authenticate string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.stream {
+		return false
+	}
+	r.over = true
+	r.w.Header().Set("WWW-Authenticate", authenticate)
+	http.Error(r.w, "insufficient scope", http.StatusForbidden)
+	return true
+}
+
+// Bind and Reserve are for messages that do not take the direct door.
+func (r *reply) Bind(request.Session) bool { return false }
+
+// Reserve implements [request.Conn].
+func (r *reply) Reserve(request.User) (func(), int) { return nil, http.StatusServiceUnavailable }
+
+// SetDeadline has no effect on a writer without deadlines, which has that of the http.Server.
+func (r *reply) SetDeadline() {
+	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Now().Add(r.BodyReadTimeout))
+}
+
+//lint:ignore SA1019 clients of all versions may request log messages, deprecated in 2026-07-28
+type logMessage = mcp.LoggingMessageParams
+
+// Log implements [request.Notifier].
+func (r *reply) Log(_ context.Context, m *logMessage) error {
+	return r.event(wire.Notification("notifications/message", m))
+}
+
+// NotifyProgress implements [request.Notifier].
+func (r *reply) NotifyProgress(_ context.Context, p *mcp.ProgressNotificationParams) error {
+	return r.event(wire.Notification("notifications/progress", p))
+}
+
+var errOver = errors.New("the response has left, or the caller's credential has expired")
+
+func (r *reply) event(text []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.info.Expired() {
+		return errOver
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	return r.writeEvent(text)
+}
+
+// begin begins the stream. r.mu is held.
+func (r *reply) begin() error {
+	if r.over || r.stream {
+		return nil
+	}
+	r.stream = true
+	header := r.w.Header()
+	header["Content-Type"], header["Cache-Control"] = eventStream, noCache
+	r.w.WriteHeader(http.StatusOK)
+	return http.NewResponseController(r.w).Flush()
+}
+
+func (r *reply) writeEvent(text []byte) error {
+	out := make([]byte, 0, len(text)+24)
+	out = append(append(append(out, "event: message\ndata: "...), text...), "\n\n"...)
+	if _, err := r.w.Write(out); err != nil {
+		return err
+	}
+	return http.NewResponseController(r.w).Flush()
+}
+
+// Shared values of response headers, which nobody writes to.
+var (
+	jsonBody    = []string{"application/json"}
+	eventStream = []string{"text/event-stream"}
+	noCache     = []string{"no-cache, no-transform"}
+)
+
+// finish writes the response, with a status of its own unless a stream has begun.
+func (r *reply) finish(text []byte, status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
+	r.over = true
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	if len(text) > largeBody {
+		r.SetDeadline()
+		defer func() { _ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{}) }()
+	}
+	if r.stream {
+		_ = r.writeEvent(text) // the client may be gone
+		return
+	}
+	header := r.w.Header()
+	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
+	if len(text) > largeBody/2 { // net/http counts the bytes of smaller bodies
+		header["Content-Length"] = []string{strconv.Itoa(len(text))}
+	}
+	if status != http.StatusOK {
+		r.w.WriteHeader(status)
+	}
+	_, _ = r.w.Write(text) // the client may be gone
+}

@@ -1,0 +1,156 @@
+package transport
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+// sessionTable has the sessions of a handler, by id: go-sdk does not export its own.
+type sessionTable struct {
+	timeout time.Duration // without a POST, after which a session ends
+	mu      sync.Mutex
+	byID    map[string]*session
+}
+
+// session is one session, and the calls of it that took the direct door.
+type session struct {
+	request.Session
+	owner request.Owner
+	table *sessionTable
+
+	mu      sync.Mutex
+	idle    *time.Timer
+	posts   int // that are being answered, by either door
+	calls   calls
+	closing bool          // no call takes the direct door any more
+	drained chan struct{} // closed when closing and the last direct call has ended
+}
+
+// calls are the calls in flight by the direct door: what cancels them, by id.
+type calls map[string]context.CancelFunc
+
+func newSessionTable(timeout time.Duration) *sessionTable {
+	return &sessionTable{timeout: timeout, byID: map[string]*session{}}
+}
+
+// add adds a session until it ends.
+func (t *sessionTable) add(s request.Session, owner request.Owner) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := s.ID()
+	if id == "" || t.byID[id] != nil {
+		return
+	}
+	added := &session{Session: s, owner: owner, table: t, calls: calls{}}
+	added.idle = time.AfterFunc(t.timeout, func() {
+		added.drain(context.Background())
+		_ = s.Close() // it ends in any case
+	})
+	t.byID[id] = added
+	go func() {
+		_ = s.Wait() // every end is the same here
+		added.idle.Stop()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.byID, id)
+	}()
+}
+
+// find returns the session of an id if it belongs to the owner, and else nil.
+func (t *sessionTable) find(id string, owner request.Owner) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.byID[id]; s != nil && s.owner == owner {
+		return s
+	}
+	return nil
+}
+
+// enter counts a POST, so that the session does not end as idle. s may be nil, here and in leave.
+func (s *session) enter() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts++
+	s.idle.Stop()
+}
+
+func (s *session) leave() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.posts--; s.posts == 0 {
+		s.idle.Reset(s.table.timeout)
+	}
+}
+
+// begin notes a call of the direct door. It reports false if its id is in flight, and open is false
+// if the session is closing.
+func (s *session) begin(id string, cancel context.CancelFunc) (begun, open bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false, false
+	}
+	return s.calls.begin(id, cancel), true
+}
+
+func (s *session) end(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, id)
+	if s.closing && len(s.calls) == 0 {
+		close(s.drained)
+	}
+}
+
+// has reports whether a call of the direct door is in flight.
+func (s *session) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[id] != nil
+}
+
+// cancel cancels a call of the direct door.
+func (s *session) cancel(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls.cancel(id)
+}
+
+// drain stops new calls of the direct door, and waits for those that run or for the end of ctx.
+func (s *session) drain(ctx context.Context) {
+	s.mu.Lock()
+	if !s.closing {
+		s.closing, s.drained = true, make(chan struct{})
+		if len(s.calls) == 0 {
+			close(s.drained)
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.drained:
+	case <-ctx.Done():
+	}
+}
+
+func (c calls) begin(id string, cancel context.CancelFunc) bool {
+	if c[id] != nil {
+		return false
+	}
+	c[id] = cancel
+	return true
+}
+
+func (c calls) cancel(id string) {
+	if cancel := c[id]; cancel != nil {
+		cancel()
+	}
+}
