@@ -134,7 +134,7 @@ func (c *client) send(t testing.TB, message []byte) {
 	}
 }
 
-// prepared is a request that is sent many times. Its id has always as many digits, and changes in place.
+// prepared is a request that is sent many times. Its id changes in place, and keeps its length.
 type prepared struct {
 	bytes, digits []byte
 	id            int
@@ -333,6 +333,60 @@ func (c *client) read(size int, chunked bool) error {
 		}
 		if _, err := c.in.Discard(len("\r\n")); err != nil || size == 0 {
 			return err
+		}
+	}
+}
+
+// All figures depend on this client: it reads the framing of every server, notices a wrong answer,
+// and does not allocate.
+func TestClientReadsAndChecksAnswers(t *testing.T) {
+	message := string(line(firstID, "m", noParams))
+	message = message[:len(message)-1]
+	length := func(status, body string) string {
+		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+	}
+	chunks := func(kind string, bodies ...string) string {
+		text := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: " + kind + "\r\n\r\n"
+		for _, body := range append(bodies, "") {
+			text += fmt.Sprintf("%x\r\n%s\r\n", len(body), body)
+		}
+		return text
+	}
+	const events = "text/event-stream"
+	notice := "data: {\"method\":\"n\"}\n\n"
+	other := strings.Replace(message, "10", "11", 1)
+	for _, test := range []struct {
+		name, host, text string
+		wrong            bool
+	}{
+		{"a line", "", initialized + message + "\n", false},
+		{"a line of another id", "", other + "\n", true},
+		{"a body", "h", length("200 OK", message), false},
+		{"a longer body", "h", length("200 OK", message+" "), true},
+		{"another id", "h", length("200 OK", other), true},
+		{"an error", "h", length("500 Internal Server Error", message), true},
+		{"no body", "h", length("202 Accepted", ""), true},
+		{"chunks", "h", chunks("application/json", message[:20], message[20:]), false},
+		{"events", "h", chunks(events, notice+"event: message\ndata: "+message[:9], message[9:]+"\n\n"), false},
+		{"no answer in the events", "h", chunks(events, notice), true},
+	} {
+		text := strings.NewReader(test.text)
+		c := &client{host: test.host, out: io.Discard, in: bufio.NewReader(text), version: sessions}
+		requests := []*prepared{c.prepare(t, firstID, "m", noParams)}
+		size := len(message)
+		if test.host == "" {
+			size++ // with the line's end
+		}
+		var left atomic.Int64
+		var err error
+		allocations := testing.AllocsPerRun(10, func() {
+			text.Reset(test.text)
+			c.in.Reset(text)
+			left.Store(1)
+			err = c.repeat(requests, &left, size)
+		})
+		if (err != nil) != test.wrong || err == nil && allocations > 0 {
+			t.Errorf("%s: %v, %v allocations", test.name, err, allocations)
 		}
 	}
 }

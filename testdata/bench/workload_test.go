@@ -36,9 +36,9 @@ func (w workload) test(t *testing.T) {
 	}
 }
 
-// benchmark measures every peer: without a transport, on stdio with one request and with 64 in
-// flight, and over HTTP with one client and with 64 clients. The time is that of a request, so with
-// 64 clients its inverse is the throughput.
+// benchmark measures every peer without a transport, on stdio and over HTTP: one request at a time,
+// and 64 in parallel, which are in flight on the one connection of stdio, and of 64 clients over
+// HTTP. The time is per request, so that in parallel its inverse is the throughput.
 func (w workload) benchmark(b *testing.B) {
 	for _, p := range w.peers {
 		b.Run("through=chain/peer="+p.name, func(b *testing.B) {
@@ -56,19 +56,20 @@ func (w workload) benchmark(b *testing.B) {
 			}
 		})
 	}
-	for _, flying := range []int{1, 64} {
+	for _, parallel := range []int{1, 64} {
 		for _, p := range w.peers {
-			b.Run(fmt.Sprintf("through=stdio/flying=%d/peer=%s", flying, p.name), func(b *testing.B) {
-				w.measure(b, p, flying, dial(b, p.serve))
+			b.Run(fmt.Sprintf("through=stdio/parallel=%d/peer=%s", parallel, p.name), func(b *testing.B) {
+				w.measure(b, p, parallel, dial(b, p.serve))
 			})
 		}
 	}
 	for _, version := range []string{sessions, stateless} {
-		for _, n := range []int{1, 64} {
+		for _, parallel := range []int{1, 64} {
+			row := fmt.Sprintf("through=http/version=%s/parallel=%d/peer=", version, parallel)
 			for _, p := range append([]peer{w.bare()}, w.peers...) {
-				b.Run(fmt.Sprintf("through=http/version=%s/clients=%d/peer=%s", version, n, p.name), func(b *testing.B) {
+				b.Run(row+p.name, func(b *testing.B) {
 					host := listen(b, p.web(b, version))
-					clients := make([]*client, n)
+					clients := make([]*client, parallel)
 					for i := range clients {
 						clients[i] = connect(b, host, version)
 					}
@@ -79,15 +80,16 @@ func (w workload) benchmark(b *testing.B) {
 	}
 }
 
-// measure sends b.N requests, so many in flight on each client. The first answer is checked in
+// measure sends b.N requests, with so many in flight on each client. The first answer is checked in
 // full, and the others by id and length.
-func (w workload) measure(b *testing.B, p peer, flying int, clients ...*client) {
+func (w workload) measure(b *testing.B, p peer, inFlight int, clients ...*client) {
 	first := clients[0].call(b, w.method, w.params)
 	w.check(b, p, first)
 	size := len(first)
 	requests := make([][]*prepared, len(clients))
 	for i, c := range clients {
-		for range flying {
+		c.body = make([]byte, 0, size+1<<10) // with the framing of events
+		for range inFlight {
 			requests[i] = append(requests[i], c.prepare(b, firstID, w.method, w.params))
 		}
 	}
