@@ -257,7 +257,7 @@ func (c *client) answer() ([]byte, error) {
 }
 
 // response reads an HTTP response and returns the message in it: the body, or the event that has an
-// id. It knows what Go's server sends, and no more.
+// id. It reads no more of HTTP than Go's server sends.
 func (c *client) response() ([]byte, error) {
 	status, err := c.in.ReadSlice('\n')
 	if err != nil {

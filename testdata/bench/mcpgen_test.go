@@ -66,7 +66,9 @@ func mcpgenPeer(tools func() toolset.Toolset) peer {
 // outside of the guard is not for users: the server behind it is not handed out, and a
 // benchmark takes it by force.
 func guardedChain(t testing.TB, toolset toolset.Toolset) func(string, json.RawMessage) ([]byte, error) {
-	server, err := runtime.New(options(), toolset)
+	o := options()
+	o.SDKOnly = true // otherwise calls do not pass go-sdk's middleware
+	server, err := runtime.New(o, toolset)
 	if err != nil {
 		t.Fatal(err)
 	}
