@@ -59,7 +59,7 @@ func touch(t testing.TB, s *store.Store) {
 }
 
 // catalogued serves manyToolset beside a store.
-func catalogued(t testing.TB, s *store.Store) *wire {
+func catalogued(t testing.TB, s *store.Store) *client {
 	return dial(t, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 		o := options()
 		o.Catalogs, o.CatalogStrict = stored.New(s, stored.Stored), true

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,8 +90,11 @@ func manyRaw() *mcp.Server {
 	return server
 }
 
-func manyMCPGo() *mcpgoserver.MCPServer {
+func manyMCPGo(filters ...mcpgoserver.ToolFilterFunc) *mcpgoserver.MCPServer {
 	s := mcpgoserver.NewMCPServer("many", "1.0.0")
+	for _, filter := range filters {
+		mcpgoserver.WithToolFilter(filter)(s)
+	}
 	for i := range many {
 		s.AddTool(mcpgo.NewTool(manyName(i), mcpgo.WithDescription(manyDescription), mcpgo.WithInputSchema[plainBooking](), mcpgo.WithOutputSchema[freight.Receipt]()),
 			mcpgo.NewStructuredToolHandler(func(ctx context.Context, _ mcpgo.CallToolRequest, in plainBooking) (freight.Receipt, error) {
@@ -124,99 +127,65 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// listPeer lists 1,000 tools; mcpgen shows half of them, which the others cannot do.
-type listPeer struct {
-	name    string
-	visible int
-	chain   func(testing.TB) func(string, json.RawMessage) ([]byte, error)
-	serve   func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error
+// lists is a list of 1,000 tools, of which the caller may see half, in one page. The fair peers
+// answer with the same 500 names: mcp-go by its tool filter, and go-sdk by a middleware, because it
+// has no filter. The peer mcp-go-all lists all tools without a filter.
+func lists() workload {
+	return workload{
+		method: "tools/list", params: noParams, check: checkList,
+		peers: []peer{
+			mcpgenPeer(manyToolset),
+			sdkPeer("raw", func() *mcp.Server { return filtered(manyRaw()) }),
+			sdkPeer("generic", func() *mcp.Server { return filtered(manyGeneric()) }),
+			mcpgoPeer("mcp-go", func() *mcpgoserver.MCPServer { return manyMCPGo(memberTools) }),
+			mcpgoPeer(unfiltered, func() *mcpgoserver.MCPServer { return manyMCPGo() }),
+		},
+	}
 }
 
-func listPeers() []listPeer {
-	sdk := func(name string, server func() *mcp.Server) listPeer {
-		return listPeer{
-			name: name, visible: many,
-			chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) { return bareChain(t, server()) },
-			serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-				return server().Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
-			},
+const unfiltered = "mcp-go-all"
+
+// forMember reports whether a member may see a tool of manyToolset.
+func forMember(name string) bool { return (name[len(name)-1]-'0')%2 == 0 }
+
+// filtered removes from the lists of a server what the caller may not see.
+func filtered(server *mcp.Server) *mcp.Server {
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			if list, ok := res.(*mcp.ListToolsResult); ok {
+				list.Tools = slices.DeleteFunc(list.Tools, func(t *mcp.Tool) bool {
+					return !decided(req) || !forMember(t.Name)
+				})
+			}
+			return res, err
 		}
+	})
+	return server
+}
+
+// memberTools does the same for mcp-go.
+func memberTools(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
+	return slices.DeleteFunc(tools, func(t mcpgo.Tool) bool {
+		return role(ctx) != "Member" || !forMember(t.Name)
+	})
+}
+
+// checkList fails if the bytes are not the whole list, in one page.
+func checkList(t testing.TB, p peer, body []byte) {
+	t.Helper()
+	want := many / 2
+	if p.name == unfiltered {
+		want = many
 	}
-	return []listPeer{
-		{
-			name: "mcpgen", visible: many / 2,
-			chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) {
-				return guardedChain(t, manyToolset())
-			},
-			serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-				server, err := runtime.New(options(), manyToolset())
-				if err != nil {
-					return err
-				}
-				return server.RunIO(ctx, in, out, member)
-			},
-		},
-		sdk("raw", manyRaw),
-		sdk("generic", manyGeneric),
-		{
-			name: "mcp-go", visible: many,
-			chain: func(testing.TB) func(string, json.RawMessage) ([]byte, error) {
-				s := manyMCPGo()
-				return func(method string, params json.RawMessage) ([]byte, error) {
-					return json.Marshal(s.HandleMessage(context.Background(), line(1, method, params)))
-				}
-			},
-			serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-				return mcpgoserver.NewStdioServer(manyMCPGo()).Listen(ctx, in, out)
-			},
-		},
+	n := bytes.Count(body, []byte(`"name":"book_`))
+	if n != want || !json.Valid(body) || bytes.Contains(body, []byte("nextCursor")) {
+		t.Fatalf("%d tools, not %d: %.1000s", n, want, body)
 	}
 }
 
 var noParams = json.RawMessage(`{}`)
 
-func TestAllPeersListWhatIsVisible(t *testing.T) {
-	for _, p := range listPeers() {
-		t.Run(p.name, func(t *testing.T) {
-			chain, wire := p.chain(t), dial(t, p.serve)
-			body, err := chain("tools/list", noParams)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, body := range map[string][]byte{"chain": body, "wire": wire.call(t, "tools/list", noParams)} {
-				if n := bytes.Count(body, []byte(`"name":"book_`)); n != p.visible {
-					t.Errorf("%s lists %d tools, not %d", name, n, p.visible)
-				}
-			}
-		})
-	}
-}
+func TestAllPeersListWhatIsVisible(t *testing.T) { lists().test(t) }
 
-// BenchmarkList is one tools/list of 1,000 tools: on the chain with the bytes of the result,
-// on the wire with a client that only looks for the line's end.
-func BenchmarkList(b *testing.B) {
-	b.Run("through=chain", func(b *testing.B) {
-		for _, p := range listPeers() {
-			b.Run("peer="+p.name, func(b *testing.B) {
-				list := p.chain(b)
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := list("tools/list", noParams); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	})
-	b.Run("through=wire", func(b *testing.B) {
-		for _, p := range listPeers() {
-			b.Run("peer="+p.name, func(b *testing.B) {
-				w := dial(b, p.serve)
-				b.ReportAllocs()
-				for b.Loop() {
-					w.call(b, "tools/list", noParams)
-				}
-			})
-		}
-	})
-}
+func BenchmarkList(b *testing.B) { lists().benchmark(b) }

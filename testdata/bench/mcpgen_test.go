@@ -19,7 +19,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
-	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
 var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
@@ -37,25 +36,29 @@ func options() runtime.Options {
 	}
 }
 
-var mcpgenPeer = peer{
-	name: "mcpgen",
-	chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) {
-		return guardedChain(t, freight.Toolset())
-	},
-	serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-		server, err := runtime.New(options(), freight.Toolset())
-		if err != nil {
-			return err
-		}
-		return server.RunIO(ctx, in, out, member)
-	},
-	web: func(t testing.TB) http.Handler {
-		server, err := runtime.New(options(), freight.Toolset())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return server.Handler()
-	},
+func mcpgenPeer(tools func() toolset.Toolset) peer {
+	return peer{
+		name: "mcpgen",
+		chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) {
+			return guardedChain(t, tools())
+		},
+		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+			server, err := runtime.New(options(), tools())
+			if err != nil {
+				return err
+			}
+			defer server.Shutdown(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is under way
+			return server.RunIO(ctx, in, out, member)
+		},
+		web: func(t testing.TB, _ string) http.Handler {
+			server, err := runtime.New(options(), tools())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+			return server.Handler()
+		},
+	}
 }
 
 // guardedChain takes hold of the whole chain, guard included, by a middleware outside of it, and of
@@ -63,7 +66,9 @@ var mcpgenPeer = peer{
 // outside of the guard is not for users: the server behind it is not handed out, and a
 // benchmark takes it by force.
 func guardedChain(t testing.TB, toolset toolset.Toolset) func(string, json.RawMessage) ([]byte, error) {
-	server, err := runtime.New(options(), toolset)
+	o := options()
+	o.SDKOnly = true // otherwise calls do not pass go-sdk's middleware
+	server, err := runtime.New(o, toolset)
 	if err != nil {
 		t.Fatal(err)
 	}

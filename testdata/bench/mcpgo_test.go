@@ -17,42 +17,49 @@ import (
 
 type roleKey struct{}
 
-// mcpgoPeer is mcp-go's structured handler with its validation of arguments switched on.
-var mcpgoPeer = peer{
-	name: "mcp-go",
-	chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) {
-		s := mcpgoServer()
-		ctx := withRole(context.Background(), "Member")
-		return func(method string, params json.RawMessage) ([]byte, error) {
-			// It parses messages itself; there is no entrance behind that.
-			return json.Marshal(s.HandleMessage(ctx, line(1, method, params)))
-		}
-	},
-	serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-		return server.NewStdioServer(mcpgoServer()).Listen(withRole(ctx, "Member"), in, out)
-	},
-	web: func(testing.TB) http.Handler {
-		mux := http.NewServeMux()
-		mux.Handle("/mcp", server.NewStreamableHTTPServer(mcpgoServer(),
-			server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
-				if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && bearer == token {
-					return withRole(ctx, "Member")
-				}
-				return ctx
-			})))
-		return mux
-	},
+func mcpgoPeer(name string, fresh func() *server.MCPServer) peer {
+	return peer{
+		name: name,
+		chain: func(testing.TB) func(string, json.RawMessage) ([]byte, error) {
+			s := fresh()
+			ctx := withRole(context.Background(), "Member")
+			return func(method string, params json.RawMessage) ([]byte, error) {
+				// It parses messages itself; there is no entrance behind that.
+				return json.Marshal(s.HandleMessage(ctx, line(1, method, params)))
+			}
+		},
+		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+			return server.NewStdioServer(fresh()).Listen(withRole(ctx, "Member"), in, out)
+		},
+		web: func(testing.TB, string) http.Handler {
+			mux := http.NewServeMux()
+			mux.Handle("/mcp", server.NewStreamableHTTPServer(fresh(),
+				server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
+					if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && bearer == token {
+						return withRole(ctx, "Member")
+					}
+					return ctx
+				})))
+			return mux
+		},
+	}
 }
 
 func withRole(ctx context.Context, role string) context.Context {
 	return context.WithValue(ctx, roleKey{}, role)
 }
 
-func mcpgoServer() *server.MCPServer {
+func role(ctx context.Context) string {
+	role, _ := ctx.Value(roleKey{}).(string)
+	return role
+}
+
+// bookMCPGo is mcp-go's structured handler with its validation of arguments switched on.
+func bookMCPGo() *server.MCPServer {
 	s := server.NewMCPServer("freight", "1.0.0", server.WithInputSchemaValidation())
 	s.AddTool(mcp.NewToolWithRawSchema(toolName, "Book books a parcel.", json.RawMessage(bookingSchema)),
 		mcp.NewStructuredToolHandler(func(ctx context.Context, _ mcp.CallToolRequest, in freight.Booking) (freight.Receipt, error) {
-			if role, _ := ctx.Value(roleKey{}).(string); role != "Member" {
+			if role(ctx) != "Member" {
 				return freight.Receipt{}, fmt.Errorf("refused")
 			}
 			out, err := freight.Book(ctx, in)

@@ -12,8 +12,9 @@ import (
 	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
-// peer is one way to serve the tool. Each of them verifies a token over HTTP, decides by the
-// caller's role, reads and validates the arguments, and tells an audit that keeps nothing.
+// peer is one way to serve. Each peer verifies a token over HTTP and decides by the caller's role;
+// of a call it also reads and validates the arguments, and records it in an audit that keeps
+// nothing.
 type peer struct {
 	name string
 	// chain answers a request without any transport: from the parsed request, as far as the
@@ -21,12 +22,8 @@ type peer struct {
 	chain func(testing.TB) func(method string, params json.RawMessage) ([]byte, error)
 	// serve answers one message a line until the input ends.
 	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error
-	// web answers over HTTP at /mcp.
-	web func(testing.TB) http.Handler
-}
-
-func peers() []peer {
-	return []peer{mcpgenPeer, rawPeer, genericPeer, mcpgoPeer}
+	// web answers over HTTP at /mcp, in the given protocol version.
+	web func(t testing.TB, version string) http.Handler
 }
 
 const (
@@ -51,7 +48,7 @@ func bytesOf(res any) ([]byte, error) {
 }
 
 // checkAnswer fails where bytes are not the answer of a call that went well.
-func checkAnswer(t testing.TB, body []byte) {
+func checkAnswer(t testing.TB, _ peer, body []byte) {
 	t.Helper()
 	if !bytes.Contains(body, []byte(`"number":"R-ABC-123456"`)) || !bytes.Contains(body, []byte(`"structuredContent"`)) {
 		t.Fatalf("not the answer: %s", body)
@@ -63,5 +60,9 @@ func line(id int, method string, params json.RawMessage) []byte {
 }
 
 var initializeParams = json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`)
+
+const statelessMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
 const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized","params":{}}` + "\n"

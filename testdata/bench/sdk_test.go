@@ -27,12 +27,13 @@ const bookingSchema = `{"properties":{"parcel":{"type":"string","maxLength":32,"
 	`"labels":{"items":{"type":"string"},"type":"array","maxItems":8,"minItems":1,"uniqueItems":true}},` +
 	`"additionalProperties":false,"type":"object","required":["parcel","depot","weight","speed","labels"]}`
 
-// genericPeer is go-sdk's mcp.AddTool[In, Out], given the same schema.
-var genericPeer = sdkPeer("generic", func(server *mcp.Server) {
+// bookGeneric is go-sdk's mcp.AddTool[In, Out], given the same schema.
+func bookGeneric() *mcp.Server {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal([]byte(bookingSchema), &schema); err != nil {
 		panic(err)
 	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "freight"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: toolName, InputSchema: &schema},
 		func(ctx context.Context, req *mcp.CallToolRequest, in freight.Booking) (*mcp.CallToolResult, freight.Receipt, error) {
 			if !decided(req) {
@@ -42,10 +43,12 @@ var genericPeer = sdkPeer("generic", func(server *mcp.Server) {
 			audited(ctx, err)
 			return nil, out, err
 		})
-})
+	return server
+}
 
-// rawPeer is go-sdk's Server.AddTool with everything else written by hand.
-var rawPeer = sdkPeer("raw", func(server *mcp.Server) {
+// bookRaw is go-sdk's Server.AddTool with everything else written by hand.
+func bookRaw() *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "freight"}, nil)
 	server.AddTool(&mcp.Tool{Name: toolName, InputSchema: json.RawMessage(bookingSchema)},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if !decided(req) {
@@ -69,7 +72,8 @@ var rawPeer = sdkPeer("raw", func(server *mcp.Server) {
 				Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
 			}, nil
 		})
-})
+	return server
+}
 
 func failed(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
@@ -111,11 +115,12 @@ func bookingByHand(raw json.RawMessage) (freight.Booking, error) {
 }
 
 // decided asks for the role. Without a token, on a pipe, the caller is the program's owner.
-func decided(req *mcp.CallToolRequest) bool {
-	if req.Extra == nil || req.Extra.TokenInfo == nil {
+func decided(req mcp.Request) bool {
+	extra := req.GetExtra()
+	if extra == nil || extra.TokenInfo == nil {
 		return true
 	}
-	role, _ := req.Extra.TokenInfo.Extra["role"].(string)
+	role, _ := extra.TokenInfo.Extra["role"].(string)
 	return role == "Member"
 }
 
@@ -134,26 +139,19 @@ func verify(_ context.Context, bearer string, _ *http.Request) (*auth.TokenInfo,
 	return &auth.TokenInfo{UserID: "mel", Extra: map[string]any{"role": "Member"}, Expiration: time.Now().Add(time.Hour)}, nil
 }
 
-func sdkPeer(name string, add func(*mcp.Server)) peer {
-	serve := func(ctx context.Context, server *mcp.Server, in io.ReadCloser, out io.WriteCloser) error {
-		return server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
-	}
-	fresh := func() *mcp.Server {
-		server := mcp.NewServer(&mcp.Implementation{Name: "freight"}, nil)
-		add(server)
-		return server
-	}
+func sdkPeer(name string, fresh func() *mcp.Server) peer {
 	return peer{
 		name: name,
 		chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) {
 			return bareChain(t, fresh())
 		},
 		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-			return serve(ctx, fresh(), in, out)
+			return fresh().Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 		},
-		web: func(testing.TB) http.Handler {
+		web: func(_ testing.TB, version string) http.Handler {
 			server := fresh()
-			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+				&mcp.StreamableHTTPOptions{Stateless: version == stateless})
 			mux := http.NewServeMux()
 			mux.Handle("/mcp", auth.RequireBearerToken(verify, nil)(handler))
 			return mux

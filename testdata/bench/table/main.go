@@ -182,10 +182,11 @@ func (r results) add(line string) {
 	}
 }
 
-// print writes a row for each measurement and peer; the ratio is the peer's time to mcpgen's.
+// print writes a row for each measurement and peer, with the ratio of the times in both directions,
+// and with what is above the bare handler where it was measured as well.
 func (r results) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "benchmark\tpeer\ttime\tallocations\tbytes\tpeak\ttimes mcpgen\t")
+	fmt.Fprintln(w, "benchmark\tpeer\ttime\tallocations\tabove bare\tbytes\tabove bare\tpeak\ttimes mcpgen\tmcpgen/peer\t")
 	for _, name := range sortedKeys(r) {
 		peers := r[name]
 		own := median(peers["mcpgen"]["ns/op"])
@@ -196,12 +197,19 @@ func (r results) print(out io.Writer) error {
 		for _, peer := range names {
 			units := peers[peer]
 			ns := median(units["ns/op"])
-			ratio := "-"
+			ratio, inverse := "-", "-"
 			if own > 0 {
-				ratio = fmt.Sprintf("%.2f", ns/own)
+				ratio, inverse = fmt.Sprintf("%.2f", ns/own), fmt.Sprintf("%.2f", own/ns)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%s\t%s\t\n", name, peer, rounded(time.Duration(ns)),
-				whole(units["allocs/op"]), whole(units["B/op"]), whole(units["peak-MB"]), ratio)
+			above := func(unit string) string {
+				if len(peers["bare"][unit]) == 0 || len(units[unit]) == 0 {
+					return ""
+				}
+				return fmt.Sprintf("%.0f", median(units[unit])-median(peers["bare"][unit]))
+			}
+			fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, peer, rounded(time.Duration(ns)),
+				whole(units["allocs/op"]), above("allocs/op"), whole(units["B/op"]), above("B/op"), whole(units["peak-MB"]),
+				ratio, inverse)
 		}
 	}
 	return w.Flush()
