@@ -10,6 +10,9 @@ DOCUMENTS ?= 10000000
 SEED ?= 1
 # The MCP Inspector needs a newer node than most systems have; npm has one for each.
 INSPECTOR = @modelcontextprotocol/inspector@2.12.0
+# The official conformance suite, and the TypeScript SDK as a stock client.
+CONFORMANCE = @modelcontextprotocol/conformance@0.2.0-alpha.12
+TYPESCRIPT = @modelcontextprotocol/sdk@1.32.2
 # A real OpenID provider, for the tests of runtime/identity/oidc.
 PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
@@ -22,7 +25,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
-	corpus benchtest browser bench benchreadme examples fuzz cover decoderoracle
+	corpus benchtest browser bench benchreadme examples fuzz cover decoderoracle conformance clients
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -58,7 +61,8 @@ setup: ## download what later targets need
 	cd testdata/corpus && $(GO) mod download
 	cd testdata/browser && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
-	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error $(INSPECTOR) $(PROVIDER) $(NODE)
+	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
+		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(PROVIDER) $(NODE)
 	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
 		export DEBIAN_FRONTEND=noninteractive; \
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
@@ -116,6 +120,9 @@ benchtest: ## vet and test the benchmarks against other servers, without measuri
 
 browser: ## drive the console in headless Chromium
 	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 -v .
+
+conformance: ## count the checks of the official conformance suite that examples/conformance passes
+	$(GO) test -count=1 -v -run TestConformance ./examples/conformance
 
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/bench && $(GO) run ./table -o bench.out $(BENCHFLAGS)
