@@ -10,9 +10,10 @@ DOCUMENTS ?= 10000000
 SEED ?= 1
 # The MCP Inspector needs a newer node than most systems have; npm has one for each.
 INSPECTOR = @modelcontextprotocol/inspector@2.12.0
-# The official conformance suite, and the TypeScript SDK as a stock client.
+# The official conformance suite. Only the 0.2 alphas contain the scenarios of 2026-07-28.
 CONFORMANCE = @modelcontextprotocol/conformance@0.2.0-alpha.12
-TYPESCRIPT = @modelcontextprotocol/sdk@1.32.2
+# The TypeScript SDK: version 1, and the client of version 2, which supports 2026-07-28.
+TYPESCRIPT = @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 # A real OpenID provider, for the tests of runtime/identity/oidc.
 PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
@@ -60,6 +61,7 @@ setup: ## download what later targets need
 	$(GO) mod download
 	cd testdata/corpus && $(GO) mod download
 	cd testdata/browser && $(GO) mod download
+	cd testdata/clients && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
 		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(PROVIDER) $(NODE)
@@ -120,6 +122,9 @@ benchtest: ## vet and test the benchmarks against other servers, without measuri
 
 browser: ## drive the console in headless Chromium
 	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 -v .
+
+clients: ## drive examples/conformance with stock clients: go-sdk, mcp-go, TypeScript SDK, Inspector
+	cd testdata/clients && $(GO) vet ./... && $(GO) test -count=1 -v .
 
 conformance: ## count the checks of the official conformance suite that examples/conformance passes
 	$(GO) test -count=1 -v -run TestConformance ./examples/conformance

@@ -47,6 +47,8 @@ const (
 	ToolTestToolWithProgress                  = "test_tool_with_progress"
 	ToolTestTriggerPromptChange               = "test_trigger_prompt_change"
 	ToolTestTriggerToolChange                 = "test_trigger_tool_change"
+	ToolTestWait                              = "test_wait"
+	ToolTestWaited                            = "test_waited"
 	ToolTestXMcpHeader                        = "test_x_mcp_header"
 	ToolTransientTool                         = "transient_tool"
 )
@@ -97,6 +99,8 @@ var table = access.Table{
 		{Tool: ToolTestToolWithProgress, Public: true},
 		{Tool: ToolTestTriggerPromptChange, Public: true},
 		{Tool: ToolTestTriggerToolChange, Public: true},
+		{Tool: ToolTestWait, Public: true},
+		{Tool: ToolTestWaited, Public: true},
 		{Tool: ToolTestXMcpHeader, Public: true},
 		{Tool: ToolTransientTool, Authenticated: true, Permission: access.Permission{App: "suite", Action: "use", Object: "tool"}},
 	},
@@ -485,6 +489,32 @@ func Toolset(lists *Lists) toolset.Toolset {
 				},
 			},
 			{
+				Name:        ToolTestWait,
+				Description: "TestWait reports progress, and waits until its call is cancelled.",
+				Input:       noInputSchema,
+				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+				Timeout:     30 * time.Second,
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+					if err := decode.Nothing(call.Arguments); err != nil {
+						return toolset.Result{}, err
+					}
+					return toolset.Done(TestWait(ctx))
+				},
+			},
+			{
+				Name:        ToolTestWaited,
+				Description: "TestWaited waits until a call of test_wait has been cancelled.",
+				Input:       noInputSchema,
+				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+				Timeout:     30 * time.Second,
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+					if err := decode.Nothing(call.Arguments); err != nil {
+						return toolset.Result{}, err
+					}
+					return toolset.Done(TestWaited(ctx))
+				},
+			},
+			{
 				Name:        ToolTestXMcpHeader,
 				Description: "TestXMcpHeader has an argument that clients repeat in the header Mcp-Param-Region.",
 				Input:       mirroredSchema,
@@ -756,6 +786,16 @@ const (
 
 // What this file was made from. Where the compiler stops at a line below, the source has
 // changed since: run go generate.
+
+func _() {
+	type runGoGenerate = func(context.Context) error
+	var _ runGoGenerate = TestWait
+}
+
+func _() {
+	type runGoGenerate = func(context.Context) error
+	var _ runGoGenerate = TestWaited
+}
 
 func _() {
 	type runGoGenerate = func(*Lists, context.Context) error
