@@ -50,7 +50,7 @@ ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
 	@for step in setup fmt vet staticcheck walls check prove examples demo corpus benchtest browser \
-		decoderoracle race fuzz; do \
+		clients decoderoracle race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \
