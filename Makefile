@@ -10,6 +10,10 @@ DOCUMENTS ?= 10000000
 SEED ?= 1
 # The MCP Inspector needs a newer node than most systems have; npm has one for each.
 INSPECTOR = @modelcontextprotocol/inspector@2.12.0
+# The official conformance suite. Only the 0.2 alphas contain the scenarios of 2026-07-28.
+CONFORMANCE = @modelcontextprotocol/conformance@0.2.0-alpha.12
+# The TypeScript SDK: version 1, and the client of version 2, which supports 2026-07-28.
+TYPESCRIPT = @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 # A real OpenID provider, for the tests of runtime/identity/oidc.
 PROVIDER = oidc-provider@9.13.3
 NODE = node-$(shell uname -s | tr A-Z a-z)-$(subst aarch64,arm64,$(subst x86_64,x64,$(shell uname -m)))@22
@@ -22,7 +26,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
-	corpus benchtest browser bench benchreadme examples fuzz cover decoderoracle
+	corpus benchtest browser bench benchreadme examples fuzz cover decoderoracle conformance clients
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -46,7 +50,7 @@ ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
 	@for step in setup fmt vet staticcheck walls check prove examples demo corpus benchtest browser \
-		decoderoracle race fuzz; do \
+		clients decoderoracle race fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \
@@ -57,8 +61,10 @@ setup: ## download what later targets need
 	$(GO) mod download
 	cd testdata/corpus && $(GO) mod download
 	cd testdata/browser && $(GO) mod download
+	cd testdata/clients && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
-	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error $(INSPECTOR) $(PROVIDER) $(NODE)
+	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
+		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(PROVIDER) $(NODE)
 	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
 		export DEBIAN_FRONTEND=noninteractive; \
 		$(AS_ROOT) apt-get update -qq && $(AS_ROOT) apt-get install -qq --no-install-recommends $(HOSTS) >/dev/null; \
@@ -116,6 +122,12 @@ benchtest: ## vet and test the benchmarks against other servers, without measuri
 
 browser: ## drive the console in headless Chromium
 	cd testdata/browser && $(GO) vet ./... && $(GO) test -count=1 -v .
+
+clients: ## drive examples/conformance with stock clients: go-sdk, mcp-go, TypeScript SDK, Inspector
+	cd testdata/clients && $(GO) vet ./... && $(GO) test -count=1 -v .
+
+conformance: ## count the checks of the official conformance suite that examples/conformance passes
+	$(GO) test -count=1 -v -run TestConformance ./examples/conformance
 
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/bench && $(GO) run ./table -o bench.out $(BENCHFLAGS)
