@@ -55,6 +55,12 @@ type Source interface {
 	Identify(r *http.Request) (Identity, error)
 }
 
+// Immediate is a [Source] that answers from memory: it does not block, panic or change the request.
+// The server calls it without a time limit and without a goroutine of its own.
+type Immediate interface {
+	Immediate()
+}
+
 // Checker is a [Source] that knows beforehand whether it can work. runtime.New asks it, so
 // that a mistake is told at start and not by refusing everybody.
 type Checker interface {

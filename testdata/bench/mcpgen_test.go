@@ -16,22 +16,16 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
 
-// nothing is an audit that keeps nothing.
-type nothing struct{}
-
-func (nothing) Record(context.Context, audit.Event) error { return nil }
 
 func options() runtime.Options {
 	return runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
-		Audit:    nothing{},
 		Logger:   slog.New(slog.DiscardHandler),
 	}
 }

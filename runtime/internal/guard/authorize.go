@@ -116,7 +116,7 @@ func (g *Guard) classify(m *Message, s subject, a Answer, err error) (Answer, er
 	}
 	status := &m.event.Status
 	switch {
-	case errors.As(err, new(invalid)):
+	case err != nil && errors.As(err, new(invalid)):
 		*status = audit.Invalid
 	case errors.Is(err, worker.ErrAbandoned):
 		*status = audit.Failed

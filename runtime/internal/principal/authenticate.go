@@ -55,6 +55,27 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 		return none, fmt.Errorf("%w: there is no identity source that could verify it",
 			identity.ErrInvalidToken)
 	}
+	id, err := a.identify(r)
+	switch {
+	case err != nil:
+		return none, err
+	case id.Principal.Anonymous():
+		return none, errors.New("the identity source returned a principal without a Subject")
+	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
+		return none, fmt.Errorf("%w: it has expired", identity.ErrInvalidToken)
+	}
+	if len(id.Roles) > 0 {
+		id.Principal.Role = a.Table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
+	} else {
+		id.Principal.Role = a.Table.HighestOf(id.Principal.Role)
+	}
+	return id, nil
+}
+
+func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
+	if _, immediate := a.Identity.(identity.Immediate); immediate {
+		return a.Identity.Identify(r)
+	}
 	// The source gets its own request, without the body, which others read.
 	own := r.Clone(r.Context())
 	own.Body = http.NoBody
@@ -64,17 +85,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 	}
 	out := worker.Run(a.Pool, worker.Job[result[identity.Identity]]{
 		Context: r.Context(), Deadline: time.Now().Add(a.Timeout), Do: identify})
-	id := out.Value.value
-	switch err := cmp.Or(out.Err(), out.Value.err); {
-	case err != nil:
-		return none, err
-	case id.Principal.Anonymous():
-		return none, errors.New("the identity source returned a principal without a Subject")
-	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
-		return none, fmt.Errorf("%w: it has expired", identity.ErrInvalidToken)
-	}
-	id.Principal.Role = a.Table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
-	return id, nil
+	return out.Value.value, cmp.Or(out.Err(), out.Value.err)
 }
 
 // Refusal logs why Authenticate failed and returns the response for the client.

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/netip"
 
@@ -24,7 +25,9 @@ var CredentialHeaders = [...]string{"Authorization", "Proxy-Authorization", "Coo
 
 // NewHTTP returns the facts about the message of an authenticated HTTP request.
 func NewHTTP(r *http.Request, id identity.Identity) *Info {
-	i := New(id, r.Header.Clone())
+	header := make(http.Header, len(r.Header))
+	maps.Copy(header, r.Header) // the values are shared, and nobody writes to them
+	i := New(id, header)
 	i.HTTP = &HTTP{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
 		Scheme: id.Scheme, Claims: id.Claims, Context: r.Context()}
 	for _, name := range CredentialHeaders {

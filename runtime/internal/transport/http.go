@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -77,7 +78,7 @@ func NewHandler(c Config) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := &statusRecorder{ResponseWriter: w}
+	s := &statusRecorder{ResponseWriter: w, active: h.Active}
 	defer func() {
 		if (s.refused || s.status >= http.StatusBadRequest) && !s.info.Begun() {
 			h.Observer.TurnedAway(r.Context(), s.status)
@@ -95,8 +96,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	if !h.checkOrigin(w, r) || h.answerCORS(w, r) || !h.admit(w) {
 		return
 	}
-	end := sync.OnceFunc(h.Active.End)
-	defer end()
+	defer w.end()
 	if name := repeatedHeader(r.Header); name != "" {
 		http.Error(w, "the header "+name+" is sent more than once", http.StatusBadRequest)
 		return
@@ -139,7 +139,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	}
 	switch {
 	case r.Method == http.MethodGet:
-		end() // a stream ends with its session; a shutdown does not wait for it
+		w.end() // a stream ends with its session; a shutdown does not wait for it
 		if !id.Expires.IsZero() {
 			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
 			defer cancel()
@@ -154,7 +154,11 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	if isPost && h.serveDirect(w, r, info, checked, of) {
 		return
 	}
-	h.serveSDK(w, r, info, opensSession, end)
+	if isPost {
+		r.Body = io.NopCloser(bytes.NewReader(checked.Body))
+		r.ContentLength = int64(len(checked.Body))
+	}
+	h.serveSDK(w, r, info, opensSession)
 }
 
 // serveDirect answers a message by the direct door. It reports false for a message that has to take
@@ -215,9 +219,9 @@ func (h *Handler) refuseDuplicate(w http.ResponseWriter, checked wire.Checked, o
 }
 
 // serveSDK answers a request by go-sdk's server.
-func (h *Handler) serveSDK(w http.ResponseWriter, r *http.Request, info *request.Info,
-	opensSession bool, stream func()) {
-	c := &conn{sessions: h.sessions, stream: stream, w: w, timeout: h.BodyReadTimeout,
+func (h *Handler) serveSDK(w *statusRecorder, r *http.Request, info *request.Info,
+	opensSession bool) {
+	c := &conn{sessions: h.sessions, stream: w.end, w: w, timeout: h.BodyReadTimeout,
 		bound: func(s request.Session) { h.table.add(s, request.OwnerOf(info.Principal)) }}
 	info.Conn = c
 	if opensSession {
@@ -328,8 +332,7 @@ func (h *Handler) readBody(w *statusRecorder, r *http.Request, limit int64) (wir
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return wire.Checked{}, false
 	}
-	// The server's own writer lets net/http close a connection whose body is too long.
-	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, limit))
+	body, err := bodyOf(w, r, limit)
 	if errors.As(err, new(*http.MaxBytesError)) {
 		text := fmt.Sprintf("the body is larger than %d bytes", limit)
 		http.Error(w, text, http.StatusRequestEntityTooLarge)
@@ -347,14 +350,24 @@ func (h *Handler) readBody(w *statusRecorder, r *http.Request, limit int64) (wir
 		_, _ = w.Write(refused.Response(h.Masker)) // the client may be gone
 		return wire.Checked{}, false
 	}
-	r.Body = io.NopCloser(bytes.NewReader(checked.Body))
-	r.ContentLength = int64(len(checked.Body))
 	return checked, true
+}
+
+func bodyOf(w *statusRecorder, r *http.Request, limit int64) ([]byte, error) {
+	var body bytes.Buffer
+	// A client may declare a length and send less, so that a long one is not believed.
+	body.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
+	// The server's own writer lets net/http close a connection whose body is too long.
+	_, err := body.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, limit))
+	return body.Bytes(), err
 }
 
 func isJSON(types []string) bool {
 	if len(types) != 1 {
 		return false
+	}
+	if types[0] == "application/json" {
+		return true
 	}
 	media, params, err := mime.ParseMediaType(types[0])
 	charset, ok := params["charset"]
@@ -367,6 +380,15 @@ type statusRecorder struct {
 	status  int
 	refused bool          // its message is malformed, which may be answered with 200
 	info    *request.Info // nil until the message is known
+	active  *worker.Group
+	ended   atomic.Bool
+}
+
+// end ends what admit has counted, once.
+func (s *statusRecorder) end() {
+	if s.ended.CompareAndSwap(false, true) {
+		s.active.End()
+	}
 }
 
 func (s *statusRecorder) WriteHeader(status int) {

@@ -35,7 +35,8 @@ func (h *Handler) hostAllowed(r *http.Request) bool {
 		return slices.Contains(h.AllowedHosts, host)
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if ok && request.IsLoopback(HostName(local.String())) {
+	if tcp, isTCP := local.(*net.TCPAddr); isTCP && tcp.IP.IsLoopback() ||
+		ok && !isTCP && request.IsLoopback(HostName(local.String())) {
 		return request.IsLoopback(host)
 	}
 	if h.Anonymous { // as a page of another site, which has no token, can be

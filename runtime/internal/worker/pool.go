@@ -82,10 +82,13 @@ func (p *Pool) work(j job) {
 
 // do runs a job and reports whether its goroutine can run another.
 func do(j job) (more bool) {
-	crash := &Crash{} // of a job that ends its goroutine
+	var crash *Crash
 	lost := true
 	defer func() {
 		// runtime.Goexit reaches this point too, also behind a recovered panic.
+		if lost {
+			crash = &Crash{} // of a job that ends its goroutine
+		}
 		more = j.ended(crash) && !lost
 	}()
 	pprof.SetGoroutineLabels(j.labels())
