@@ -22,7 +22,6 @@ import (
 
 var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
 
-
 func options() runtime.Options {
 	return runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
