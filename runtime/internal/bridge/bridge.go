@@ -54,6 +54,9 @@ func (b *Bridge) Receiving(next mcp.MethodHandler) mcp.MethodHandler {
 		c := m.Origin.(*carrier)
 		c.inside = m
 		res, err := inner(ctx, m.Method, c.withParams(m.Params))
+		if r, ok := res.(*encodedResult); ok {
+			return guard.Answer{Encoded: r.encoded}, err
+		}
 		return guard.Answer{Result: res, Report: c.report}, err
 	})
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

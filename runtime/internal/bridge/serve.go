@@ -57,8 +57,11 @@ func (b *Bridge) answer(next mcp.MethodHandler) mcp.MethodHandler {
 		m.Method, m.Params = method, req.GetParams()
 		if a, own, err := b.Guard.TryInvoke(ctx, &m); own {
 			c.report = a.Report
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, err
+			case a.Encoded != nil:
+				return &encodedResult{encoded: a.Encoded}, nil
 			}
 			return a.Result, nil
 		}

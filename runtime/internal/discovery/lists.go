@@ -82,6 +82,28 @@ func (l *Lists) Answer(p access.Principal, f Filter,
 	return res, true, err
 }
 
+// Encode is [Lists.Answer], encoded. ok is false if something could change the items, or if one of
+// them cannot be encoded.
+func (l *Lists) Encode(p access.Principal, f Filter, params mcp.Params) (e *wire.Encoded, ok bool, err error) {
+	switch r := params.(type) {
+	case *mcp.ListToolsParams:
+		var meta mcp.Meta
+		if f.Note != "" {
+			meta = mcp.Meta{wire.MetaCatalogNote: f.Note}
+		}
+		return l.tools.encode("tools", p, f.In, cmp.Or(r, &mcp.ListToolsParams{}).Cursor, meta)
+	case *mcp.ListPromptsParams:
+		return l.prompts.encode("prompts", p, nil, cmp.Or(r, &mcp.ListPromptsParams{}).Cursor, nil)
+	case *mcp.ListResourcesParams:
+		cursor := cmp.Or(r, &mcp.ListResourcesParams{}).Cursor
+		return l.resources.encode("resources", p, nil, cursor, nil)
+	case *mcp.ListResourceTemplatesParams:
+		cursor := cmp.Or(r, &mcp.ListResourceTemplatesParams{}).Cursor
+		return l.templates.encode("resourceTemplates", p, nil, cursor, nil)
+	}
+	return nil, false, nil
+}
+
 // Counts returns how many items the caller of a list method sees, and how many there are.
 func (l *Lists) Counts(method string, p access.Principal, f Filter) (audit.Type, int, int) {
 	switch method {

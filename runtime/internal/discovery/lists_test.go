@@ -288,3 +288,34 @@ func TestViewsAreKeptWithinABound(t *testing.T) {
 		t.Error("views of catalogs are kept")
 	}
 }
+
+// An encoded list is byte for byte the encoded result.
+func TestEncodedListsAreTheEncodedResults(t *testing.T) {
+	l := filled(&Policy{Table: office(t), ListAll: true}, 2)
+	for _, note := range []string{"", "no such catalog"} {
+		for _, params := range []mcp.Params{&mcp.ListToolsParams{}, (*mcp.ListToolsParams)(nil),
+			&mcp.ListPromptsParams{}, &mcp.ListResourcesParams{}, &mcp.ListResourceTemplatesParams{},
+			&mcp.ListToolsParams{Cursor: "x"}} {
+			res, _, wrong := l.Answer(caller("Admin"), Filter{Note: note}, params)
+			got, ok, err := l.Encode(caller("Admin"), Filter{Note: note}, params)
+			if wrong != nil {
+				if !ok || err == nil || err.Error() != wrong.Error() {
+					t.Errorf("%T: %v, want %v", params, err, wrong)
+				}
+				continue
+			}
+			want, errWant := wire.EncodeResult(res)
+			if !ok || err != nil || errWant != nil || string(got.Append(nil)) != string(want.Append(nil)) ||
+				len(got.Append(nil)) > got.Size() {
+				t.Errorf("%T:\n%s %v\n%s %v", params, got.Append(nil), err, want.Append(nil), errWant)
+			}
+		}
+	}
+	if _, ok, _ := l.Encode(caller("Admin"), Filter{}, &mcp.CallToolParamsRaw{}); ok {
+		t.Error("a call is a list")
+	}
+	l.Clone = true
+	if _, ok, _ := l.Encode(caller("Admin"), Filter{}, &mcp.ListToolsParams{}); ok {
+		t.Error("middleware could not change the items")
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
@@ -33,6 +35,7 @@ type list[T any] struct {
 	mark  byte          // distinguishes the cursors of the lists
 	own   func(*T)      // makes a shallow copy share nothing that its receiver may change
 	items map[string]*T // by the names of their rules
+	json  map[*T][]byte // the items, encoded; without those that cannot be
 
 	mu    sync.RWMutex
 	views map[string]*view[T] // by the key of the set
@@ -41,18 +44,22 @@ type list[T any] struct {
 // view is the list of all callers who see the same set. It is not changed.
 type view[T any] struct {
 	items  []*T
+	json   [][]byte // the items, encoded; nil if one of them cannot be
 	digest digest
 }
 
 func newList[T any](l *Lists, k access.Kind, mark byte, own func(*T)) *list[T] {
 	return &list[T]{ListsConfig: &l.ListsConfig, kind: k, mark: mark, own: own,
-		items: map[string]*T{}, views: map[string]*view[T]{}}
+		items: map[string]*T{}, json: map[*T][]byte{}, views: map[string]*view[T]{}}
 }
 
 // add adds an item. Nobody may use an item without a rule, so that it stays out of the list.
 func (l *list[T]) add(name string, item *T) {
 	if _, ok := l.Policy.Table.Of(l.kind).Tool(name); ok {
 		l.items[name] = item
+		if text, err := wire.Marshal(item); err == nil {
+			l.json[item] = text
+		}
 	}
 }
 
@@ -87,7 +94,11 @@ func (l *list[T]) view(set access.Set) *view[T] {
 	for _, name := range set.Names() {
 		if item, ok := l.items[name]; ok { // resources and templates share one table
 			v.items = append(v.items, item)
+			v.json = append(v.json, l.json[item])
 		}
+	}
+	if slices.ContainsFunc(v.json, func(text []byte) bool { return text == nil }) {
+		v.json = nil
 	}
 	sum := set.Digest()
 	v.digest = digest(sum[:])
@@ -95,15 +106,13 @@ func (l *list[T]) view(set access.Set) *view[T] {
 	return v
 }
 
-// page returns a page and the cursor of the next one. A cursor needs no key, because an altered
-// cursor pages through the caller's own set.
+// page returns a page and the cursor of the next one.
 func (l *list[T]) page(p access.Principal, in *access.Set, cursor string) ([]*T, string, error) {
 	v := l.visible(p, in)
-	start, ok := v.offset(cursor)
-	if !ok && cursor != "" {
-		return nil, "", wire.InvalidParams("invalid cursor")
+	start, end, next, err := l.bounds(v, cursor)
+	if err != nil {
+		return nil, "", err
 	}
-	end := min(start+l.PageSize, len(v.items))
 	page := v.items[start:end:end]
 	if l.Clone {
 		page = slices.Clone(page)
@@ -112,11 +121,36 @@ func (l *list[T]) page(p access.Principal, in *access.Set, cursor string) ([]*T,
 			l.own(page[i])
 		}
 	}
-	if end == len(v.items) {
-		return page, "", nil
+	return page, next, nil
+}
+
+// encode returns the encoded result with a page; see [Lists.Encode].
+func (l *list[T]) encode(name string, p access.Principal, in *access.Set, cursor string,
+	meta mcp.Meta) (*wire.Encoded, bool, error) {
+	v := l.visible(p, in)
+	if l.Clone || v.json == nil && len(v.items) > 0 {
+		return nil, false, nil
 	}
-	raw := binary.AppendUvarint(v.digest[:len(v.digest):len(v.digest)], uint64(end))
-	return page, base64.RawURLEncoding.EncodeToString(raw), nil
+	start, end, next, err := l.bounds(v, cursor)
+	if err != nil {
+		return nil, true, err
+	}
+	e, err := wire.EncodeList(name, v.json[start:end], next, meta)
+	return e, true, err
+}
+
+// bounds returns where a page begins and ends, and the cursor of the next one. A cursor needs no
+// key, because an altered cursor pages through the caller's own set.
+func (l *list[T]) bounds(v *view[T], cursor string) (start, end int, next string, err error) {
+	start, ok := v.offset(cursor)
+	if !ok && cursor != "" {
+		return 0, 0, "", wire.InvalidParams("invalid cursor")
+	}
+	if end = min(start+l.PageSize, len(v.items)); end < len(v.items) {
+		raw := binary.AppendUvarint(v.digest[:len(v.digest):len(v.digest)], uint64(end))
+		next = base64.RawURLEncoding.EncodeToString(raw)
+	}
+	return start, end, next, nil
 }
 
 func (v *view[T]) offset(cursor string) (int, bool) {

@@ -37,7 +37,10 @@ func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err 
 
 // answerList answers a list by the table.
 func (g *Guard) answerList(m *Message) (a Answer, err error) {
-	a.Result, _, err = g.Lists.Answer(m.Principal, m.Filter, m.Params)
+	encoded := false
+	if a.Encoded, encoded, err = g.Lists.Encode(m.Principal, m.Filter, m.Params); !encoded {
+		a.Result, _, err = g.Lists.Answer(m.Principal, m.Filter, m.Params)
+	}
 	return a, err
 }
 

@@ -22,6 +22,23 @@ type Encoded struct {
 	// ResultType is the resultType of 2026-07-28; empty for a result that has none.
 	ResultType string
 	last       bool // ResultType comes after Body
+
+	list  string   // the name of a further member, an array; empty for none
+	items [][]byte // of the array
+}
+
+// EncodeList encodes the result of a list: the items of a page, which are JSON, under their name.
+func EncodeList(name string, items [][]byte, cursor string, meta mcp.Meta) (*Encoded, error) {
+	result := struct {
+		mcp.Cacheable
+		NextCursor string `json:"nextCursor,omitempty"`
+	}{mcp.Cacheable{CacheScope: private}, cursor}
+	e := &Encoded{ResultType: complete, list: name, items: items}
+	var err error
+	if e.Body, err = Marshal(result); err == nil && len(meta) > 0 {
+		e.Meta, err = Marshal(meta)
+	}
+	return e, err
 }
 
 // ServerInfo is the member of _meta that names the server in results of 2026-07-28, as JSON.
@@ -60,6 +77,16 @@ func (e *Encoded) Append(out []byte) []byte {
 	if inner := e.Body[1 : len(e.Body)-1]; len(inner) > 0 {
 		out = append(member(), inner...)
 	}
+	if e.list != "" {
+		out = append(append(append(member(), '"'), e.list...), `":[`...)
+		for i, item := range e.items {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, item...)
+		}
+		out = append(out, ']')
+	}
 	if e.ResultType != "" && e.last {
 		out = append(append(append(member(), name...), e.ResultType...), '"')
 	}
@@ -67,7 +94,13 @@ func (e *Encoded) Append(out []byte) []byte {
 }
 
 // Size is about how many bytes Append appends.
-func (e *Encoded) Size() int { return len(e.Body) + len(e.Meta) + 48 }
+func (e *Encoded) Size() int {
+	size := len(e.Body) + len(e.Meta) + 64
+	for _, item := range e.items {
+		size += len(item) + 1
+	}
+	return size
+}
 
 // join returns an object with the members of two.
 func join(a, b []byte) []byte {
