@@ -88,7 +88,9 @@ func Hear(ctx context.Context, s *Server, p access.Principal, tool string, event
 	info.Server = &request.Server{Log: s.opts.Logger, Masker: s.opts.Masker}
 	info.Target = request.Target{Kind: access.Tools, Name: tool}
 	advice := new(notify.Advice)
-	ctx = notify.WithAdvice(request.ForHandler(request.With(ctx, info), info, &p), advice)
+	ctx = request.ForHandler(request.With(ctx, info), info, &p)
+	advice.Run = ctx
+	ctx = context.WithValue(ctx, notify.AdviceKey, advice)
 	o := notify.NewChildOutput(ctx, advice)
 	for _, e := range events {
 		o.Take(ctx, []byte(e))

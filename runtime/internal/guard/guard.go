@@ -59,12 +59,18 @@ type Guard struct {
 	Config
 	recording chan struct{} // holds one item for each record that is being written
 	server    json.RawMessage
+
+	SomeNeedSDK bool // there is a call for which NeedsSDK reports true
 }
 
 // New returns a guard.
 func New(c Config) *Guard {
 	server, _ := wire.ServerInfo(c.Server) // texts alone
-	return &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server}
+	g := &Guard{Config: c, recording: make(chan struct{}, maxRecording), server: server}
+	for _, t := range c.Tools {
+		g.SomeNeedSDK = g.SomeNeedSDK || t.SDK || g.asks(t)
+	}
+	return g
 }
 
 // recoverPanics answers a message whose handling panicked.
@@ -159,9 +165,14 @@ func (g *Guard) errorFor(ctx context.Context, m *Message, err error) error {
 // notify connects the handler with its client, and flushes before the answer leaves.
 func (g *Guard) notify(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		client := notify.New(g.Notify, g.Levels, m.Info, m.Meta)
-		defer client.Close()
-		return next(client.Attach(ctx), m)
+		client := &notify.Client{Config: g.Notify, Levels: g.Levels, Info: m.Info, Meta: m.Meta}
+		client.Context = context.WithValue(ctx, notify.ClientKey, client)
+		defer func() {
+			if !client.State.CompareAndSwap(notify.Unused, notify.Closed) {
+				client.Close()
+			}
+		}()
+		return next(client.Context, m)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
@@ -40,6 +41,9 @@ func (g *Guard) TryInvoke(ctx context.Context, m *Message) (a Answer, own bool, 
 			return Answer{}, false, nil
 		}
 		res, report, err := g.Runner.Tool(ctx, m.Info, t, &mcp.CallToolRequest{Params: params})
+		if c := report.Content; c != nil && g.Runner.Unread && c.Encoded.Body != nil {
+			return Answer{Encoded: &c.Encoded, Report: &report}, true, err
+		}
 		return Answer{Result: res, Report: &report}, true, err
 	case *mcp.GetPromptParams:
 		p := g.Prompts[params.Name]
@@ -75,6 +79,8 @@ func (g *Guard) NeedsSDK(m *Message) bool {
 	}
 	allowed := g.Policy.Decide(m.Principal, access.Tools, call.Name).Allowed
 	t := g.Tools[call.Name]
-	return allowed && t != nil &&
-		(t.SDK || m.HasSessions() && len(t.Allow) > 0 && g.Runner.Requests != nil)
+	return allowed && t != nil && (t.SDK || m.HasSessions() && g.asks(t))
 }
+
+// asks reports whether a refusal of a tool may offer a permission request.
+func (g *Guard) asks(t *invoke.Tool) bool { return len(t.Allow) > 0 && g.Runner.Requests != nil }

@@ -83,7 +83,8 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	if len(c.arguments) == 0 || string(c.arguments) == "null" { // as some clients send no arguments
 		c.arguments = []byte("{}")
 	}
-	ctx = notify.WithAdvice(ctx, &c.advice)
+	c.advice.Run = ctx
+	ctx = context.WithValue(ctx, notify.AdviceKey, &c.advice)
 	c.ctx = ctx
 	if c.Sandbox != nil {
 		inside, leave, err := c.Sandbox.Enter(ctx, request.ClientOf(&c.caller), c.name, c.tool.Limits)
@@ -101,7 +102,10 @@ func (c *call) handle(ctx context.Context) toolReturned {
 		}()
 	}
 	made, err := c.tool.Call(ctx, toolset.NewCall(c.arguments, c))
-	advice := c.advice.Take()
+	var advice []mcp.Content
+	if c.advice.Given.Load() {
+		advice = c.advice.Take()
+	}
 	if err != nil {
 		return c.failed(ctx, err)
 	}

@@ -87,7 +87,7 @@ func TestUnreadResultHoldsItsContentAlone(t *testing.T) {
 			if hidden := len(res.Content) == 0; hidden != (unread && whole) {
 				t.Errorf("unread %t, %q: %+v", unread, out, res)
 			}
-			if (report.Content.Whole != nil) != whole {
+			if (report.Content.Encoded.Body != nil) != whole {
 				t.Errorf("unread %t, %q: %+v", unread, out, report.Content)
 			}
 		}

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -14,8 +15,10 @@ const maxAdvice = 16 // contents that one run can add to its result
 
 // Advice collects contents for the result of a handler's run.
 type Advice struct {
+	Run   context.Context // whose end closes it; nil for none
+	Given atomic.Bool     // it has contents
+
 	mu       sync.Mutex
-	run      context.Context // nil before WithAdvice
 	contents []mcp.Content
 	taken    bool
 }
@@ -28,11 +31,8 @@ func from[T any](ctx context.Context) *T {
 	return v
 }
 
-// WithAdvice returns the context by which [Advise] finds a. The end of ctx closes a.
-func WithAdvice(ctx context.Context, a *Advice) context.Context {
-	a.run = ctx
-	return context.WithValue(ctx, key[Advice]{}, a)
-}
+// AdviceKey is where [Advise] finds the [Advice] of a run.
+var AdviceKey any = key[Advice]{}
 
 // Advise adds a text for the model to the result of a call, and reports whether there is room.
 func Advise(ctx context.Context, priority float64, text string) bool {
@@ -48,10 +48,11 @@ func Advise(ctx context.Context, priority float64, text string) bool {
 func (a *Advice) Add(content mcp.Content) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.taken || len(a.contents) >= maxAdvice || a.run != nil && a.run.Err() != nil {
+	if a.taken || len(a.contents) >= maxAdvice || a.Run != nil && a.Run.Err() != nil {
 		return false
 	}
 	a.contents = append(a.contents, content)
+	a.Given.Store(true)
 	return true
 }
 

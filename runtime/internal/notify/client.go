@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,14 +31,21 @@ type Config struct {
 	FlushTimeout time.Duration // how long a response waits for the notifications before it
 }
 
-// Client sends log messages and progress to a message's client, in a goroutine of its own.
+// Client sends log messages and progress to a message's client, in a goroutine of its own. The
+// fields that are exported are set before its first use. Most handlers send nothing, so that the
+// rest is made when it is used. Without Info.Notifier, the client is sent nothing.
 type Client struct {
-	cfg      Config
-	levels   *Levels
-	info     *request.Info
-	ctx      context.Context // go-sdk finds the stream of the response by it
-	reporter *Reporter       // nil if the client did not request progress
-	own      slog.Level      // that the request has in its _meta, if hasOwn
+	Config  Config
+	Levels  *Levels
+	Info    *request.Info
+	Meta    map[string]any  // of the message
+	Context context.Context // has the client as [ClientKey]; go-sdk finds the response's stream by it
+	State   atomic.Int32    // Unused, used, or Closed before its first use
+
+	once     sync.Once
+	ready    bool       // it was used before it was closed
+	reporter *Reporter  // nil if the client did not request progress
+	own      slog.Level // that the request has in its _meta, if hasOwn
 	hasOwn   bool
 
 	mu       sync.Mutex
@@ -50,28 +58,43 @@ type Client struct {
 	sent     chan struct{}                   // closed when the sender ends; nil while none runs
 }
 
-// New returns the client of a message with this _meta. Without a notifier, it is sent nothing.
-func New(cfg Config, levels *Levels, info *request.Info, meta map[string]any) *Client {
-	c := &Client{cfg: cfg, levels: levels, info: info}
-	if info.Notifier == nil {
-		return c
+// The states of a [Client]. A used one needs Close.
+const (
+	Unused int32 = iota
+	used
+	Closed
+)
+
+// ClientKey is where [Logger] and [Progress] find the client of a message.
+var ClientKey any = key[Client]{}
+
+// use prepares a client, and reports false for one that was closed unused. c may be nil.
+func (c *Client) use() bool {
+	if c == nil {
+		return false
 	}
-	// A token is a string or an integer (2025-11-25, basic/utilities/progress) that echoes exactly.
-	token := meta["progressToken"]
-	n, isNumber := token.(float64)
-	if _, ok := token.(string); ok || isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
-		c.reporter = newReporter(info.Server.Masker, func(p progress, _ bool) { c.report(token, p) })
-	}
-	if name, ok := meta[mcp.MetaKeyLogLevel].(string); ok && !info.HasSessions() {
-		c.own, c.hasOwn = ParseLevel(mcp.LoggingLevel(name))
-	}
-	return c
+	c.once.Do(func() {
+		if c.State.CompareAndSwap(Unused, used) {
+			c.prepare()
+			c.ready = true
+		}
+	})
+	return c.ready
 }
 
-// Attach returns the context by which [Logger] and [Progress] find the client.
-func (c *Client) Attach(ctx context.Context) context.Context {
-	c.ctx = context.WithValue(ctx, key[Client]{}, c)
-	return c.ctx
+func (c *Client) prepare() {
+	if c.Info.Notifier == nil {
+		return
+	}
+	// A token is a string or an integer (2025-11-25, basic/utilities/progress) that echoes exactly.
+	token := c.Meta["progressToken"]
+	n, isNumber := token.(float64)
+	if _, ok := token.(string); ok || isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
+		c.reporter = newReporter(c.Info.Server.Masker, func(p progress, _ bool) { c.report(token, p) })
+	}
+	if name, ok := c.Meta[mcp.MetaKeyLogLevel].(string); ok && !c.Info.HasSessions() {
+		c.own, c.hasOwn = ParseLevel(mcp.LoggingLevel(name))
+	}
 }
 
 // level returns the least level of the log messages that the client wants, false if it wants none.
@@ -79,12 +102,12 @@ func (c *Client) level() (slog.Level, bool) {
 	if c.hasOwn {
 		return c.own, true
 	}
-	return c.levels.Get(c.info.Session)
+	return c.Levels.Get(c.Info.Session)
 }
 
 // wants reports whether the client wants log messages of a level. c may be nil.
 func (c *Client) wants(level slog.Level) bool {
-	if c == nil {
+	if !c.use() {
 		return false
 	}
 	least, ok := c.level()
@@ -106,7 +129,7 @@ func (c *Client) log(level slog.Level, data json.RawMessage) {
 }
 
 func (c *Client) message(level slog.Level, data json.RawMessage) *mcp.LoggingMessageParams {
-	return &mcp.LoggingMessageParams{Logger: c.info.Server.Name, Level: LevelName(level), Data: data}
+	return &mcp.LoggingMessageParams{Logger: c.Info.Server.Name, Level: LevelName(level), Data: data}
 }
 
 func (c *Client) report(token any, p progress) {
@@ -150,13 +173,13 @@ func (c *Client) next() (send func() error) {
 	case c.progress != nil:
 		p := c.progress
 		c.progress = nil
-		return func() error { return c.info.Notifier.NotifyProgress(c.ctx, p) }
+		return func() error { return c.Info.Notifier.NotifyProgress(c.Context, p) }
 	default:
 		close(c.sent)
 		c.sent = nil
 		return nil
 	}
-	return func() error { return c.info.Notifier.Log(c.ctx, m) }
+	return func() error { return c.Info.Notifier.Log(c.Context, m) }
 }
 
 // try sends one notification. The owner of an adopted server may have middleware that panics.
@@ -186,11 +209,11 @@ func (c *Client) Close() {
 	select {
 	case <-sent:
 		return
-	case <-time.After(c.cfg.FlushTimeout):
-	case <-c.ctx.Done():
+	case <-time.After(c.Config.FlushTimeout):
+	case <-c.Context.Done():
 	}
 	c.stop(nil)
-	c.info.Conn.SetDeadline()
+	c.Info.Conn.SetDeadline()
 }
 
 // stop discards the notifications that are not sent, and logs the first error.
@@ -201,7 +224,7 @@ func (c *Client) stop(err error) {
 	c.mu.Unlock()
 	if first && err != nil {
 		defer func() { _ = recover() }() // the program's log handler must not end the process
-		c.info.Server.Log.DebugContext(c.ctx,
+		c.Info.Server.Log.DebugContext(c.Context,
 			"a log message or progress could not be sent to the client", "error", err)
 	}
 }

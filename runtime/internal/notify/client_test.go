@@ -121,9 +121,20 @@ func message(log slog.Handler, s request.Session, version string) *request.Info 
 func attached(
 	t testing.TB, info *request.Info, levels *Levels, meta map[string]any,
 ) (context.Context, *Client) {
-	c := New(Config{FlushTimeout: flushTimeout}, levels, info, meta)
-	ctx := request.With(t.Context(), info)
-	return request.ForHandler(c.Attach(ctx), info, &info.Principal), c
+	c := &Client{Config: Config{FlushTimeout: flushTimeout}, Levels: levels, Info: info, Meta: meta}
+	ctx := c.attach(request.With(t.Context(), info))
+	return request.ForHandler(ctx, info, &info.Principal), c
+}
+
+// attach has the context of a message find c.
+func (c *Client) attach(ctx context.Context) context.Context {
+	c.Context = context.WithValue(ctx, ClientKey, c)
+	return c.Context
+}
+
+func withAdvice(ctx context.Context, a *Advice) context.Context {
+	a.Run = ctx
+	return context.WithValue(ctx, AdviceKey, a)
 }
 
 // idle waits until the sender has nothing to send.
@@ -233,10 +244,10 @@ func TestClientThatDoesNotReadCannotHoldUpTheResponse(t *testing.T) {
 				s, read := newSession(), make(chan struct{})
 				s.sent = func() error { <-read; return errors.New("too late") }
 				info := message(slog.DiscardHandler, s, request.Stateless)
-				c := New(Config{flushTimeout}, &Levels{}, info, everything())
+				c := &Client{Config: Config{flushTimeout}, Levels: &Levels{}, Info: info, Meta: everything()}
 				ctx, cancel := context.WithCancel(request.With(t.Context(), info))
 				defer cancel()
-				ctx = c.Attach(ctx)
+				ctx = c.attach(ctx)
 				Logger(ctx).Info("m")
 				synctest.Wait()
 				if test.gone {
@@ -458,7 +469,7 @@ func TestAdviceIsForTheModelAndBounded(t *testing.T) {
 		t.Error("advice was taken without a result")
 	}
 	advice := new(Advice)
-	ctx := WithAdvice(outside, advice)
+	ctx := withAdvice(outside, advice)
 	for i := range 20 {
 		if got := Advise(ctx, float64(i), "password=t0psecret"); got != (i < 16) {
 			t.Errorf("%d: %v", i, got)
@@ -479,7 +490,7 @@ func TestAdviceIsForTheModelAndBounded(t *testing.T) {
 	} {
 		a := new(Advice)
 		ctx, cancel := context.WithCancel(outside)
-		ctx = WithAdvice(ctx, a)
+		ctx = withAdvice(ctx, a)
 		if !Advise(ctx, 1, "in time") {
 			t.Errorf("%s: it was not taken", name)
 		}

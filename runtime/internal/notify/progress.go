@@ -41,7 +41,7 @@ func Progress(ctx context.Context) *Reporter {
 	if n := from[childNotifier](ctx); n != nil {
 		return n.reporter
 	}
-	if c := from[Client](ctx); c != nil {
+	if c := from[Client](ctx); c.use() {
 		return c.reporter
 	}
 	return nil

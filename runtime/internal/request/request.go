@@ -135,6 +135,15 @@ func OwnerOf(p access.Principal) Owner {
 	return Owner{UserOf(p), p.ClientID()}
 }
 
+// Decision notes whether a message has been decided. Its Release is that of a [Conn].
+type Decision struct{ made atomic.Bool }
+
+// Release notes that the message has been decided.
+func (d *Decision) Release() { d.made.Store(true) }
+
+// Decided reports whether Release was called.
+func (d *Decision) Decided() bool { return d.made.Load() }
+
 // User is the owner of sessions, whatever the client. All anonymous callers are one user.
 type User struct{ Issuer, Subject string }
 

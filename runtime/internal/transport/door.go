@@ -6,7 +6,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -25,10 +24,6 @@ type candidate struct {
 	info    *request.Info
 	header  http.Header     // nil on stdio
 	session request.Session // nil without one
-	id      string          // as JSON; two ids are the same if these texts are
-	params  mcp.Params
-	meta    decode.Value // _meta of the params; nil for none
-	named   string       // the protocol version in it; empty for none
 }
 
 // doorChecks are go-sdk's checks, in the order in which they are made here.
@@ -36,13 +31,11 @@ var doorChecks = []struct {
 	name  string
 	holds func(*candidate) bool
 }{
-	{"params", (*candidate).hasParams},
-	{"id", (*candidate).hasID},
+	{"method, id and params", func(c *candidate) bool { return c.Call != nil }},
 	{"accept", (*candidate).accepts},
 	{"last event", (*candidate).resumesNothing},
 	{"version", (*candidate).hasVersion},
-	{"client capabilities", (*candidate).hasCapabilities},
-	{"client info", (*candidate).hasClientInfo},
+	{"capabilities and name of the client", func(c *candidate) bool { return !c.Call.Odd }},
 	{"method header", (*candidate).hasMethodHeader},
 	{"name header", (*candidate).hasNameHeader},
 }
@@ -55,17 +48,6 @@ func (c *candidate) passes() bool {
 		}
 	}
 	return true
-}
-
-// hasParams reads the params. Only the methods that the kernel answers itself have any here.
-func (c *candidate) hasParams() (ok bool) {
-	c.params, c.meta, ok = wire.DecodeParams(c.Method, c.Params)
-	return ok
-}
-
-func (c *candidate) hasID() (ok bool) {
-	c.id, ok = wire.ID(c.ID)
-	return ok
 }
 
 // accepts reports whether the client takes JSON and event streams.
@@ -96,12 +78,10 @@ func (c *candidate) resumesNothing() bool { return len(c.header["Last-Event-Id"]
 // a session of an older version that has made its handshake.
 func (c *candidate) hasVersion() bool {
 	sent := c.header.Get(request.HeaderProtocolVersion)
-	member := c.meta.Member(mcp.MetaKeyProtocolVersion)
-	c.named = string(member.Text())
 	switch {
-	case c.named == request.Stateless:
-		return c.session == nil && (c.header == nil || sent == c.named)
-	case member != nil, c.session == nil:
+	case c.Call.Version != "":
+		return c.session == nil && (c.header == nil || sent == c.Call.Version)
+	case c.session == nil:
 		return false
 	}
 	params := c.session.InitializeParams()
@@ -109,25 +89,16 @@ func (c *candidate) hasVersion() bool {
 		(sent == "" || sent < request.Stateless && request.KnownVersion(sent) != "")
 }
 
-func (c *candidate) hasCapabilities() bool {
-	return c.named == "" || wire.IsCapabilities(c.meta.Member(mcp.MetaKeyClientCapabilities))
-}
-
-func (c *candidate) hasClientInfo() bool {
-	info := c.meta.Member(mcp.MetaKeyClientInfo)
-	return c.named == "" || info == nil || wire.IsImplementation(info)
-}
-
 func (c *candidate) hasMethodHeader() bool {
-	return c.named == "" || c.header == nil || c.header.Get("Mcp-Method") == c.Method
+	return c.Call.Version == "" || c.header == nil || c.header.Get("Mcp-Method") == c.Method
 }
 
 func (c *candidate) hasNameHeader() bool {
-	if c.named == "" || c.header == nil {
+	if c.Call.Version == "" || c.header == nil {
 		return true
 	}
 	var name string
-	switch params := c.params.(type) {
+	switch params := c.Call.Params.(type) {
 	case *mcp.CallToolParamsRaw:
 		name = params.Name
 	case *mcp.GetPromptParams:
@@ -146,13 +117,10 @@ func (c *candidate) message(facts *request.Server) *guard.Message {
 	if c.session != nil {
 		c.info.InSession(c.session, "")
 	} else {
-		capabilities := c.meta.Member(mcp.MetaKeyClientCapabilities)
-		c.info.Version, c.info.Protocol, c.info.Itself = c.named, c.named, true
-		c.info.Elicits = capabilities.Member("elicitation").Type() == "object"
+		c.info.Version, c.info.Protocol, c.info.Itself = c.Call.Version, c.Call.Version, true
+		c.info.Elicits = c.Call.Elicits
 	}
-	meta := wire.Meta(c.meta)
-	c.params.SetMeta(meta)
-	return &guard.Message{Info: c.info, Method: c.Method, Params: c.params, Meta: meta}
+	return &guard.Message{Info: c.info, Method: c.Method, Params: c.Call.Params, Meta: c.Call.Meta}
 }
 
 // response returns the response to a message.
@@ -161,7 +129,7 @@ func (c *candidate) response(a guard.Answer, err error) []byte {
 		err = wire.InternalError() // middleware has returned nothing
 	}
 	if err != nil {
-		return wire.ErrorResponse(c.id, err)
+		return wire.ErrorResponse(c.ID, err)
 	}
-	return wire.ResultResponse(c.id, a.Encoded)
+	return wire.ResultResponse(c.ID, a.Encoded)
 }

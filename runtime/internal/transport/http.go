@@ -179,7 +179,7 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 		return h.refuseDuplicate(w, checked, of)
 	}
 	m := c.message(h.Facts)
-	if h.Guard.NeedsSDK(m) {
+	if h.Guard.SomeNeedSDK && h.Guard.NeedsSDK(m) {
 		return h.refuseDuplicate(w, checked, of)
 	}
 	ctx := r.Context()
@@ -188,33 +188,32 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
-		begun, open := of.begin(c.id, cancel)
+		begun, open := of.begin(c.ID, cancel)
 		if !open {
 			return false // go-sdk answers that the session does not exist
 		} else if !begun {
 			return h.refuseDuplicate(w, checked, of)
 		}
 	}
-	re := &reply{Handler: h, w: w, info: info}
+	re := newReply(h, w, info)
 	info.Conn, info.Notifier, info.CanChallenge = re, re, h.Challenges
 	a, err := h.Direct(ctx, m)
 	if of != nil {
-		of.end(c.id) // before its response leaves: then the client may use the id again
+		of.end(c.ID) // before its response leaves: then the client may use the id again
 	}
-	re.finish(c.response(a, err), wire.ErrorStatus(err, c.named))
+	re.finish(c.response(a, err), wire.ErrorStatus(err, c.Call.Version))
 	return true
 }
 
 // refuseDuplicate refuses a call whose id is in flight by the direct door, as go-sdk does for its
 // own calls. It reports false for any other message.
 func (h *Handler) refuseDuplicate(w http.ResponseWriter, checked wire.Checked, of *session) bool {
-	id, ok := wire.ID(checked.ID)
-	if !ok || of == nil || checked.Method == "" || !of.has(id) {
+	if checked.ID == "" || of == nil || checked.Method == "" || !of.has(checked.ID) {
 		return false
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
-	_, _ = w.Write(wire.ErrorResponse(id, wire.DuplicateID(id))) // the client may be gone
+	_, _ = w.Write(wire.ErrorResponse(checked.ID, wire.DuplicateID(checked.ID))) // the client may be gone
 	return true
 }
 

@@ -26,26 +26,30 @@ const largeBody = 4 << 10
 // first notification on. It is the [request.Conn] and the [request.Notifier] of its message.
 type reply struct {
 	*Handler
+	request.Decision
 	w    http.ResponseWriter
 	info *request.Info
 
 	mu     sync.Mutex
-	timer  *time.Timer // that begins the stream; nil before the decision
+	timer  *time.Timer // that begins the stream
 	stream bool        // an event stream has begun
 	over   bool        // nothing more leaves
 }
 
-// Release starts the time after which the response becomes a stream. A refusal never is one.
-func (r *reply) Release() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.timer == nil && !r.over {
-		r.timer = time.AfterFunc(r.StreamAfter, func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
+// newReply returns the reply to a message. If the message is decided, and not answered in time, the
+// response becomes a stream. A refusal never is one.
+func newReply(h *Handler, w http.ResponseWriter, info *request.Info) *reply {
+	r := &reply{Handler: h, w: w, info: info}
+	r.timer = time.AfterFunc(h.StreamAfter, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.Decided() {
 			_ = r.begin() // an error shows with the next write
-		})
-	}
+		} else if !r.over {
+			r.timer.Reset(h.StreamAfter)
+		}
+	})
+	return r
 }
 
 // Challenge implements [request.Conn].
@@ -138,9 +142,7 @@ func (r *reply) finish(text []byte, status int) {
 		return
 	}
 	r.over = true
-	if r.timer != nil {
-		r.timer.Stop()
-	}
+	r.timer.Stop()
 	if len(text) > largeBody {
 		r.SetDeadline()
 		defer func() { _ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{}) }()

@@ -183,10 +183,10 @@ func (c *lineConn) message(info *request.Info, checked wire.Checked) (jsonrpc.Me
 	if req, ok := msg.(*jsonrpc.Request); ok && err == nil {
 		info.Conn = c.conn
 		req.Extra = &mcp.RequestExtra{TokenInfo: bridge.TokenInfo(info)}
-		if id, ok := wire.ID(checked.ID); ok {
+		if checked.ID != "" {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.waiting[id] = true
+			c.waiting[checked.ID] = true
 		}
 	}
 	return msg, err
@@ -210,17 +210,16 @@ func (c *lineConn) startDirect(info *request.Info, checked wire.Checked) bool {
 		}
 		return false
 	}
-	id, isCall := wire.ID(checked.ID)
-	if isCall && checked.Method != "" && c.calls[id] != nil {
+	if checked.Method != "" && c.calls[checked.ID] != nil {
 		c.Log.Debug("a call is dropped: its id is in flight")
 		return true
 	}
 	d := &candidate{Checked: checked, info: info, session: c.session}
-	if c.Direct == nil || c.waiting[id] || !d.passes() {
+	if c.Direct == nil || c.waiting[checked.ID] || !d.passes() {
 		return false
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	c.calls.begin(id, cancel)
+	c.calls.begin(checked.ID, cancel)
 	c.running.Go(func() {
 		defer cancel()
 		c.serveDirect(ctx, d)
@@ -234,10 +233,10 @@ func (c *lineConn) serveDirect(ctx context.Context, d *candidate) {
 		if p := recover(); p != nil {
 			c.Log.Error("the transport panicked",
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			out = wire.ErrorResponse(d.id, wire.InternalError())
+			out = wire.ErrorResponse(d.ID, wire.InternalError())
 		}
 		c.mu.Lock()
-		delete(c.calls, d.id) // before the response leaves: then the client may use the id again
+		delete(c.calls, d.ID) // before the response leaves: then the client may use the id again
 		c.mu.Unlock()
 		if out != nil {
 			_ = c.send(out)
@@ -245,7 +244,7 @@ func (c *lineConn) serveDirect(ctx context.Context, d *candidate) {
 	}()
 	m := d.message(c.Facts)
 	_ = c.Host.Attach(ctx, d.info) // the guard refuses an unknown user
-	if c.Guard.NeedsSDK(m) {
+	if c.Guard.SomeNeedSDK && c.Guard.NeedsSDK(m) {
 		if msg, err := c.message(d.info, d.Checked); err == nil {
 			select {
 			case c.passed <- msg:

@@ -27,8 +27,8 @@ func Marshal(v any) ([]byte, error) {
 // text and as itself. A result that nobody reads before the guard encodes it has the Content itself
 // as its StructuredContent, and an empty Content. [Shown] fills them in.
 type Content struct {
-	JSON  []byte // a part of Whole
-	Whole []byte // the encoded result; nil if JSON is not UTF-8
+	JSON    []byte  // a part of the encoded result
+	Encoded Encoded // the result; without Body if JSON is not UTF-8
 }
 
 const (
@@ -64,7 +64,8 @@ func NewContent(content []byte) *Content {
 	out = append(out, beforeContent...)
 	from := len(out)
 	out = append(out, content...)
-	return &Content{JSON: out[from:len(out):len(out)], Whole: append(out, '}')}
+	return &Content{JSON: out[from:len(out):len(out)],
+		Encoded: Encoded{Body: append(out, '}'), ResultType: complete, last: true}}
 }
 
 // appendText appends valid UTF-8 as a JSON string (RFC 8259, section 7).
@@ -87,20 +88,15 @@ func appendText(out, text []byte) []byte {
 	return append(append(out, text[from:]...), '"')
 }
 
-// Encoded returns the result with c alone.
-func (c *Content) Encoded() *Encoded {
-	return &Encoded{Body: c.Whole, ResultType: complete, last: true}
-}
-
 // isWhole reports whether a result has c as its StructuredContent and nothing else.
 func (c *Content) isWhole(r *mcp.CallToolResult) bool {
-	return c.Whole != nil && len(r.Content) == 0 && r.Meta == nil && !r.IsError &&
+	return c.Encoded.Body != nil && len(r.Content) == 0 && r.Meta == nil && !r.IsError &&
 		r.InputRequests == nil && r.RequestState == ""
 }
 
 // Result returns a result with c alone. If it is unread, nobody reads it before the guard does.
 func (c *Content) Result(unread bool) *mcp.CallToolResult {
-	if unread && c.Whole != nil {
+	if unread && c.Encoded.Body != nil {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: c}
 	}
 	return &mcp.CallToolResult{

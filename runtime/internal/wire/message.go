@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -21,9 +22,21 @@ import (
 type Checked struct {
 	Body    []byte       // the message to pass on
 	Method  string       // without secrets if no such method exists; empty for a response
-	ID      decode.Value // a string, an integer or null; nil for none
+	ID      string       // as JSON; equal ids have equal texts; empty for null and for none
 	Params  decode.Value // nil for none
 	Catalog request.CatalogQuery
+	Call    *Call // nil for anything but a call that the kernel can answer itself
+}
+
+// Call is a call of a method that the kernel answers itself, decoded as go-sdk decodes it.
+type Call struct {
+	Params mcp.Params
+	Meta   map[string]any // of the params; nil for none
+	// Version is the protocol version that the message names in its _meta; empty for none.
+	Version string
+	// Odd reports a _meta that go-sdk refuses, or reads differently.
+	Odd     bool
+	Elicits bool // the capabilities in _meta have elicitation
 }
 
 // MessageError is the reason why a message is refused unread, as a JSON-RPC error.
@@ -133,12 +146,14 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	case is != "string":
 		return Checked{}, NotRequest("a method that is not a string")
 	}
-	checked := Checked{Body: m.body, Method: string(m.method.Text()), ID: m.id, Params: m.params}
+	checked := Checked{Body: m.body, Method: string(m.method.Text()), Params: m.params}
+	checked.ID, _ = ID(m.id)
 	known := paramsShapes()[checked.Method]
 	if known == nil {
 		return m.bare(mask.Text(checked.Method))
 	}
 	if len(m.params) == 0 {
+		checked.Call = callOf(checked.Method, checked.ID, nil)
 		return checked, nil
 	}
 	problems := known.Check(m.params)
@@ -146,6 +161,7 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 		checked.Catalog, problems = catalogInParams(m.params, mask)
 	}
 	if len(problems) == 0 {
+		checked.Call = callOf(checked.Method, checked.ID, m.params)
 		return checked, nil
 	}
 	refused := paramsError(problems)

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
 // go-sdk's errors repeat all params, passwords included. So this file refuses misfits first.
@@ -41,10 +42,42 @@ func ParamsTypes() map[string]reflect.Type {
 	}
 }
 
-// DecodeParams returns the params of a method that the kernel answers itself, as go-sdk decodes
-// them, and their _meta. They have passed [CheckMessage]. It reports false for other methods, and
-// where go-sdk has to word a refusal. Names are case-sensitive, and null is like no member.
-func DecodeParams(method string, params decode.Value) (p mcp.Params, meta decode.Value, ok bool) {
+// callOf returns the params of a method that the kernel answers itself, which have passed
+// [CheckMessage]. It returns nil for other methods, for a message without id, and where go-sdk has
+// to word a refusal. Names are case-sensitive, and null is like no member.
+func callOf(method, id string, params decode.Value) *Call {
+	if id == "" {
+		return nil
+	}
+	p, meta, ok := decodeParams(method, params)
+	if !ok {
+		return nil
+	}
+	c := &Call{Params: p}
+	if meta.Type() != "object" {
+		return c
+	}
+	if json.Unmarshal(meta, &c.Meta) != nil {
+		return nil
+	}
+	p.SetMeta(c.Meta)
+	version := meta.Member(mcp.MetaKeyProtocolVersion)
+	c.Version = string(version.Text())
+	c.Odd = version != nil && c.Version != request.Stateless
+	if c.Version == request.Stateless {
+		capabilities := meta.Member(mcp.MetaKeyClientCapabilities)
+		info := meta.Member(mcp.MetaKeyClientInfo)
+		c.Odd = !fits(capabilitiesShape, capabilities) || info != nil && !fits(implementationShape, info)
+		c.Elicits = capabilities.Member("elicitation").Type() == "object"
+	}
+	return c
+}
+
+func fits(shape *decode.GoType, v decode.Value) bool {
+	return v.Type() == "object" && len(shape.Check(v)) == 0
+}
+
+func decodeParams(method string, params decode.Value) (p mcp.Params, meta decode.Value, ok bool) {
 	set, optional := func(string, decode.Value) {}, false
 	ok = true
 	switch method {
@@ -162,28 +195,6 @@ var paramsShapes = sync.OnceValue(func() map[string]*decode.GoType {
 	}
 	return shapes
 })
-
-// Meta returns _meta as a map; nil for none.
-func Meta(meta decode.Value) map[string]any {
-	if meta.Type() != "object" {
-		return nil
-	}
-	var m map[string]any
-	if json.Unmarshal(meta, &m) != nil { // it was checked before
-		return nil
-	}
-	return m
-}
-
-// IsCapabilities reports whether go-sdk accepts a value as the capabilities of a client.
-func IsCapabilities(v decode.Value) bool {
-	return v.Type() == "object" && len(capabilitiesShape.Check(v)) == 0
-}
-
-// IsImplementation reports whether go-sdk accepts a value as the name of a client.
-func IsImplementation(v decode.Value) bool {
-	return v.Type() == "object" && len(implementationShape.Check(v)) == 0
-}
 
 var (
 	capabilitiesShape   = decode.GoTypeOf(reflect.TypeFor[mcp.ClientCapabilities](), nil)

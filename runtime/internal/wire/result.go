@@ -123,7 +123,7 @@ func EncodeResult(res mcp.Result) (e *Encoded, err error) {
 	}
 	if r, ok := res.(*mcp.CallToolResult); ok {
 		if c, ok := r.StructuredContent.(*Content); ok && c.isWhole(r) {
-			return c.Encoded(), nil
+			return &c.Encoded, nil
 		}
 		res = Shown(r)
 	}
