@@ -1,6 +1,6 @@
 package runtime_test
 
-//lint:file-ignore SA1019 sampling, roots and log messages are deprecated in 2026-07-28 and still served
+//lint:file-ignore SA1019 sampling, roots and log messages are deprecated, and still served
 
 import (
 	"cmp"
@@ -79,7 +79,7 @@ func doorWorlds(t testing.TB) []doorWorld {
 	}
 	worlds := []doorWorld{
 		plain("conceal", runtime.Options{Anonymous: true}),
-		plain("forbid", runtime.Options{Anonymous: true, Denial: access.Forbid, PageSize: 3}),
+		plain("forbid", runtime.Options{Anonymous: true, Denial: access.Forbid, PageSize: 3, MaxBodyBytes: 60 << 10}),
 		plain("challenge", runtime.Options{Denial: access.Challenge}),
 		plain("catalogs, list all", runtime.Options{Anonymous: true, ListAll: true, Catalogs: kits(), PageSize: 20}),
 		aware,
@@ -664,6 +664,9 @@ func (e *episode) answered() *draft {
 	if e.chance(10) {
 		d.params = setMember(d.params, "arguments", `{"other":1}`)
 	}
+	if e.chance(30) { // each door opens what the other has sealed
+		e.links[0].state, e.links[1].state = e.links[1].state, e.links[0].state
+	}
 	if e.chance(40) {
 		e.asked = nil
 		for _, l := range e.links {
@@ -699,7 +702,7 @@ func (e *episode) toolCall() *draft {
 func (e *episode) callOf(name string) *draft {
 	d := e.draft("tools/call", name)
 	choices := []string{`{"id":"ada"}`, `{"id":"ada"}`, `{}`, `{"id":"nobody"}`, `{"id":17}`, `{"id":null}`, ``, `null`, `[1]`, `"x"`,
-		`{"id":"ada","secret_field":1}`, `{ "id" : "\u0061\ud83d\ude00" }`, `{"id":1e400}`, `{"a":[{"b":[1,2,{"c":null}]}]}`}
+		`{"id":"ada","secret_field":1}`, `{ "id" : "\u0061\ud83d\ude00" }`, `{"id":1e400}`, `{"a":[{"b":[1,2,{"c":null}]}]}`, `{"unrecorded":1}`}
 	if own := argumentsOf[name]; own != nil && e.chance(80) {
 		choices = own
 	}
