@@ -222,19 +222,19 @@ func (p doorPair) settle() (records [2][]string) {
 // link is one client's connection to one door.
 type link struct {
 	*door
-	session string // over HTTP
-	foreign string // the session of another user
-	state   string // the last requestState
-	cursor  string // the last nextCursor
-	respond string // the response to requests of the server
+	session       string // over HTTP
+	foreign       string // the session of another user
+	state         string // the last requestState
+	cursor        string // the last nextCursor
+	inputResponse string // the response to requests of the server
 
 	in    *io.PipeWriter // on stdio
 	lines chan string
 	done  chan error
 }
 
-// doorAnswer is the response to one message, with the messages before it.
-type doorAnswer struct {
+// doorResponse is the response to one message, with the messages before it.
+type doorResponse struct {
 	Status   int
 	Header   http.Header
 	Messages []any
@@ -243,7 +243,7 @@ type doorAnswer struct {
 	stream   bool
 }
 
-func (a doorAnswer) String() string {
+func (a doorResponse) String() string {
 	text := fmt.Sprintf("%d %v %s%s", a.Status, a.Header, a.Text, a.Fault)
 	for _, m := range a.Messages {
 		line, err := json.Marshal(m)
@@ -253,7 +253,7 @@ func (a doorAnswer) String() string {
 }
 
 // class is the kind of a response, for the count.
-func (a doorAnswer) class() string {
+func (a doorResponse) class() string {
 	last := map[string]any{}
 	if n := len(a.Messages); n > 0 {
 		last, _ = a.Messages[n-1].(map[string]any)
@@ -280,8 +280,8 @@ func (a doorAnswer) class() string {
 }
 
 // agree reports whether both doors gave equal responses.
-func agree(a, b doorAnswer) bool {
-	upgraded := func(a doorAnswer) bool { return a.stream && len(a.Messages) > 1 }
+func agree(a, b doorResponse) bool {
+	upgraded := func(a doorResponse) bool { return a.stream && len(a.Messages) > 1 }
 	return a.Fault == b.Fault && a.Text == b.Text && reflect.DeepEqual(a.Messages, b.Messages) &&
 		reflect.DeepEqual(a.Header, b.Header) &&
 		(a.Status == b.Status || upgraded(a) || upgraded(b))
@@ -297,10 +297,10 @@ func (l *link) fill(text string) string {
 }
 
 // post sends a message over HTTP and reads its response.
-func (l *link) post(ctx context.Context, m message) (a doorAnswer) {
+func (l *link) post(ctx context.Context, m message) (a doorResponse) {
 	req, err := http.NewRequestWithContext(ctx, m.verb, l.url+m.query, strings.NewReader(l.fill(m.body)))
 	if err != nil {
-		return doorAnswer{Fault: err.Error()}
+		return doorResponse{Fault: err.Error()}
 	}
 	for name, values := range m.header {
 		for _, value := range values {
@@ -309,7 +309,7 @@ func (l *link) post(ctx context.Context, m message) (a doorAnswer) {
 	}
 	res, err := l.client.Do(req)
 	if err != nil {
-		return doorAnswer{Fault: "no response"}
+		return doorResponse{Fault: "no response"}
 	}
 	defer res.Body.Close()
 	a.Status, a.Header = res.StatusCode, res.Header
@@ -352,9 +352,9 @@ func (l *link) post(ctx context.Context, m message) (a doorAnswer) {
 	}
 }
 
-// take adds a message to an answer, and responds to a request of the server with the headers of the
+// take adds a message to a response, and responds to a request of the server with the headers of the
 // client's message. It returns text that is no message.
-func (l *link) take(a *doorAnswer, text string, header http.Header) (rest string) {
+func (l *link) take(a *doorResponse, text string, header http.Header) (rest string) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
 	var m map[string]any
@@ -362,7 +362,7 @@ func (l *link) take(a *doorAnswer, text string, header http.Header) (rest string
 		return text
 	}
 	if _, ok := m["method"]; ok && m["id"] != nil {
-		l.answer(m, header)
+		l.respond(m, header)
 		m["id"] = "of the server"
 	}
 	a.Messages = append(a.Messages, l.normalize(m))
@@ -394,8 +394,8 @@ func (l *link) normalize(v any) any {
 	return v
 }
 
-// answer responds to a request of the server.
-func (l *link) answer(m map[string]any, header http.Header) {
+// respond responds to a request of the server.
+func (l *link) respond(m map[string]any, header http.Header) {
 	id, err := json.Marshal(m["id"])
 	if err != nil {
 		panic(err) // it was decoded
@@ -405,8 +405,8 @@ func (l *link) answer(m map[string]any, header http.Header) {
 		"sampling/createMessage": `{"role":"assistant","model":"m","content":{"type":"text","text":"x"}}`,
 	}[m["method"]]
 	body := `"result":` + cmp.Or(result, "{}")
-	if l.respond != "" {
-		body = l.respond
+	if l.inputResponse != "" {
+		body = l.inputResponse
 	}
 	body = `{"jsonrpc":"2.0","id":` + string(id) + `,` + body + `}`
 	if l.in != nil {
@@ -449,7 +449,7 @@ const (
 
 // exchange writes a message on stdio and reads lines to its response. A message without a usable id
 // may have no response, so a ping follows it.
-func (l *link) exchange(m message) (a doorAnswer) {
+func (l *link) exchange(m message) (a doorResponse) {
 	body := l.fill(m.body)
 	l.writeLine(body)
 	if hasResponse(body) {
@@ -466,12 +466,12 @@ func hasResponse(body string) bool {
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
 		return false
 	}
-	id, method := string(m["id"]), string(m["method"])
-	return id != "" && id != "null" && strings.HasPrefix(method, `"`)
+	id := string(m["id"])
+	return id != "" && id != "null" && len(m["method"]) > 0
 }
 
 // collect reads lines until it has a number of responses, or the response to the ping if it is -1.
-func (l *link) collect(a *doorAnswer, responses int) {
+func (l *link) collect(a *doorResponse, responses int) {
 	for responses != 0 {
 		select {
 		case line, ok := <-l.lines:
@@ -500,7 +500,7 @@ func (l *link) collect(a *doorAnswer, responses int) {
 }
 
 // hangUp ends the input and returns the rest of the output.
-func (l *link) hangUp() (a doorAnswer) {
+func (l *link) hangUp() (a doorResponse) {
 	l.in.Close()
 	for line := range l.lines {
 		l.take(&a, line, nil)
@@ -512,18 +512,18 @@ func (l *link) hangUp() (a doorAnswer) {
 }
 
 // both does the same at both doors, at the same time.
-func (e *episode) both(do func(*link) doorAnswer) (answers [2]doorAnswer) {
+func (e *episode) both(do func(*link) doorResponse) (responses [2]doorResponse) {
 	var group sync.WaitGroup
 	for i, l := range e.links {
-		group.Go(func() { answers[i] = do(l) })
+		group.Go(func() { responses[i] = do(l) })
 	}
 	group.Wait()
-	return answers
+	return responses
 }
 
 // send sends a message through both doors and compares.
 func (e *episode) send(m message) {
-	e.compare(m, e.both(func(l *link) doorAnswer {
+	e.compare(m, e.both(func(l *link) doorResponse {
 		if e.stdio {
 			return l.exchange(m)
 		}
@@ -532,7 +532,7 @@ func (e *episode) send(m message) {
 }
 
 // compare compares the responses and the records of both doors.
-func (e *episode) compare(m message, answers [2]doorAnswer) {
+func (e *episode) compare(m message, responses [2]doorResponse) {
 	records := e.pair.settle()
 	transport := "HTTP"
 	if e.stdio {
@@ -545,8 +545,8 @@ func (e *episode) compare(m message, answers [2]doorAnswer) {
 	}
 	e.sent[fmt.Sprintf("client: %s %s", e.era, transport)]++
 	e.sent["server: "+e.pair.name]++
-	e.received[answers[0].class()]++
-	if len(records[0])+len(records[1]) == 0 && agree(answers[0], answers[1]) {
+	e.received[responses[0].class()]++
+	if len(records[0])+len(records[1]) == 0 && agree(responses[0], responses[1]) {
 		return
 	}
 	e.over = true
@@ -557,6 +557,6 @@ func (e *episode) compare(m message, answers [2]doorAnswer) {
 	const form = "%s (DOORS_SEED=%d DOORS_EPISODE=%d), server %s, caller %q, message %d\n%s %v\n%s\n" +
 		"go-sdk: %s\n%s\ndirect: %s\n%s"
 	e.differences = append(e.differences, fmt.Sprintf(form, kind, e.seed, e.number, e.pair.name, e.caller,
-		e.count, m.verb+m.query, m.header, m.body, answers[0], strings.Join(records[0], "\n"),
-		answers[1], strings.Join(records[1], "\n")))
+		e.count, m.verb+m.query, m.header, m.body, responses[0], strings.Join(records[0], "\n"),
+		responses[1], strings.Join(records[1], "\n")))
 }

@@ -457,16 +457,16 @@ func quote(text string) string {
 type episode struct {
 	*doorRun
 	*rand.Rand
-	number int
-	pair   doorPair
-	era    string
-	stdio  bool
-	caller string
-	links  [2]*link
-	count  int
-	asked  *draft // the last call that requested input
-	listed string // the last list with a next page
-	over   bool
+	number  int
+	pair    doorPair
+	era     string
+	stdio   bool
+	caller  string
+	links   [2]*link
+	count   int
+	pending *draft // the last call that requested input
+	listed  string // the last list with a next page
+	over    bool
 }
 
 func pick[T any](e *episode, choices ...T) T { return choices[e.IntN(len(choices))] }
@@ -487,9 +487,9 @@ func (e *episode) play() {
 	if e.stdio && e.caller == "nil" {
 		e.caller = "mara" // the host has no user "nil", and refuses to serve it
 	}
-	respond := pick(e, "", "", `"result":{"action":"decline"}`, `"error":{"code":-1,"message":"no"}`, `"result":7`)
+	inputResponse := pick(e, "", "", `"result":{"action":"decline"}`, `"error":{"code":-1,"message":"no"}`, `"result":7`)
 	for i, d := range e.pair.doors {
-		e.links[i] = &link{door: d, respond: respond}
+		e.links[i] = &link{door: d, inputResponse: inputResponse}
 		if e.stdio {
 			e.links[i].dial(e.pair.callers[e.caller])
 		}
@@ -524,8 +524,8 @@ func (e *episode) learn(d *draft) {
 		return
 	}
 	if e.links[0].state != "" && e.links[1].state != "" && d.name != "" {
-		if e.asked == nil {
-			e.asked = d
+		if e.pending == nil {
+			e.pending = d
 		}
 	}
 	if e.links[0].cursor != "" && strings.HasSuffix(d.method, "/list") {
@@ -614,8 +614,8 @@ func (e *episode) next() (d *draft) {
 			d.meta = setMember(d.meta, "progressToken", pick(e, `"t"`, `7`, `0`, `""`))
 		}
 	}()
-	if e.asked != nil && e.chance(60) {
-		return e.answered()
+	if e.pending != nil && e.chance(60) {
+		return e.withResponses()
 	}
 	list := pick(e, "tools/list", "prompts/list", "resources/list", "resources/templates/list")
 	switch n := e.IntN(100); {
@@ -650,11 +650,11 @@ func (e *episode) next() (d *draft) {
 	}
 }
 
-// answered repeats the last call that requested input, with responses.
-func (e *episode) answered() *draft {
-	d := e.draft(e.asked.method, e.asked.name)
-	d.kind = e.asked.method + " with inputResponses"
-	d.params = slices.Clone(e.asked.params)
+// withResponses repeats the last call that requested input, with responses.
+func (e *episode) withResponses() *draft {
+	d := e.draft(e.pending.method, e.pending.name)
+	d.kind = e.pending.method + " with inputResponses"
+	d.params = slices.Clone(e.pending.params)
 	const accept = `{"action":"accept","content":{"reason":"x"}}`
 	d.params = setMember(d.params, "inputResponses", pick(e,
 		`{"elicitation":`+accept+`,"sampling":{"role":"assistant","model":"m","content":{"type":"text","text":"x"}},"roots":{"roots":[]}}`,
@@ -668,7 +668,7 @@ func (e *episode) answered() *draft {
 		e.links[0].state, e.links[1].state = e.links[1].state, e.links[0].state
 	}
 	if e.chance(40) {
-		e.asked = nil
+		e.pending = nil
 		for _, l := range e.links {
 			l.state = ""
 		}
@@ -815,10 +815,10 @@ func (e *episode) held() {
 	if how == "deleted" {
 		meanwhile = e.deletion()
 	}
-	answers := e.both(func(l *link) (a doorAnswer) {
+	responses := e.both(func(l *link) (a doorResponse) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		first := make(chan doorAnswer, 1)
+		first := make(chan doorResponse, 1)
 		if e.stdio {
 			l.writeLine(m.body)
 		} else {
@@ -832,7 +832,7 @@ func (e *episode) held() {
 			l.take(&a, line, nil)
 			return a
 		}
-		var during doorAnswer
+		var during doorResponse
 		ended := how == "cancelled" && (e.stdio || e.era != modern) || how == "dropped" && e.era == modern
 		switch {
 		case how == "dropped":
@@ -866,10 +866,10 @@ func (e *episode) held() {
 		a.Messages = append(a.Messages, "meanwhile", during.String())
 		return a
 	})
-	e.compare(m, answers)
+	e.compare(m, responses)
 }
 
-// alteration makes a message irregular.
+// alteration makes a message irregular. Without a name, it does so in some cases only.
 type alteration struct {
 	name  string
 	apply func(*episode, *draft)
@@ -887,7 +887,9 @@ func (e *episode) alter(d *draft) {
 		}
 		a := pick(e, choices...)
 		a.apply(e, d)
-		d.altered = append(d.altered, a.name)
+		if a.name != "" {
+			d.altered = append(d.altered, a.name)
+		}
 	}
 }
 
@@ -921,9 +923,10 @@ var headerAlterations = []alteration{
 		e.openForeign()
 		d.header.Set("Mcp-Session-Id", "@foreign@")
 	}},
-	{"deleted session", func(e *episode, d *draft) {
-		if e.era != modern && e.chance(20) {
+	{"", func(e *episode, d *draft) {
+		if e.era != modern {
 			e.send(e.deletion())
+			d.altered = append(d.altered, "deleted session")
 		}
 	}},
 	{"credential", func(e *episode, d *draft) {
@@ -932,10 +935,10 @@ var headerAlterations = []alteration{
 	{"credential of another user", func(e *episode, d *draft) {
 		withHeader("Authorization", "Bearer "+pick(e, slices.Sorted(maps.Keys(e.pair.callers))[1:]...))(e, d)
 	}},
-	{"credential that expires during the call", func(e *episode, d *draft) {
+	{"", func(e *episode, d *draft) {
 		if e.caller != "" && e.chance(15) {
 			*d = *e.callOf("waits")
-			d.params = setMember(d.params, "arguments", `{"wait":1}`)
+			d.kind, d.params = "tools/call, credential expires", setMember(d.params, "arguments", `{"wait":1}`)
 			d.header.Set("Authorization", "Bearer brief-"+e.caller)
 		}
 	}},

@@ -172,8 +172,8 @@ func (r *row) estimate(trim float64) {
 	r.p = math.Erfc(math.Abs(r.mean/r.se) / math.Sqrt2)
 }
 
-// correct sets the intervals. Holm's method takes the smallest p-value at the level of all rows, the
-// next one at the level of one row less, and so on up to the first that is not significant.
+// correct sets the intervals. Holm's method takes the smallest p-value at the level of all rows,
+// the next one at the level of one row less, and so on up to the first that is not significant.
 func correct(rows []*row) {
 	ordered := slices.SortedFunc(slices.Values(rows), func(a, b *row) int { return cmp.Compare(a.p, b.p) })
 	tests := len(ordered)
