@@ -26,7 +26,8 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
-	corpus benchtest browser bench benchreadme examples fuzz cover decoderoracle conformance clients
+	corpus benchtest browser bench benchreadme timing examples fuzz cover decoderoracle \
+	conformance clients
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -134,6 +135,9 @@ bench: ## measure against other servers, in one run, and print the table of rati
 
 benchreadme: ## write the results of make bench into the README
 	cd testdata/bench && $(GO) run ./table -from bench.out -readme ../../README.md
+
+timing: ## measure whether response times tell a hidden tool from an unknown one
+	cd testdata/bench && $(GO) run ./timing $(TIMINGFLAGS)
 
 examples: ## build every example
 	$(GO) build -o bin/ ./examples/...

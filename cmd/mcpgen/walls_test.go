@@ -60,9 +60,10 @@ var mayImport = map[string][]string{
 	"internal/loader": {},
 
 	// The contracts: generated code, observers and sandboxes against the server.
-	"runtime/toolset": {"runtime/access", "runtime/grant"},
-	"runtime/observe": {"runtime/access", "runtime/audit"},
-	"runtime/isolate": {"runtime/toolset"},
+	"runtime/toolset":   {"runtime/access", "runtime/grant"},
+	"runtime/observe":   {"runtime/access", "runtime/audit"},
+	"runtime/intercept": {},
+	"runtime/isolate":   {"runtime/toolset"},
 
 	"runtime/access":           {},
 	"runtime/audit":            {"internal/groupcommit", "runtime/access"},
@@ -125,6 +126,7 @@ var outside = map[string]links{
 	"runtime/telemetry":        {modules: openTelemetry},
 	"runtime/toolset":          {sdk: true},
 	"runtime/observe":          {},
+	"runtime/intercept":        {sdk: true},
 	"runtime/isolate":          {sdk: true},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
 

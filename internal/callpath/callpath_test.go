@@ -21,8 +21,8 @@ var (
 
 // The limits of one tools/call.
 const (
-	maxFileChanges    = 60
-	maxPackageChanges = 24
+	maxFileChanges    = 45
+	maxPackageChanges = 16
 )
 
 // figures describe the functions that one message enters, of all goroutines in order of time.

@@ -211,7 +211,8 @@ func (h *Handler) refuseDuplicate(w http.ResponseWriter, checked wire.Checked, o
 	if checked.ID == "" || of == nil || checked.Method == "" || !of.has(checked.ID) {
 		return false
 	}
-	w.Header().Set("Content-Type", "application/json")
+	header := w.Header()
+	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
 	w.WriteHeader(http.StatusBadRequest)
 	_, _ = w.Write(wire.ErrorResponse(checked.ID, wire.DuplicateID(checked.ID))) // the client may be gone
 	return true

@@ -70,6 +70,8 @@ type lineConn struct {
 	calls   calls           // in flight by the direct door
 	waiting map[string]bool // calls that go-sdk has to answer, by id
 	broken  error           // of writing by the direct door
+
+	stateless bool // go-sdk was passed a call of 2026-07-28
 }
 
 func newLineConn(ctx context.Context, c Config, in io.Reader, out io.Writer,
@@ -216,6 +218,10 @@ func (c *lineConn) startDirect(info *request.Info, checked wire.Checked) bool {
 	}
 	d := &candidate{Checked: checked, info: info, session: c.session}
 	if c.Direct == nil || c.waiting[checked.ID] || !d.passes() {
+		return false
+	} else if c.session == nil && !c.stateless {
+		// go-sdk remembers that a client without handshake has named 2026-07-28.
+		c.stateless = true
 		return false
 	}
 	ctx, cancel := context.WithCancel(c.ctx)

@@ -152,16 +152,17 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 	if known == nil {
 		return m.bare(mask.Text(checked.Method))
 	}
-	if len(m.params) == 0 {
-		checked.Call = callOf(checked.Method, checked.ID, nil)
-		return checked, nil
-	}
-	problems := known.Check(m.params)
-	if len(problems) == 0 && catalogMethods[checked.Method] {
-		checked.Catalog, problems = catalogInParams(m.params, mask)
+	var problems []decode.Problem
+	if len(m.params) > 0 {
+		problems = known.Check(m.params)
 	}
 	if len(problems) == 0 {
 		checked.Call = callOf(checked.Method, checked.ID, m.params)
+		if catalogMethods[checked.Method] {
+			checked.Catalog, problems = catalogInParams(m.params, mask)
+		}
+	}
+	if len(problems) == 0 {
 		return checked, nil
 	}
 	refused := paramsError(problems)

@@ -69,6 +69,9 @@ func callOf(method, id string, params decode.Value) *Call {
 		info := meta.Member(mcp.MetaKeyClientInfo)
 		c.Odd = !fits(capabilitiesShape, capabilities) || info != nil && !fits(implementationShape, info)
 		c.Elicits = capabilities.Member("elicitation").Type() == "object"
+		if r, ok := p.(*mcp.CallToolParamsRaw); ok { // for a header, go-sdk decodes them as any value
+			c.Odd = c.Odd || len(anyShape.Check(decode.Value(r.Arguments))) > 0
+		}
 	}
 	return c
 }

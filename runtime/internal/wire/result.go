@@ -123,7 +123,8 @@ func EncodeResult(res mcp.Result) (e *Encoded, err error) {
 	}
 	if r, ok := res.(*mcp.CallToolResult); ok {
 		if c, ok := r.StructuredContent.(*Content); ok && c.isWhole(r) {
-			return &c.Encoded, nil
+			whole := c.Encoded
+			return &whole, nil
 		}
 		res = Shown(r)
 	}
