@@ -188,7 +188,8 @@ func TestBoundHeadersAreCheckedOnceTheCallIsAllowed(t *testing.T) {
 		{`{"deep":7}`, nil, false},
 	} {
 		got := c.call(t, "route", `,"arguments":`+test.arguments, test.headers)
-		if refused := strings.Contains(got.body, "-32020"); refused != test.refused {
+		refused := strings.Contains(got.body, "-32020")
+		if refused != test.refused || refused != (got.status == http.StatusBadRequest) {
 			t.Errorf("%s with %v: refused %v, want %v:\n%s", test.arguments, test.headers, refused, test.refused, got)
 		}
 	}

@@ -148,6 +148,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Input:       nothingSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -161,6 +162,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestElicitation requests data of the person at the client.",
 				Input:       messageSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeMessage)
 					if err != nil {
@@ -174,6 +176,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestElicitationSep1034Defaults requests data with defaults (SEP-1034).",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -187,6 +190,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestElicitationSep1330Enums requests data with every form of enum (SEP-1330).",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -201,6 +205,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Input:       nothingSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -228,6 +233,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Input:       nothingSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -241,6 +247,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultCapabilities requests what the client has declared.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -254,6 +261,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultElicitation requests a name.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -267,6 +275,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultListRoots requests the roots of the client.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -280,6 +289,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultMultiRound requests a name, and then a color.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -293,6 +303,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultMultipleInputs requests a name, a message and the roots at once.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -306,6 +317,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultRequestState requests a confirmation, and gets its state back.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -319,6 +331,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultSampling requests a message of the client's model.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -332,6 +345,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestInputRequiredResultTamperedState is as above. The runtime refuses a state that was changed.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -359,6 +373,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestMissingCapability needs a client with sampling.",
 				Input:       nothingSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -373,6 +388,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Input:       nothingSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -387,6 +403,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Input:       nothingSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
@@ -400,6 +417,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestSampling requests a message of the client's model.",
 				Input:       promptSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodePrompt)
 					if err != nil {
@@ -414,6 +432,7 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Input:       nothingSchema,
 				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {

@@ -244,15 +244,16 @@ func (h *Handler) serveSDK(w *statusRecorder, r *http.Request, info *request.Inf
 var decidingHeaders = append([]string{"Mcp-Name", "Mcp-Method", "Mcp-Protocol-Version",
 	"Mcp-Session-Id", "Mcpgen-Catalog", "Last-Event-Id"}, request.CredentialHeaders[:]...)
 
-// repeatedHeader returns the name of a deciding header that is sent more than once; empty for none.
-func repeatedHeader(header http.Header) string {
+// repeatedHeader returns the name of a deciding header that is sent more than once, the first one
+// by name; empty for none.
+func repeatedHeader(header http.Header) (first string) {
 	for name, values := range header {
-		if len(values) > 1 &&
+		if len(values) > 1 && (first == "" || name < first) &&
 			(slices.Contains(decidingHeaders, name) || strings.HasPrefix(name, "Mcp-Param-")) {
-			return name
+			first = name
 		}
 	}
-	return ""
+	return first
 }
 
 func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, info *request.Info) *lease {

@@ -53,7 +53,7 @@ func ErrorStatus(err error, version string) int {
 	switch rpcError(err).Code {
 	case jsonrpc.CodeMethodNotFound:
 		return http.StatusNotFound
-	case jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion,
+	case jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion, mcp.CodeHeaderMismatch,
 		mcp.CodeMissingRequiredClientCapabilities:
 		return http.StatusBadRequest
 	}
