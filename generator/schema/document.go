@@ -62,10 +62,10 @@ func membersOf(doc []byte) ([]member, error) {
 }
 
 // objectOf writes members as an object, without one of them.
-func objectOf(members []member, without string) string {
+func objectOf(members []member, without ...string) string {
 	var parts []string
 	for _, m := range members {
-		if m.name == without {
+		if slices.Contains(without, m.name) {
 			continue
 		}
 		name, err := json.Marshal(m.name)

@@ -59,7 +59,7 @@ func ReadWritten(doc []byte) (Written, error) {
 	if err := usable(doc); err != nil {
 		return Written{}, err
 	}
-	w := Written{Text: objectOf(members, "$schema")}
+	w := Written{Text: objectOf(members)}
 	var root struct {
 		Type       json.RawMessage            `json:"type"`
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -93,7 +93,7 @@ func (w Written) Wrapped() (Written, error) {
 		return Written{}, &FileError{0, fmt.Sprintf("the reference %s leads elsewhere once the result is wrapped as {\"result\": …}", ref),
 			"refer to #/$defs/…, or write the schema of the whole {\"result\": …}"}
 	}
-	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs") + `},"required":["result"],"additionalProperties":false`
+	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs", "$schema") + `},"required":["result"],"additionalProperties":false`
 	for _, m := range members {
 		if m.name == "$defs" {
 			text += `,"$defs":` + string(m.value)

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-func TestSchemasByHandKeepTheAuthorsOrderAndLoseTheDialect(t *testing.T) {
+func TestSchemasByHandKeepTheAuthorsOrderAndTheDialect(t *testing.T) {
 	w, err := ReadWritten([]byte("{\n \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n \"type\": \"object\",\n \"required\": [ \"b\" ],\n \"properties\": {\"b\": {\"type\": [\"string\", \"null\"]}, \"a\": true}\n}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"type":"object","required":["b"],"properties":{"b":{"type":["string","null"]},"a":true}}`; w.Text != want {
+	if want := `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","required":["b"],"properties":{"b":{"type":["string","null"]},"a":true}}`; w.Text != want {
 		t.Errorf("got %s, want %s", w.Text, want)
 	}
 	if !w.Object || strings.Join(w.Properties, " ") != "a b" || w.Known != nil {
