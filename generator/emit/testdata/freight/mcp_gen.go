@@ -107,6 +107,7 @@ func Toolset(desk *Desk) toolset.Toolset {
 				Input:       bookInputSchema,
 				Output:      parcelSchema,
 				Timeout:     30 * time.Second,
+				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeBookInput(call.Arguments)
 					if err != nil {
