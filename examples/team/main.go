@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -22,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/debugtools"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/store"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -32,6 +35,20 @@ func main() {
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "team:", err)
 		os.Exit(1)
+	}
+}
+
+// timed logs how long each allowed message took.
+func timed(logger *slog.Logger) intercept.Middleware {
+	return func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			start := time.Now()
+			defer func() {
+				logger.DebugContext(ctx, "served", "method", m.Method, "took", time.Since(start),
+					"request_id", runtime.RequestID(ctx))
+			}()
+			return next(ctx, m)
+		}
 	}
 }
 
@@ -46,7 +63,7 @@ func run(ctx context.Context, args []string) error {
 	stdio := flags.String("stdio", "", "serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
 	debug := flags.Bool("debug", false, "serve the debug tools to admins as well: environment, server, headers and claims, without secrets")
 	otlp := flags.String("otlp", "", "`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
-	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to")
+	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to, and how long each message took")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -69,6 +86,9 @@ func run(ctx context.Context, args []string) error {
 		Anonymous:     *anonymous,
 		Logger:        logger,
 		CatalogStrict: *strict,
+	}
+	if *verbose {
+		options.Interceptors = []intercept.Middleware{timed(logger)}
 	}
 	if *otlp != "" {
 		observer, flush, err := exporting(ctx, *otlp, *anonymous, logger)
