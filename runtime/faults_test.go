@@ -3,10 +3,10 @@ package runtime_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,5 +273,111 @@ func TestIDInFlightIsDroppedOnStdio(t *testing.T) {
 	}
 }
 
-var _ sync.Mutex
-var _ = fmt.Sprint
+const cancelled7 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
+
+func TestCancelledDirectCallEndsItsContext(t *testing.T) {
+	h := newHeld()
+	s := newServer(t, runtime.Options{}, h.tools())
+	url := serve(t, s)
+	for _, version := range withSessions {
+		for _, tool := range []string{"hold", "held"} {
+			c := newRaw(t, url, tokens["Member"], version)
+			other := newRaw(t, url, tokens["Member"], version)
+			running := c.later(t, tool)
+			<-h.started
+			other.send(t, "POST", cancelled7, nil) // another session has another call 7
+			if c.send(t, "POST", cancelled7, nil); <-h.ended != context.Canceled {
+				t.Errorf("%s, %s: no end of its context", version, tool)
+			}
+			if got := <-running; got.status != 200 {
+				t.Errorf("%s", got)
+			}
+		}
+	}
+	for _, version := range eras {
+		p := newPipe(t, s, principalOf("Member"), version)
+		if version != "2026-07-28" {
+			p.write(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		}
+		for _, tool := range []string{"hold", "held"} {
+			p.write(t, (&raw{era: version}).request("tools/call", `"name":"`+tool+`"`))
+			<-h.started
+			if p.write(t, cancelled7); <-h.ended != context.Canceled {
+				t.Errorf("%s, %s: no end of its context", version, tool)
+			}
+			p.until(t, 7)
+		}
+	}
+}
+
+// A cancellation right behind its call is not lost on its way to go-sdk.
+func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
+	h := newHeld()
+	p := newPipe(t, newServer(t, runtime.Options{}, h.tools()), principalOf("Member"), "2025-11-25")
+	p.write(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for range 200 {
+		p.write(t, (&raw{}).request("tools/call", `"name":"held"`)+"\n"+cancelled7)
+		p.until(t, 7)
+	}
+	for len(h.ended) > 0 {
+		if <-h.ended == nil {
+			t.Error("a call was not cancelled")
+		}
+	}
+}
+
+func TestDroppedConnectionCancelsWithoutSessionsOnly(t *testing.T) {
+	h := newHeld()
+	url := serve(t, newServer(t, runtime.Options{}, h.tools()))
+	for _, version := range eras {
+		c := newRaw(t, url, tokens["Member"], version)
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(c.request("tools/call", `"name":"hold"`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "Authorization": {"Bearer " + c.token},
+			"Mcp-Protocol-Version": {version}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"hold"}, "Mcp-Session-Id": {c.session}}
+		go func() { _, _ = c.client.Do(r) }()
+		<-h.started
+		cancel()
+		if version == "2026-07-28" {
+			if err := <-h.ended; err != context.Canceled {
+				t.Errorf("%s: %v", version, err)
+			}
+			continue
+		}
+		select {
+		case err := <-h.ended:
+			t.Errorf("%s: %v", version, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		h.release <- struct{}{}
+		<-h.ended
+	}
+}
+
+func TestEndOfInputCancelsDirectCalls(t *testing.T) {
+	for _, version := range eras {
+		h := newHeld()
+		s := newServer(t, runtime.Options{}, h.tools())
+		in, toServer := io.Pipe()
+		var out journal
+		done := make(chan error, 1)
+		go func() { done <- s.RunIO(context.Background(), in, &out, principalOf("Member")) }()
+		c := &raw{era: version}
+		if version != "2026-07-28" {
+			fmt.Fprintln(toServer, handshake)
+			fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		}
+		fmt.Fprintln(toServer, c.request("tools/call", `"name":"hold"`))
+		<-h.started
+		toServer.Close()
+		if err := <-h.ended; err != context.Canceled {
+			t.Errorf("%s: %v", version, err)
+		}
+		if err := <-done; err != nil || !strings.Contains(out.String(), `"id":7`) {
+			t.Errorf("%s: %v, %s", version, err, out.String())
+		}
+	}
+}
