@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,7 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -378,6 +384,217 @@ func TestEndOfInputCancelsDirectCalls(t *testing.T) {
 		}
 		if err := <-done; err != nil || !strings.Contains(out.String(), `"id":7`) {
 			t.Errorf("%s: %v, %s", version, err, out.String())
+		}
+	}
+}
+
+// wanting calls the tool "work" for a client that wants log messages and progress.
+func (c *raw) wanting(t *testing.T) reply {
+	t.Helper()
+	body, further := c.request("tools/call", `"name":"work"`), map[string]string(nil)
+	if c.era == "2026-07-28" {
+		body = strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug",`, 1)
+		further = map[string]string{"Mcp-Method": "tools/call", "Mcp-Name": "work"}
+	} else {
+		c.ask(t, "logging/setLevel", `"level":"debug"`, nil)
+		body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
+	}
+	return c.send(t, "POST", body, further)
+}
+
+// events are the messages of an event stream.
+func (r reply) events(t *testing.T) (all heard) {
+	t.Helper()
+	if r.status != 200 || r.header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("no stream: %s", r)
+	}
+	for event := range strings.SplitSeq(strings.TrimSuffix(r.body, "\n\n"), "\n\n") {
+		data, ok := strings.CutPrefix(event, "event: message\ndata: ")
+		if !ok {
+			t.Errorf("no event: %q", event)
+		}
+		all = append(all, hear(t, data))
+	}
+	return all
+}
+
+// doing is a server whose tool "work" does what a test wants.
+func doing(options runtime.Options, do func(context.Context) error) func(testing.TB) *runtime.Server {
+	return func(t testing.TB) *runtime.Server {
+		return newServer(t, options, oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(map[string]string{"secret": "hunter2"}, do(ctx))
+		}))
+	}
+}
+
+func TestLongCallsBecomeStreams(t *testing.T) {
+	for _, takes := range []time.Duration{4 * time.Second, 6 * time.Second} {
+		failing := doing(runtime.Options{}, func(context.Context) error {
+			time.Sleep(takes)
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no"}
+		})
+		inBubble(t, failing, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+			got := c.call(t, "work", "", nil)
+			const text = `{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no"}}`
+			if takes > 5*time.Second {
+				if all := got.events(t); len(all) != 1 || all[0].text != text {
+					t.Errorf("%s", got)
+				}
+			} else if status := map[bool]int{true: 400, false: 200}[c.era == "2026-07-28"]; got.status != status || got.body != text ||
+				got.header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
+func TestRefusalsAreNeverStreams(t *testing.T) {
+	slow := audit.SinkFunc(func(context.Context, audit.Event) error { time.Sleep(20 * time.Second); return nil })
+	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
+		for _, sdkOnly := range []bool{false, true} {
+			refusing := func(t testing.TB) *runtime.Server {
+				return newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute, Denial: denial, SDKOnly: sdkOnly}, directory(&desk{}))
+			}
+			inBubble(t, refusing, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+				for _, tool := range []string{"update", "unknown"} {
+					got := c.call(t, tool, "", nil)
+					if strings.Contains(got.header.Get("Content-Type"), "event") != (sdkOnly && got.status == 200) {
+						t.Errorf("%v, %s: %s", denial, tool, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestEventsArriveBeforeTheAnswer(t *testing.T) {
+	telling := doing(runtime.Options{}, func(ctx context.Context) error {
+		runtime.Logger(ctx).Info("one")
+		runtime.Progress(ctx).Report(1, 2, "half")
+		time.Sleep(time.Second)
+		runtime.Logger(ctx).Info("two")
+		runtime.Progress(ctx).Report(2, 2, "all")
+		return nil
+	})
+	inBubble(t, telling, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+		all := c.wanting(t).events(t)
+		if got := all.answer(t); strings.Join(all.logs(), ",") != "info one,info two" || len(all.progress()) != 2 || len(all) != 5 || got.Error != nil {
+			t.Errorf("%s", all)
+		}
+	})
+}
+
+func TestPanicBehindAnEventIsAnEvent(t *testing.T) {
+	panicking := doing(runtime.Options{}, func(ctx context.Context) error {
+		runtime.Logger(ctx).Info("one")
+		time.Sleep(time.Second)
+		panic("hunter2")
+	})
+	inBubble(t, panicking, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+		all := c.wanting(t).events(t)
+		if got := all.answer(t); len(all) != 2 || got.Error == nil && !got.Result.IsError || strings.Contains(all.String(), "hunter2") {
+			t.Errorf("%s", all)
+		}
+	})
+}
+
+func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		options := runtime.Options{Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+			return identity.Identity{Principal: principalOf("Member"), Expires: time.Now().Add(10 * time.Second)}, nil
+		})}
+		telling := doing(options, func(ctx context.Context) error {
+			if early {
+				runtime.Logger(ctx).Info("early")
+			}
+			time.Sleep(12 * time.Second)
+			runtime.Logger(ctx).Info("late")
+			runtime.Progress(ctx).Report(1, 2, "late")
+			return nil
+		})
+		inBubble(t, telling, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+			all := c.wanting(t).events(t)
+			time.Sleep(time.Minute) // the handler ends
+			text := all.String()
+			if got := all.answer(t); got.Error == nil || got.Error.Message != "the credential has expired" ||
+				strings.Contains(text, "late") || strings.Contains(text, "hunter2") || strings.Contains(text, "early") != early {
+				t.Errorf("%s", all)
+			}
+		})
+	}
+}
+
+// unread sends a message on a connection that nobody reads, and waits until its response has begun.
+func (c *raw) unread(t *testing.T, body string) net.Conn {
+	t.Helper()
+	host := strings.TrimSuffix(strings.TrimPrefix(c.url, "http://"), "/mcp")
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: */*\r\n"+
+		"Mcp-Protocol-Version: %s\r\nMcp-Session-Id: %s\r\nMcp-Method: tools/call\r\nMcp-Name: work\r\nContent-Length: %d\r\n\r\n%s", host, c.token, c.era, c.session, len(body), body)
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
+	for _, version := range eras {
+		for _, streams := range []bool{false, true} {
+			s := newServer(t, runtime.Options{}, oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				if streams {
+					runtime.Progress(ctx).Report(1, 2, "half")
+				}
+				return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)}, nil)
+			}))
+			s.Hasten(100 * time.Millisecond)
+			c := newRaw(t, serve(t, s), tokens["Member"], version)
+			body := strings.Replace(c.request("tools/call", `"name":"work"`), `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+			if version != "2026-07-28" {
+				body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
+			}
+			conn := c.unread(t, body)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			if err := s.Shutdown(ctx); err != nil {
+				t.Errorf("%s, a stream %t: %v", version, streams, err)
+			}
+			cancel()
+			conn.Close()
+		}
+	}
+}
+
+func TestClientMayLeaveAnEventStream(t *testing.T) {
+	for _, version := range eras {
+		left, ended := make(chan error), make(chan error, 1)
+		s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+			runtime.Progress(ctx).Report(1, 3, "one")
+			<-left
+			if version == "2026-07-28" {
+				<-ctx.Done()
+			}
+			for i := range 100 {
+				runtime.Progress(ctx).Report(float64(i+2), 300, strings.Repeat("x", 1000))
+			}
+			ended <- ctx.Err()
+		}))
+		c := newRaw(t, serve(t, s), tokens["Member"], version)
+		body := strings.Replace(c.request("tools/call", `"name":"work"`), `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+		if version != "2026-07-28" {
+			body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
+		}
+		c.unread(t, body).Close()
+		left <- nil
+		if err := <-ended; (err == nil) != (version != "2026-07-28") {
+			t.Errorf("%s: %v", version, err)
+		}
+		if got := c.ask(t, "tools/list", "", nil); got.status != 200 {
+			t.Errorf("%s", got)
 		}
 	}
 }
