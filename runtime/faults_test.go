@@ -598,3 +598,30 @@ func TestClientMayLeaveAnEventStream(t *testing.T) {
 		}
 	}
 }
+
+func TestDecidingHeadersAreSentOnce(t *testing.T) {
+	url := serve(t, newServer(t, runtime.Options{}, directory(&desk{})))
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "Mcp-Name", "Mcp-Method",
+		"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcpgen-Catalog", "Last-Event-Id", "Mcp-Param-Region", "mcp-param-x"} {
+		for _, token := range []string{tokens["Member"], "invalid"} {
+			for _, method := range []string{"POST", "GET", "DELETE", "PUT"} {
+				r, err := http.NewRequest(method, url, strings.NewReader(ping))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"*/*"}}
+				r.Header[name] = []string{"Bearer " + token, "Bearer " + token}
+				res, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, _ := io.ReadAll(res.Body)
+				res.Body.Close()
+				want := "the header " + http.CanonicalHeaderKey(name) + " is sent more than once\n"
+				if res.StatusCode != 400 || string(text) != want || res.Header.Get("WWW-Authenticate") != "" {
+					t.Errorf("%s %s: %d %s", method, name, res.StatusCode, text)
+				}
+			}
+		}
+	}
+}
