@@ -21,9 +21,11 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 			return func(next intercept.Next) intercept.Next {
 				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
 					p, ok := runtime.Caller(ctx)
-					mu.Lock()
-					seen = append(seen, name+" "+m.Method+" "+p.Subject)
-					mu.Unlock()
+					if !strings.HasPrefix(m.Method, "notifications/") { // they may come late
+						mu.Lock()
+						seen = append(seen, name+" "+m.Method+" "+p.Subject)
+						mu.Unlock()
+					}
 					if call, isCall := m.Params.(*mcp.CallToolParamsRaw); isCall && call.Name == "get_all" {
 						other := *call // is decided again
 						other.Name = "promote_to_manager"

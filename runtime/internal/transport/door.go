@@ -31,11 +31,11 @@ var doorChecks = []struct {
 	name  string
 	holds func(*candidate) bool
 }{
-	{"method, id and params", func(c *candidate) bool { return c.Call != nil }},
+	{"params and id", func(c *candidate) bool { return c.Call != nil }},
 	{"accept", (*candidate).accepts},
 	{"last event", (*candidate).resumesNothing},
 	{"version", (*candidate).hasVersion},
-	{"capabilities and name of the client", func(c *candidate) bool { return !c.Call.Odd }},
+	{"client", func(c *candidate) bool { return !c.Call.Odd }},
 	{"method header", (*candidate).hasMethodHeader},
 	{"name header", (*candidate).hasNameHeader},
 }
@@ -79,9 +79,9 @@ func (c *candidate) resumesNothing() bool { return len(c.header["Last-Event-Id"]
 func (c *candidate) hasVersion() bool {
 	sent := c.header.Get(request.HeaderProtocolVersion)
 	switch {
-	case c.Call.Version != "":
+	case c.Call.Version == request.Stateless:
 		return c.session == nil && (c.header == nil || sent == c.Call.Version)
-	case c.session == nil:
+	case c.Call.Version != "", c.session == nil:
 		return false
 	}
 	params := c.session.InitializeParams()

@@ -154,6 +154,12 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	if isPost && h.serveDirect(w, r, info, checked, of) {
 		return
 	}
+	release, status := of.pass(checked)
+	if status != 0 {
+		refuse(w, checked, status)
+		return
+	}
+	defer release()
 	if isPost {
 		r.Body = io.NopCloser(bytes.NewReader(checked.Body))
 		r.ContentLength = int64(len(checked.Body))
@@ -176,11 +182,11 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 		c.session = of.Session
 	}
 	if h.Direct == nil || !c.passes() {
-		return h.refuseDuplicate(w, checked, of)
+		return false
 	}
 	m := c.message(h.Facts)
 	if h.Guard.SomeNeedSDK && h.Guard.NeedsSDK(m) {
-		return h.refuseDuplicate(w, checked, of)
+		return false
 	}
 	ctx := r.Context()
 	if of != nil {
@@ -188,11 +194,8 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
-		begun, open := of.begin(c.ID, cancel)
-		if !open {
-			return false // go-sdk answers that the session does not exist
-		} else if !begun {
-			return h.refuseDuplicate(w, checked, of)
+		if !of.begin(c.ID, cancel) {
+			return false
 		}
 	}
 	re := newReply(h, w, info)
@@ -205,17 +208,17 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 	return true
 }
 
-// refuseDuplicate refuses a call whose id is in flight by the direct door, as go-sdk does for its
-// own calls. It reports false for any other message.
-func (h *Handler) refuseDuplicate(w http.ResponseWriter, checked wire.Checked, of *session) bool {
-	if checked.ID == "" || of == nil || checked.Method == "" || !of.has(checked.ID) {
-		return false
+// refuse answers a call as go-sdk does: with 404 if its session ends, and with 400 if its id is in
+// flight.
+func refuse(w http.ResponseWriter, checked wire.Checked, status int) {
+	if status == http.StatusNotFound {
+		http.Error(w, "session not found", status)
+		return
 	}
 	header := w.Header()
 	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
-	w.WriteHeader(http.StatusBadRequest)
+	w.WriteHeader(status)
 	_, _ = w.Write(wire.ErrorResponse(checked.ID, wire.DuplicateID(checked.ID))) // the client may be gone
-	return true
 }
 
 // serveSDK answers a request by go-sdk's server.

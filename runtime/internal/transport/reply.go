@@ -18,8 +18,8 @@ import (
 // client and proxies between get a status.
 const StreamAfter = 5 * time.Second
 
-// largeBody is the size from which a response is bounded in time: smaller ones fit into the buffers
-// of a connection, whether the client reads or not.
+// largeBody is the size from which a body is bounded in time: smaller ones fit into the buffers of a
+// connection, whether the client reads or not. Events before the last one may have filled them.
 const largeBody = 4 << 10
 
 // reply is the response to a message of the direct door: a JSON body, or an event stream from the
@@ -143,9 +143,8 @@ func (r *reply) finish(text []byte, status int) {
 	}
 	r.over = true
 	r.timer.Stop()
-	if len(text) > largeBody {
-		r.SetDeadline()
-		defer func() { _ = http.NewResponseController(r.w).SetWriteDeadline(time.Time{}) }()
+	if r.stream || len(text) > largeBody {
+		r.SetDeadline() // net/http removes it once the response has left
 	}
 	if r.stream {
 		_ = r.writeEvent(text) // the client may be gone

@@ -56,7 +56,8 @@ type lineConn struct {
 	caller  identity.Identity
 	conn    request.Conn
 	lines   chan line
-	passed  chan jsonrpc.Message // to go-sdk, by goroutines of the direct door
+	passed  chan passed // to go-sdk, by goroutines of the direct door
+	again   line        // is read next: a cancellation that came before its call was passed
 	closing sync.Once
 	closed  chan struct{}
 	writing sync.Mutex // concurrent messages do not mix
@@ -77,7 +78,7 @@ type lineConn struct {
 func newLineConn(ctx context.Context, c Config, in io.Reader, out io.Writer,
 	caller identity.Identity) *lineConn {
 	l := &lineConn{Config: c, in: in, out: out, caller: caller,
-		lines: make(chan line), passed: make(chan jsonrpc.Message), closed: make(chan struct{}),
+		lines: make(chan line), passed: make(chan passed), closed: make(chan struct{}),
 		calls: calls{}, waiting: map[string]bool{}}
 	l.conn = NewStdioConn(c.Sessions, l.bind)
 	l.ctx, l.cancel = context.WithCancel(ctx)
@@ -87,6 +88,14 @@ func newLineConn(ctx context.Context, c Config, in io.Reader, out io.Writer,
 type line struct {
 	text []byte // its beginning if it is longer than MaxBodyBytes
 	err  error
+}
+
+// passed is a call for go-sdk that the direct door has looked at.
+type passed struct {
+	jsonrpc.Message
+	id     string
+	ctx    context.Context // has ended if the client has cancelled the call
+	cancel context.CancelFunc
 }
 
 func (c *lineConn) Connect(context.Context) (mcp.Connection, error) {
@@ -132,19 +141,39 @@ func (l line) blank() bool             { return len(bytes.TrimSpace(l.text)) == 
 
 func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
+		if l := c.again; l.text != nil {
+			c.again = line{}
+			if msg, err := c.receive(l); msg != nil || err != nil {
+				return msg, err
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-c.closed:
 			return nil, io.EOF
-		case msg := <-c.passed:
-			return msg, nil
+		case p := <-c.passed:
+			c.handOver(p)
+			return p.Message, nil
 		case l := <-c.lines:
 			if msg, err := c.receive(l); msg != nil || err != nil {
 				return msg, err
 			}
 		}
 	}
+}
+
+// handOver forgets a call of the direct door before go-sdk gets it, so that its id is free once
+// go-sdk has answered. go-sdk ignores a cancellation that comes before its call, so it gets another.
+func (c *lineConn) handOver(p passed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, p.id)
+	if p.ctx.Err() != nil {
+		c.again.text = []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled",` +
+			`"params":{"requestId":` + p.id + `}}`)
+	}
+	p.cancel()
 }
 
 // receive returns the message in a line for go-sdk, and nil for one that it answers itself.
@@ -227,20 +256,24 @@ func (c *lineConn) startDirect(info *request.Info, checked wire.Checked) bool {
 	ctx, cancel := context.WithCancel(c.ctx)
 	c.calls.begin(checked.ID, cancel)
 	c.running.Go(func() {
-		defer cancel()
-		c.serveDirect(ctx, d)
+		c.serveDirect(ctx, cancel, d)
 	})
 	return true
 }
 
-func (c *lineConn) serveDirect(ctx context.Context, d *candidate) {
+func (c *lineConn) serveDirect(ctx context.Context, cancel context.CancelFunc, d *candidate) {
 	var out []byte
+	handedOver := false
 	defer func() {
+		if handedOver {
+			return
+		}
 		if p := recover(); p != nil {
 			c.Log.Error("the transport panicked",
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			out = wire.ErrorResponse(d.ID, wire.InternalError())
 		}
+		cancel()
 		c.mu.Lock()
 		delete(c.calls, d.ID) // before the response leaves: then the client may use the id again
 		c.mu.Unlock()
@@ -252,9 +285,11 @@ func (c *lineConn) serveDirect(ctx context.Context, d *candidate) {
 	_ = c.Host.Attach(ctx, d.info) // the guard refuses an unknown user
 	if c.Guard.SomeNeedSDK && c.Guard.NeedsSDK(m) {
 		if msg, err := c.message(d.info, d.Checked); err == nil {
+			handedOver = true
 			select {
-			case c.passed <- msg:
+			case c.passed <- passed{msg, d.ID, ctx, cancel}:
 			case <-c.closed:
+				cancel()
 			}
 			return
 		}

@@ -2,10 +2,12 @@ package transport
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 // sessionTable has the sessions of a handler, by id: go-sdk does not export its own.
@@ -25,8 +27,9 @@ type session struct {
 	idle    *time.Timer
 	posts   int // that are being answered, by either door
 	calls   calls
-	closing bool          // no call takes the direct door any more
-	drained chan struct{} // closed when closing and the last direct call has ended
+	passed  map[string]int // the calls in flight by go-sdk's door, by id
+	closing bool           // no call begins any more
+	drained chan struct{}  // closed when closing and the last direct call has ended
 }
 
 // calls are the calls in flight by the direct door: what cancels them, by id.
@@ -44,15 +47,16 @@ func (t *sessionTable) add(s request.Session, owner request.Owner) {
 	if id == "" || t.byID[id] != nil {
 		return
 	}
-	added := &session{Session: s, owner: owner, table: t, calls: calls{}}
+	added := &session{Session: s, owner: owner, table: t, calls: calls{},
+		passed: map[string]int{}}
 	added.idle = time.AfterFunc(t.timeout, func() {
 		added.drain(context.Background())
 		_ = s.Close() // it ends in any case
 	})
 	t.byID[id] = added
 	go func() {
-		_ = s.Wait() // every end is the same here
-		added.idle.Stop()
+		_ = s.Wait()  // every end is the same here
+		added.enter() // for good, so that a late leave starts no timer
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.byID, id)
@@ -91,15 +95,37 @@ func (s *session) leave() {
 	}
 }
 
-// begin notes a call of the direct door. It reports false if its id is in flight, and open is false
-// if the session is closing.
-func (s *session) begin(id string, cancel context.CancelFunc) (begun, open bool) {
+// begin notes a call of the direct door. It reports false if its id is in flight at either door, or
+// the session is closing.
+func (s *session) begin(id string, cancel context.CancelFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing {
-		return false, false
+	return !s.closing && s.passed[id] == 0 && s.calls.begin(id, cancel)
+}
+
+// pass notes a call of go-sdk's door until release is called. It returns status 404 if the session
+// is closing, and 400 if the direct door has the id in flight. s may be nil.
+func (s *session) pass(m wire.Checked) (release func(), status int) {
+	id := m.ID
+	if s == nil || id == "" || m.Method == "" {
+		return func() {}, 0
 	}
-	return s.calls.begin(id, cancel), true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closing:
+		return nil, http.StatusNotFound
+	case s.calls[id] != nil:
+		return nil, http.StatusBadRequest
+	}
+	s.passed[id]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.passed[id]--; s.passed[id] == 0 {
+			delete(s.passed, id)
+		}
+	}, 0
 }
 
 func (s *session) end(id string) {
@@ -109,13 +135,6 @@ func (s *session) end(id string) {
 	if s.closing && len(s.calls) == 0 {
 		close(s.drained)
 	}
-}
-
-// has reports whether a call of the direct door is in flight.
-func (s *session) has(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[id] != nil
 }
 
 // cancel cancels a call of the direct door.

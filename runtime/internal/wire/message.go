@@ -32,10 +32,10 @@ type Checked struct {
 type Call struct {
 	Params mcp.Params
 	Meta   map[string]any // of the params; nil for none
-	// Version is the protocol version that the message names in its _meta; empty for none.
+	// Version is the protocol version that the message names in its _meta; empty for none, and
+	// "none" for a value that is none.
 	Version string
-	// Odd reports a _meta that go-sdk refuses, or reads differently.
-	Odd     bool
+	Odd     bool // go-sdk refuses what the message of 2026-07-28 tells of its client, or its arguments
 	Elicits bool // the capabilities in _meta have elicitation
 }
 

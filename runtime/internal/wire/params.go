@@ -62,8 +62,9 @@ func callOf(method, id string, params decode.Value) *Call {
 	}
 	p.SetMeta(c.Meta)
 	version := meta.Member(mcp.MetaKeyProtocolVersion)
-	c.Version = string(version.Text())
-	c.Odd = version != nil && c.Version != request.Stateless
+	if c.Version = string(version.Text()); version != nil && c.Version == "" {
+		c.Version = "none"
+	}
 	if c.Version == request.Stateless {
 		capabilities := meta.Member(mcp.MetaKeyClientCapabilities)
 		info := meta.Member(mcp.MetaKeyClientInfo)

@@ -1,0 +1,631 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// inProcess passes requests to a handler without a network, so that time can be that of synctest.
+type inProcess struct{ http.Handler }
+
+func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// inBubble runs a test in a bubble of synctest, with a client of each version given.
+func inBubble(t *testing.T, server func(testing.TB) *runtime.Server, versions []string, test func(*testing.T, *runtime.Server, *raw)) {
+	t.Helper()
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := server(t)
+				c := &raw{url: "http://localhost/mcp", token: tokens["Member"], era: version, client: http.Client{Transport: inProcess{s.Handler()}}}
+				c.begin(t)
+				test(t, s, c)
+				if err := s.Shutdown(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// begin opens a session where the version has sessions.
+func (c *raw) begin(t *testing.T) {
+	t.Helper()
+	if c.era == "2026-07-28" {
+		return
+	}
+	c.session = c.send(t, "POST", strings.Replace(handshake, "2025-11-25", c.era, 1), nil).header.Get("Mcp-Session-Id")
+	c.send(t, "POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil)
+}
+
+// held is a toolset of a tool "hold", and "held" in go-sdk's shape, that run until they are released.
+type held struct {
+	started, ended chan error // ended has why the context has ended, or nil
+	release        chan struct{}
+}
+
+func newHeld() *held {
+	return &held{make(chan error, 9), make(chan error, 9), make(chan struct{}, 9)}
+}
+
+func (h *held) tools() toolset.Toolset {
+	call := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+		h.started <- nil
+		select {
+		case <-h.release:
+		case <-ctx.Done():
+		}
+		h.ended <- ctx.Err()
+		return toolset.Done(ctx.Err())
+	}
+	return bothDoors(call)
+}
+
+// bothDoors is a toolset of a tool "hold", and "held" in go-sdk's shape.
+func bothDoors(call func(context.Context, toolset.Call) (toolset.Result, error)) toolset.Toolset {
+	return toolsetOf([]toolset.Tool{{Name: "hold", Input: `{"type":"object"}`, Call: call}, {Name: "held", Input: `{"type":"object"}`, SDK: true, Call: call}})
+}
+
+// later calls a tool, and returns the channel of its answer.
+func (c *raw) later(t *testing.T, tool string) chan reply {
+	got := make(chan reply, 1)
+	go func() { got <- c.call(t, tool, "", nil) }()
+	return got
+}
+
+var withSessions = eras[:2]
+
+func TestActivityByEitherDoorKeepsASession(t *testing.T) {
+	h := &held{}
+	server := func(t testing.TB) *runtime.Server {
+		h = newHeld()
+		return newServer(t, runtime.Options{SessionTimeout: time.Minute}, h.tools())
+	}
+	inBubble(t, server, withSessions, func(t *testing.T, _ *runtime.Server, c *raw) {
+		alive := func(want bool) {
+			t.Helper()
+			if got := c.send(t, "POST", ping, nil); (got.status == 200) != want || !want && got.status != 404 {
+				t.Errorf("%s", got)
+			}
+		}
+		for range 3 {
+			time.Sleep(50 * time.Second)
+			c.ask(t, "tools/list", "", nil)
+			time.Sleep(50 * time.Second)
+			alive(true)
+		}
+		for _, tool := range []string{"hold", "held"} {
+			c.later(t, tool)
+			time.Sleep(25 * time.Second) // less than the time limit of a call
+			h.release <- struct{}{}
+			time.Sleep(50 * time.Second)
+			alive(true)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r, _ := http.NewRequestWithContext(ctx, "GET", c.url, nil)
+		r.Header = http.Header{"Accept": {"text/event-stream"}, "Authorization": {"Bearer " + c.token}, "Mcp-Session-Id": {c.session}}
+		go func() { _, _ = c.client.Do(r) }()
+		time.Sleep(61 * time.Second)
+		alive(false) // a GET is no activity
+	})
+}
+
+func TestDeleteEndsASessionBehindItsDirectCalls(t *testing.T) {
+	h := &held{}
+	server := func(t testing.TB) *runtime.Server { h = newHeld(); return newServer(t, runtime.Options{}, h.tools()) }
+	inBubble(t, server, withSessions, func(t *testing.T, _ *runtime.Server, c *raw) {
+		running, deleted := c.later(t, "hold"), make(chan reply, 1)
+		<-h.started
+		other := *c
+		if other.token = tokens["Admin"]; other.send(t, "DELETE", "", nil).status != 404 || other.call(t, "hold", "", nil).status != 404 {
+			t.Error("the session of another user is found")
+		}
+		go func() { deleted <- c.send(t, "DELETE", "", nil) }()
+		synctest.Wait()
+		for _, tool := range []string{"hold", "held"} {
+			got := c.send(t, "POST", strings.Replace(c.request("tools/call", `"name":"`+tool+`"`), ":7", ":8", 1), nil)
+			if got.status != 404 || strings.TrimSpace(got.body) != "session not found" {
+				t.Errorf("a call in a session that ends: %s", got)
+			}
+		}
+		if len(deleted) > 0 {
+			t.Error("it is closed before its call has ended")
+		}
+		h.release <- struct{}{}
+		if got := <-running; got.status != 200 || <-h.ended != nil {
+			t.Errorf("%s", got)
+		}
+		if got := <-deleted; got.status != 204 {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+func TestSessionMayEndDuringACall(t *testing.T) {
+	h := &held{}
+	server := func(t testing.TB) *runtime.Server { h = newHeld(); return newServer(t, runtime.Options{}, h.tools()) }
+	inBubble(t, server, withSessions, func(t *testing.T, s *runtime.Server, c *raw) {
+		running := c.later(t, "hold")
+		<-h.started
+		for session := range runtime.MCP(s).Sessions() {
+			_ = session.Close()
+		}
+		synctest.Wait()
+		h.release <- struct{}{}
+		if got := <-running; got.status != 200 || <-h.ended != nil {
+			t.Errorf("%s", got)
+		}
+		if got := c.send(t, "POST", ping, nil); got.status != 404 {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+func TestShutdownWaitsForDirectCalls(t *testing.T) {
+	h := &held{}
+	server := func(t testing.TB) *runtime.Server { h = newHeld(); return newServer(t, runtime.Options{}, h.tools()) }
+	inBubble(t, server, eras, func(t *testing.T, s *runtime.Server, c *raw) {
+		running, down := c.later(t, "hold"), make(chan error, 1)
+		<-h.started
+		go func() { down <- s.Shutdown(context.Background()) }()
+		synctest.Wait()
+		if got := c.call(t, "hold", "", nil); got.status != 503 || len(down) > 0 {
+			t.Errorf("%s", got)
+		}
+		h.release <- struct{}{}
+		if got := <-running; got.status != 200 || <-h.ended != nil || <-down != nil {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+func TestIDInFlightIsRefusedAtBothDoors(t *testing.T) {
+	var words [2]string
+	for i := range words {
+		h := newHeld()
+		url := serve(t, newServer(t, runtime.Options{SDKOnly: i == 1}, h.tools()))
+		for _, tools := range [][2]string{{"hold", "hold"}, {"hold", "held"}, {"held", "hold"}, {"held", "held"}} {
+			c := newRaw(t, url, tokens["Member"], "2025-11-25")
+			running := c.later(t, tools[0])
+			<-h.started
+			got := make(chan reply, 1)
+			go func() { got <- c.call(t, tools[1], "", nil) }()
+			select {
+			case got := <-got:
+				if got.header.Del("Content-Length"); got.status != 400 || !strings.Contains(got.body, `"duplicate in-flight request ID 7"`) {
+					t.Errorf("%q: %s", tools, got)
+				}
+				words[i] += got.body
+			case <-h.started:
+				t.Errorf("%q run with one id", tools)
+				h.release <- struct{}{}
+			}
+			h.release <- struct{}{}
+			<-running
+		}
+	}
+	if words[0] != words[1] {
+		t.Errorf("%s\ngo-sdk: %s", words[0], words[1])
+	}
+}
+
+func TestIDCanBeUsedAgainOnceItsAnswerHasArrived(t *testing.T) {
+	s := newServer(t, runtime.Options{}, bothDoors(atOnce))
+	url := serve(t, s)
+	c := newRaw(t, url, tokens["Member"], "2025-11-25")
+	p := newPipe(t, s, principalOf("Member"), "2025-11-25")
+	p.write(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for i := range 1000 {
+		tool := []string{"hold", "held", "held", "hold"}[i%4]
+		if got := c.call(t, tool, "", nil); got.status != 200 || !strings.Contains(got.body, `"result"`) {
+			t.Fatalf("%d: %s", i, got)
+		}
+		p.write(t, c.request("tools/call", `"name":"`+tool+`"`))
+		if got := p.until(t, 7); got.answer(t).Error != nil {
+			t.Fatalf("%d: %s", i, got)
+		}
+	}
+}
+
+func atOnce(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
+
+func TestIDInFlightIsDroppedOnStdio(t *testing.T) {
+	for _, version := range eras {
+		h := newHeld()
+		p := newPipe(t, newServer(t, runtime.Options{}, h.tools()), principalOf("Member"), version)
+		if version != "2026-07-28" {
+			p.write(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		}
+		c := &raw{era: version}
+		for _, tools := range [][2]string{{"hold", "hold"}, {"hold", "held"}, {"held", "hold"}, {"held", "held"}} {
+			for i, tool := range tools {
+				p.write(t, c.request("tools/call", `"name":"`+tool+`"`))
+				if i == 0 {
+					<-h.started
+				}
+			}
+			p.write(t, strings.Replace(c.request("tools/list", ""), ":7", ":8", 1))
+			p.until(t, 8)
+			h.release <- struct{}{}
+			p.until(t, 7)
+			if <-h.ended; len(h.started) > 0 {
+				t.Errorf("%s, %q: both run", version, tools)
+			}
+		}
+	}
+}
+
+const cancelled7 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
+
+func TestCancelledDirectCallEndsItsContext(t *testing.T) {
+	h := newHeld()
+	s := newServer(t, runtime.Options{}, h.tools())
+	url := serve(t, s)
+	for _, version := range withSessions {
+		for _, tool := range []string{"hold", "held"} {
+			c := newRaw(t, url, tokens["Member"], version)
+			other := newRaw(t, url, tokens["Member"], version)
+			running := c.later(t, tool)
+			<-h.started
+			other.send(t, "POST", cancelled7, nil) // another session has another call 7
+			if c.send(t, "POST", cancelled7, nil); <-h.ended != context.Canceled {
+				t.Errorf("%s, %s: no end of its context", version, tool)
+			}
+			if got := <-running; got.status != 200 {
+				t.Errorf("%s", got)
+			}
+		}
+	}
+	for _, version := range eras {
+		p := newPipe(t, s, principalOf("Member"), version)
+		if version != "2026-07-28" {
+			p.write(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		}
+		for _, tool := range []string{"hold", "held"} {
+			p.write(t, (&raw{era: version}).request("tools/call", `"name":"`+tool+`"`))
+			<-h.started
+			if p.write(t, cancelled7); <-h.ended != context.Canceled {
+				t.Errorf("%s, %s: no end of its context", version, tool)
+			}
+			p.until(t, 7)
+		}
+	}
+}
+
+// A cancellation right behind its call is not lost on its way to go-sdk.
+func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
+	h := newHeld()
+	p := newPipe(t, newServer(t, runtime.Options{}, h.tools()), principalOf("Member"), "2025-11-25")
+	p.write(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for range 200 {
+		p.write(t, (&raw{}).request("tools/call", `"name":"held"`)+"\n"+cancelled7)
+		p.until(t, 7)
+	}
+	for len(h.ended) > 0 {
+		if <-h.ended == nil {
+			t.Error("a call was not cancelled")
+		}
+	}
+}
+
+func TestDroppedConnectionCancelsWithoutSessionsOnly(t *testing.T) {
+	h := newHeld()
+	url := serve(t, newServer(t, runtime.Options{}, h.tools()))
+	for _, version := range eras {
+		c := newRaw(t, url, tokens["Member"], version)
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader(c.request("tools/call", `"name":"hold"`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "Authorization": {"Bearer " + c.token},
+			"Mcp-Protocol-Version": {version}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"hold"}, "Mcp-Session-Id": {c.session}}
+		go func() { _, _ = c.client.Do(r) }()
+		<-h.started
+		cancel()
+		if version == "2026-07-28" {
+			if err := <-h.ended; err != context.Canceled {
+				t.Errorf("%s: %v", version, err)
+			}
+			continue
+		}
+		select {
+		case err := <-h.ended:
+			t.Errorf("%s: %v", version, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		h.release <- struct{}{}
+		<-h.ended
+	}
+}
+
+func TestEndOfInputCancelsDirectCalls(t *testing.T) {
+	for _, version := range eras {
+		h := newHeld()
+		s := newServer(t, runtime.Options{}, h.tools())
+		in, toServer := io.Pipe()
+		var out journal
+		done := make(chan error, 1)
+		go func() { done <- s.RunIO(context.Background(), in, &out, principalOf("Member")) }()
+		c := &raw{era: version}
+		first := handshake // the first call of 2026-07-28 goes to go-sdk too
+		if version == "2026-07-28" {
+			first = strings.Replace(c.request("tools/list", ""), `"id":7`, `"id":0`, 1)
+		}
+		fmt.Fprintln(toServer, first)
+		for !strings.Contains(out.String(), `"id":0`) {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Fprintln(toServer, c.request("tools/call", `"name":"hold"`))
+		<-h.started
+		toServer.Close()
+		if err := <-h.ended; err != context.Canceled {
+			t.Errorf("%s: %v", version, err)
+		}
+		if err := <-done; err != nil || !strings.Contains(out.String(), `"id":7`) {
+			t.Errorf("%s: %v, %s", version, err, out.String())
+		}
+	}
+}
+
+// wanting calls the tool "work" for a client that wants log messages and progress.
+func (c *raw) wanting(t *testing.T) reply {
+	t.Helper()
+	body, further := c.request("tools/call", `"name":"work"`), map[string]string(nil)
+	if c.era == "2026-07-28" {
+		body = strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug",`, 1)
+		further = map[string]string{"Mcp-Method": "tools/call", "Mcp-Name": "work"}
+	} else {
+		c.ask(t, "logging/setLevel", `"level":"debug"`, nil)
+		body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
+	}
+	return c.send(t, "POST", body, further)
+}
+
+// events are the messages of an event stream.
+func (r reply) events(t *testing.T) (all heard) {
+	t.Helper()
+	if r.status != 200 || r.header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("no stream: %s", r)
+	}
+	for event := range strings.SplitSeq(strings.TrimSuffix(r.body, "\n\n"), "\n\n") {
+		data, ok := strings.CutPrefix(event, "event: message\ndata: ")
+		if !ok {
+			t.Errorf("no event: %q", event)
+		}
+		all = append(all, hear(t, data))
+	}
+	return all
+}
+
+// doing is a server whose tool "work" does what a test wants.
+func doing(options runtime.Options, do func(context.Context) error) func(testing.TB) *runtime.Server {
+	return func(t testing.TB) *runtime.Server {
+		return newServer(t, options, oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(map[string]string{"secret": "hunter2"}, do(ctx))
+		}))
+	}
+}
+
+func TestLongCallsBecomeStreams(t *testing.T) {
+	for _, takes := range []time.Duration{4 * time.Second, 6 * time.Second} {
+		failing := doing(runtime.Options{}, func(context.Context) error {
+			time.Sleep(takes)
+			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "no"}
+		})
+		inBubble(t, failing, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+			got := c.call(t, "work", "", nil)
+			const text = `{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no"}}`
+			if takes > 5*time.Second {
+				if all := got.events(t); len(all) != 1 || all[0].text != text {
+					t.Errorf("%s", got)
+				}
+			} else if status := map[bool]int{true: 400, false: 200}[c.era == "2026-07-28"]; got.status != status || got.body != text ||
+				got.header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}
+
+func TestRefusalsAreNeverStreams(t *testing.T) {
+	slow := audit.SinkFunc(func(context.Context, audit.Event) error { time.Sleep(20 * time.Second); return nil })
+	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
+		for _, sdkOnly := range []bool{false, true} {
+			refusing := func(t testing.TB) *runtime.Server {
+				return newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute, Denial: denial, SDKOnly: sdkOnly}, directory(&desk{}))
+			}
+			inBubble(t, refusing, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+				for _, tool := range []string{"update", "unknown"} {
+					got := c.call(t, tool, "", nil)
+					if strings.Contains(got.header.Get("Content-Type"), "event") != (sdkOnly && got.status == 200) {
+						t.Errorf("%v, %s: %s", denial, tool, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestEventsArriveBeforeTheAnswer(t *testing.T) {
+	telling := doing(runtime.Options{}, func(ctx context.Context) error {
+		runtime.Logger(ctx).Info("one")
+		runtime.Progress(ctx).Report(1, 2, "half")
+		time.Sleep(time.Second)
+		runtime.Logger(ctx).Info("two")
+		runtime.Progress(ctx).Report(2, 2, "all")
+		return nil
+	})
+	inBubble(t, telling, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+		all := c.wanting(t).events(t)
+		if got := all.answer(t); strings.Join(all.logs(), ",") != "info one,info two" || len(all.progress()) != 2 || len(all) != 5 || got.Error != nil {
+			t.Errorf("%s", all)
+		}
+	})
+}
+
+func TestPanicBehindAnEventIsAnEvent(t *testing.T) {
+	panicking := doing(runtime.Options{}, func(ctx context.Context) error {
+		runtime.Logger(ctx).Info("one")
+		time.Sleep(time.Second)
+		panic("hunter2")
+	})
+	inBubble(t, panicking, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+		all := c.wanting(t).events(t)
+		if got := all.answer(t); len(all) != 2 || got.Error == nil && !got.Result.IsError || strings.Contains(all.String(), "hunter2") {
+			t.Errorf("%s", all)
+		}
+	})
+}
+
+func TestNothingLeavesADirectCallOnceItsTokenHasExpired(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		options := runtime.Options{Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+			return identity.Identity{Principal: principalOf("Member"), Expires: time.Now().Add(10 * time.Second)}, nil
+		})}
+		telling := doing(options, func(ctx context.Context) error {
+			if early {
+				runtime.Logger(ctx).Info("early")
+			}
+			time.Sleep(12 * time.Second)
+			runtime.Logger(ctx).Info("late")
+			runtime.Progress(ctx).Report(1, 2, "late")
+			return nil
+		})
+		inBubble(t, telling, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+			all := c.wanting(t).events(t)
+			time.Sleep(time.Minute) // the handler ends
+			text := all.String()
+			if got := all.answer(t); got.Error == nil || got.Error.Message != "the credential has expired" ||
+				strings.Contains(text, "late") || strings.Contains(text, "hunter2") || strings.Contains(text, "early") != early {
+				t.Errorf("%s", all)
+			}
+		})
+	}
+}
+
+// unread sends a message on a connection that nobody reads, and waits until its response has begun.
+func (c *raw) unread(t *testing.T, body string) net.Conn {
+	t.Helper()
+	host := strings.TrimSuffix(strings.TrimPrefix(c.url, "http://"), "/mcp")
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: */*\r\n"+
+		"Mcp-Protocol-Version: %s\r\nMcp-Session-Id: %s\r\nMcp-Method: tools/call\r\nMcp-Name: work\r\nContent-Length: %d\r\n\r\n%s", host, c.token, c.era, c.session, len(body), body)
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
+	for _, version := range eras {
+		for _, streams := range []bool{false, true} {
+			s := newServer(t, runtime.Options{}, oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				if streams {
+					runtime.Progress(ctx).Report(1, 2, "half")
+				}
+				return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)}, nil)
+			}))
+			s.Hasten(100 * time.Millisecond)
+			c := newRaw(t, serve(t, s), tokens["Member"], version)
+			body := strings.Replace(c.request("tools/call", `"name":"work"`), `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+			if version != "2026-07-28" {
+				body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
+			}
+			conn := c.unread(t, body)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			if err := s.Shutdown(ctx); err != nil {
+				t.Errorf("%s, a stream %t: %v", version, streams, err)
+			}
+			cancel()
+			conn.Close()
+		}
+	}
+}
+
+func TestClientMayLeaveAnEventStream(t *testing.T) {
+	for _, version := range eras {
+		left, ended := make(chan error), make(chan error, 1)
+		s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+			runtime.Progress(ctx).Report(1, 3, "one")
+			<-left
+			if version == "2026-07-28" {
+				<-ctx.Done()
+			}
+			for i := range 100 {
+				runtime.Progress(ctx).Report(float64(i+2), 300, strings.Repeat("x", 1000))
+			}
+			ended <- ctx.Err()
+		}))
+		c := newRaw(t, serve(t, s), tokens["Member"], version)
+		body := strings.Replace(c.request("tools/call", `"name":"work"`), `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
+		if version != "2026-07-28" {
+			body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
+		}
+		c.unread(t, body).Close()
+		left <- nil
+		if err := <-ended; (err == nil) != (version != "2026-07-28") {
+			t.Errorf("%s: %v", version, err)
+		}
+		if got := c.ask(t, "tools/list", "", nil); got.status != 200 {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+func TestDecidingHeadersAreSentOnce(t *testing.T) {
+	url := serve(t, newServer(t, runtime.Options{}, directory(&desk{})))
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "Mcp-Name", "Mcp-Method",
+		"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcpgen-Catalog", "Last-Event-Id", "Mcp-Param-Region", "mcp-param-x"} {
+		for _, token := range []string{tokens["Member"], "invalid"} {
+			for _, method := range []string{"POST", "GET", "DELETE", "PUT"} {
+				r, err := http.NewRequest(method, url, strings.NewReader(ping))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}, "Accept": {"*/*"}}
+				r.Header[name] = []string{"Bearer " + token, "Bearer " + token}
+				res, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, _ := io.ReadAll(res.Body)
+				res.Body.Close()
+				want := "the header " + http.CanonicalHeaderKey(name) + " is sent more than once\n"
+				if res.StatusCode != 400 || string(text) != want || res.Header.Get("WWW-Authenticate") != "" {
+					t.Errorf("%s %s: %d %s", method, name, res.StatusCode, text)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package transport
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+)
+
+func testReply(expires time.Time) (*reply, *client) {
+	w := &client{header: http.Header{}}
+	h := &Handler{Config: Config{BodyReadTimeout: 30 * time.Second, StreamAfter: 5 * time.Second}}
+	return newReply(h, w, request.New(identity.Identity{Expires: expires}, nil)), w
+}
+
+func TestReplies(t *testing.T) {
+	const progress = "body event: message\ndata: " +
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
+	large := strings.Repeat("x", largeBody+1)
+	notify := func(t *testing.T, r *reply, want bool) {
+		t.Helper()
+		p := &mcp.ProgressNotificationParams{ProgressToken: 1, Progress: 1}
+		if err := r.NotifyProgress(t.Context(), p); (err == nil) != want {
+			t.Errorf("%v", err)
+		}
+	}
+	for name, test := range map[string]struct {
+		do     func(*testing.T, *reply)
+		want   []string
+		header string
+	}{
+		"JSON": {func(_ *testing.T, r *reply) {
+			r.Release()
+			r.finish([]byte("{}"), 200)
+			r.finish([]byte("{}"), 200)
+		}, []string{"body {}"}, "application/json"},
+		"an error": {func(_ *testing.T, r *reply) { r.finish([]byte("{}"), 400) },
+			[]string{"status Bad Request", "body {}"}, "application/json"},
+		// net/http removes the deadline once everything has left.
+		"a large body": {func(_ *testing.T, r *reply) { r.finish([]byte(large), 200) },
+			[]string{"deadline 30s", "body " + large}, "application/json"},
+		"a stream by an event": {func(t *testing.T, r *reply) {
+			notify(t, r, true)
+			r.finish([]byte("{}"), 400)
+			notify(t, r, false)
+		}, []string{"status OK", "flush", progress, "flush", "deadline 30s",
+			"body event: message\ndata: {}", "flush"},
+			"text/event-stream"},
+		"a stream by time": {func(t *testing.T, r *reply) {
+			r.Release()
+			r.Release()
+			time.Sleep(6 * time.Second)
+			if r.Challenge("Bearer") {
+				t.Error("a challenge in a stream")
+			}
+			r.finish([]byte("{}"), 400)
+		}, []string{"status OK", "flush", "deadline 30s",
+			"body event: message\ndata: {}", "flush"}, "text/event-stream"},
+		"no stream before the decision": {func(_ *testing.T, r *reply) {
+			time.Sleep(6 * time.Second)
+			r.finish([]byte("{}"), 404)
+		}, []string{"status Not Found", "body {}"}, "application/json"},
+		"a challenge": {func(t *testing.T, r *reply) {
+			if !r.Challenge("Bearer x") || r.Challenge("Bearer y") {
+				t.Error("one challenge")
+			}
+			r.Release()
+			notify(t, r, false)
+			r.finish([]byte("{}"), 200)
+			time.Sleep(6 * time.Second)
+		}, []string{"status Forbidden", "body insufficient scope"}, "text/plain; charset=utf-8"},
+		"an expired credential": {func(t *testing.T, r *reply) {
+			r.info.Expires = time.Now().Add(-time.Second)
+			notify(t, r, false)
+		}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, w := testReply(time.Time{})
+				test.do(t, r)
+				if !slices.Equal(w.events, test.want) || w.header.Get("Content-Type") != test.header {
+					t.Errorf("%q %v, want %q", w.events, w.header, test.want)
+				}
+			})
+		})
+	}
+	r, _ := testReply(time.Time{})
+	if _, status := r.Reserve(request.User{}); status != 503 || r.Bind(nil) {
+		t.Error("a direct call opens a session or a stream of its own")
+	}
+}

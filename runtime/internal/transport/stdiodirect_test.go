@@ -1,0 +1,110 @@
+package transport_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// calling returns a server with a tool "work", and "sdk" in go-sdk's shape.
+func calling(t *testing.T, sdkOnly bool,
+	call func(context.Context, toolset.Call) (toolset.Result, error)) *runtime.Server {
+	t.Helper()
+	s, err := runtime.New(runtime.Options{Anonymous: true, SDKOnly: sdkOnly,
+		Logger: slog.New(slog.DiscardHandler)}, toolset.NewToolset(toolset.Generated{
+		Package: "p", Server: toolset.ServerInfo{Name: "n", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules: []access.Rule{{Tool: "sdk", Public: true}, {Tool: "work", Public: true}}},
+		Tools: []toolset.Tool{{Name: "sdk", Input: `{"type":"object"}`, SDK: true, Call: call},
+			{Name: "work", Input: `{"type":"object"}`, Call: call}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// lineOf returns a call of 2026-07-28 for a client that wants progress.
+func lineOf(tool string, id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"_meta":{`+
+		`"progressToken":%d,"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", id, tool, id)
+}
+
+// breaking is an output that fails with err.
+type breaking struct{ err error }
+
+func (b breaking) Write([]byte) (int, error) { return 0, b.err }
+
+func TestBrokenOutputOfADirectCallEndsTheConnection(t *testing.T) {
+	gone := errors.New("gone")
+	for _, progress := range []bool{false, true} {
+		for written, want := range map[error]error{gone: gone, io.ErrClosedPipe: nil} {
+			s := calling(t, false, func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				if progress {
+					runtime.Progress(ctx).Report(1, 2, "half")
+				}
+				return toolset.Done(nil)
+			})
+			in, toServer := io.Pipe()
+			go io.WriteString(toServer, lineOf("work", 1))
+			err := s.RunIO(t.Context(), in, breaking{written}, access.Principal{})
+			if !errors.Is(err, want) || want == nil && err != nil {
+				t.Errorf("progress %t, %v: %v", progress, written, err)
+			}
+			if _, err := toServer.Write([]byte("\n")); err == nil {
+				t.Error("the input is still read")
+			}
+		}
+	}
+}
+
+func TestConcurrentCallsDoNotMixLines(t *testing.T) {
+	const calls = 200
+	s := calling(t, false, func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+		runtime.Progress(ctx).Report(1, 2, strings.Repeat("x", 500))
+		return toolset.Structured(map[string]string{"a": strings.Repeat("y", 10_000)}, nil)
+	})
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- s.RunIO(context.Background(), in, out, access.Principal{}) }()
+	go func() {
+		for id := range calls {
+			io.WriteString(toServer, lineOf([]string{"work", "work", "sdk"}[id%3], id))
+		}
+	}()
+	lines := bufio.NewScanner(fromServer)
+	lines.Buffer(nil, 1<<20)
+	open := map[int]int{}
+	for answers := 0; answers < calls && lines.Scan(); {
+		var m struct {
+			ID     *int
+			Result *struct{ IsError bool }
+			Params struct{ ProgressToken int }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			t.Fatalf("%v: %.200s", err, lines.Text())
+		}
+		if m.ID == nil {
+			open[m.Params.ProgressToken]++
+			continue
+		}
+		if answers++; m.Result == nil || m.Result.IsError || open[*m.ID] != 1 {
+			t.Errorf("%d has %d notifications before its answer: %.200s", *m.ID, open[*m.ID], lines.Text())
+		}
+	}
+	toServer.Close()
+	if err := <-done; err != nil || len(open) != calls {
+		t.Errorf("%v, %d calls", err, len(open))
+	}
+}
