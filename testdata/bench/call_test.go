@@ -7,8 +7,8 @@ import (
 	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
-// calls is one call of a tool with five constrained fields: decoded, validated, decided, audited
-// to a sink that keeps nothing, and answered.
+// calls is one call of a tool with five constrained fields: decoded, validated, decided and
+// answered.
 func calls() workload {
 	return workload{
 		method: "tools/call", params: callParams, check: checkAnswer,

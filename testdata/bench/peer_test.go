@@ -13,13 +13,9 @@ import (
 )
 
 // peer is one way to serve. Each peer verifies a token over HTTP and decides by the caller's role;
-// of a call it also reads and validates the arguments, and records it in an audit that keeps
-// nothing.
+// of a call it also reads and validates the arguments. None has an audit.
 type peer struct {
 	name string
-	// chain answers a request without any transport: from the parsed request, as far as the
-	// peer's structure allows, to the bytes of the result. It is made once.
-	chain func(testing.TB) func(method string, params json.RawMessage) ([]byte, error)
 	// serve answers one message a line until the input ends.
 	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error
 	// web answers over HTTP at /mcp, in the given protocol version.
@@ -37,15 +33,6 @@ var callParams = json.RawMessage(`{"name":"` + toolName + `","arguments":` + str
 
 // wrong are arguments that break every one of the five limits.
 var wrongParams = json.RawMessage(`{"name":"` + toolName + `","arguments":{"parcel":"x","depot":5000,"weight":-1,"speed":"idle","labels":["a","a"]}}`)
-
-// bytesOf is a result's bytes as it makes them itself. What json.Marshal adds to that, a second
-// reading of the bytes, is left to the wire, for all peers alike.
-func bytesOf(res any) ([]byte, error) {
-	if m, ok := res.(json.Marshaler); ok {
-		return m.MarshalJSON()
-	}
-	return json.Marshal(res)
-}
 
 // checkAnswer fails where bytes are not the answer of a call that went well.
 func checkAnswer(t testing.TB, _ peer, body []byte) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -16,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
@@ -40,7 +38,6 @@ func bookGeneric() *mcp.Server {
 				return nil, freight.Receipt{}, errRefused
 			}
 			out, err := freight.Book(ctx, in)
-			audited(ctx, err)
 			return nil, out, err
 		})
 	return server
@@ -66,7 +63,6 @@ func bookRaw() *mcp.Server {
 			if err != nil {
 				return nil, err
 			}
-			audited(ctx, nil)
 			return &mcp.CallToolResult{
 				StructuredContent: json.RawMessage(body),
 				Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
@@ -124,19 +120,6 @@ func decided(req mcp.Request) bool {
 	return role == "Member"
 }
 
-// nothing is an audit that keeps nothing.
-type nothing struct{}
-
-func (nothing) Record(context.Context, audit.Event) error { return nil }
-
-func audited(ctx context.Context, err error) {
-	status := audit.OK
-	if err != nil {
-		status = audit.Failed
-	}
-	_ = nothing{}.Record(ctx, audit.Event{Time: time.Now(), Type: audit.ToolCall, Tool: toolName, Status: status})
-}
-
 func verify(_ context.Context, bearer string, _ *http.Request) (*auth.TokenInfo, error) {
 	if bearer != token {
 		return nil, auth.ErrInvalidToken
@@ -147,9 +130,6 @@ func verify(_ context.Context, bearer string, _ *http.Request) (*auth.TokenInfo,
 func sdkPeer(name string, fresh func() *mcp.Server) peer {
 	return peer{
 		name: name,
-		chain: func(t testing.TB) func(string, json.RawMessage) ([]byte, error) {
-			return bareChain(t, fresh())
-		},
 		serve: func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 			return fresh().Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 		},
@@ -162,34 +142,4 @@ func sdkPeer(name string, fresh func() *mcp.Server) peer {
 			return mux
 		},
 	}
-}
-
-// bareChain is go-sdk's own chain.
-func bareChain(t testing.TB, server *mcp.Server) func(string, json.RawMessage) ([]byte, error) {
-	handler, session, extra := taken(t, server)
-	return func(method string, params json.RawMessage) ([]byte, error) {
-		res, err := handler(context.Background(), method, request(method, params, session, extra))
-		if err != nil {
-			return nil, err
-		}
-		return bytesOf(res)
-	}
-}
-
-// taken takes hold of go-sdk's own chain and of the session of a real request.
-func taken(t testing.TB, server *mcp.Server) (handler mcp.MethodHandler, session *mcp.ServerSession, extra *mcp.RequestExtra) {
-	var once sync.Once
-	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if r, ok := req.(*mcp.ListToolsRequest); ok {
-				once.Do(func() { handler, session, extra = next, r.Session, r.Extra })
-			}
-			return next(ctx, method, req)
-		}
-	})
-	w := dial(t, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-		return server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
-	})
-	w.call(t, "tools/list", json.RawMessage(`{}`))
-	return handler, session, extra
 }

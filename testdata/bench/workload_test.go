@@ -23,11 +23,6 @@ type workload struct {
 func (w workload) test(t *testing.T) {
 	for _, p := range w.peers {
 		t.Run(p.name, func(t *testing.T) {
-			answer, err := p.chain(t)(w.method, w.params)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.check(t, p, answer)
 			w.check(t, p, dial(t, p.serve).call(t, w.method, w.params))
 			for _, version := range []string{sessions, stateless} {
 				w.check(t, p, connect(t, listen(t, p.web(t, version)), version).call(t, w.method, w.params))
@@ -36,27 +31,11 @@ func (w workload) test(t *testing.T) {
 	}
 }
 
-// benchmark measures every peer without a transport, on stdio and over HTTP: one request at a time,
+// benchmark measures every peer on stdio and over HTTP: one request at a time,
 // and 64 in parallel, which are in flight on the one connection of stdio, and of 64 clients over
 // HTTP. The time is per request, so that in parallel its inverse is the throughput. If b.N is below
 // 64, only b.N requests are in flight, which favors slow peers.
 func (w workload) benchmark(b *testing.B) {
-	for _, p := range w.peers {
-		b.Run("through=chain/peer="+p.name, func(b *testing.B) {
-			answer := p.chain(b)
-			body, err := answer(w.method, w.params)
-			if err != nil {
-				b.Fatal(err)
-			}
-			w.check(b, p, body)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := answer(w.method, w.params); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 	for _, parallel := range []int{1, 64} {
 		for _, p := range w.peers {
 			b.Run(fmt.Sprintf("through=stdio/parallel=%d/peer=%s", parallel, p.name), func(b *testing.B) {

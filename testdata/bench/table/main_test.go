@@ -12,11 +12,11 @@ func TestTableIsOfMediansAndRatios(t *testing.T) {
 	r := results{}
 	for _, line := range []string{
 		"cpu: a processor",
-		"BenchmarkCall/through=chain/peer=mcpgen-2 \t 100 \t 2000 ns/op \t 10 B/op \t 3 allocs/op",
-		"BenchmarkCall/through=chain/peer=mcpgen-2 \t 100 \t 9000 ns/op \t 10 B/op \t 3 allocs/op",
-		"BenchmarkCall/through=chain/peer=mcpgen-2 \t 100 \t 1000 ns/op \t 10 B/op \t 3 allocs/op",
-		"BenchmarkCall/through=chain/peer=raw \t 100 \t 4000 ns/op",
-		"BenchmarkCall/through=chain/peer=bare \t 100 \t 1000 ns/op \t 6 B/op \t 2 allocs/op",
+		"BenchmarkCall/through=stdio/peer=mcpgen-2 \t 100 \t 2000 ns/op \t 10 B/op \t 3 allocs/op",
+		"BenchmarkCall/through=stdio/peer=mcpgen-2 \t 100 \t 9000 ns/op \t 10 B/op \t 3 allocs/op",
+		"BenchmarkCall/through=stdio/peer=mcpgen-2 \t 100 \t 1000 ns/op \t 10 B/op \t 3 allocs/op",
+		"BenchmarkCall/through=stdio/peer=raw \t 100 \t 4000 ns/op",
+		"BenchmarkCall/through=stdio/peer=bare \t 100 \t 1000 ns/op \t 6 B/op \t 2 allocs/op",
 		"BenchmarkOther-2 \t 100 \t 3000 ns/op",
 		"PASS",
 	} {
@@ -31,7 +31,7 @@ func TestTableIsOfMediansAndRatios(t *testing.T) {
 		rows = append(rows, strings.Join(strings.Fields(line), " "))
 	}
 	want := "benchmark peer time allocations above bare bytes above bare peak times mcpgen mcpgen/peer\n" +
-		"Call/chain bare 1µs 2 0 6 0 0.50 2.00\nCall/chain mcpgen 2µs 3 1 10 4 1.00 1.00\nCall/chain raw 4µs 2.00 0.50"
+		"Call/stdio bare 1µs 2 0 6 0 0.50 2.00\nCall/stdio mcpgen 2µs 3 1 10 4 1.00 1.00\nCall/stdio raw 4µs 2.00 0.50"
 	if got := strings.Join(rows, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -81,7 +81,7 @@ func TestMarkdownHasRatiosAndConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| answers a call: read, validated, decided, audited, finished bytes | 2µs, 3 allocations | 16× | | | |\n",
+		"| answers a call over HTTP, with a token | 2µs, 3 allocations | 16× | | | |\n",
 		"| whether a tool may be called, by role | 2µs, 3 allocations | 0.50× | 10× | | | |\n",
 		"| which tools are visible, by role | 2µs, 3 allocations | 0.50× | 10× | | | |\n",
 		"| generates for one edited package | 2µs, 3 allocations | 1.25× | |\n",
