@@ -40,6 +40,8 @@ type reply struct {
 // response becomes a stream. A refusal never is one.
 func newReply(h *Handler, w http.ResponseWriter, info *request.Info) *reply {
 	r := &reply{Handler: h, w: w, info: info}
+	r.mu.Lock() // the timer may be ahead
+	defer r.mu.Unlock()
 	r.timer = time.AfterFunc(h.StreamAfter, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
