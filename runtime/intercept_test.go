@@ -17,6 +17,7 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 	for _, sdkOnly := range []bool{false, true} {
 		var mu sync.Mutex
 		var seen []string
+		var target string // of a call of get_all
 		note := func(name string) intercept.Middleware {
 			return func(next intercept.Next) intercept.Next {
 				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
@@ -28,7 +29,7 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 					}
 					if call, isCall := m.Params.(*mcp.CallToolParamsRaw); isCall && call.Name == "get_all" {
 						other := *call // is decided again
-						other.Name = "promote_to_manager"
+						other.Name = target
 						m.Params = &other
 					}
 					res, err := next(ctx, m)
@@ -53,8 +54,20 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 			if len(seen) > 0 {
 				t.Errorf("%s: a refused message passes: %q", era, seen)
 			}
-			if got := c.call(t, "get_all", `,"arguments":{"id":"a"}`, nil); !strings.Contains(got.body, "unknown tool") {
-				t.Errorf("%s: another tool is not decided again: %s", era, got)
+			var hidden reply
+			for _, target = range []string{"no_such_tool_there", "promote_to_manager"} {
+				seen = nil
+				got := c.call(t, "get_all", `,"arguments":{"id":"a"}`, nil)
+				if !strings.Contains(got.body, "unknown tool") {
+					t.Errorf("%s: another tool is not decided again: %s", era, got)
+				}
+				got.body = strings.ReplaceAll(got.body, target, "*")
+				got.header.Del("Date")
+				got.header.Del("Content-Length")
+				if hidden.status != 0 && got.String() != hidden.String() {
+					t.Errorf("%s: a hidden tool is\n%s\nand an unknown one\n%s", era, got, hidden)
+				}
+				hidden = got
 			}
 			got := strings.Join(seen, ", ")
 			if want := "first tools/call user-Member, second tools/call user-Member"; got != want {

@@ -56,7 +56,8 @@ type Source interface {
 }
 
 // Immediate is a [Source] that answers from memory: it does not block, panic or change the request.
-// The server calls it without a time limit and without a goroutine of its own.
+// The server calls it without a time limit and without a goroutine of its own. A source that embeds
+// such a one and has an Identify of its own is one too, so that it must keep the promise.
 type Immediate interface {
 	Immediate()
 }

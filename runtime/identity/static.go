@@ -33,8 +33,9 @@ func HashToken(token string) string {
 func Static(principals map[string]access.Principal) Source {
 	s := static{maps.Clone(principals), map[[sha256.Size]byte]access.Principal{}}
 	for key, p := range principals {
-		digits, _ := strings.CutPrefix(key, hashPrefix)
-		if raw, err := hex.DecodeString(digits); err == nil && len(raw) == sha256.Size {
+		digits, ok := strings.CutPrefix(key, hashPrefix)
+		raw, err := hex.DecodeString(digits)
+		if ok && err == nil && len(raw) == sha256.Size && digits == strings.ToLower(digits) {
 			s.byHash[[sha256.Size]byte(raw)] = p // Check reports other keys
 		}
 	}

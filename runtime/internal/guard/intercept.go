@@ -3,10 +3,12 @@ package guard
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
@@ -62,7 +64,11 @@ func (g *Guard) intercept(next Next) Next {
 	}
 	type passed struct {
 		message *Message
-		answer  Answer // of the rest, the last time that it ran
+
+		mu   sync.Mutex
+		over bool          // the middleware has returned
+		last invoke.Report // of the rest, the last time that it ran
+		ran  bool
 	}
 	chain := intercept.Next(func(ctx context.Context, i intercept.Message) (mcp.Result, error) {
 		p, ok := ctx.Value(interceptedKey{}).(*passed)
@@ -71,9 +77,19 @@ func (g *Guard) intercept(next Next) Next {
 		}
 		m := *p.message
 		m.Method, m.Params = i.Method, i.Params
-		var err error
-		p.answer, err = next(ctx, &m)
-		return p.answer.Result, err
+		p.mu.Lock()
+		over := p.over
+		p.mu.Unlock()
+		if over {
+			return nil, wire.InternalError() // the message has its answer
+		}
+		a, err := next(ctx, &m)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if a.Report != nil {
+			p.last, p.ran = *a.Report, true
+		}
+		return a.Result, err
 	})
 	for _, middleware := range slices.Backward(g.Interceptors) {
 		chain = middleware(chain)
@@ -82,6 +98,14 @@ func (g *Guard) intercept(next Next) Next {
 		p := &passed{message: m}
 		ctx = context.WithValue(ctx, interceptedKey{}, p)
 		res, err := chain(ctx, intercept.Message{Method: m.Method, Params: m.Params})
-		return Answer{Result: res, Report: p.answer.Report}, err
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.over = true
+		a := Answer{Result: res}
+		if p.ran {
+			report := p.last
+			a.Report = &report
+		}
+		return a, err
 	}
 }

@@ -7,22 +7,43 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 // Invoke is the end of the chain for what the toolsets serve: the table answers lists, and handlers
-// run. It answers an internal error for anything else.
+// run.
 func (g *Guard) Invoke(ctx context.Context, m *Message) (Answer, error) {
+	call, isCall := m.Params.(*mcp.CallToolParamsRaw)
+	if isCall && g.SomeNeedSDK { // middleware may have changed the name to one of go-sdk's door
+		t := g.Tools[call.Name]
+		if t != nil && t.SDK && g.Policy.Decide(m.Principal, access.Tools, call.Name).Allowed {
+			return Answer{}, errNoSession
+		}
+	}
 	a, own, err := g.TryInvoke(ctx, m)
 	if !own {
-		return Answer{}, wire.InternalError()
+		return Answer{Report: &invoke.Report{Status: audit.Denied}}, unknownTo(m.Params)
 	}
 	r, ok := a.Result.(*mcp.CallToolResult)
 	if ok && r != nil && r.InputRequests != nil && m.HasSessions() {
 		return Answer{Report: a.Report}, errNoSession
 	}
 	return a, err
+}
+
+// unknownTo returns the error for what does not exist. Middleware may have asked for it.
+func unknownTo(params mcp.Params) error {
+	switch p := params.(type) {
+	case *mcp.CallToolParamsRaw:
+		return wire.UnknownTool(p.Name)
+	case *mcp.GetPromptParams:
+		return wire.UnknownPrompt(p.Name)
+	case *mcp.ReadResourceParams:
+		return wire.UnknownResource(p.URI)
+	}
+	return wire.InternalError()
 }
 
 var errNoSession = errors.New("it asks for input, which needs a session of go-sdk's: " +

@@ -112,7 +112,8 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 		return
 	}
 	// go-sdk makes a session for every POST without one, whatever its message.
-	inSession := r.Header.Get(request.HeaderProtocolVersion) < request.Stateless
+	version := r.Header.Get(request.HeaderProtocolVersion)
+	inSession := version < request.Stateless
 	opensSession := isPost && inSession && r.Header.Get(request.HeaderSession) == ""
 	var checked wire.Checked
 	if isPost {
@@ -148,8 +149,8 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	case of != nil && isPost:
 		of.enter()
 		defer of.leave()
-	case of != nil:
-		of.drain(r.Context())
+	case of != nil && (version == "" || request.KnownVersion(version) != ""):
+		of.drain(r.Context()) // otherwise go-sdk refuses to end the session
 	}
 	if isPost && h.serveDirect(w, r, info, checked, of) {
 		return
@@ -198,12 +199,19 @@ func (h *Handler) serveDirect(w http.ResponseWriter, r *http.Request, info *requ
 			return false
 		}
 	}
-	re := newReply(h, w, info)
+	ended := of == nil
+	end := func() {
+		if !ended {
+			ended = true
+			of.end(c.ID)
+		}
+	}
+	defer end() // also if the program's log handler panics
+	re := newReply(h, w, info, c.ID)
+	defer re.close()
 	info.Conn, info.Notifier, info.CanChallenge = re, re, h.Challenges
 	a, err := h.Direct(ctx, m)
-	if of != nil {
-		of.end(c.ID) // before its response leaves: then the client may use the id again
-	}
+	end() // before the response leaves: then the client may use the id again
 	re.finish(c.response(a, err), wire.ErrorStatus(err, c.Call.Version))
 	return true
 }

@@ -29,6 +29,7 @@ type reply struct {
 	request.Decision
 	w    http.ResponseWriter
 	info *request.Info
+	id   string // of the message, as JSON
 
 	mu     sync.Mutex
 	timer  *time.Timer // that begins the stream
@@ -38,11 +39,12 @@ type reply struct {
 
 // newReply returns the reply to a message. If the message is decided, and not answered in time, the
 // response becomes a stream. A refusal never is one.
-func newReply(h *Handler, w http.ResponseWriter, info *request.Info) *reply {
-	r := &reply{Handler: h, w: w, info: info}
+func newReply(h *Handler, w http.ResponseWriter, info *request.Info, id string) *reply {
+	r := &reply{Handler: h, w: w, info: info, id: id}
 	r.mu.Lock() // the timer may be ahead
 	defer r.mu.Unlock()
 	r.timer = time.AfterFunc(h.StreamAfter, func() {
+		defer func() { _ = recover() }() // of a writer that the program has put around net/http's
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.Decided() {
@@ -52,6 +54,14 @@ func newReply(h *Handler, w http.ResponseWriter, info *request.Info) *reply {
 		}
 	})
 	return r
+}
+
+// close ends the reply. Nothing leaves from then on.
+func (r *reply) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	r.timer.Stop()
 }
 
 // Challenge implements [request.Conn].
@@ -145,6 +155,9 @@ func (r *reply) finish(text []byte, status int) {
 	}
 	r.over = true
 	r.timer.Stop()
+	if r.info.Expired() { // while an event was waiting for the client
+		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
+	}
 	if r.stream || len(text) > largeBody {
 		r.SetDeadline() // net/http removes it once the response has left
 	}

@@ -17,7 +17,7 @@ import (
 func testReply(expires time.Time) (*reply, *client) {
 	w := &client{header: http.Header{}}
 	h := &Handler{Config: Config{BodyReadTimeout: 30 * time.Second, StreamAfter: 5 * time.Second}}
-	return newReply(h, w, request.New(identity.Identity{Expires: expires}, nil)), w
+	return newReply(h, w, request.New(identity.Identity{Expires: expires}, nil), "7"), w
 }
 
 func TestReplies(t *testing.T) {

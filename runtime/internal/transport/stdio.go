@@ -262,23 +262,25 @@ func (c *lineConn) startDirect(info *request.Info, checked wire.Checked) bool {
 }
 
 func (c *lineConn) serveDirect(ctx context.Context, cancel context.CancelFunc, d *candidate) {
+	r := &lineReply{lineConn: c, info: d.info}
 	var out []byte
 	handedOver := false
 	defer func() {
+		p := recover()
 		if handedOver {
 			return
-		}
-		if p := recover(); p != nil {
-			c.Log.Error("the transport panicked",
-				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		} else if p != nil {
 			out = wire.ErrorResponse(d.ID, wire.InternalError())
 		}
 		cancel()
 		c.mu.Lock()
 		delete(c.calls, d.ID) // before the response leaves: then the client may use the id again
 		c.mu.Unlock()
-		if out != nil {
-			_ = c.send(out)
+		r.finish(out)
+		if p != nil {
+			defer func() { _ = recover() }() // the program's log handler must not end the process
+			c.Log.Error("the transport panicked",
+				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	m := d.message(c.Facts)
@@ -294,7 +296,6 @@ func (c *lineConn) serveDirect(ctx context.Context, cancel context.CancelFunc, d
 			return
 		}
 	}
-	r := &lineReply{lineConn: c, info: d.info}
 	d.info.Conn, d.info.Notifier = r, r
 	a, err := c.Direct(ctx, m)
 	out = d.response(a, err)
@@ -316,6 +317,8 @@ func (c *lineConn) send(text []byte) error {
 type lineReply struct {
 	*lineConn
 	info *request.Info
+	mu   sync.Mutex
+	over bool // nothing more leaves
 }
 
 func (r *lineReply) Release()                           {}
@@ -331,14 +334,25 @@ func (r *lineReply) NotifyProgress(_ context.Context, p *mcp.ProgressNotificatio
 }
 
 func (r *lineReply) notify(method string, params any) error {
-	if r.info.Expired() {
-		return errOver
-	}
 	text, err := wire.Notification(method, params)
 	if err != nil {
 		return err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.info.Expired() {
+		return errOver
+	}
 	return r.send(text)
+}
+
+// finish writes the response, and nothing after it. A broken stream ends the connection.
+func (r *lineReply) finish(text []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over = true; text != nil {
+		_ = r.send(text)
+	}
 }
 
 func (c *lineConn) Write(ctx context.Context, msg jsonrpc.Message) error {
