@@ -1,80 +1,175 @@
 package transport
 
 import (
+	"context"
 	"net/http"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// SessionLimits bound open sessions.
-type SessionLimits struct{ Total, PerUser int }
-
-// sessionLimiter caps open HTTP sessions and subscriptions/listen streams, per server and user.
-type sessionLimiter struct {
-	SessionLimits
-	mu    sync.Mutex
-	taken int
-	users map[request.User]int
+// sessionTable has the sessions of a handler, by id: go-sdk does not export its own.
+type sessionTable struct {
+	timeout time.Duration // without a POST, after which a session ends
+	mu      sync.Mutex
+	byID    map[string]*session
 }
 
-func newSessionLimiter(limits SessionLimits) *sessionLimiter {
-	return &sessionLimiter{SessionLimits: limits, users: map[request.User]int{}}
+// session is one session, and the calls of it that took the direct door.
+type session struct {
+	request.Session
+	owner request.Owner
+	table *sessionTable
+
+	mu      sync.Mutex
+	idle    *time.Timer
+	posts   int // that are being answered, by either door
+	calls   calls
+	passed  map[string]int // the calls in flight by go-sdk's door, by id
+	closing bool           // no call begins any more
+	drained chan struct{}  // closed when closing and the last direct call has ended
 }
 
-// acquire takes a slot until release is called, or returns 429 (user's limit) or 503 (server's).
-func (s *sessionLimiter) acquire(u request.User) (release func(), status int) {
+// calls are the calls in flight by the direct door: what cancels them, by id.
+type calls map[string]context.CancelFunc
+
+func newSessionTable(timeout time.Duration) *sessionTable {
+	return &sessionTable{timeout: timeout, byID: map[string]*session{}}
+}
+
+// add adds a session until it ends.
+func (t *sessionTable) add(s request.Session, owner request.Owner) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := s.ID()
+	if id == "" || t.byID[id] != nil {
+		return
+	}
+	added := &session{Session: s, owner: owner, table: t, calls: calls{},
+		passed: map[string]int{}}
+	added.idle = time.AfterFunc(t.timeout, func() {
+		added.drain(context.Background())
+		_ = s.Close() // it ends in any case
+	})
+	t.byID[id] = added
+	go func() {
+		_ = s.Wait()  // every end is the same here
+		added.enter() // for good, so that a late leave starts no timer
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.byID, id)
+	}()
+}
+
+// find returns the session of an id if it belongs to the owner, and else nil.
+func (t *sessionTable) find(id string, owner request.Owner) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.byID[id]; s != nil && s.owner == owner {
+		return s
+	}
+	return nil
+}
+
+// enter counts a POST, so that the session does not end as idle. s may be nil, here and in leave.
+func (s *session) enter() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts++
+	s.idle.Stop()
+}
+
+func (s *session) leave() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.posts--; s.posts == 0 {
+		s.idle.Reset(s.table.timeout)
+	}
+}
+
+// begin notes a call of the direct door. It reports false if its id is in flight at either door, or
+// the session is closing.
+func (s *session) begin(id string, cancel context.CancelFunc) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closing && s.passed[id] == 0 && s.calls.begin(id, cancel)
+}
+
+// pass notes a call of go-sdk's door until release is called. It returns status 404 if the session
+// is closing, and 400 if the direct door has the id in flight. s may be nil.
+func (s *session) pass(m wire.Checked) (release func(), status int) {
+	id := m.ID
+	if s == nil || id == "" || m.Method == "" {
+		return func() {}, 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.users[u] >= s.PerUser:
-		return nil, http.StatusTooManyRequests
-	case s.taken >= s.Total:
-		return nil, http.StatusServiceUnavailable
+	case s.closing:
+		return nil, http.StatusNotFound
+	case s.calls[id] != nil:
+		return nil, http.StatusBadRequest
 	}
-	s.taken++
-	s.users[u]++
-	return sync.OnceFunc(func() {
+	s.passed[id]++
+	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.taken--
-		if s.users[u]--; s.users[u] == 0 {
-			delete(s.users, u)
+		if s.passed[id]--; s.passed[id] == 0 {
+			delete(s.passed, id)
 		}
-	}), 0
+	}, 0
 }
 
-// lease is the slot of a request that may open a session. The session takes it over.
-type lease struct {
-	release func()
-	holder  atomic.Int32
-}
-
-// The holders of a lease. Exactly one of Bind and the end of the request leaves the first one.
-const (
-	ofRequest int32 = iota
-	ofSession
-	ofNobody
-)
-
-// Bind reports true for a nil lease, which needs no slot.
-func (l *lease) Bind(session request.Session) bool {
-	if l == nil {
-		return true
+func (s *session) end(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, id)
+	if s.closing && len(s.calls) == 0 {
+		close(s.drained)
 	}
-	bound := l.holder.CompareAndSwap(ofRequest, ofSession)
-	if bound {
-		go func() {
-			_ = session.Wait() // how it ended does not matter
-			l.leave(ofSession)
-		}()
-	}
-	return bound || l.holder.Load() == ofSession
 }
 
-func (l *lease) leave(holder int32) {
-	if l.holder.CompareAndSwap(holder, ofNobody) {
-		l.release()
+// cancel cancels a call of the direct door.
+func (s *session) cancel(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls.cancel(id)
+}
+
+// drain stops new calls of the direct door, and waits for those that run or for the end of ctx.
+func (s *session) drain(ctx context.Context) {
+	s.mu.Lock()
+	if !s.closing {
+		s.closing, s.drained = true, make(chan struct{})
+		if len(s.calls) == 0 {
+			close(s.drained)
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.drained:
+	case <-ctx.Done():
+	}
+}
+
+func (c calls) begin(id string, cancel context.CancelFunc) bool {
+	if c[id] != nil {
+		return false
+	}
+	c[id] = cancel
+	return true
+}
+
+func (c calls) cancel(id string) {
+	if cancel := c[id]; cancel != nil {
+		cancel()
 	}
 }

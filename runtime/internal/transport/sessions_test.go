@@ -1,129 +1,195 @@
 package transport
 
 import (
-	"net/http"
+	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// ending is a session that ends when the test closes ended.
-type ending struct {
-	request.Session
-	ended chan struct{}
+var ada = request.Owner{User: request.User{Subject: "ada"}, Client: "c"}
+
+// added adds a session to a new table.
+func added(timeout time.Duration) (*sessionTable, *fakeSession, *session) {
+	t, s := newSessionTable(timeout), newSession("s")
+	t.add(s, ada)
+	return t, s, t.find("s", ada)
 }
 
-func (s ending) Wait() error { <-s.ended; return nil }
-
-// counted returns the slots that are taken, and the users that have one.
-func counted(s *sessionLimiter) (taken, users int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.taken, len(s.users)
-}
-
-func newLease(t *testing.T, s *sessionLimiter) *lease {
-	t.Helper()
-	release, status := s.acquire(request.User{Subject: "ada"})
-	if release == nil {
-		t.Fatalf("no slot: %d", status)
-	}
-	return &lease{release: release}
-}
-
-func TestSlotsAreBoundedByServerAndUser(t *testing.T) {
-	s := newSessionLimiter(SessionLimits{Total: 3, PerUser: 2})
-	ada, bob := request.User{Subject: "ada"}, request.User{Issuer: "other", Subject: "ada"}
-	var held []func()
-	for i, step := range []struct {
-		user   request.User
-		status int
-	}{
-		{ada, 0}, {ada, 0}, {ada, http.StatusTooManyRequests}, {bob, 0},
-		{bob, http.StatusServiceUnavailable}, {ada, http.StatusTooManyRequests},
-	} {
-		release, status := s.acquire(step.user)
-		if status != step.status || (release == nil) != (status != 0) {
-			t.Errorf("%d: status %d", i, status)
-		}
-		if release != nil {
-			held = append(held, release)
-		}
-	}
-	held[0]()
-	held[0]() // counts once
-	if taken, users := counted(s); taken != 2 || users != 2 {
-		t.Errorf("%d slots, %d users", taken, users)
-	}
-	if _, status := s.acquire(ada); status != 0 {
-		t.Errorf("the slot is not free: %d", status)
-	}
-	held[2]()
-	if _, users := counted(s); users != 1 {
-		t.Errorf("%d users: one without a slot is kept", users)
+func isOver(s *fakeSession) bool {
+	synctest.Wait()
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
 	}
 }
 
-func TestLeaseIsReleasedByItsLastHolder(t *testing.T) {
+func TestSessionsAreFoundByTheirOwnersUntilTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSessionLimiter(SessionLimits{Total: 1, PerUser: 1})
-		free := func() bool { synctest.Wait(); taken, _ := counted(s); return taken == 0 }
-
-		// No session: the request releases it, and a late session does not get it.
-		l := newLease(t, s)
-		l.leave(ofRequest)
-		l.leave(ofRequest)
-		if !free() || l.Bind(ending{}) {
-			t.Error("the end of the request does not release the slot")
-		}
-
-		// A session: it keeps the slot beyond the request, however often it is bound.
-		l, ended := newLease(t, s), make(chan struct{})
-		for range 2 {
-			if !l.Bind(ending{ended: ended}) {
-				t.Error("not bound")
+		table, s, of := added(time.Minute)
+		table.add(newSession("s"), request.Owner{})
+		table.add(newSession(""), ada) // of stdio
+		for _, other := range []request.Owner{{}, {User: ada.User}, {Client: "c"}} {
+			if table.find("s", other) != nil {
+				t.Errorf("%+v finds the session", other)
 			}
 		}
-		if l.leave(ofRequest); free() {
-			t.Error("the request has released the slot of its session")
+		if of == nil || table.find("x", ada) != nil || len(table.byID) != 1 {
+			t.Errorf("%v", table.byID)
 		}
-		close(ended)
-		if !free() || l.Bind(ending{ended: ended}) {
-			t.Error("the end of the session does not release the slot")
+		_ = s.Close()
+		if synctest.Wait(); len(table.byID) != 0 {
+			t.Error("an ended session is kept")
 		}
-		if l.leave(ofRequest); !free() {
-			t.Error("released twice")
+		table.add(newSession("s"), request.Owner{})
+		if table.find("s", ada) != nil || table.find("s", request.Owner{}) == nil {
+			t.Error("an id keeps its owner")
 		}
-		if !(*lease)(nil).Bind(ending{}) {
-			t.Error("a request without a lease opens no session")
+		time.Sleep(2 * time.Minute) // it idles out
+	})
+}
+
+func TestSessionsEndAsIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, s, of := added(time.Minute)
+		for range 3 {
+			time.Sleep(50 * time.Second)
+			of.enter()
+			of.enter()
+			time.Sleep(5 * time.Minute)
+			of.leave()
+			time.Sleep(5 * time.Minute)
+			of.leave()
+		}
+		if time.Sleep(59 * time.Second); isOver(s) {
+			t.Error("it ends early")
+		}
+		if time.Sleep(time.Second); !isOver(s) || len(table.byID) != 0 {
+			t.Error("it does not end")
+		}
+		(*session)(nil).enter()
+		(*session)(nil).leave()
+	})
+}
+
+// A response may leave after its session has ended.
+func TestEndedSessionsHaveNoTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s, of := added(time.Minute)
+		of.enter()
+		_ = s.Close()
+		synctest.Wait()
+		of.leave()
+		if of.idle.Stop() {
+			t.Error("the timer keeps the ended session")
 		}
 	})
 }
 
-// A request may end while go-sdk still opens its session.
-func TestBindAndEndOfTheRequestRace(t *testing.T) {
+func TestDrainWaitsForDirectCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSessionLimiter(SessionLimits{Total: 1, PerUser: 1})
-		for range 200 {
-			l, ended := newLease(t, s), make(chan struct{})
-			var bound [3]bool
-			var wg sync.WaitGroup
-			for i := range bound {
-				wg.Go(func() { bound[i] = l.Bind(ending{ended: ended}) })
+		_, s, of := added(time.Hour)
+		defer s.Close()
+		var cancelled []string
+		for _, id := range []string{"1", `"1"`} {
+			if !of.begin(id, func() { cancelled = append(cancelled, id) }) {
+				t.Errorf("%s does not begin", id)
 			}
-			wg.Go(func() { l.leave(ofRequest) })
-			wg.Wait()
-			taken, _ := counted(s)
-			if bound[0] != bound[1] || bound[1] != bound[2] || bound[0] != (taken == 1) {
-				t.Fatalf("bound %v, %d slots taken", bound, taken)
-			}
-			close(ended)
+		}
+		if of.begin("1", func() {}) {
+			t.Error("an id begins twice")
+		}
+		of.cancel("2")
+		if of.cancel("1"); len(cancelled) != 1 || cancelled[0] != "1" {
+			t.Errorf("%q are cancelled", cancelled)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if of.drain(ctx); ctx.Err() == nil {
+			t.Error("it does not wait")
+		}
+		var drained atomic.Int32
+		for range 2 { // a DELETE twice
+			go func() { of.drain(t.Context()); drained.Add(1) }()
 			synctest.Wait()
-			if taken, _ := counted(s); taken != 0 {
-				t.Fatalf("%d slots taken at the end", taken)
+		}
+		if of.begin("2", func() {}) {
+			t.Error("a call begins in a session that ends")
+		}
+		of.end("1")
+		if synctest.Wait(); drained.Load() != 0 {
+			t.Error("it does not wait for the last call")
+		}
+		of.end(`"1"`)
+		if synctest.Wait(); drained.Load() != 2 {
+			t.Errorf("%d of 2 have ended", drained.Load())
+		}
+		of.drain(t.Context())
+	})
+}
+
+func TestIDsAreCountedAtBothDoors(t *testing.T) {
+	_, s, of := added(time.Hour)
+	defer s.Close()
+	call := func(id string) wire.Checked { return wire.Checked{Method: "m", ID: id} }
+	first, _ := of.pass(call("1"))
+	second, status := of.pass(call("1")) // go-sdk decides on its own duplicates
+	if first(); status != 0 || of.begin("1", func() {}) || !of.begin("2", func() {}) {
+		t.Errorf("status %d, or an id at both doors", status)
+	}
+	if second(); !of.begin("1", func() {}) || len(of.passed) != 0 {
+		t.Error("an id is kept")
+	}
+	for _, none := range []wire.Checked{call("null"), call(""), {ID: "1"}} {
+		if release, status := of.pass(none); release == nil || status != 0 {
+			t.Errorf("%+v is no call: %d", none, status)
+		}
+	}
+	if _, status := of.pass(call("1")); status != 400 {
+		t.Errorf("a duplicate: %d", status)
+	}
+	of.end("1")
+	of.end("2")
+	of.drain(t.Context())
+	if _, status := of.pass(call("1")); status != 404 {
+		t.Errorf("a session that ends: %d", status)
+	}
+	if _, status := (*session)(nil).pass(call("1")); status != 0 {
+		t.Errorf("no session: %d", status)
+	}
+}
+
+func TestCallsOfASessionRace(t *testing.T) {
+	for range 100 {
+		table, s, of := added(time.Hour)
+		var wg sync.WaitGroup
+		for range 4 {
+			for _, id := range []string{"1", "2"} {
+				wg.Go(func() {
+					of.enter()
+					defer of.leave()
+					if of.begin(id, func() {}) {
+						of.end(id)
+					}
+				})
+				wg.Go(func() {
+					if release, _ := of.pass(wire.Checked{Method: "m", ID: id}); release != nil {
+						release()
+					}
+				})
+				wg.Go(func() { of.cancel(id); table.find("s", ada) })
 			}
 		}
-	})
+		wg.Go(func() { of.drain(t.Context()) })
+		wg.Go(func() { of.drain(t.Context()) })
+		wg.Wait()
+		_ = s.Close()
+	}
 }
