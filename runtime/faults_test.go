@@ -2,8 +2,11 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -636,5 +639,67 @@ func TestDecidingHeadersAreSentOnce(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A DELETE that go-sdk refuses leaves the session as it was.
+func TestRefusedDeleteLeavesTheSession(t *testing.T) {
+	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, directory(&desk{}))), tokens["Admin"], "2025-11-25")
+	r, err := http.NewRequest("DELETE", c.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + c.token}, "Mcp-Session-Id": {c.session},
+		"Mcp-Protocol-Version": {"1999-01-01"}}
+	res, err := c.client.Do(r)
+	if err != nil || res.StatusCode != http.StatusBadRequest {
+		t.Fatal(res, err)
+	}
+	res.Body.Close()
+	if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
+		t.Errorf("%s", got)
+	}
+}
+
+// fullLog is a log handler that panics.
+type fullLog struct{ slog.Handler }
+
+func (fullLog) Enabled(context.Context, slog.Level) bool { return true }
+func (fullLog) WithAttrs([]slog.Attr) slog.Handler       { return fullLog{} }
+func (fullLog) WithGroup(string) slog.Handler            { return fullLog{} }
+func (fullLog) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelInfo && r.Message != "MCP server" {
+		panic("the log is full")
+	}
+	return nil
+}
+
+// A log handler that panics costs a response, and neither the process nor the session.
+func TestPanicOfTheLogHandlerEndsNoSession(t *testing.T) {
+	t.Parallel()
+	failing := func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Done(errors.New("no luck"))
+	}
+	s := newServer(t, runtime.Options{Logger: slog.New(fullLog{})}, oneTool("fail", failing))
+	server := httptest.NewUnstartedServer(s.Handler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Start()
+	defer server.Close()
+	c := newRaw(t, server.URL+runtime.PathMCP, tokens["Member"], "2025-11-25")
+	r, err := http.NewRequest("POST", c.url, strings.NewReader(c.request("tools/call", `"name":"fail"`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + c.token}, "Mcp-Session-Id": {c.session},
+		"Content-Type": {"application/json"}, "Accept": {"*/*"}}
+	if res, err := c.client.Do(r); err == nil {
+		res.Body.Close()
+	}
+	time.Sleep(6 * time.Second) // the response would become a stream by now
+	if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
+		t.Errorf("the id stays in flight: %s", got)
+	}
+	if got := c.send(t, "DELETE", "", nil); got.status != http.StatusNoContent {
+		t.Errorf("the session does not end: %s", got)
 	}
 }
