@@ -35,7 +35,7 @@ import (
 // Your program keeps control of the server, so there are limits:
 //
 //   - Middleware that is added after Adopt runs outside the guard and can answer first.
-//   - A tool that is replaced later runs once it is allowed. A tool of a toolset cannot be replaced.
+//   - A tool that is replaced later runs once it is allowed; one of a toolset cannot be replaced.
 //     A template that is added later may answer for a URI that has a rule.
 //   - Its own tools, prompts and resources are decided once, and not again when go-sdk runs them
 //     anew for a multi-round-trip request. They have no time limit but the end of the caller's

@@ -277,8 +277,8 @@ func (w *walk) again(err error) error {
 	if w.tries++; w.tries <= maxTries {
 		return nil
 	}
-	// An error number of the system may stand whatever is swapped: no descriptors left. Two are about the
-	// swaps alone: readlinkat of what is no link any more (EINVAL), and O_NOFOLLOW at what became one (ELOOP).
+	// An error number of the system is returned, as for no descriptors left. Two come from swaps alone:
+	// EINVAL of readlinkat for what is no link any more, and ELOOP of O_NOFOLLOW for a new link.
 	// All else comes from the swaps too, os.Root's error for a link in place of a name among it.
 	number, ok := errors.AsType[syscall.Errno](err)
 	if !ok || number == syscall.EINVAL || number == syscall.ELOOP {

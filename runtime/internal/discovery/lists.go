@@ -84,7 +84,8 @@ func (l *Lists) Answer(p access.Principal, f Filter,
 
 // Encode is [Lists.Answer], encoded. ok is false if something could change the items, or if one of
 // them cannot be encoded.
-func (l *Lists) Encode(p access.Principal, f Filter, params mcp.Params) (e *wire.Encoded, ok bool, err error) {
+func (l *Lists) Encode(p access.Principal, f Filter,
+	params mcp.Params) (e *wire.Encoded, ok bool, err error) {
 	switch r := params.(type) {
 	case *mcp.ListToolsParams:
 		var meta mcp.Meta

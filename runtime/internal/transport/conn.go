@@ -15,13 +15,13 @@ type conn struct {
 	*heldResponse // nil if no refusal is a challenge
 	*lease        // of the session that the request may open; nil for none
 	sessions      *sessionLimiter
-	bound         func(request.Session) // is told the session that the handshake is for
+	bound         func(request.Session) // gets the session of a handshake
 	stream        func()                // marks the response as a stream
 	w             http.ResponseWriter   // nil on stdio
 	timeout       time.Duration         // for SetDeadline
 }
 
-// NewStdioConn returns the conn of one stdio connection, which is the session. bound is told it.
+// NewStdioConn returns the conn of one stdio connection. bound gets the session of its handshake.
 func NewStdioConn(limits SessionLimits, bound func(request.Session)) request.Conn {
 	return &conn{sessions: newSessionLimiter(limits), stream: func() {}, bound: bound}
 }

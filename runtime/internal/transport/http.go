@@ -226,7 +226,8 @@ func refuse(w http.ResponseWriter, checked wire.Checked, status int) {
 	header := w.Header()
 	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
 	w.WriteHeader(status)
-	_, _ = w.Write(wire.ErrorResponse(checked.ID, wire.DuplicateID(checked.ID))) // the client may be gone
+	text := wire.ErrorResponse(checked.ID, wire.DuplicateID(checked.ID))
+	_, _ = w.Write(text) // the client may be gone
 }
 
 // serveSDK answers a request by go-sdk's server.
