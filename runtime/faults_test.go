@@ -137,6 +137,52 @@ func TestActivityByEitherDoorKeepsASession(t *testing.T) {
 	})
 }
 
+func TestIdleSessionIsGivenUpForANewOneOfItsUser(t *testing.T) {
+	h := &held{}
+	server := func(t testing.TB) *runtime.Server {
+		h = newHeld()
+		return newServer(t, runtime.Options{Anonymous: true, MaxSessions: 6, MaxUserSessions: 3}, h.tools())
+	}
+	inBubble(t, server, withSessions, func(t *testing.T, _ *runtime.Server, c *raw) {
+		opens := func(token string) (*raw, int) {
+			other := &raw{url: c.url, token: token, era: c.era, client: c.client}
+			got := other.send(t, "POST", strings.Replace(handshake, "2025-11-25", c.era, 1), nil)
+			other.session = got.header.Get("Mcp-Session-Id")
+			return other, got.status
+		}
+		status := func(c *raw) int { return c.send(t, "POST", ping, nil).status }
+		second, _ := opens(c.token)
+		c.later(t, "hold")
+		time.Sleep(20 * time.Second)
+		third, _ := opens(c.token)
+		admin, _ := opens(tokens["Admin"])
+		if _, got := opens(c.token); got != http.StatusTooManyRequests {
+			t.Errorf("a session was given up that is not idle: %d", got)
+		}
+		time.Sleep(50 * time.Second) // the first has a call; the second is idle for a minute
+		fourth, got := opens(c.token)
+		if got != 200 || status(second) != 404 || status(third) != 200 || status(fourth) != 200 || status(admin) != 200 {
+			t.Errorf("%d %d %d %d %d", got, status(second), status(third), status(fourth), status(admin))
+		}
+		h.release <- struct{}{}
+		synctest.Wait()
+		if status(c) != 200 {
+			t.Error("a session with a call was given up")
+		}
+		// Strangers do not end each other's sessions: all anonymous callers are one user.
+		stranger, _ := opens("")
+		opens("")
+		if _, got := opens(""); got != 503 {
+			t.Errorf("%d", got)
+		}
+		time.Sleep(2 * time.Minute)
+		opens(c.token) // gives up one of its own
+		if _, got := opens(""); got != 503 || status(stranger) != 200 {
+			t.Errorf("%d", got)
+		}
+	})
+}
+
 func TestDeleteEndsASessionBehindItsDirectCalls(t *testing.T) {
 	h := &held{}
 	server := func(t testing.TB) *runtime.Server { h = newHeld(); return newServer(t, runtime.Options{}, h.tools()) }
@@ -577,6 +623,49 @@ func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
 			cancel()
 			conn.Close()
 		}
+	}
+}
+
+// TestUserWhoDoesNotReadIsBounded: six responses of 16 MiB that nobody reads.
+func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
+	s := newServer(t, runtime.Options{}, oneTool("work", func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)}, nil)
+	}))
+	c := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28")
+	var conns []net.Conn
+	for range 6 {
+		conns = append(conns, c.unread(t, c.request("tools/call", `"name":"work"`)))
+	}
+	var got reply
+	for deadline := time.Now().Add(20 * time.Second); got.status != http.StatusTooManyRequests; {
+		if got = c.ask(t, "tools/list", "", nil); time.Now().After(deadline) {
+			t.Fatalf("the user is not bounded: %s", got)
+		}
+	}
+	if got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "unread") {
+		t.Errorf("%s", got)
+	}
+	other := newRaw(t, c.url, tokens["Admin"], "2026-07-28")
+	if got := other.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
+		t.Errorf("another user: %s", got)
+	}
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Errorf("after %s: %v", time.Since(begun), err)
+	}
+	whole := 0
+	end := time.Now().Add(time.Second) // for one that was answered with 429: it stays open
+	for _, conn := range conns {
+		_ = conn.SetReadDeadline(end)
+		if n, _ := io.Copy(io.Discard, conn); n > 16<<20 {
+			whole++
+		}
+		conn.Close()
+	}
+	if whole > 0 {
+		t.Errorf("%d responses are whole", whole)
 	}
 }
 

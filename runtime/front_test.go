@@ -290,6 +290,37 @@ func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
 	}
 }
 
+// TestCallsStillRunningAtTheEndOfTheGraceAreAnswered: the program closes all connections after it.
+func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
+	for _, era := range eras {
+		started := make(chan struct{}, 2)
+		s := newServer(t, runtime.Options{}, bothDoors(func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			started <- struct{}{}
+			<-ctx.Done()
+			return toolset.Result{}, ctx.Err()
+		}))
+		ts := httptest.NewServer(s.Handler())
+		var answers []chan reply
+		for _, tool := range []string{"hold", "held"} {
+			c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], era)
+			answers = append(answers, c.later(t, tool))
+			<-started
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: shutdown: %v", era, err)
+		}
+		cancel()
+		ts.Config.Close()
+		for door, answer := range answers {
+			if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") && !strings.Contains(got.body, "isError") {
+				t.Errorf("%s, door %d: %s", era, door, got)
+			}
+		}
+		ts.Close()
+	}
+}
+
 func TestIdleSessionsEnd(t *testing.T) {
 	s := newServer(t, runtime.Options{SessionTimeout: time.Second}, directory(&desk{})) // longer than a handshake takes on a busy machine
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")

@@ -150,9 +150,10 @@ type Options struct {
 	// has no sessions, each subscriptions/listen request counts as one, over stdio as well; more
 	// get JSON-RPC error -32029.
 	MaxSessions int
-	// MaxUserSessions bounds the sessions of one user; all anonymous callers are one. More get 429,
-	// or the JSON-RPC error above. Zero is an eighth of MaxSessions, or all of them if there are
-	// only anonymous callers.
+	// MaxUserSessions bounds the sessions of one user; all anonymous callers are one. A new session
+	// ends the one of the same user that was used least recently, if that had no request for a
+	// minute. If there is none, and to anonymous callers, the answer is 429, or the JSON-RPC error
+	// above. Zero is an eighth of MaxSessions, or all of them if there are only anonymous callers.
 	MaxUserSessions int
 	// StateKey signs the requestState of multi-round-trip requests. Replicas behind one address
 	// need the same key, of at least 32 random bytes. Empty is a random key of this process.

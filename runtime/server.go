@@ -290,8 +290,9 @@ func (e startError) Unwrap() error { return e.error }
 
 // Shutdown ends the server gracefully. It refuses new requests with 503, /readyz included, waits
 // for running calls, and closes all sessions and streams, stdio included. If ctx ends first, it
-// cancels running calls and returns ctx's error. Call it before http.Server.Shutdown, which waits
-// for open streams and does not close them.
+// cancels running calls, waits up to two seconds until they are answered with an error, and returns
+// ctx's error. A client that has not read for two seconds is not waited for. Call Shutdown before
+// http.Server.Shutdown, which waits for open streams and does not close them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var err error
 	select {
@@ -300,6 +301,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	s.close()
+	if err != nil {
+		select {
+		case <-s.active.Drain():
+		case <-time.After(2 * time.Second):
+		}
+	}
 	s.pool.Close()
 	closed := make(chan struct{})
 	go func() {

@@ -39,7 +39,6 @@ func (c *conn) Release()                         { c.released++ }
 func (*conn) Challenge(string) bool              { return false }
 func (*conn) Bind(request.Session) bool          { return true }
 func (*conn) Reserve(request.User) (func(), int) { return func() {}, 0 }
-func (*conn) SetDeadline()                       {}
 
 type backend = Next
 

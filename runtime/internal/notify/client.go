@@ -213,7 +213,6 @@ func (c *Client) Close() {
 	case <-c.Context.Done():
 	}
 	c.stop(nil)
-	c.Info.Conn.SetDeadline()
 }
 
 // stop discards the notifications that are not sent, and logs the first error.

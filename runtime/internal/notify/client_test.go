@@ -76,14 +76,6 @@ func decoded(data any) (members map[string]any) {
 	return members
 }
 
-// conn records whether the response got a deadline.
-type conn struct {
-	request.Conn
-	hurried bool
-}
-
-func (c *conn) SetDeadline() { c.hurried = true }
-
 // buffer is a log.
 type buffer struct {
 	mu sync.Mutex
@@ -113,7 +105,7 @@ func message(log slog.Handler, s request.Session, version string) *request.Info 
 	info := request.New(identity.Identity{Principal: member}, nil)
 	info.Server = &request.Server{Name: "all", Log: slog.New(redact.Handler(log))}
 	info.Target = request.Target{Kind: access.Tools, Name: "look"}
-	info.Session, info.Notifier, info.Version, info.Conn = s, s, version, &conn{}
+	info.Session, info.Notifier, info.Version = s, s, version
 	return info
 }
 
@@ -189,9 +181,6 @@ func TestNotificationsComeBeforeTheResponse(t *testing.T) {
 	if last.Progress != 2 || last.Total != 2 || last.Message != "whole" || last.ProgressToken != "t" {
 		t.Errorf("it was sent %+v", last)
 	}
-	if info.Conn.(*conn).hurried {
-		t.Error("the response got a deadline")
-	}
 }
 
 func TestClientWithoutASessionIsSentNothing(t *testing.T) {
@@ -255,7 +244,7 @@ func TestClientThatDoesNotReadCannotHoldUpTheResponse(t *testing.T) {
 				}
 				sent, begun := c.sent, time.Now()
 				c.Close()
-				if took := time.Since(begun); took != test.want || !info.Conn.(*conn).hurried {
+				if took := time.Since(begun); took != test.want {
 					t.Errorf("it took %s", took)
 				}
 				close(read)

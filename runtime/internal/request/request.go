@@ -106,8 +106,6 @@ type Conn interface {
 	Bind(Session) bool
 	// Reserve acquires a slot for a stream, or returns status 429 (user's limit) or 503 (server's).
 	Reserve(User) (release func(), status int)
-	// SetDeadline bounds how long the client may take to read the response from now on.
-	SetDeadline()
 }
 
 // InSession sets what the session of the message knows. named is the version that the message

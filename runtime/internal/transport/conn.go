@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
@@ -17,8 +16,6 @@ type conn struct {
 	sessions      *sessionLimiter
 	bound         func(request.Session) // gets the session of a handshake
 	stream        func()                // marks the response as a stream
-	w             http.ResponseWriter   // nil on stdio
-	timeout       time.Duration         // for SetDeadline
 }
 
 // NewStdioConn returns the conn of one stdio connection. bound gets the session of its handshake.
@@ -28,7 +25,7 @@ func NewStdioConn(limits SessionLimits, bound func(request.Session)) request.Con
 
 // Bind gives the slot of the request to the session, and notes the session.
 func (c *conn) Bind(s request.Session) bool {
-	if !c.lease.Bind(s) {
+	if !c.bind() {
 		return false
 	}
 	c.bound(s)
@@ -40,11 +37,6 @@ func (c *conn) Reserve(u request.User) (release func(), status int) {
 		c.stream()
 	}
 	return release, status
-}
-
-// SetDeadline has no effect on a writer without deadlines, which has that of the http.Server.
-func (c *conn) SetDeadline() {
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(c.timeout))
 }
 
 // heldResponse holds go-sdk's response until the guard has decided: a challenge is an HTTP status.

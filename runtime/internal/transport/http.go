@@ -3,7 +3,6 @@ package transport
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -29,8 +27,9 @@ import (
 )
 
 const (
-	BodyReadTimeout   = 30 * time.Second // how long a client may take to send a body
-	maxHandshakeBytes = 64 << 10         // go-sdk keeps the client information with the session
+	// BodyReadTimeout is how long a client may take to send a body, or to read a part of a response.
+	BodyReadTimeout   = 30 * time.Second
+	maxHandshakeBytes = 64 << 10 // go-sdk keeps the client information with the session
 )
 
 // Config is what the transports read.
@@ -63,6 +62,7 @@ type Handler struct {
 	sdk      *bridge.HTTP
 	sessions *sessionLimiter
 	table    *sessionTable
+	unread   *unread
 	exposed  sync.Once // warns once that host names are not checked
 }
 
@@ -72,13 +72,14 @@ func NewHandler(c Config) *Handler {
 		c.Log.Error("the server answers no HTTP request: " +
 			"set Options.Identity, or Options.Anonymous for the public tools alone")
 	}
-	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes),
+	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes), unread: newUnread(c.Active, c.BodyReadTimeout),
 		sessions: newSessionLimiter(c.Sessions), table: newSessionTable(c.SessionTimeout)}
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s := &statusRecorder{ResponseWriter: w, active: h.Active}
+	s := &statusRecorder{ResponseWriter: w, unread: h.unread}
+	defer s.extend() // net/http removes the deadline once everything has left
 	defer func() {
 		if (s.refused || s.status >= http.StatusBadRequest) && !s.info.Begun() {
 			h.Observer.TurnedAway(r.Context(), s.status)
@@ -109,6 +110,12 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	}
 	id, ok := h.authenticate(w, r)
 	if !ok {
+		return
+	}
+	w.user = request.UserOf(id.Principal)
+	if isPost && h.unread.full(w.user) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "this caller leaves too many responses unread", http.StatusTooManyRequests)
 		return
 	}
 	// go-sdk makes a session for every POST without one, whatever its message.
@@ -233,15 +240,16 @@ func refuse(w http.ResponseWriter, checked wire.Checked, status int) {
 // serveSDK answers a request by go-sdk's server.
 func (h *Handler) serveSDK(w *statusRecorder, r *http.Request, info *request.Info,
 	opensSession bool) {
-	c := &conn{sessions: h.sessions, stream: w.end, w: w, timeout: h.BodyReadTimeout,
-		bound: func(s request.Session) { h.table.add(s, request.OwnerOf(info.Principal)) }}
-	info.Conn = c
+	var slot *lease
 	if opensSession {
-		if c.lease = h.acquire(w, r, info); c.lease == nil {
+		if slot = h.acquire(w, r, info); slot == nil {
 			return
 		}
-		defer c.lease.leave(ofRequest)
+		defer slot.leave(ofRequest)
 	}
+	c := &conn{lease: slot, sessions: h.sessions, stream: w.end,
+		bound: func(s request.Session) { h.table.add(s, request.OwnerOf(info.Principal), slot) }}
+	info.Conn = c
 	if !h.Challenges || r.Method != http.MethodPost {
 		h.sdk.Serve(w, r, info)
 		return
@@ -268,8 +276,13 @@ func repeatedHeader(header http.Header) (first string) {
 	return first
 }
 
+// acquire takes a slot for a session, if need be that of an idle session of the same user.
 func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, info *request.Info) *lease {
-	release, status := h.sessions.acquire(request.UserOf(info.Principal))
+	user := request.UserOf(info.Principal)
+	release, status := h.sessions.acquire(user)
+	for status == http.StatusTooManyRequests && h.table.giveUp(r.Context(), user) {
+		release, status = h.sessions.acquire(user)
+	}
 	if release != nil {
 		return &lease{release: release}
 	}
@@ -386,27 +399,3 @@ func isJSON(types []string) bool {
 	charset, ok := params["charset"]
 	return err == nil && media == "application/json" && (!ok || strings.EqualFold(charset, "utf-8"))
 }
-
-// statusRecorder notes the status of a request whose message does not reach the guard.
-type statusRecorder struct {
-	http.ResponseWriter
-	status  int
-	refused bool          // its message is malformed, which may be answered with 200
-	info    *request.Info // nil until the message is known
-	active  *worker.Group
-	ended   atomic.Bool
-}
-
-// end ends what admit has counted, once.
-func (s *statusRecorder) end() {
-	if s.ended.CompareAndSwap(false, true) {
-		s.active.End()
-	}
-}
-
-func (s *statusRecorder) WriteHeader(status int) {
-	s.status = cmp.Or(s.status, status)
-	s.ResponseWriter.WriteHeader(status)
-}
-
-func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

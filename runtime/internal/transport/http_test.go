@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
@@ -62,12 +63,14 @@ func (o *turned) TurnedAway(_ context.Context, status int) {
 
 func newHandler(log *bytes.Buffer, o observe.Observer) *Handler {
 	logger := slog.New(slog.NewTextHandler(log, nil))
+	active := worker.NewGroup()
 	return &Handler{Config: Config{
-		Observer: guard.NewObserver(o, logger), Active: worker.NewGroup(), Log: logger,
+		Observer: guard.NewObserver(o, logger), Active: active, Log: logger,
 		Authenticator: principal.NewAuthenticator(principal.Config{Log: logger, Realm: "r"}),
 		MaxBodyBytes:  100, BodyReadTimeout: BodyReadTimeout,
 		AllowedOrigins: []string{"https://app.example"},
-	}, sessions: newSessionLimiter(SessionLimits{Total: 1, PerUser: 1})}
+	}, sessions: newSessionLimiter(SessionLimits{Total: 1, PerUser: 1}),
+		table: newSessionTable(time.Minute), unread: newUnread(active, BodyReadTimeout)}
 }
 
 func TestHostsAndOriginsThatAreAllowed(t *testing.T) {

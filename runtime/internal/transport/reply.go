@@ -18,10 +18,6 @@ import (
 // client and proxies between get a status.
 const StreamAfter = 5 * time.Second
 
-// largeBody is the size from which a body is bounded in time: smaller ones fit into the buffers of a
-// connection, whether the client reads or not. Events before the last one may have filled them.
-const largeBody = 4 << 10
-
 // reply is the response to a message of the direct door: a JSON body, or an event stream from the
 // first notification on. It is the [request.Conn] and the [request.Notifier] of its message.
 type reply struct {
@@ -82,11 +78,6 @@ func (r *reply) Bind(request.Session) bool { return false }
 
 // Reserve implements [request.Conn].
 func (r *reply) Reserve(request.User) (func(), int) { return nil, http.StatusServiceUnavailable }
-
-// SetDeadline has no effect on a writer without deadlines, which has that of the http.Server.
-func (r *reply) SetDeadline() {
-	_ = http.NewResponseController(r.w).SetWriteDeadline(time.Now().Add(r.BodyReadTimeout))
-}
 
 //lint:ignore SA1019 clients of all versions may request log messages, deprecated in 2026-07-28
 type logMessage = mcp.LoggingMessageParams
@@ -158,16 +149,13 @@ func (r *reply) finish(text []byte, status int) {
 	if r.info.Expired() { // while an event was waiting for the client
 		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
 	}
-	if r.stream || len(text) > largeBody {
-		r.SetDeadline() // net/http removes it once the response has left
-	}
 	if r.stream {
 		_ = r.writeEvent(text) // the client may be gone
 		return
 	}
 	header := r.w.Header()
 	header["Content-Type"], header["Cache-Control"] = jsonBody, noCache
-	if len(text) > largeBody/2 { // net/http counts the bytes of smaller bodies
+	if len(text) > 2<<10 { // net/http counts the bytes of smaller bodies
 		header["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
 	if status != http.StatusOK {

@@ -51,30 +51,21 @@ type lease struct {
 	holder  atomic.Int32
 }
 
-// The holders of a lease. Exactly one of Bind and the end of the request leaves the first one.
+// The holders of a lease. Exactly one of bind and the end of the request leaves the first one.
 const (
 	ofRequest int32 = iota
 	ofSession
 	ofNobody
 )
 
-// Bind reports true for a nil lease, which needs no slot.
-func (l *lease) Bind(session request.Session) bool {
-	if l == nil {
-		return true
-	}
-	bound := l.holder.CompareAndSwap(ofRequest, ofSession)
-	if bound {
-		go func() {
-			_ = session.Wait() // how it ended does not matter
-			l.leave(ofSession)
-		}()
-	}
-	return bound || l.holder.Load() == ofSession
+// bind gives the slot to a session. It reports true for a nil lease, which needs no slot.
+func (l *lease) bind() bool {
+	return l == nil || l.holder.CompareAndSwap(ofRequest, ofSession) || l.holder.Load() == ofSession
 }
 
+// leave releases the slot if this holder has it. l may be nil.
 func (l *lease) leave(holder int32) {
-	if l.holder.CompareAndSwap(holder, ofNobody) {
+	if l != nil && l.holder.CompareAndSwap(holder, ofNobody) {
 		l.release()
 	}
 }

@@ -5,17 +5,19 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
-// ending is a session that ends when the test closes ended.
-type ending struct {
-	request.Session
-	ended chan struct{}
+// bindTo gives a slot to a session of a table, as a handshake does.
+func bindTo(table *sessionTable, l *lease, s *fakeSession) bool {
+	bound := l.bind()
+	if bound {
+		table.add(s, ada, l)
+	}
+	return bound
 }
-
-func (s ending) Wait() error { <-s.ended; return nil }
 
 // counted returns the slots that are taken, and the users that have one.
 func counted(s *sessionLimiter) (taken, users int) {
@@ -75,28 +77,29 @@ func TestLeaseIsReleasedByItsLastHolder(t *testing.T) {
 		l := newLease(t, s)
 		l.leave(ofRequest)
 		l.leave(ofRequest)
-		if !free() || l.Bind(ending{}) {
+		if !free() || l.bind() {
 			t.Error("the end of the request does not release the slot")
 		}
 
 		// A session: it keeps the slot beyond the request, however often it is bound.
-		l, ended := newLease(t, s), make(chan struct{})
+		table, session := newSessionTable(time.Minute), newSession("s")
+		l = newLease(t, s)
 		for range 2 {
-			if !l.Bind(ending{ended: ended}) {
+			if !bindTo(table, l, session) {
 				t.Error("not bound")
 			}
 		}
 		if l.leave(ofRequest); free() {
 			t.Error("the request has released the slot of its session")
 		}
-		close(ended)
-		if !free() || l.Bind(ending{ended: ended}) {
+		_ = session.Close()
+		if !free() || l.bind() {
 			t.Error("the end of the session does not release the slot")
 		}
 		if l.leave(ofRequest); !free() {
 			t.Error("released twice")
 		}
-		if !(*lease)(nil).Bind(ending{}) {
+		if !(*lease)(nil).bind() {
 			t.Error("a request without a lease opens no session")
 		}
 	})
@@ -107,11 +110,12 @@ func TestBindAndEndOfTheRequestRace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSessionLimiter(SessionLimits{Total: 1, PerUser: 1})
 		for range 200 {
-			l, ended := newLease(t, s), make(chan struct{})
+			table, session := newSessionTable(time.Minute), newSession("s")
+			l := newLease(t, s)
 			var bound [3]bool
 			var wg sync.WaitGroup
 			for i := range bound {
-				wg.Go(func() { bound[i] = l.Bind(ending{ended: ended}) })
+				wg.Go(func() { bound[i] = bindTo(table, l, session) })
 			}
 			wg.Go(func() { l.leave(ofRequest) })
 			wg.Wait()
@@ -119,7 +123,7 @@ func TestBindAndEndOfTheRequestRace(t *testing.T) {
 			if bound[0] != bound[1] || bound[1] != bound[2] || bound[0] != (taken == 1) {
 				t.Fatalf("bound %v, %d slots taken", bound, taken)
 			}
-			close(ended)
+			_ = session.Close()
 			synctest.Wait()
 			if taken, _ := counted(s); taken != 0 {
 				t.Fatalf("%d slots taken at the end", taken)

@@ -26,11 +26,16 @@ type session struct {
 	mu      sync.Mutex
 	idle    *time.Timer
 	posts   int // that are being answered, by either door
+	used    time.Time
 	calls   calls
 	passed  map[string]int // the calls in flight by go-sdk's door, by id
 	closing bool           // no call begins any more
 	drained chan struct{}  // closed when closing and the last direct call has ended
+	gone    chan struct{}  // closed when the session has ended and its slot is free
 }
+
+// minIdle is how long a session has no POST before it may be given up for a new one.
+const minIdle = time.Minute
 
 // calls are the calls in flight by the direct door: what cancels them, by id.
 type calls map[string]context.CancelFunc
@@ -39,20 +44,17 @@ func newSessionTable(timeout time.Duration) *sessionTable {
 	return &sessionTable{timeout: timeout, byID: map[string]*session{}}
 }
 
-// add adds a session until it ends.
-func (t *sessionTable) add(s request.Session, owner request.Owner) {
+// add adds a session until it ends, and then releases its slot.
+func (t *sessionTable) add(s request.Session, owner request.Owner, slot *lease) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := s.ID()
 	if id == "" || t.byID[id] != nil {
 		return
 	}
-	added := &session{Session: s, owner: owner, table: t, calls: calls{},
-		passed: map[string]int{}}
-	added.idle = time.AfterFunc(t.timeout, func() {
-		added.drain(context.Background())
-		_ = s.Close() // it ends in any case
-	})
+	added := &session{Session: s, owner: owner, table: t, used: time.Now(), calls: calls{},
+		passed: map[string]int{}, gone: make(chan struct{})}
+	added.idle = time.AfterFunc(t.timeout, added.giveUp)
 	t.byID[id] = added
 	go func() {
 		_ = s.Wait()  // every end is the same here
@@ -60,7 +62,43 @@ func (t *sessionTable) add(s request.Session, owner request.Owner) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.byID, id)
+		slot.leave(ofSession)
+		close(added.gone)
 	}()
+}
+
+func (s *session) giveUp() {
+	s.drain(context.Background())
+	_ = s.Close() // it ends in any case
+}
+
+// giveUp ends the idle session of a user that was used least recently. It reports false if there is
+// none, or ctx has ended. Anonymous callers are no one user here: they do not end others' sessions.
+func (t *sessionTable) giveUp(ctx context.Context, user request.User) bool {
+	var least *session
+	before := time.Now().Add(-minIdle)
+	t.mu.Lock()
+	for _, s := range t.byID {
+		if s.owner.User != user || user == (request.User{}) {
+			continue
+		}
+		s.mu.Lock()
+		if s.posts == 0 && s.used.Before(before) {
+			least, before = s, s.used
+		}
+		s.mu.Unlock()
+	}
+	t.mu.Unlock()
+	if least == nil {
+		return false
+	}
+	go least.giveUp()
+	select {
+	case <-least.gone:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // find returns the session of an id if it belongs to the owner, and else nil.
@@ -91,6 +129,7 @@ func (s *session) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.posts--; s.posts == 0 {
+		s.used = time.Now()
 		s.idle.Reset(s.table.timeout)
 	}
 }

@@ -17,7 +17,7 @@ var ada = request.Owner{User: request.User{Subject: "ada"}, Client: "c"}
 // added adds a session to a new table.
 func added(timeout time.Duration) (*sessionTable, *fakeSession, *session) {
 	t, s := newSessionTable(timeout), newSession("s")
-	t.add(s, ada)
+	t.add(s, ada, nil)
 	return t, s, t.find("s", ada)
 }
 
@@ -34,8 +34,8 @@ func isOver(s *fakeSession) bool {
 func TestSessionsAreFoundByTheirOwnersUntilTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table, s, of := added(time.Minute)
-		table.add(newSession("s"), request.Owner{})
-		table.add(newSession(""), ada) // of stdio
+		table.add(newSession("s"), request.Owner{}, nil)
+		table.add(newSession(""), ada, nil) // of stdio
 		for _, other := range []request.Owner{{}, {User: ada.User}, {Client: "c"}} {
 			if table.find("s", other) != nil {
 				t.Errorf("%+v finds the session", other)
@@ -48,7 +48,7 @@ func TestSessionsAreFoundByTheirOwnersUntilTheyEnd(t *testing.T) {
 		if synctest.Wait(); len(table.byID) != 0 {
 			t.Error("an ended session is kept")
 		}
-		table.add(newSession("s"), request.Owner{})
+		table.add(newSession("s"), request.Owner{}, nil)
 		if table.find("s", ada) != nil || table.find("s", request.Owner{}) == nil {
 			t.Error("an id keeps its owner")
 		}

@@ -325,7 +325,6 @@ func (r *lineReply) Release()                           {}
 func (r *lineReply) Challenge(string) bool              { return false }
 func (r *lineReply) Bind(request.Session) bool          { return false }
 func (r *lineReply) Reserve(request.User) (func(), int) { return nil, http.StatusServiceUnavailable }
-func (r *lineReply) SetDeadline()                       {}
 func (r *lineReply) Log(_ context.Context, m *logMessage) error {
 	return r.notify("notifications/message", m)
 }

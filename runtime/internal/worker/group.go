@@ -1,24 +1,32 @@
 package worker
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // Group counts the work that a shutdown waits for.
 type Group struct {
+	draining context.Context
+	drain    context.CancelFunc
 	mu       sync.Mutex
-	draining bool
 	active   int
 	idle     chan struct{} // closed by close, when draining and active is 0
 	close    sync.Once
 }
 
 // NewGroup returns an open group.
-func NewGroup() *Group { return &Group{idle: make(chan struct{})} }
+func NewGroup() *Group {
+	g := &Group{idle: make(chan struct{})}
+	g.draining, g.drain = context.WithCancel(context.Background())
+	return g
+}
 
 // Begin counts a new request, and reports false during a shutdown.
 func (g *Group) Begin() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.draining {
+	if !g.Open() {
 		return false
 	}
 	g.active++
@@ -41,24 +49,23 @@ func (g *Group) End() {
 }
 
 // Open reports whether requests are admitted.
-func (g *Group) Open() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return !g.draining
-}
+func (g *Group) Open() bool { return g.draining.Err() == nil }
+
+// Draining returns a context that ends when no request is admitted any more.
+func (g *Group) Draining() context.Context { return g.draining }
 
 // Drain admits no further requests. The channel is closed when all counted work has ended.
 func (g *Group) Drain() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.draining = true
+	g.drain()
 	g.settle()
 	return g.idle
 }
 
 // settle closes idle if nothing is active any more. g.mu is held.
 func (g *Group) settle() {
-	if g.draining && g.active == 0 {
+	if !g.Open() && g.active == 0 {
 		g.close.Do(func() { close(g.idle) })
 	}
 }

@@ -1,0 +1,169 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+)
+
+const (
+	// A client has Config.BodyReadTimeout, or flushTimeout in a shutdown, to read partSize bytes
+	// of a response. Otherwise its connection ends.
+	partSize     = 64 << 10
+	flushTimeout = 2 * time.Second
+
+	// largeBody is the size from which writing may wait for the client: smaller bodies fit into
+	// the buffers of net/http.
+	largeBody = 4 << 10
+
+	// A response that has not left after unreadAfter counts as unread. A user with more than
+	// maxUnread bytes of them gets 429, and no further response waits for that user.
+	unreadAfter = time.Second
+	maxUnread   = 64 << 20
+)
+
+// unread has the responses of one handler that wait for their clients to read.
+type unread struct {
+	active  *worker.Group
+	timeout time.Duration // for a part
+	mu      sync.Mutex
+	waiting map[*statusRecorder]bool
+	users   map[request.User]int // bytes that count as unread
+}
+
+func newUnread(active *worker.Group, timeout time.Duration) *unread {
+	u := &unread{active: active, timeout: timeout,
+		waiting: map[*statusRecorder]bool{}, users: map[request.User]int{}}
+	context.AfterFunc(active.Draining(), func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		for s := range u.waiting {
+			s.extend()
+		}
+	})
+	return u
+}
+
+// full reports whether a user leaves too much unread. Anonymous callers are no one user here: they
+// do not block each other.
+func (u *unread) full(user request.User) bool {
+	if user == (request.User{}) {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.users[user] >= maxUnread
+}
+
+// wait notes that a response begins to wait, until done is called. bytes are those that it holds.
+func (u *unread) wait(s *statusRecorder, bytes int) (done func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.waiting[s] = true
+	counted := false
+	timer := time.AfterFunc(unreadAfter, func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if !u.waiting[s] {
+			return
+		}
+		counted = true
+		if u.users[s.user] += bytes; u.users[s.user] > maxUnread {
+			s.cut = true
+			s.extend()
+		}
+	})
+	return func() {
+		timer.Stop()
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		delete(u.waiting, s)
+		if counted {
+			if u.users[s.user] -= bytes; u.users[s.user] == 0 {
+				delete(u.users, s.user)
+			}
+		}
+	}
+}
+
+// statusRecorder notes the status of a request whose message does not reach the guard, and bounds
+// in time how long its response waits for the client.
+type statusRecorder struct {
+	http.ResponseWriter
+	status  int
+	refused bool          // its message is malformed, which may be answered with 200
+	info    *request.Info // nil until the message is known
+	user    request.User
+	ended   atomic.Bool // what admit has counted
+	unread  *unread
+	cut     bool // its user leaves too much unread; unread.mu guards it
+}
+
+// end ends what admit has counted, once. In a shutdown the response leaves before.
+func (s *statusRecorder) end() {
+	if s.ended.CompareAndSwap(false, true) {
+		if s.status != 0 && !s.unread.active.Open() {
+			_ = s.FlushError() // some writers cannot
+		}
+		s.unread.active.End()
+	}
+}
+
+func (s *statusRecorder) WriteHeader(status int) {
+	s.status = cmp.Or(s.status, status)
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes large bodies in parts, each with a deadline of its own.
+func (s *statusRecorder) Write(b []byte) (n int, err error) {
+	s.status = cmp.Or(s.status, http.StatusOK)
+	if len(b) <= largeBody {
+		return s.ResponseWriter.Write(b)
+	}
+	defer s.unread.wait(s, len(b))()
+	for n < len(b) && err == nil {
+		s.move()
+		var part int
+		part, err = s.ResponseWriter.Write(b[n:min(n+partSize, len(b))])
+		n += part
+	}
+	return n, err
+}
+
+// FlushError is what http.ResponseController looks for.
+func (s *statusRecorder) FlushError() error {
+	defer s.unread.wait(s, 0)()
+	s.move()
+	c := http.NewResponseController(s.ResponseWriter)
+	err := c.Flush()
+	_ = c.SetWriteDeadline(time.Time{}) // a stream may wait: HTTP/2 would end it at the deadline
+	return err
+}
+
+// move sets the deadline of the next part of a response that waits.
+func (s *statusRecorder) move() {
+	s.unread.mu.Lock()
+	defer s.unread.mu.Unlock()
+	s.extend()
+}
+
+// extend sets the deadline for what is written next. It has no effect on a writer without
+// deadlines, which has that of the http.Server. For a response that waits, unread.mu is held.
+func (s *statusRecorder) extend() {
+	timeout := s.unread.timeout
+	switch {
+	case s.cut:
+		timeout = 0
+	case !s.unread.active.Open():
+		timeout = min(timeout, flushTimeout)
+	}
+	_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(timeout))
+}
+
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
