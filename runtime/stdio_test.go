@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -235,6 +237,31 @@ func TestLastLineNeedsNoEnd(t *testing.T) {
 	if !strings.Contains(out.String(), `"error"`) {
 		t.Errorf("%s", out.String())
 	}
+}
+
+func TestStdioEndsIfNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, runtime.Options{}, directory(&desk{}))
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		done := make(chan error, 1)
+		go func() { done <- s.RunIO(t.Context(), in, out, principalOf("Admin")) }()
+		answers := bufio.NewScanner(fromServer)
+		io.WriteString(toServer, handshake+"\n")
+		answers.Scan()
+		io.WriteString(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+		io.WriteString(toServer, `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}`+"\n")
+		synctest.Wait()
+		begun := time.Now()
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if err := <-done; err != nil || time.Since(begun) > 5*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		fromServer.Close()
+		toServer.Close()
+	})
 }
 
 func TestStdioEndsWithItsContextAndWithTheServer(t *testing.T) {

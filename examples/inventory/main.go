@@ -97,7 +97,8 @@ func serveHTTP(ctx context.Context, out io.Writer, s settings, logger *slog.Logg
 	signal.Notify(changed, syscall.SIGHUP)
 	defer signal.Stop(changed)
 	fmt.Fprintf(out, "serving http://%s%s\n", listener.Addr(), runtime.PathMCP)
-	web := &http.Server{Handler: app.server.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	web := &http.Server{Handler: app.server.Handler(),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	done := make(chan error, 1)
 	go func() { done <- web.Serve(listener) }()
 	for {

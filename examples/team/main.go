@@ -149,7 +149,8 @@ func serve(ctx context.Context, server *runtime.Server, addr string) error {
 	if server.Catalogs() != nil {
 		fmt.Printf("console at http://%s/console\n", listener.Addr())
 	}
-	web := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	web := &http.Server{Handler: server.Handler(),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	done := make(chan error, 1)
 	go func() { done <- web.Serve(listener) }()
 	select {

@@ -174,7 +174,8 @@ func listen(ctx context.Context, server *runtime.Server, addr string) error {
 		return err
 	}
 	fmt.Printf("serving http://%s/mcp\nconsole at http://%s/console\n", listener.Addr(), listener.Addr())
-	web := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	web := &http.Server{Handler: server.Handler(),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	done := make(chan error, 1)
 	go func() { done <- web.Serve(listener) }()
 	select {

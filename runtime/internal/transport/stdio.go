@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,7 +33,9 @@ func ServeIO(ctx, stop context.Context, c Config,
 	l := newLineConn(ctx, c, in, out, caller)
 	err := c.Bridge.Run(ctx, l)
 	l.cancel()
-	l.running.Wait()
+	l.wait(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
 	case errors.Is(context.Cause(ctx), errShutdown):
 		return nil
@@ -45,6 +48,25 @@ func ServeIO(ctx, stop context.Context, c Config,
 		return nil // the client has left before its answer
 	}
 	return err
+}
+
+// wait waits for direct calls, and after the end of ctx no longer than flushTimeout: their client
+// may not read.
+func (c *lineConn) wait(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.running.Wait()
+	}()
+	select {
+	case <-ended:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-ended:
+	case <-time.After(flushTimeout):
+	}
 }
 
 // lineConn is a transport for go-sdk that validates as on HTTP and answers a malformed line. What
