@@ -112,6 +112,85 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 	}
 }
 
+// wanting is a tool that asks for a form with a number, and counts how often it got one.
+func wanting(done *atomic.Int32) toolset.Toolset {
+	return oneSDKTool("scale", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		answer, _ := toolset.Request(call).Params.InputResponses["form"].(*mcp.ElicitResult)
+		if answer == nil {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"form": &mcp.ElicitParams{
+				Message: "How many?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{
+					"n":{"type":"integer","minimum":1,"maximum":9},"unit":{"type":"string","enum":["pod","node"],"default":"pod"}},
+					"required":["n"]}`)}}}, nil, nil)
+		}
+		done.Add(1)
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
+			Text: fmt.Sprintf("%s %v %v", answer.Action, answer.Content["n"], answer.Content["unit"])}}}, nil, nil)
+	})
+}
+
+func TestAnswersFitTheSchemaThatWasSent(t *testing.T) {
+	var done atomic.Int32
+	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, wanting(&done))), tokens["Admin"], "2026-07-28")
+	for answer, want := range map[string]string{
+		`{"action":"accept","content":{"n":3}}`:               "accept 3 pod",
+		`{"action":"accept","content":{"n":9,"unit":"node"}}`: "accept 9 node",
+		`{"action":"decline"}`:                                "decline",
+		`{"action":"cancel","content":{}}`:                    "cancel",
+		`{"action":"accept"}`:                                 "",
+		`{"action":"accept","content":null}`:                  "",
+		`{"action":"accept","content":{}}`:                    "",
+		`{"action":"accept","content":{"n":10}}`:              "",
+		`{"action":"accept","content":{"n":0.5}}`:             "",
+		`{"action":"accept","content":{"n":"3"}}`:             "",
+		`{"action":"accept","content":{"n":3,"unit":"rack"}}`: "",
+		`{"action":"ACCEPT","content":{"n":3}}`:               "",
+		`{"action":"","content":{"n":3}}`:                     "",
+	} {
+		state := stateInBody.FindStringSubmatch(c.call(t, "scale", "", nil).body)
+		if state == nil {
+			t.Fatal("no state")
+		}
+		before := done.Load()
+		got := c.call(t, "scale", `,"inputResponses":{"form":`+answer+`},"requestState":"`+state[1]+`"`, nil)
+		if want == "" && (!strings.Contains(got.body, "-32602") || !strings.Contains(got.body, `\"form\"`) || done.Load() != before) ||
+			want != "" && !strings.Contains(got.body, want) {
+			t.Errorf("%s: %s", answer, got)
+		}
+	}
+}
+
+// TestAcceptedFormHasContent: go-sdk passes an accepted form without content on as it is.
+func TestAcceptedFormHasContent(t *testing.T) {
+	var done atomic.Int32
+	url := serve(t, newServer(t, runtime.Options{}, wanting(&done)))
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept"}, nil
+		},
+	})
+	for _, era := range eras {
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: clientOf("Admin"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "scale"}); err == nil || !strings.Contains(err.Error(), "form") || done.Load() > 0 {
+			t.Errorf("%s: %+v %v", era, res, err)
+		}
+		session.Close()
+	}
+}
+
+func TestQuestionWhoseSchemaIsNoneIsAnError(t *testing.T) {
+	s := newServer(t, runtime.Options{}, oneSDKTool("ask", func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
+			"q": &mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":7}`)}}}, nil, nil)
+	}))
+	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
+	if got := c.call(t, "ask", "", nil); strings.Contains(got.body, "inputRequests") || !strings.Contains(got.body, "rror") {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
 	s := newServer(t, runtime.Options{}, oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {

@@ -19,8 +19,9 @@ type carrier struct {
 	info    *request.Info
 	request mcp.Request // as go-sdk has decoded it
 	message guard.Message
-	inside  *guard.Message // at the end of the chain
-	report  *invoke.Report // of the handler; nil until a toolset's handler has run
+	inside  *guard.Message      // at the end of the chain
+	report  *invoke.Report      // of the handler; nil until a toolset's handler has run
+	asked   mcp.InputRequestMap // by its first run
 }
 
 // CarrierKey is where the carrier travels.

@@ -102,10 +102,21 @@ func (b *Bridge) dispatch(ctx context.Context,
 	if t == nil || c == nil {
 		return nil, wire.UnknownTool(dispatcher)
 	}
+	for key, response := range req.Params.InputResponses {
+		schema, err := wire.ElicitSchema(c.asked[key])
+		if err == nil { // go-sdk does not check an accepted form without content
+			err = wire.CheckInputResponse(schema, response)
+		}
+		if err != nil {
+			return nil, wire.InvalidParams("the answer to %q: %v", key, err)
+		}
+	}
 	params := *req.Params
 	params.Name = t.Name
 	res, report, err := b.Guard.Runner.Tool(ctx, c.info, t,
 		&mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra})
-	c.report = &report
+	if c.report = &report; res != nil {
+		c.asked = res.InputRequests
+	}
 	return res, err
 }

@@ -21,7 +21,8 @@ import (
 
 // Sealer authenticates the requestState of multi-round-trip requests (SEP-2322), so that clients
 // cannot respond to input requests that no handler made. A sealed state is valid for an hour, for
-// one principal, tool and arguments, and for its input requests. It is not encrypted.
+// one principal, tool and arguments, and for its input requests, whose schemas the answers have to
+// fit. It is not encrypted.
 type Sealer struct{ key []byte }
 
 // MinStateKey is the key size that HMAC-SHA-256 makes full use of, in bytes.
@@ -40,8 +41,10 @@ var errState = errors.New("requestState is not one that this server gave for thi
 
 // state is the content of a sealed state.
 type state struct {
-	Kinds map[string]string `json:"asked,omitempty"` // of the input requests, by key
-	State string            `json:"state,omitempty"` // of the handler
+	// Of the input requests, by key. Schemas are those of elicitation.
+	Kinds   map[string]string          `json:"asked,omitempty"`
+	Schemas map[string]json.RawMessage `json:"schemas,omitempty"`
+	State   string                     `json:"state,omitempty"` // of the handler
 }
 
 // Open returns params without input responses and state that the client invented. It fails if a
@@ -73,6 +76,9 @@ func (s Sealer) Open(info *request.Info,
 			return nil, errors.New("inputResponses has an answer to what was not asked, " +
 				"or of another kind than was asked for")
 		}
+		if err := wire.CheckInputResponse(sealed.Schemas[key], response); err != nil {
+			return nil, fmt.Errorf("inputResponses has an answer to %q, but %w", key, err)
+		}
 	}
 	opened.RequestState = sealed.State
 	return &opened, nil
@@ -84,14 +90,20 @@ func (s Sealer) Seal(info *request.Info, params *mcp.CallToolParamsRaw,
 	if res == nil || res.InputRequests == nil {
 		return res, nil
 	}
-	kinds := map[string]string{}
+	kinds, schemas := map[string]string{}, map[string]json.RawMessage{}
 	for key, req := range res.InputRequests {
 		var err error
-		if kinds[key], err = wire.CheckInputRequest(req); err != nil { // of an adopted tool
+		if kinds[key], err = wire.CheckInputRequest(req); err == nil { // of an adopted tool
+			schemas[key], err = wire.ElicitSchema(req)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("input request %q: %w", key, err)
 		}
+		if schemas[key] == nil {
+			delete(schemas, key)
+		}
 	}
-	body, err := json.Marshal(state{kinds, res.RequestState})
+	body, err := json.Marshal(state{kinds, schemas, res.RequestState})
 	if err != nil {
 		return nil, err
 	}

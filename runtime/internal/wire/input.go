@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -93,4 +94,59 @@ func CopyInputRequests(requests mcp.InputRequestMap) (mcp.InputRequestMap, error
 		to.RequestedSchema = json.RawMessage(schema)
 	}
 	return copied, nil
+}
+
+// ElicitSchema returns the schema of the form that an input request contains, nil for none. It
+// fails for a schema that no answer can be checked against.
+func ElicitSchema(r mcp.InputRequest) (json.RawMessage, error) {
+	p, _ := r.(*mcp.ElicitParams)
+	if p == nil || request.IsNil(p.RequestedSchema) {
+		return nil, nil
+	}
+	schema, err := Marshal(p.RequestedSchema)
+	if err == nil {
+		_, err = resolve(schema)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its schema: %w", err)
+	}
+	return schema, nil
+}
+
+func resolve(schema []byte) (*jsonschema.Resolved, error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	return s.Resolve(nil)
+}
+
+// CheckInputResponse checks an answer against the schema that was sent with its question, nil for
+// none, and fills in the schema's defaults. No content is an empty object.
+func CheckInputResponse(schema json.RawMessage, r mcp.InputResponse) error {
+	form, _ := r.(*mcp.ElicitResult)
+	if form == nil {
+		return nil
+	}
+	switch form.Action {
+	case "accept":
+	case "decline", "cancel":
+		return nil
+	default:
+		return fmt.Errorf("its action is %q: use accept, decline or cancel", form.Action)
+	}
+	if schema == nil {
+		return nil
+	}
+	resolved, err := resolve(schema)
+	if err != nil {
+		return err
+	}
+	if form.Content == nil {
+		form.Content = map[string]any{}
+	}
+	if err := resolved.Validate(form.Content); err != nil {
+		return fmt.Errorf("its content does not fit the schema that was sent: %w", err)
+	}
+	return resolved.ApplyDefaults(&form.Content)
 }
