@@ -36,7 +36,7 @@ const PathResourceMetadata = principal.PathResourceMetadata
 // Each handler has its own sessions, so make one for all listeners. Serve it with an http.Server
 // that has a ReadHeaderTimeout, an IdleTimeout, which ends unused connections, and no WriteTimeout,
 // which would end streams. The handler sets a write deadline itself: a client has 30 seconds for
-// each 64 KiB of a response. A user who leaves 64 MiB of responses unread for a second gets 429.
+// each 64 KiB of a response. A user who leaves 32 MiB of responses unread for a second gets 429.
 func (s *Server) Handler() http.Handler {
 	endpoint, mux := transport.NewHandler(s.transport), http.NewServeMux()
 	mux.Handle(PathMCP, endpoint)

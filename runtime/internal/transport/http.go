@@ -79,7 +79,8 @@ func NewHandler(c Config) *Handler {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := &statusRecorder{ResponseWriter: w, unread: h.unread}
-	defer s.extend() // net/http removes the deadline once everything has left
+	// net/http may read the rest of the body first, and removes the deadline at the end.
+	defer s.extend(h.BodyReadTimeout)
 	defer func() {
 		if (s.refused || s.status >= http.StatusBadRequest) && !s.info.Begun() {
 			h.Observer.TurnedAway(r.Context(), s.status)

@@ -22,10 +22,10 @@ const (
 	// the buffers of net/http.
 	largeBody = 4 << 10
 
-	// A response that has not left after unreadAfter counts as unread. A user with more than
-	// maxUnread bytes of them gets 429, and no further response waits for that user.
+	// A response that has not left after unreadAfter counts as unread. A user with maxUnread bytes
+	// of them gets 429. With those that were admitted before, twice as many bytes may wait.
 	unreadAfter = time.Second
-	maxUnread   = 64 << 20
+	maxUnread   = 32 << 20
 )
 
 // unread has the responses of one handler that wait for their clients to read.
@@ -44,7 +44,7 @@ func newUnread(active *worker.Group, timeout time.Duration) *unread {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		for s := range u.waiting {
-			s.extend()
+			s.extend(0)
 		}
 	})
 	return u
@@ -74,9 +74,9 @@ func (u *unread) wait(s *statusRecorder, bytes int) (done func()) {
 			return
 		}
 		counted = true
-		if u.users[s.user] += bytes; u.users[s.user] > maxUnread {
+		if u.users[s.user] += bytes; u.users[s.user] > 2*maxUnread {
 			s.cut = true
-			s.extend()
+			s.extend(0)
 		}
 	})
 	return func() {
@@ -150,12 +150,13 @@ func (s *statusRecorder) FlushError() error {
 func (s *statusRecorder) move() {
 	s.unread.mu.Lock()
 	defer s.unread.mu.Unlock()
-	s.extend()
+	s.extend(0)
 }
 
-// extend sets the deadline for what is written next. It has no effect on a writer without
-// deadlines, which has that of the http.Server. For a response that waits, unread.mu is held.
-func (s *statusRecorder) extend() {
+// extend sets the deadline for what is written next, after a pause of the server's own. It has no
+// effect on a writer without deadlines, which has that of the http.Server. For a response that
+// waits, unread.mu is held.
+func (s *statusRecorder) extend(pause time.Duration) {
 	timeout := s.unread.timeout
 	switch {
 	case s.cut:
@@ -163,7 +164,8 @@ func (s *statusRecorder) extend() {
 	case !s.unread.active.Open():
 		timeout = min(timeout, flushTimeout)
 	}
-	_ = http.NewResponseController(s.ResponseWriter).SetWriteDeadline(time.Now().Add(timeout))
+	_ = http.NewResponseController(s.ResponseWriter).
+		SetWriteDeadline(time.Now().Add(pause + timeout))
 }
 
 func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
