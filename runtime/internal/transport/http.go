@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -334,6 +335,9 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (identity
 	refused := h.Authenticator.Refusal(r, err)
 	if refused.Challenge != "" {
 		w.Header().Set("WWW-Authenticate", refused.Challenge)
+	}
+	if refused.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(refused.RetryAfter))
 	}
 	http.Error(w, refused.Reason, refused.Status)
 	return identity.Identity{}, false
