@@ -10,8 +10,8 @@ import (
 // clientAddress returns the address that a request comes from: the peer's, or the one that trusted
 // proxies forward in X-Forwarded-For. It is invalid if the peer has no IP address.
 //
-// Each proxy appends the address of its own client, so the header is read from the right. Its part
-// to the left of the first address that is not trusted is the client's own text, and does not count.
+// Each proxy appends the address of its own client, so the header is read from the right. What is
+// left of the first address that is not trusted is the client's own text, and does not count.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	addr, _ := parseAddress(r.RemoteAddr)
 	for _, line := range slices.Backward(r.Header.Values("X-Forwarded-For")) {

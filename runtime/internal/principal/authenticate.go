@@ -129,7 +129,8 @@ func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 		Challenge: a.challenge(`, error="invalid_token"`),
 		Reason:    "the credential does not hold: it has ended, or it is not for this server"}
 	if wait > 0 { // with the challenge, because another credential would be accepted at once
-		refused.Status, refused.RetryAfter = http.StatusTooManyRequests, int((wait+time.Second-1)/time.Second)
+		refused.Status = http.StatusTooManyRequests
+		refused.RetryAfter = int((wait + time.Second - 1) / time.Second)
 		refused.Reason = "too many credentials from this address did not hold: try again later"
 	}
 	return refused

@@ -48,10 +48,10 @@ type address struct {
 	name       string
 	level      int       // failures, less the forgotten ones
 	until      time.Time // refused; in the past, the time of the last failure that raised level
-	unreported int       // failures since the last event
+	unreported int       // failures since the last report
+	due        int       // failures of reports whose events have to be written
 	reported   time.Time
 	id         string // of the last report
-	due        bool   // its event has to be written
 }
 
 func newFailures(c Config) *failures {
@@ -118,13 +118,12 @@ func (f *failures) report(a *address, now time.Time, age time.Duration) *report 
 		}
 		return nil
 	}
-	a.reported, a.id = now, rand.Text()
-	r := &report{a.name, a.id, a.unreported}
+	r := &report{a.name, rand.Text(), a.unreported}
+	a.reported, a.id, a.unreported = now, r.id, 0
 	if f.Audit == nil {
-		a.unreported = 0
 		return r
 	}
-	a.due = true
+	a.due += r.failures
 	if !f.writing {
 		f.writing = true
 		f.Active.Enter()
@@ -200,13 +199,13 @@ func (f *failures) take() (events []audit.Event, of []*address) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.each(func(a *address) {
-		if a.due {
+		if a.due > 0 {
 			events = append(events, audit.Event{Time: a.reported, RequestID: a.id,
 				Type: audit.Authentication, Action: "authenticate", Object: a.name,
 				Status: audit.Denied, Axis: string(access.AxisAuthentication),
-				Missing: "a valid credential", Total: a.unreported})
+				Missing: "a valid credential", Total: a.due})
 			of = append(of, a)
-			a.due, a.unreported = false, 0
+			a.due = 0
 		}
 	})
 	f.writing = len(events) > 0
