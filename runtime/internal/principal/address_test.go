@@ -97,6 +97,7 @@ func FuzzForwardedFor(f *testing.F) {
 	f.Add("198.51.100.66, 10.0.0.1", "unknown,")
 	f.Add("::ffff:10.0.0.1%eth0", "[::1]:65536")
 	f.Add(",,,,", "\r\n")
+	f.Add("unknown", "198.51.100.66")
 	f.Fuzz(func(t *testing.T, first, second string) {
 		const client = "192.0.2.1"
 		for _, peer := range []string{client + ":1", "10.0.0.1:1"} {
