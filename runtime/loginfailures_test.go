@@ -17,7 +17,8 @@ import (
 )
 
 // failUntilRefused sends a wrong token until its address is refused, and counts the failures.
-func failUntilRefused(t *testing.T, c *raw, method string, further map[string]string) (failures int) {
+func failUntilRefused(t *testing.T, c *raw, method string,
+	further map[string]string) (failures int) {
 	t.Helper()
 	const challenge = `Bearer realm="team", error="invalid_token"`
 	wrong := map[string]string{"Authorization": "Bearer wrong-token-value"}

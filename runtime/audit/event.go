@@ -34,8 +34,9 @@ const (
 	// AdminRequest is a request to administer that changes nothing: one that was refused, where Action is the operation and
 	// Object the scope; or one that reads the trail itself, with what it was narrowed to as Arguments.
 	AdminRequest Type = "admin_request"
-	// Authentication is failed authentications of one address over HTTP: Object is the address, an IPv6 network of 64 bits, or
-	// "other addresses", and Total is their number since its last event. A minute lies between two events of one address.
+	// Authentication reports failed authentications of one address over HTTP, once a minute. Object
+	// is the address, an IPv6 network of 64 bits, or "other addresses". Total is the number of
+	// failures since the last event of that address.
 	Authentication Type = "authentication"
 	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this one included.
 	Checkpoint Type = "audit_checkpoint"

@@ -23,7 +23,8 @@ var signInProblems = map[string]string{
 	"plain":     "This page came over plain HTTP, where anybody on the way could read your token, so nothing was kept. Ask for it over HTTPS, or on the server's own machine as localhost.",
 	"stranger": "The token is good, and this server does not know you as one of its users. " +
 		"Ask its operator.",
-	"often": "The server does not take this token, and too many from your address did not hold before it. " +
+	"often": "The server does not take this token, " +
+		"and too many from your address did not hold before it. " +
 		"Wait a while before you try another. A token that holds is taken at once.",
 	"unavailable": "Who you are could not be found out just now. Try again in a moment.",
 }
@@ -70,7 +71,8 @@ func (v *visit) tooOften(next string, retryAfter int) {
 	v.render(v.w, nil, http.StatusTooManyRequests, "sign-in", page{Title: "Sign in", Data: form})
 }
 
-// tryToken is what is wrong with a token, or "". retryAfter is in seconds, of an address whose tokens failed too often.
+// tryToken is what is wrong with a token, or "". retryAfter is in seconds, and not zero if tokens of
+// the address failed too often.
 func (v *visit) tryToken(token string) (problem string, retryAfter int) {
 	origin, err := url.Parse(v.r.Header.Get("Origin"))
 	switch {

@@ -113,16 +113,18 @@ func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 	if address.IsValid() { // otherwise it is of another network, or set by the program
 		remote = address.String()
 	}
-	from := []any{"remote", a.Masker.TextWithin(remote, maxLogged),
-		"path", a.Masker.TextWithin(r.URL.Path, maxLogged)}
+	from := func() []any {
+		return []any{"remote", a.Masker.TextWithin(remote, maxLogged),
+			"path", a.Masker.TextWithin(r.URL.Path, maxLogged)}
+	}
 	if !errors.Is(err, identity.ErrInvalidToken) {
 		a.Log.ErrorContext(r.Context(), "the identity source failed; the request is refused",
-			append(from, "error", err)...)
+			append(from(), "error", err)...)
 		return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}
 	}
 	wait, report := a.failures.add(countedAs(address))
 	if report != nil {
-		a.Log.InfoContext(r.Context(), "credential refused", append(from, "reason", err,
+		a.Log.InfoContext(r.Context(), "credential refused", append(from(), "reason", err,
 			"failures", report.failures, "request_id", report.id)...)
 	}
 	refused := &Refusal{Status: http.StatusUnauthorized,
