@@ -27,8 +27,9 @@ type Observer interface {
 
 	// TurnedAway is called for each HTTP request to the MCP endpoint that the server refused before
 	// Began. status is the HTTP status of the response: 401 without a valid credential, 429 if
-	// those of its address failed too often, 404 for an unknown or expired session. Before protocol version 2026-07-28 the status is 200 for a body
-	// that is no message, and for params that do not fit the method.
+	// credentials from its address failed too often, 404 for an unknown or expired session. Before
+	// protocol version 2026-07-28 the status is 200 for a body that is no message, and for params
+	// that do not fit the method.
 	TurnedAway(ctx context.Context, status int)
 
 	// Cached is called for each look-up in a cache. cache is "views", the lists for each set of
