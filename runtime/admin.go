@@ -32,9 +32,10 @@ const (
 
 // Refusal is the error of a request that is not admitted, in HTTP's terms.
 type Refusal struct {
-	Status    int    // 401, 403 or 503
-	Challenge string // for WWW-Authenticate, with 401
-	Reason    string // for the client
+	Status     int    // 401, 403, 429 or 503
+	Challenge  string // for WWW-Authenticate, with 401 and 429
+	RetryAfter int    // for Retry-After in seconds, with 429
+	Reason     string // for the client
 }
 
 // Error returns the reason.

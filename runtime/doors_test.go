@@ -13,6 +13,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"os"
 	"reflect"
 	"slices"
@@ -116,6 +117,7 @@ func newDoorRun(t testing.TB, seed uint64, adjust func(*runtime.Options)) *doorR
 			options.StateKey = bytes.Repeat([]byte("k"), 32)
 			options.MaxSessions, options.MaxUserSessions = 1<<20, 1<<20
 			options.SDKOnly = i == 0
+			options.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 			if i == 1 && adjust != nil {
 				adjust(&options)
 			}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -56,6 +57,11 @@ type Options struct {
 	// Anonymous admits callers without credentials, who see and use public tools only. An invalid
 	// credential is refused all the same.
 	Anonymous bool
+	// TrustedProxies are the networks of proxies in front of the server. Failed authentications
+	// count for the address of the client, and get 429 with Retry-After if they are too many. The
+	// address is the peer's, or the one that a trusted proxy appends to X-Forwarded-For. Each of
+	// these proxies must append to that header. A valid credential is admitted from any address.
+	TrustedProxies []netip.Prefix
 
 	// Audit receives one event for each call and each list. Without a durable event, the server
 	// refuses the request. Nil records nothing.
@@ -245,6 +251,12 @@ func (o Options) withDefaults() (Options, error) {
 		if host == "" || strings.ContainsAny(host, "/*@") || transport.HostName(host) != host {
 			bad("Options.AllowedHosts has %q: "+
 				"write a host name or address without port, as in mcp.example", host)
+		}
+	}
+	for _, p := range o.TrustedProxies {
+		if !p.IsValid() || p.Bits() == 0 || p.Addr().Is4In6() {
+			bad("Options.TrustedProxies has %q: write a network of your proxies, "+
+				"as in 10.1.2.0/24 or 2001:db8::/64", p)
 		}
 	}
 	if n := len(o.StateKey); n > 0 && n < invoke.MinStateKey {

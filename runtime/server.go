@@ -133,7 +133,9 @@ func (s *Server) buildIdentity() error {
 	metadata, err := principal.MetadataOf(opts.Identity)
 	s.authenticator = principal.NewAuthenticator(principal.Config{
 		Identity: opts.Identity, Timeout: opts.IdentityTimeout, Table: s.table,
-		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
+		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker,
+		TrustedProxies: opts.TrustedProxies,
+		Audit:          opts.Audit, AuditTimeout: opts.AuditTimeout, Active: s.active})
 	return errors.Join(principal.CheckKnown(opts.Identity, s.table), err)
 }
 
@@ -294,6 +296,7 @@ func (e startError) Unwrap() error { return e.error }
 // ctx's error. A client that has not read for two seconds is not waited for. Call Shutdown before
 // http.Server.Shutdown, which waits for open streams and does not close them.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.authenticator.ReportFailures()
 	var err error
 	select {
 	case <-s.active.Drain():

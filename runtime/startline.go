@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 )
 
@@ -39,7 +40,9 @@ func (s *Server) logStart() {
 		slog.String("observer", kind(o.Observer)),
 		slog.Bool("masker", len(o.Masker.Names)+len(o.Masker.Values) > 0),
 		slog.Bool("adopted", s.own.info != nil), list("allowed_origins", o.AllowedOrigins),
-		list("allowed_hosts", o.AllowedHosts), slog.Int64("max_body_bytes", o.MaxBodyBytes),
+		list("allowed_hosts", o.AllowedHosts),
+		slog.Any("trusted_proxies", append([]netip.Prefix{}, o.TrustedProxies...)),
+		slog.Int64("max_body_bytes", o.MaxBodyBytes),
 		slog.Int("max_connections", o.MaxSessions),
 		slog.String("idle_timeout", o.SessionTimeout.String()))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 	_, err := runtime.New(runtime.Options{
 		Identity: telling{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid, AdminRole: "Manager", Logger: log.at(slog.LevelInfo),
 		Observer: watchers{}, Readiness: map[string]func(context.Context) error{"b": nothingToCheck, "a": nothingToCheck},
-		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"}, MaxBodyBytes: 5, MaxSessions: 7, SessionTimeout: time.Minute,
+		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"}, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}, MaxBodyBytes: 5, MaxSessions: 7, SessionTimeout: time.Minute,
 		StateKey: []byte("t0psecret-t0psecret-t0psecret-t0psecret"),
 	}, directory(&desk{}), library())
 	if err != nil {
@@ -42,7 +43,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"packages": []any{"example.com/team", "example.com/library"},
 		"audit":    "*runtime_test.keeper", "denial": "forbid", "list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
 		"grants": "none", "roots": []any{}, "sandbox": "none", "middleware": 0.0, "readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
-		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"}, "max_body_bytes": 5.0, "max_connections": 7.0, "idle_timeout": "1m0s",
+		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"}, "trusted_proxies": []any{"10.1.2.0/24"}, "max_body_bytes": 5.0, "max_connections": 7.0, "idle_timeout": "1m0s",
 	}
 	all := log.of(t, "MCP server")
 	if len(all) != 1 {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -233,4 +235,71 @@ func (p *pausing) Write(b []byte) (int, error) {
 		<-p.end
 	}
 	return p.ResponseRecorder.Write(b)
+}
+
+// TestFailuresOfAllDoorsAreCountedTogether has an address fail at the API, and then try every door.
+func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
+	s := open(t)
+	source := stored.New(s, stored.Stored)
+	a, err := admin.New(source, admin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source, Admin: a.Handler,
+		AllowedHosts: []string{"127.0.0.1"},
+	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+	web := httptest.NewServer(server.Handler())
+	t.Cleanup(web.Close)
+	client := web.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	send := func(door, token string) *http.Response {
+		t.Helper()
+		method, path, _ := strings.Cut(door, " ")
+		body := ""
+		if strings.HasSuffix(path, "/sign-in") {
+			body = url.Values{"token": {token}}.Encode()
+		}
+		r, err := http.NewRequest(method, web.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case body != "":
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("Origin", web.URL)
+		case strings.HasPrefix(path, runtime.PathConsole):
+			r.Header.Set("Cookie", "__Secure-mcpgen-console="+token)
+		default:
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	const api = "GET " + runtime.PathAPI + "admin/orgs"
+	deadline := time.Now().Add(time.Minute)
+	for send(api, "wrong").StatusCode != http.StatusTooManyRequests {
+		if time.Now().After(deadline) {
+			t.Fatal("no 429")
+		}
+	}
+	for door, valid := range map[string]int{
+		api: 200, "GET " + runtime.PathConsole + "/tools": 200, "POST " + runtime.PathConsole + "/sign-in": 303, "GET " + runtime.PathMCP: 400, "DELETE " + runtime.PathMCP: 400, "POST " + runtime.PathMCP: 415,
+	} {
+		res := send(door, "wrong")
+		if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") < "1" {
+			t.Errorf("%s: %d %v", door, res.StatusCode, res.Header)
+		}
+		if res := send(door, "root"); res.StatusCode != valid || res.Header.Get("Retry-After") != "" || valid == 303 && res.Header.Get("Location") != runtime.PathConsole {
+			t.Errorf("%s with a valid token: %d %v", door, res.StatusCode, res.Header)
+		}
+	}
 }

@@ -1,5 +1,6 @@
 // Package audit records what was decided: one event for each call of a tool, each get of a
 // prompt, each read of a resource, each completion, each list, and each change to what a store keeps.
+// Failed authentications are counted by address, with an event a minute at most.
 //
 // An event says who asked, for what, how it was decided and how it ended. It never holds the
 // value of an argument, a result or a credential. The server writes it before the answer
@@ -33,6 +34,10 @@ const (
 	// AdminRequest is a request to administer that changes nothing: one that was refused, where Action is the operation and
 	// Object the scope; or one that reads the trail itself, with what it was narrowed to as Arguments.
 	AdminRequest Type = "admin_request"
+	// Authentication reports failed authentications of one address over HTTP, once a minute. Object
+	// is the address, an IPv6 network of 64 bits, or "other addresses". Total is the number of
+	// failures since the last event of that address.
+	Authentication Type = "authentication"
 	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this one included.
 	Checkpoint Type = "audit_checkpoint"
 )
@@ -45,7 +50,7 @@ const (
 	Failed  Status = "failed"  // allowed, and the handler answered with an error
 	Timeout Status = "timeout" // allowed, and cut off at the tool's time limit
 	Crashed Status = "crashed" // allowed, and the handler panicked or returned what cannot be sent
-	Denied  Status = "denied"  // refused by the table, or for want of a grant
+	Denied  Status = "denied"  // refused by the table, or without a grant or a valid credential
 	Limited Status = "limited" // allowed, and ended at a limit, or not let in for one
 	Invalid Status = "invalid" // refused before it was a question of access: a bad cursor, a forged state
 )

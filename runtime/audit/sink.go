@@ -52,7 +52,7 @@ func Slog(logger *slog.Logger) Sink {
 		case ToolList:
 			text("catalog", e.Catalog)
 			fallthrough
-		case PromptList, ResourceList, TemplateList, Checkpoint:
+		case PromptList, ResourceList, TemplateList, Checkpoint, Authentication:
 			attrs = append(attrs, slog.Int("visible", e.Visible), slog.Int("total", e.Total))
 		}
 		attrs = append(attrs, slog.Float64("execution_time_ms", e.Milliseconds))

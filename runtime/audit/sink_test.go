@@ -166,6 +166,10 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	if err := sink.Record(context.Background(), list); err != nil {
 		t.Fatal(err)
 	}
+	failed := audit.Event{Type: audit.Authentication, RequestID: "r3", Status: audit.Denied, Object: "192.0.2.1", Total: 7}
+	if err := sink.Record(context.Background(), failed); err != nil {
+		t.Fatal(err)
+	}
 	lines := strings.Split(out.String(), "\n")
 	var logged, written map[string]any
 	if err := json.Unmarshal([]byte(lines[0]), &logged); err != nil {
@@ -188,6 +192,9 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	}
 	if !strings.Contains(lines[1], `"visible":0,"total":6`) || strings.Contains(lines[1], "principal") {
 		t.Errorf("%s", lines[1])
+	}
+	if !strings.Contains(lines[2], `"object":"192.0.2.1"`) || !strings.Contains(lines[2], `"total":7`) {
+		t.Errorf("%s", lines[2])
 	}
 }
 

@@ -26,9 +26,10 @@ type Observer interface {
 	Began(ctx context.Context, m Message) (context.Context, Observation)
 
 	// TurnedAway is called for each HTTP request to the MCP endpoint that the server refused before
-	// Began. status is the HTTP status of the response: 401 without a valid credential, 404 for an
-	// unknown or expired session. Before protocol version 2026-07-28 the status is 200 for a body
-	// that is no message, and for params that do not fit the method.
+	// Began. status is the HTTP status of the response: 401 without a valid credential, 429 if
+	// credentials from its address failed too often, 404 for an unknown or expired session. Before
+	// protocol version 2026-07-28 the status is 200 for a body that is no message, and for params
+	// that do not fit the method.
 	TurnedAway(ctx context.Context, status int)
 
 	// Cached is called for each look-up in a cache. cache is "views", the lists for each set of

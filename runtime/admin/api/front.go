@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -37,7 +38,7 @@ func (r *request) by() audit.Event {
 	}
 }
 
-// ServeHTTP answers a request of somebody, and 401 to anybody else, whatever the request asks for.
+// ServeHTTP answers a request of somebody, and 401 or 429 to anybody else, whatever the request asks for.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -80,6 +81,9 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal
 	case errors.As(err, &refusal):
 		if refusal.Challenge != "" {
 			w.Header().Set("WWW-Authenticate", refusal.Challenge)
+		}
+		if refusal.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(refusal.RetryAfter))
 		}
 		a.write(w, problem(refusal.Status, "%s", refusal.Reason), "")
 		return access.Principal{}, nil, false

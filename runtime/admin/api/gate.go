@@ -77,7 +77,7 @@ func textOf(id int64) string { return strconv.FormatInt(id, 10) }
 // register adds an operation behind a gate. Whatever goes wrong in it is answered as a problem.
 func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.Context, r *request, in *I) (*O, error)) {
 	op.Security = []map[string][]string{{security: {}}}
-	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusServiceUnavailable)
+	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	switch op.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 		op.Errors = append(op.Errors, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -240,6 +241,8 @@ func (a answer) field(name string) string {
 func (w *world) send(who, method, path, body string, headers ...string) answer {
 	w.Helper()
 	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
+	// Another address for each request, so that failed authentications do not add up.
+	r.RemoteAddr = fmt.Sprintf("10.%d.%d.%d:1000", rand.N(256), rand.N(256), rand.N(256))
 	if who != "" {
 		r.Header.Set("Authorization", "Bearer "+who)
 	}

@@ -280,6 +280,17 @@ func TestSessionEndsWithItsCredential(t *testing.T) {
 	cleared(rec)
 	page(t, w.get("", "/console/sign-in?done=signed-out"), http.StatusOK, "You are signed out")
 
+	// Of an address whose tokens failed too often.
+	w.machine.refusal = &runtime.Refusal{Status: http.StatusTooManyRequests, RetryAfter: 7}
+	rec = w.get("token-admin", "/console/tools")
+	page(t, rec, http.StatusTooManyRequests, "Sign in", `role="alert"`, "too many from your address", `value="/console/tools"`)
+	cleared(rec)
+	signIn := w.post("", "/console/sign-in", form("token", "token-x", "next", "/console/tools"))
+	page(t, signIn, http.StatusTooManyRequests, "Sign in", "too many from your address", `value="/console/tools"`)
+	if rec.Header().Get("Retry-After") != "7" || signIn.Header().Get("Retry-After") != "7" || len(signIn.Result().Cookies()) > 0 {
+		t.Errorf("%v, %v", rec.Header(), signIn.Header())
+	}
+
 	w.machine.refusal = &runtime.Refusal{Status: http.StatusForbidden}
 	page(t, w.get("token-admin", "/console"), http.StatusForbidden, "Sign out", "Not let in")
 	w.machine.refusal = errBroken

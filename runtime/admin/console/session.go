@@ -242,6 +242,9 @@ func (v *visit) notIdentified(err error) {
 	case http.StatusUnauthorized:
 		keep(v.w, v.r, "")
 		v.toSignIn("ended")
+	case http.StatusTooManyRequests:
+		keep(v.w, v.r, "")
+		v.tooOften(v.next(), refused.RetryAfter)
 	case http.StatusForbidden:
 		v.render(v.w, nil, http.StatusForbidden, "message", page{Title: "Not let in", Leave: true,
 			Data: message{Text: "Your token is good, and this server does not know you as one of " +
@@ -255,15 +258,21 @@ func (v *visit) notIdentified(err error) {
 // toSignIn leads to the form, and from there back to what was asked for. What was sent by a form is not sent again.
 func (v *visit) toSignIn(problem string) {
 	q := url.Values{}
-	if v.r.Method == http.MethodGet || v.r.Method == http.MethodHead {
-		if next := within(v.r.URL.RequestURI()); next != runtime.PathConsole {
-			q.Set("next", next)
-		}
+	if next := v.next(); next != runtime.PathConsole {
+		q.Set("next", next)
 	}
 	if problem != "" {
 		q.Set("problem", problem)
 	}
 	v.seeOther(withQuery(pathSignIn, q))
+}
+
+// next is where a sign-in leads to.
+func (v *visit) next() string {
+	if v.r.Method == http.MethodGet || v.r.Method == http.MethodHead {
+		return within(v.r.URL.RequestURI())
+	}
+	return runtime.PathConsole
 }
 
 const pathSignIn = runtime.PathConsole + "/sign-in"

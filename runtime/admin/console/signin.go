@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -22,6 +23,9 @@ var signInProblems = map[string]string{
 	"plain":     "This page came over plain HTTP, where anybody on the way could read your token, so nothing was kept. Ask for it over HTTPS, or on the server's own machine as localhost.",
 	"stranger": "The token is good, and this server does not know you as one of its users. " +
 		"Ask its operator.",
+	"often": "The server does not take this token, " +
+		"and too many from your address did not hold before it. " +
+		"Wait a while before you try another. A token that holds is taken at once.",
 	"unavailable": "Who you are could not be found out just now. Try again in a moment.",
 }
 
@@ -42,7 +46,12 @@ func (v *visit) showSignIn() error {
 
 func (v *visit) signIn() error {
 	token, next := strings.TrimSpace(v.r.PostFormValue("token")), within(v.r.PostFormValue("next"))
-	if code := v.tryToken(token); code != "" {
+	code, retryAfter := v.tryToken(token)
+	if retryAfter > 0 {
+		v.tooOften(next, retryAfter)
+		return nil
+	}
+	if code != "" {
 		q := url.Values{"problem": {code}}
 		if next != runtime.PathConsole {
 			q.Set("next", next)
@@ -55,32 +64,42 @@ func (v *visit) signIn() error {
 	return nil
 }
 
-// tryToken is what is wrong with a token, or "".
-func (v *visit) tryToken(token string) (problem string) {
+// tooOften shows the form with status 429, for an address whose tokens failed too often.
+func (v *visit) tooOften(next string, retryAfter int) {
+	v.w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	form := signInForm{Next: next, Problem: signInProblems["often"]}
+	v.render(v.w, nil, http.StatusTooManyRequests, "sign-in", page{Title: "Sign in", Data: form})
+}
+
+// tryToken is what is wrong with a token, or "". retryAfter is in seconds, and not zero if tokens of
+// the address failed too often.
+func (v *visit) tryToken(token string) (problem string, retryAfter int) {
 	origin, err := url.Parse(v.r.Header.Get("Origin"))
 	switch {
 	case err == nil && origin.Scheme == "http" && !insecure(v.r):
 		// A Secure cookie would not be kept there, and the next page would be this one again.
-		return "plain"
+		return "plain", 0
 	case token == "":
-		return "empty"
+		return "empty", 0
 	case !wellFormed(token):
-		return "malformed"
+		return "malformed", 0
 	case len(token) > maxToken:
-		return "long"
+		return "long", 0
 	}
 	_, _, err = v.identify(v.r, token)
 	var refused *runtime.Refusal
 	switch {
 	case err == nil:
-		return ""
+		return "", 0
+	case errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests:
+		return "often", refused.RetryAfter
 	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return "refused"
+		return "refused", 0
 	case errors.As(err, &refused) && refused.Status == http.StatusForbidden:
-		return "stranger"
+		return "stranger", 0
 	}
 	v.log.ErrorContext(v.ctx, "who signs in could not be found out", "error", err)
-	return "unavailable"
+	return "unavailable", 0
 }
 
 func (v *visit) signOut() error {

@@ -18,7 +18,7 @@ const pathAudit = runtime.PathConsole + "/audit"
 
 // eventTypes and eventStatuses are what the search suggests. Others can be typed.
 var (
-	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Checkpoint}
+	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Authentication, audit.Checkpoint}
 	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid}
 )
 
@@ -125,8 +125,10 @@ func (e eventRow) About() string {
 // Facts are what an event says, in the words of the record.
 func (e eventRow) Facts() (all []fact) {
 	took := strconv.FormatFloat(e.Milliseconds, 'f', -1, 64) + " ms"
-	shown, chained := "", ""
-	if e.Total > 0 {
+	shown, failures, chained := "", "", ""
+	if e.Type == audit.Authentication {
+		failures = strconv.Itoa(e.Total)
+	} else if e.Total > 0 {
 		shown = fmt.Sprintf("%d of %d", e.Visible, e.Total)
 	}
 	if e.Chain != nil {
@@ -135,7 +137,7 @@ func (e eventRow) Facts() (all []fact) {
 	for _, f := range []fact{
 		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Decided by", e.Axis}, {"Missing", e.Missing},
 		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
-		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action}, {"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown},
+		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action}, {"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},
 	} {
 		if f.Value != "" {

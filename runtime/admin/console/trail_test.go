@@ -92,6 +92,12 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	e := must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R1"}, store.Page[int64]{}))[0]
 	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK, "2026-05-04 12:00:00.000 UTC", "tool_call", "vera", "desk", "Viewer", `read\u202efile`, "2 of 3", "1.25 ms", "T1", "number 17 of replica.1", `href="/console/audit?request=R1"`)
 	equal(t, rows(t, body), []string{"Argument|Type|Grant", "path|file.read|7", "Name|Bytes|Digest", "path|12|" + audit.DigestOf([]byte("x")).String()})
+	must(0, w.store.Audit().Record(t.Context(), audit.Event{Time: noon, Type: audit.Authentication, RequestID: "R2", Status: audit.Denied, Action: "authenticate", Object: "192.0.2.1", Total: 7}))
+	e = must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R2"}, store.Page[int64]{}))[0]
+	body = page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK, "192.0.2.1", "Failures", ">7<")
+	if strings.Contains(body, "0 of 7") {
+		t.Errorf("failures are shown as a list: %s", body)
+	}
 	for _, id := range []string{"0", "x", "+1", fmt.Sprint(e.ID + 1), "99999999999999999999"} {
 		page(t, w.get("token-admin", "/console/audit/"+id), http.StatusNotFound)
 	}

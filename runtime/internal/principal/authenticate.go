@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -22,7 +23,10 @@ import (
 const maxLogged = 256 // bytes of a client's text in a log line
 
 // Authenticator verifies the credentials of HTTP requests.
-type Authenticator struct{ Config }
+type Authenticator struct {
+	Config
+	failures *failures
+}
 
 // Config is what an [Authenticator] needs.
 type Config struct {
@@ -34,16 +38,25 @@ type Config struct {
 	Pool     *worker.Pool
 	Log      *slog.Logger
 	Masker   redact.Masker
+
+	TrustedProxies []netip.Prefix
+	Audit          audit.Sink    // of failures; nil for none
+	AuditTimeout   time.Duration // of a record
+	Active         *worker.Group // which a shutdown waits for, records included
 }
 
 // NewAuthenticator returns an authenticator.
-func NewAuthenticator(c Config) *Authenticator { return &Authenticator{c} }
+func NewAuthenticator(c Config) *Authenticator { return &Authenticator{c, newFailures(c)} }
+
+// ReportFailures reports the failures that would wait for their turn. A shutdown calls it.
+func (a *Authenticator) ReportFailures() { a.failures.reportAll(0) }
 
 // Refusal describes in HTTP's terms why a request is refused.
 type Refusal struct {
-	Status    int    // 401, 403 or 503
-	Challenge string // WWW-Authenticate, with 401
-	Reason    string // for the client
+	Status     int    // 401, 403, 429 or 503
+	Challenge  string // WWW-Authenticate, with 401 and 429
+	RetryAfter int    // Retry-After in seconds, with 429
+	Reason     string // for the client
 }
 
 // Authenticate returns the verified caller, or [identity.ErrNoCredentials] without a credential.
@@ -88,26 +101,41 @@ func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
 	return out.Value.value, cmp.Or(out.Err(), out.Value.err)
 }
 
-// Refusal logs why Authenticate failed and returns the response for the client.
+// Refusal counts and logs why Authenticate failed, and returns the response for the client. It does
+// not wait. An unknown user and a wrong token have the same response.
 func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 	if errors.Is(err, identity.ErrNoCredentials) {
 		// RFC 6750, section 3.1: no error code for a request without a credential.
-		return &Refusal{http.StatusUnauthorized, a.challenge(""), "authentication required"}
+		return &Refusal{Status: http.StatusUnauthorized, Challenge: a.challenge(""),
+			Reason: "authentication required"}
 	}
-	remote, _, split := net.SplitHostPort(r.RemoteAddr)
-	if split != nil { // an address of another network, or set by the program
-		remote = r.RemoteAddr
+	address, remote := clientAddress(r, a.TrustedProxies), r.RemoteAddr
+	if address.IsValid() { // otherwise it is of another network, or set by the program
+		remote = address.String()
 	}
-	from := []any{"remote", a.Masker.TextWithin(remote, maxLogged),
-		"path", a.Masker.TextWithin(r.URL.Path, maxLogged)}
-	if errors.Is(err, identity.ErrInvalidToken) {
-		a.Log.InfoContext(r.Context(), "credential refused", append(from, "reason", err)...)
-		return &Refusal{http.StatusUnauthorized, a.challenge(`, error="invalid_token"`),
-			"the credential does not hold: it has ended, or it is not for this server"}
+	from := func() []any {
+		return []any{"remote", a.Masker.TextWithin(remote, maxLogged),
+			"path", a.Masker.TextWithin(r.URL.Path, maxLogged)}
 	}
-	a.Log.ErrorContext(r.Context(), "the identity source failed; the request is refused",
-		append(from, "error", err)...)
-	return &Refusal{http.StatusServiceUnavailable, "", "identity is not available"}
+	if !errors.Is(err, identity.ErrInvalidToken) {
+		a.Log.ErrorContext(r.Context(), "the identity source failed; the request is refused",
+			append(from(), "error", err)...)
+		return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}
+	}
+	wait, report := a.failures.add(countedAs(address))
+	if report != nil {
+		a.Log.InfoContext(r.Context(), "credential refused", append(from(), "reason", err,
+			"failures", report.failures, "request_id", report.id)...)
+	}
+	refused := &Refusal{Status: http.StatusUnauthorized,
+		Challenge: a.challenge(`, error="invalid_token"`),
+		Reason:    "the credential does not hold: it has ended, or it is not for this server"}
+	if wait > 0 { // with the challenge, because another credential would be accepted at once
+		refused.Status = http.StatusTooManyRequests
+		refused.RetryAfter = int((wait + time.Second - 1) / time.Second)
+		refused.Reason = "too many credentials from this address did not hold: try again later"
+	}
+	return refused
 }
 
 // challenge returns a WWW-Authenticate header (RFC 6750, section 3) with further parameters.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -348,6 +349,9 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) (identity
 	refused := h.Authenticator.Refusal(r, err)
 	if refused.Challenge != "" {
 		w.Header().Set("WWW-Authenticate", refused.Challenge)
+	}
+	if refused.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(refused.RetryAfter))
 	}
 	http.Error(w, refused.Reason, refused.Status)
 	return identity.Identity{}, false

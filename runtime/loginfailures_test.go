@@ -1,0 +1,215 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+// failUntilRefused sends a wrong token until its address is refused, and counts the failures.
+func failUntilRefused(t *testing.T, c *raw, method string,
+	further map[string]string) (failures int) {
+	t.Helper()
+	const challenge = `Bearer realm="team", error="invalid_token"`
+	wrong := map[string]string{"Authorization": "Bearer wrong-token-value"}
+	for name, value := range further {
+		wrong[name] = value
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		got := c.send(t, method, ping, wrong)
+		failures++
+		wait := got.header.Get("Retry-After")
+		switch {
+		case got.header.Get("Www-Authenticate") != challenge:
+			t.Fatalf("%s: %s", method, got)
+		case got.status == http.StatusTooManyRequests && wait > "0":
+			return failures
+		case got.status != http.StatusUnauthorized || wait != "":
+			t.Fatalf("%s: %s", method, got)
+		}
+	}
+	t.Fatalf("%s: %d failures, and no 429", method, failures)
+	return 0
+}
+
+// failures returns how many failures the events of an address count.
+func failures(events []audit.Event, address string) (count int) {
+	for _, e := range events {
+		if e.Type == audit.Authentication && e.Object == address {
+			count += e.Total
+		}
+	}
+	return count
+}
+
+// At both doors, and with each method and version.
+func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T) {
+	for _, sdkOnly := range []bool{false, true} {
+		t.Run(fmt.Sprintf("SDKOnly=%v", sdkOnly), func(t *testing.T) {
+			var log journal
+			records := &keeper{}
+			s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Audit: records, Logger: log.logger()},
+				directory(&desk{}))
+			url, began, sent := serve(t, s), time.Now(), 0
+			for _, era := range eras {
+				c := newRaw(t, url, tokens["Admin"], era)
+				for _, method := range []string{"POST", "GET", "DELETE"} {
+					sent += failUntilRefused(t, c, method, nil)
+					if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
+						t.Errorf("%s %s: a valid token: %s", era, method, got)
+					}
+					got := c.send(t, method, ping, map[string]string{"Authorization": ""})
+					if got.status != http.StatusUnauthorized || got.header.Get("Retry-After") != "" ||
+						got.header.Get("Www-Authenticate") != `Bearer realm="team"` {
+						t.Errorf("%s %s: no token: %s", era, method, got)
+					}
+				}
+			}
+			if sent < 20 {
+				t.Errorf("refused after %d failures", sent)
+			}
+			if err := s.Shutdown(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			events := records.taken()
+			if got := failures(events, "127.0.0.1"); got != sent {
+				t.Errorf("the events count %d failures, not %d", got, sent)
+			}
+			reports := 0
+			for _, e := range events {
+				if e.Type == audit.Authentication {
+					reports++
+					text := fmt.Sprintf("%+v", e)
+					if e.Status != audit.Denied || e.RequestID == "" || e.Time.IsZero() ||
+						strings.Contains(text, "wrong") || e.Arguments != nil || e.Principal != "" {
+						t.Errorf("%s", text)
+					}
+				}
+			}
+			// The first, one a minute, and the rest at the end.
+			most := 2 + int(time.Since(began)/time.Minute)
+			lines := strings.Count(log.String(), "refused")
+			if reports > most || lines != reports {
+				t.Errorf("%d events and %d lines, at most %d", reports, lines, most)
+			}
+			if strings.Contains(log.String(), "wrong-token-value") {
+				t.Errorf("the log holds the token: %s", log.String())
+			}
+		})
+	}
+}
+
+// The answer to an unknown user is that to a wrong token, refused or not.
+func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
+	verify := func(_ context.Context, token string) (identity.Identity, error) {
+		switch token {
+		case "unknown":
+			return identity.Identity{}, fmt.Errorf("%w: no user of that name", identity.ErrInvalidToken)
+		case "expired":
+			return identity.Identity{Principal: access.Principal{Subject: "ada"},
+				Expires: time.Now().Add(-time.Hour)}, nil
+		}
+		return identity.Identity{}, identity.ErrInvalidToken
+	}
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
+	c := &raw{url: serve(t, s)}
+	statuses := map[int]bool{}
+	for deadline := time.Now().Add(time.Minute); !statuses[429] && time.Now().Before(deadline); {
+		byStatus := map[int]string{} // the answers may be those of before and after a limit
+		for _, authorization := range []string{"Bearer unknown", "Bearer expired", "Bearer wrong",
+			"Bearer \x80", "Basic YTpi", "Bearer"} {
+			got := c.send(t, "POST", ping, map[string]string{"Authorization": authorization})
+			got.header.Del("Retry-After")
+			if before, ok := byStatus[got.status]; ok && before != got.String() {
+				t.Errorf("%q:\n%s\nand before\n%s", authorization, got, before)
+			}
+			byStatus[got.status] = got.String()
+			statuses[got.status] = true
+		}
+	}
+	if len(statuses) != 2 || !statuses[401] || !statuses[429] {
+		t.Errorf("statuses %v", statuses)
+	}
+}
+
+func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
+	records := &keeper{}
+	loopback := netip.MustParsePrefix("127.0.0.0/8")
+	behind := newServer(t, runtime.Options{Audit: records, TrustedProxies: []netip.Prefix{loopback}},
+		directory(&desk{}))
+	c := &raw{url: serve(t, behind)}
+	forwarded := func(from string) map[string]string {
+		return map[string]string{"X-Forwarded-For": "198.51.100.66, " + from}
+	}
+	sent := failUntilRefused(t, c, "POST", forwarded("192.0.2.1"))
+	got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
+		"X-Forwarded-For": "192.0.2.1, 192.0.2.2"})
+	if got.status != http.StatusUnauthorized {
+		t.Errorf("another client of the proxy: %s", got)
+	}
+	if err := behind.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	events := records.taken()
+	if one, two, all := failures(events, "192.0.2.1"), failures(events, "192.0.2.2"),
+		failures(events, "198.51.100.66"); one != sent || two != 1 || all != 0 {
+		t.Errorf("%d of %d, %d, %d: %v", one, sent, two, all, events)
+	}
+
+	direct := newServer(t, runtime.Options{Audit: records}, directory(&desk{}))
+	c = &raw{url: serve(t, direct)}
+	for n := 0; ; n++ {
+		got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
+			"X-Forwarded-For": fmt.Sprintf("192.0.2.%d", n)})
+		if got.status == http.StatusTooManyRequests {
+			break
+		} else if n == 250 {
+			t.Fatal("a client chooses its address")
+		}
+	}
+}
+
+// The sink fails or hangs: the client gets the same answers, in time.
+func TestFailureWhoseRecordCannotBeWrittenIsAnsweredAlike(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	for name, record := range map[string]func() error{
+		"fails":  func() error { return errors.New("the disk is full") },
+		"panics": func() error { panic("boom") },
+		"hangs":  func() error { <-hang; return nil },
+	} {
+		var log journal
+		s := newServer(t, runtime.Options{Logger: log.logger(), AuditTimeout: time.Millisecond,
+			Audit: audit.SinkFunc(func(context.Context, audit.Event) error { return record() })},
+			directory(&desk{}))
+		c := &raw{url: serve(t, s), token: tokens["Admin"]}
+		failUntilRefused(t, c, "POST", nil)
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(),
+			"failed authentications could not be recorded"); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("a sink that %s: the log: %s", name, log.String())
+			}
+		}
+	}
+}
+
+func TestTrustedProxiesThatTrustEverybodyDoNotStart(t *testing.T) {
+	for _, p := range []netip.Prefix{{}, netip.MustParsePrefix("0.0.0.0/0"),
+		netip.MustParsePrefix("::/0"), netip.MustParsePrefix("::ffff:10.0.0.0/104")} {
+		_, err := runtime.New(runtime.Options{Identity: users(), Logger: quiet(),
+			TrustedProxies: []netip.Prefix{p}}, directory(&desk{}))
+		if err == nil || !strings.Contains(err.Error(), "Options.TrustedProxies") {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
