@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
@@ -23,9 +24,9 @@ var (
 	ErrInvalid = errors.New("not valid")
 	// ErrNewer: a newer program has migrated the database.
 	ErrNewer = errors.New("the database is newer than this program")
+	// ErrClosed reports a use of the store after [Store.Close].
+	ErrClosed = errors.New("the store is closed")
 )
-
-var errClosed = errors.New("the store is closed")
 
 // fault is what an engine says, in the words of neither.
 type fault int
@@ -46,6 +47,9 @@ const (
 func (e *engine) explain(ctx context.Context, doing string, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
+	}
+	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql exports no such error
+		err = ErrClosed
 	}
 	return fmt.Errorf("store: %s: %w", doing, e.cured(err))
 }

@@ -62,7 +62,7 @@ func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
 		{nil, state("08006"), false, down + perhaps}, {nil, state("57P01"), true, down + none}, {nil, state("53300"), false, down + perhaps},
 		{nil, driver.ErrBadConn, false, down + perhaps}, {nil, sql.ErrConnDone, true, down + none}, {nil, io.ErrUnexpectedEOF, false, down + perhaps},
 		{nil, &net.OpError{Op: "read", Err: errors.New("gone")}, false, down + perhaps}, {nil, &net.OpError{Op: "dial", Err: errors.New("refused")}, false, down + none},
-		{nil, early{errors.New("not sent")}, false, down + none}, {nil, errors.New("the store is closed"), false, down + none},
+		{nil, early{errors.New("not sent")}, false, down + none}, {nil, store.ErrClosed, false, down + none},
 	} {
 		if c.ctx == nil {
 			c.ctx = t.Context()

@@ -9,6 +9,8 @@ import (
 	"net"
 	"strings"
 	"syscall"
+
+	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // Outage returns the message for a temporary error: a request without a response in time, or
@@ -55,7 +57,7 @@ func unsent(err error) bool {
 		return true
 	}
 	var retryable interface{ SafeToRetry() bool } // as pgx says it
-	return errors.As(err, &retryable) && retryable.SafeToRetry() || busy(err) || closed(err)
+	return errors.As(err, &retryable) && retryable.SafeToRetry() || busy(err) || errors.Is(err, store.ErrClosed)
 }
 
 // busy reports whether a writer of another process has kept an SQLite file for longer than the store waits: SQLITE_BUSY
@@ -66,15 +68,4 @@ func busy(err error) bool {
 		Code() int
 	}
 	return errors.As(err, &result) && (result.Code()&0xff == 5 || result.Code()&0xff == 6)
-}
-
-// closed reports whether the store has been closed, as it is while a server shuts down. database/sql has no name for
-// its error, nor has the store.
-func closed(err error) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if text := err.Error(); text == "sql: database is closed" || text == "the store is closed" {
-			return true
-		}
-	}
-	return false
 }
