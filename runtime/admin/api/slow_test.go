@@ -123,11 +123,8 @@ func TestBodyThatTricklesIsCutOff(t *testing.T) {
 		})
 		must(0, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		if res.StatusCode != http.StatusBadRequest || !res.Close {
-			t.Errorf("%s: %s, closed: %t", path, res.Status, res.Close)
+		if err != nil || res.StatusCode != http.StatusBadRequest || !res.Close {
+			t.Errorf("%s: %+v, %v", path, res, err)
 		}
 		conn.Close()
 		writing.Wait()

@@ -56,8 +56,12 @@ const (
 	DefaultKeyPeriod   = 15 * time.Minute
 	DefaultStalePeriod = time.Hour
 	MaxCache           = 5 * time.Minute
-	// RefreshInterval is the least time between two fetches from one provider, whatever asks for
-	// them: tokens with unknown keys cannot make a server flood its provider.
+	// RetryInterval is the least time from a fetch to the next one, which a token needs if the first
+	// one failed or brought no key for it. The time doubles with each further fetch, up to
+	// RefreshInterval, and is RetryInterval again after a minute without a fetch. So tokens with
+	// unknown keys cause at most 9 fetches in a minute from one provider, however many clients send
+	// them. Meanwhile a new key is found within RefreshInterval.
+	RetryInterval   = time.Second
 	RefreshInterval = 10 * time.Second
 )
 
@@ -99,7 +103,7 @@ type Issuer struct {
 	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no bound.
 	MaxLifetime time.Duration
 	// KeyPeriod is how long fetched keys serve before they are fetched again. A key that is not
-	// known is looked for at once, but at most every RefreshInterval. Zero is DefaultKeyPeriod.
+	// known is looked for at once; see RetryInterval. Zero is DefaultKeyPeriod.
 	KeyPeriod time.Duration
 	// StalePeriod is for how much longer old keys serve while the provider cannot be reached. After
 	// that nobody is admitted. Zero is DefaultStalePeriod.
@@ -187,8 +191,8 @@ func (s *Source) MappedRoles() []string {
 func (s *Source) Resource() identity.Resource { return s.resource }
 
 // Fetch fetches the metadata and the keys of every issuer, so that a program may tell at its start
-// that one cannot be reached. Nothing depends on it; an answer of before [RefreshInterval] is not
-// asked for again.
+// that one cannot be reached. Nothing depends on it. It does not repeat a fetch before its
+// [RetryInterval] is over.
 func (s *Source) Fetch(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
