@@ -22,6 +22,9 @@ var (
 	// ErrInvalid: a name, a standing, a scope, a version or a URL is none. Errors of this kind say in its place what
 	// is wrong: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
+	// ErrUnwritable: the database takes no changes now, since its disk is full, it may only be read,
+	// or its file was deleted or moved. [Store.Ping] returns such an error until that has changed.
+	ErrUnwritable = errors.New("the database takes no changes")
 	// ErrNewer: a newer program has migrated the database.
 	ErrNewer = errors.New("the database is newer than this program")
 	// ErrClosed reports a use of the store after [Store.Close].
@@ -45,11 +48,11 @@ const (
 // explain wraps an error of the database with what was being done and, where it is known, the cure. The end of the context comes
 // first: drivers say it in words of their own.
 func (e *engine) explain(ctx context.Context, doing string, err error) error {
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
-	}
 	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql exports no such error
 		err = ErrClosed
+	}
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
 	}
 	return fmt.Errorf("store: %s: %w", doing, e.cured(err))
 }
