@@ -63,10 +63,15 @@ func (c *cached[T]) get(ctx context.Context) (held[T], error) {
 	if err != nil {
 		return h, err
 	}
-	if !h.loaded.IsZero() && time.Since(h.loaded) < c.period+c.stale {
+	if c.serves(h) {
 		return h, nil
 	}
 	return h, fmt.Errorf("%s: %w", c.what, h.failure)
+}
+
+// serves reports whether a state has a value that still counts.
+func (c *cached[T]) serves(h held[T]) bool {
+	return !h.loaded.IsZero() && time.Since(h.loaded) < c.period+c.stale
 }
 
 // renewed has what is held loaded anew and returns what is held then: the new where that is there soon, and

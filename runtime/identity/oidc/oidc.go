@@ -44,6 +44,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -126,11 +127,12 @@ type Source struct {
 }
 
 var (
-	_ identity.Checker    = (*Source)(nil)
-	_ identity.UserNamer  = (*Source)(nil)
-	_ identity.Protected  = (*Source)(nil)
-	_ identity.Issued     = (*Source)(nil)
-	_ identity.RoleMapper = (*Source)(nil)
+	_ identity.Checker     = (*Source)(nil)
+	_ identity.ReadySource = (*Source)(nil)
+	_ identity.UserNamer   = (*Source)(nil)
+	_ identity.Protected   = (*Source)(nil)
+	_ identity.Issued      = (*Source)(nil)
+	_ identity.RoleMapper  = (*Source)(nil)
 )
 
 // New returns a source. Options that cannot work are told by [Source.Check], which runtime.New
@@ -207,6 +209,33 @@ func (s *Source) Fetch(ctx context.Context) error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ready returns nil if the source can verify tokens of at least one issuer: it has the keys, which
+// serve while the provider is down, for KeyPeriod and StalePeriod; or it can introspect. Without
+// keys it fetches them, with the pauses of [RetryInterval].
+func (s *Source) Ready(ctx context.Context) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if slices.ContainsFunc(s.issuers, func(i *issuer) bool { return i.keys.serves(i.keys.state()) }) {
+		return nil
+	}
+	errs := make([]error, len(s.issuers))
+	var all sync.WaitGroup
+	for n, i := range s.issuers { // at the same time, since one may hang
+		all.Go(func() {
+			_, errs[n] = i.keys.get(ctx)
+			if errs[n] != nil && i.introspector != nil {
+				_, errs[n] = i.introspector.endpoint(ctx)
+			}
+		})
+	}
+	all.Wait()
+	if slices.Contains(errs, nil) {
+		return nil
 	}
 	return errors.Join(errs...)
 }
