@@ -48,7 +48,8 @@ const (
 // explain wraps an error of the database with what was being done and, where it is known, the cure. The end of the context comes
 // first: drivers say it in words of their own.
 func (e *engine) explain(ctx context.Context, doing string, err error) error {
-	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql exports no such error
+	// database/sql exports no such error.
+	if strings.HasSuffix(err.Error(), "sql: database is closed") {
 		err = ErrClosed
 	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {

@@ -180,7 +180,9 @@ func share(doc *huma.OpenAPI) {
 			for status, response := range op.Responses {
 				if status == "503" {
 					response.Headers = map[string]*huma.Param{"Retry-After": {
-						Description: "After how many seconds to try again", Schema: &huma.Schema{Type: huma.TypeInteger}}}
+						Description: "After how many seconds to try again",
+						Schema:      &huma.Schema{Type: huma.TypeInteger},
+					}}
 				}
 				if status >= "400" {
 					doc.Components.Responses[status] = response

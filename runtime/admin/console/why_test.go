@@ -34,8 +34,10 @@ func ends(held chan<- struct{}) map[string]toolset.Tool {
 		"admins":    {Call: answer(nil)},
 		"error":     {Call: answer(errors.New("hunter2"))},
 		"arguments": {Call: answer(&decode.Error{Problems: []decode.Problem{{Message: "hunter2"}}})},
-		"unsent":    {Call: func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Result{Out: func() {}, HasOut: true}, nil }},
-		"panics":    {Call: func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") }},
+		"unsent": {Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Result{Out: func() {}, HasOut: true}, nil
+		}},
+		"panics": {Call: func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") }},
 		"late": {Timeout: time.Millisecond, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
 			return toolset.Result{}, ctx.Err()

@@ -21,7 +21,8 @@ const RetryAfter = "5"
 // writes nothing.
 func Outage(ctx context.Context, err error, reads bool) string {
 	text, undone := outage(err)
-	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled) {
 		text = "no answer in time: try again"
 	}
 	switch {
@@ -61,7 +62,8 @@ func outage(err error) (text string, undone bool) {
 	case undone, network != nil:
 		return silent, undone
 	}
-	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.ErrUnexpectedEOF,
+		net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, gone) {
 			return silent, undone
 		}
@@ -85,8 +87,9 @@ func postgres(state string, undone bool) (string, bool) {
 	switch {
 	case state == "25006", state == "53100": // read_only_sql_transaction, disk_full
 		return unwritable, true
-	case strings.HasPrefix(state, "08"), strings.HasPrefix(state, "57P"), strings.HasPrefix(state, "58"):
-		return silent, undone // the connection, a server that starts or ends, an error of its system
+	case strings.HasPrefix(state, "08"), strings.HasPrefix(state, "58"), // connection, system
+		strings.HasPrefix(state, "57P"): // a server that starts or ends
+		return silent, undone
 	}
 	switch state[:min(2, len(state))] {
 	case "28", "3D", // who connects, and to which database

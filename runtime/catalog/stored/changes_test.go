@@ -168,7 +168,8 @@ func TestStoreThatIsClosedBeforeItsServerIsNotLogged(t *testing.T) {
 		source := stored.New(s, stored.Stored)
 		server, err := runtime.New(runtime.Options{
 			Catalogs: source, Anonymous: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+		}, toolset.NewToolset(toolset.Generated{
+			Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

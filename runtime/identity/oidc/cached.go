@@ -96,8 +96,8 @@ func (c *cached[T]) renewed(ctx context.Context, h held[T]) held[T] {
 	return newer
 }
 
-// renew loads anew, unless somebody has since h, or the pause is not over. Its own error says that ctx
-// has ended; how the load went stands in what it returns.
+// renew loads anew, unless somebody has since h, or the pause is not over. Its own error says that
+// ctx has ended; how the load went stands in what it returns.
 func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
 	done := c.start(h)
 	if done == nil {

@@ -97,7 +97,8 @@ func (p *provider) fetches() *[]int {
 	return all
 }
 
-// A stranger may send any number of tokens: fetches come at growing intervals, and are few in each minute.
+// A stranger may send any number of tokens: the pauses between fetches grow, and fetches are few in
+// each minute.
 func TestUnknownKeysDoNotFloodTheProvider(t *testing.T) {
 	strangers := make([]string, 8)
 	for i := range strangers {

@@ -82,7 +82,8 @@ func TestServerIsReadyWithTheKeysOfOneIssuer(t *testing.T) {
 		if got := ready(); got != 503 {
 			t.Errorf("%d without keys", got)
 		}
-		away.Introspection = &oidc.Introspection{URL: issuerURL + "/introspect", ClientID: "mcp", ClientSecret: "x"}
+		away.Introspection = &oidc.Introspection{
+			URL: issuerURL + "/introspect", ClientID: "mcp", ClientSecret: "x"}
 		ready = readyz(t, p.source(t, func(o *oidc.Options) { o.Issuers[0] = away }))
 		if got := ready(); got != 200 {
 			t.Errorf("%d with introspection", got)
