@@ -128,7 +128,8 @@ type Options struct {
 	Observer observe.Observer // of messages, as package telemetry has one; nil for none
 	// Readiness are checks of what the server depends on, by a name for the log: a database, a
 	// directory of users. While one fails, [PathReadyz] reports that the server is not ready, and
-	// nothing else changes. Each has two seconds, and a result is kept for one.
+	// nothing else changes. Each has two seconds, and a result is kept for one. An Identity that is
+	// an [identity.ReadySource], as that of package oidc, is checked without an entry.
 	Readiness map[string]func(context.Context) error
 
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
@@ -281,3 +282,13 @@ func (o Options) hasMiddleware() bool { return len(o.Middleware)+len(o.Intercept
 
 // listsChange reports whether lists can change while the server runs.
 func (o Options) listsChange() bool { return o.PermissionAware || o.Catalogs != nil }
+
+// checks returns the checks of readiness, with those that need no entry in Options.Readiness.
+func (o Options) checks() map[string]func(context.Context) error {
+	checks := map[string]func(context.Context) error{}
+	if source, ok := o.Identity.(identity.ReadySource); ok {
+		checks["Options.Identity"] = source.Ready
+	}
+	maps.Copy(checks, o.Readiness)
+	return checks
+}

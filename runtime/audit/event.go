@@ -84,8 +84,8 @@ type Event struct {
 
 	Status Status `json:"status"`
 	// Axis is the part of the rule that decided: role, scopes, authentication, public, rule, or
-	// unknown where there is no such tool, prompt or resource; [AxisGrant] where a grant was lacking, and [AxisLimit]
-	// where a limit ended the call.
+	// unknown where there is no such tool, prompt or resource. If something else ended an allowed
+	// request, it is one of the Axis constants.
 	Axis string `json:"axis,omitempty"`
 	// Missing says what a refused caller lacked, as in "needs role Manager".
 	Missing string `json:"missing,omitempty"`
@@ -130,6 +130,9 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 const (
 	AxisGrant = "grant" // Missing is the type of permission, and in brackets why it is not had
 	AxisLimit = "limit" // Missing is the limit
+
+	AxisArguments = "arguments" // they do not fit the schema
+	AxisCancelled = "cancelled" // by the client, or because the server stops
 )
 
 // Use is a grant that was made use of.

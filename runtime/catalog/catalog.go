@@ -15,6 +15,10 @@ import (
 // that never was gives the same error, with the same text.
 var ErrUnknown = errors.New("there is no such catalog")
 
+// ErrClosed reports that a source was closed, as when a program ends. A server then keeps the
+// switches that it has, and neither logs it nor tries again.
+var ErrClosed = errors.New("the source of catalogs is closed")
+
 // Ask is what a request says: an id, a name or both, in which case the id counts. The zero Ask asks for
 // no catalog.
 type Ask struct{ ID, Name string }

@@ -6,6 +6,7 @@
 package identity
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -72,6 +73,15 @@ type Checker interface {
 // their roles, so that a misspelt one is told at start and not by an empty list.
 type Known interface {
 	Principals() []access.Principal
+}
+
+// ReadySource is a [Source] that reports whether it can authenticate anybody. While it cannot, the
+// server is not ready (runtime.Options.Readiness).
+type ReadySource interface {
+	Source
+	// Ready returns nil if credentials can be checked now, and otherwise the reason. It may be called
+	// from many goroutines at once.
+	Ready(ctx context.Context) error
 }
 
 // UserNamer is a [Source] that knows beforehand whether its identities name users of the host

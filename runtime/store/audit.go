@@ -122,7 +122,7 @@ func (s *Store) keepEach(ctx context.Context, rows []row) error {
 func (s *Store) keep(ctx context.Context, rows []row) error {
 	select {
 	case <-s.closing.Done():
-		return errClosed
+		return ErrClosed
 	default:
 	}
 	if _, ends := ctx.Deadline(); !ends {

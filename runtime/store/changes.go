@@ -92,7 +92,9 @@ func (s *Store) attend(ctx context.Context, box *mailbox) {
 	if s.engine.listen != nil {
 		for ctx.Err() == nil {
 			if err := s.engine.listen(ctx, box, s.quiet); err != nil {
-				box.lost()
+				if s.closing.Err() == nil {
+					box.lost()
+				}
 				wait(ctx, s.pause)
 			}
 		}

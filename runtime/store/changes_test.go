@@ -440,7 +440,10 @@ func TestChangesEndWithTheirContextAndWithTheStore(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		for range second {
+		for c := range second {
+			if c.Kind == store.Deaf {
+				t.Error("the end of the store is reported as a lost connection")
+			}
 		}
 		for range s.Changes(t.Context()) {
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
@@ -21,11 +22,14 @@ var (
 	// ErrInvalid: a name, a standing, a scope, a version or a URL is none. Errors of this kind say in its place what
 	// is wrong: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
+	// ErrUnwritable: the database takes no changes now, since its disk is full, it may only be read,
+	// or its file was deleted or moved. [Store.Ping] returns such an error until that has changed.
+	ErrUnwritable = errors.New("the database takes no changes")
 	// ErrNewer: a newer program has migrated the database.
 	ErrNewer = errors.New("the database is newer than this program")
+	// ErrClosed reports a use of the store after [Store.Close].
+	ErrClosed = errors.New("the store is closed")
 )
-
-var errClosed = errors.New("the store is closed")
 
 // fault is what an engine says, in the words of neither.
 type fault int
@@ -44,6 +48,10 @@ const (
 // explain wraps an error of the database with what was being done and, where it is known, the cure. The end of the context comes
 // first: drivers say it in words of their own.
 func (e *engine) explain(ctx context.Context, doing string, err error) error {
+	// database/sql exports no such error.
+	if strings.HasSuffix(err.Error(), "sql: database is closed") {
+		err = ErrClosed
+	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
 	}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -80,8 +82,13 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 		t.Errorf("still granted: %q", got)
 	}
 
+	failed := audit.Event{Time: time.Now(), Type: audit.ToolCall, Tool: "update", Status: audit.Failed, Axis: "role"}
+	if err := w.store.Audit().Record(t.Context(), failed); err != nil {
+		t.Fatal(err)
+	}
 	b.tab(`nav a[href="/console/audit"]`)
 	b.enter()
+	b.reads("update", "failed", "the handler returned an error")
 	b.tab(`#type`)
 	b.keys("changed")
 	b.tab(`main form button`)

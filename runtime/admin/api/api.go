@@ -178,6 +178,12 @@ func share(doc *huma.OpenAPI) {
 				continue
 			}
 			for status, response := range op.Responses {
+				if status == "503" {
+					response.Headers = map[string]*huma.Param{"Retry-After": {
+						Description: "After how many seconds to try again",
+						Schema:      &huma.Schema{Type: huma.TypeInteger},
+					}}
+				}
 				if status >= "400" {
 					doc.Components.Responses[status] = response
 					op.Responses[status] = &huma.Response{Ref: "#/components/responses/" + status}

@@ -77,6 +77,9 @@ func textOf(id int64) string { return strconv.FormatInt(id, 10) }
 // register adds an operation behind a gate. Whatever goes wrong in it is answered as a problem.
 func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.Context, r *request, in *I) (*O, error)) {
 	op.Security = []map[string][]string{{security: {}}}
+	// The body is read before huma: huma's deadline of 5 s would end the connection's context, and
+	// with it every later request on the connection. An unread body keeps the deadline of front.Await.
+	op.BodyReadTimeout = -1
 	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	switch op.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:

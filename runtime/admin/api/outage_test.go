@@ -111,3 +111,30 @@ func TestDatabaseThatHangsIsNotWaitedForInVain(t *testing.T) {
 		}
 	}
 }
+
+// TestDatabaseThatTakesNoChangesIsUnavailable has one that may only be read, as after a failover to
+// a standby.
+func TestDatabaseThatTakesNoChangesIsUnavailable(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	address := func(name string) string { return db.URLOf(db.User, name) }
+	w := newWorld(t, address(db.Name), runtime.Options{})
+	admin := must(sql.Open("pgx", address("postgres")))
+	defer admin.Close()
+	must(admin.Exec("ALTER DATABASE " + db.Name + " SET default_transaction_read_only = on"))
+	must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`,
+		db.Name))
+	got := w.send("root", "POST", "/api/v1/admin/orgs", `{"name":"new"}`)
+	for range 5 { // over connections that were open
+		if strings.HasPrefix(got.field("detail"), "the database takes no changes") {
+			break
+		}
+		got = w.send("root", "POST", "/api/v1/admin/orgs", `{"name":"new"}`)
+	}
+	const want = "the database takes no changes: try again later; nothing was changed"
+	if got.status != 503 || got.field("detail") != want {
+		t.Error(got)
+	}
+	if got := w.send("root", "GET", "/api/v1/admin/orgs", ""); got.status != 200 {
+		t.Error(got)
+	}
+}

@@ -135,6 +135,9 @@ type told struct {
 
 // write answers with a problem, as tell does. id is the request's, or empty where nobody is known to have sent it.
 func (a *API) write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
+	if p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", front.RetryAfter)
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	encoder := json.NewEncoder(w)
@@ -148,6 +151,9 @@ func (a *API) tell(ctx huma.Context, _ string, v any) (any, error) {
 	p, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		ctx.SetHeader("Retry-After", front.RetryAfter)
 	}
 	return told{a.clean(p), requestOf(ctx.Context()).id}, nil
 }

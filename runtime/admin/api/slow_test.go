@@ -1,17 +1,21 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/api"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 // TestBodyThatDoesNotEndHoldsNothing sends half a body, as nobody and as others: the API answers, hangs up, and can be shut
@@ -39,6 +43,91 @@ func TestBodyThatDoesNotEndHoldsNothing(t *testing.T) {
 	defer cancel()
 	if err := web.Config.Shutdown(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// slowly is a registry in which a grant takes longer than huma gives a body by default.
+type slowly struct{ *grant.Memory }
+
+func (s slowly) Grant(ctx context.Context, g grant.Grant) (grant.Grant, error) {
+	select {
+	case <-time.After(6 * time.Second):
+		return s.Memory.Grant(ctx, g)
+	case <-ctx.Done():
+		return grant.Grant{}, ctx.Err()
+	}
+}
+
+// TestSlowChangeLeavesItsConnectionUsable sends a change that takes 6 seconds, and then requests to
+// the API and to the MCP endpoint on the same connection.
+func TestSlowChangeLeavesItsConnectionUsable(t *testing.T) {
+	before := registry
+	registry = func(*world) grant.Registry { return slowly{grant.NewMemory()} }
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	registry = before
+	t.Parallel()
+	web := httptest.NewServer(w.handler)
+	defer web.Close()
+	conn := must(net.Dial("tcp", web.Listener.Addr().String()))
+	defer conn.Close()
+	must(0, conn.SetDeadline(time.Now().Add(2*time.Minute)))
+	answers := bufio.NewReader(conn)
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	for i, c := range []struct {
+		line, body string
+		want       int
+	}{
+		{"POST /api/v1/admin/mcp/grants", `{"issuer":"x","client":"desk","reason":"slow",` +
+			`"type":"file.read","resource":"public/a"}`, 200},
+		{"GET /api/v1/whoami", "", 200},
+		{"POST /api/v1/admin/orgs", `{"name":"new"}`, 201},
+		{"POST /mcp", list, 200},
+		{"GET /api/v1/admin/orgs", "", 200},
+	} {
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer root\r\n"+
+			"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n"+
+			"Content-Length: %d\r\n\r\n%s", c.line, web.Listener.Addr(), len(c.body), c.body)
+		res, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatalf("%d: %s: %v", i, c.line, err)
+		}
+		body := must(io.ReadAll(res.Body))
+		if res.StatusCode != c.want || res.Close {
+			t.Errorf("%d: %s: %s %s", i, c.line, res.Status, body)
+		}
+	}
+}
+
+// TestBodyThatTricklesIsCutOff sends a byte at a time, which would take an hour: the deadline is of
+// the whole body.
+func TestBodyThatTricklesIsCutOff(t *testing.T) {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
+	w.direct.Hurry(200 * time.Millisecond)
+	web := httptest.NewServer(w.handler)
+	defer web.Close()
+	for _, path := range []string{"/api/v1/admin/orgs", "/api/v1/admin/mcp/grants/revoke"} {
+		conn := must(net.Dial("tcp", web.Listener.Addr().String()))
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer root\r\n"+
+			"Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{", path, web.Listener.Addr())
+		var writing sync.WaitGroup
+		writing.Go(func() {
+			for range 60_000 {
+				if _, err := io.WriteString(conn, " "); err != nil {
+					return // the server has hung up
+				}
+				time.Sleep(60 * time.Millisecond)
+			}
+		})
+		must(0, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || res.StatusCode != http.StatusBadRequest || !res.Close {
+			t.Errorf("%s: %+v, %v", path, res, err)
+		}
+		conn.Close()
+		writing.Wait()
 	}
 }
 

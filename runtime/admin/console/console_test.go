@@ -239,6 +239,9 @@ func page(t *testing.T, rec *httptest.ResponseRecorder, status int, says ...stri
 	if rec.Code != status {
 		t.Errorf("%d, want %d: %s", rec.Code, status, body)
 	}
+	if (rec.Code == http.StatusServiceUnavailable) != (rec.Header().Get("Retry-After") != "") {
+		t.Errorf("%d with Retry-After %q", rec.Code, rec.Header().Get("Retry-After"))
+	}
 	rest := body
 	for _, s := range says {
 		_, after, ok := strings.Cut(rest, s)

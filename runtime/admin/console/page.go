@@ -123,6 +123,9 @@ func (c *console) render(w http.ResponseWriter, who *caller, status int, name st
 		http.Error(w, broken.Title, http.StatusInternalServerError)
 		return
 	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", front.RetryAfter)
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(status)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -107,6 +108,29 @@ func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
 // Fine reports whether nothing was wrong.
 func (e eventRow) Fine() bool { return e.Status == audit.OK }
 
+// Why is why the event ended as it did. The words of a handler's error are in the log alone: they
+// may hold values.
+func (e eventRow) Why() string {
+	const handler = "the handler "
+	switch {
+	case e.Status == audit.Timeout:
+		return handler + "did not end within its time limit"
+	case e.Status == audit.Crashed:
+		return handler + "panicked, or its result could not be sent"
+	case e.Status == audit.Limited:
+		return "a limit: " + cmp.Or(e.Missing, "unknown")
+	case e.Status == audit.Invalid:
+		return "the request is not valid, as with an old cursor or state"
+	case e.Status != audit.Failed || e.Missing != "":
+		return cmp.Or(e.Missing, e.Axis)
+	case e.Axis == audit.AxisArguments:
+		return "the arguments do not fit the schema"
+	case e.Axis == audit.AxisCancelled:
+		return "the client cancelled it, or the server stopped"
+	}
+	return handler + "returned an error"
+}
+
 // About is what the event is about.
 func (e eventRow) About() string {
 	switch {
@@ -125,7 +149,10 @@ func (e eventRow) About() string {
 // Facts are what an event says, in the words of the record.
 func (e eventRow) Facts() (all []fact) {
 	took := strconv.FormatFloat(e.Milliseconds, 'f', -1, 64) + " ms"
-	shown, failures, chained := "", "", ""
+	shown, failures, chained, why := "", "", "", e.Why()
+	if why == e.Missing || why == e.Axis {
+		why = "" // it stands below
+	}
 	if e.Type == audit.Authentication {
 		failures = strconv.Itoa(e.Total)
 	} else if e.Total > 0 {
@@ -135,7 +162,7 @@ func (e eventRow) Facts() (all []fact) {
 		chained = fmt.Sprintf("number %d of %s", e.Chain.Seq, e.Chain.ID)
 	}
 	for _, f := range []fact{
-		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Decided by", e.Axis}, {"Missing", e.Missing},
+		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Why", why}, {"Decided by", e.Axis}, {"Missing", e.Missing},
 		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
 		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action}, {"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},

@@ -46,6 +46,7 @@ func (early) SafeToRetry() bool  { return true }
 
 func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
 	const slow, down = "no answer in time: try again; ", "the database does not answer: try again; "
+	const full = "the database takes no changes: try again later; "
 	const none, perhaps = "nothing was changed", "a change may have been made or not: look before you send it again"
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -59,10 +60,14 @@ func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
 		{ended, errors.New("whatever"), false, slow + perhaps}, {ended, errors.New("whatever"), true, slow + none},
 		{nil, context.DeadlineExceeded, false, slow + perhaps}, {nil, context.Canceled, true, slow + none},
 		{nil, result(5), false, down + none}, {nil, result(5 | 2<<8), false, down + none}, {nil, result(6), false, down + none},
-		{nil, state("08006"), false, down + perhaps}, {nil, state("57P01"), true, down + none}, {nil, state("53300"), false, down + perhaps},
+		{nil, state("08006"), false, down + perhaps}, {nil, state("57P01"), true, down + none}, {nil, state("53300"), false, down + none},
+		{nil, state("25006"), false, full + none}, {nil, state("53100"), false, full + none}, {nil, state("58030"), false, down + perhaps}, {nil, state("55P03"), false, down + none},
+		{nil, state("40001"), false, down + none}, {nil, state("28P01"), false, down + none}, {nil, state("3D000"), true, down + none}, {nil, state("4"), false, ""},
+		{nil, result(8 | 1<<8), false, full + none}, {nil, result(13), false, full + none}, {nil, result(10 | 4<<8), false, down + perhaps}, {nil, result(10), true, down + none},
+		{nil, result(14), false, down + none}, {nil, store.ErrUnwritable, false, full + perhaps}, {nil, store.ErrUnwritable, true, full + none},
 		{nil, driver.ErrBadConn, false, down + perhaps}, {nil, sql.ErrConnDone, true, down + none}, {nil, io.ErrUnexpectedEOF, false, down + perhaps},
 		{nil, &net.OpError{Op: "read", Err: errors.New("gone")}, false, down + perhaps}, {nil, &net.OpError{Op: "dial", Err: errors.New("refused")}, false, down + none},
-		{nil, early{errors.New("not sent")}, false, down + none}, {nil, errors.New("the store is closed"), false, down + none},
+		{nil, early{errors.New("not sent")}, false, down + none}, {nil, store.ErrClosed, false, down + none},
 	} {
 		if c.ctx == nil {
 			c.ctx = t.Context()

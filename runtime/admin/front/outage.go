@@ -9,72 +9,92 @@ import (
 	"net"
 	"strings"
 	"syscall"
+
+	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
+// RetryAfter is the Retry-After header of responses with status 503, in seconds.
+const RetryAfter = "5"
+
 // Outage returns the message for a temporary error: a request without a response in time, or
-// without a database. It is empty for other errors. reads is true if the request writes nothing.
+// without a database that can do it. It is empty for other errors. reads is true if the request
+// writes nothing.
 func Outage(ctx context.Context, err error, reads bool) string {
-	outcome := "a change may have been made or not: look before you send it again"
-	if reads || unsent(err) {
-		outcome = "nothing was changed"
+	text, undone := outage(err)
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled) {
+		text = "no answer in time: try again"
 	}
 	switch {
-	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return "no answer in time: try again; " + outcome
-	case silent(err):
-		return "the database does not answer: try again; " + outcome
+	case text == "":
+		return ""
+	case reads || undone:
+		return text + "; nothing was changed"
 	}
-	return ""
+	return text + "; a change may have been made or not: look before you send it again"
 }
 
-// silent reports whether an error says that the database could not be reached, or went away. The drivers' own types are
-// not looked for, so that this holds for whatever store there is.
-func silent(err error) bool {
+const (
+	silent     = "the database does not answer: try again"
+	unwritable = "the database takes no changes: try again later"
+)
+
+// outage describes the error of a database that is not available, and reports whether the change
+// was certainly not made. The drivers' own types are not looked for, so that this holds for
+// whatever store there is.
+func outage(err error) (text string, undone bool) {
 	var network *net.OpError
+	var retryable interface{ SafeToRetry() bool } // as pgx reports it
+	undone = errors.Is(err, store.ErrClosed) || errors.As(err, &network) && network.Op == "dial" ||
+		errors.As(err, &retryable) && retryable.SafeToRetry()
 	var state interface{ SQLState() string }
-	switch {
-	case errors.As(err, &state):
-		// 08 is of connections, 57P of a server that starts or ends, 53300 of one with no room (PostgreSQL, appendix A).
-		code := state.SQLState()
-		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "53300"
-	case errors.As(err, &network), unsent(err):
-		return true
-	}
-	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
-}
-
-// unsent reports whether nothing can have come of what was asked of the database.
-func unsent(err error) bool {
-	var network *net.OpError
-	if errors.As(err, &network) && network.Op == "dial" {
-		return true
-	}
-	var retryable interface{ SafeToRetry() bool } // as pgx says it
-	return errors.As(err, &retryable) && retryable.SafeToRetry() || busy(err) || closed(err)
-}
-
-// busy reports whether a writer of another process has kept an SQLite file for longer than the store waits: SQLITE_BUSY
-// and SQLITE_LOCKED, in their extended forms too. The transaction is then rolled back.
-func busy(err error) bool {
 	var result interface {
 		error
 		Code() int
 	}
-	return errors.As(err, &result) && (result.Code()&0xff == 5 || result.Code()&0xff == 6)
-}
-
-// closed reports whether the store has been closed, as it is while a server shuts down. database/sql has no name for
-// its error, nor has the store.
-func closed(err error) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if text := err.Error(); text == "sql: database is closed" || text == "the store is closed" {
-			return true
+	switch {
+	case errors.As(err, &state):
+		return postgres(state.SQLState(), undone)
+	case errors.As(err, &result) && sqlite[result.Code()&0xff] != "": // extended codes have more bits
+		return sqlite[result.Code()&0xff], result.Code()&0xff != 10
+	case errors.Is(err, store.ErrUnwritable):
+		return unwritable, undone
+	case undone, network != nil:
+		return silent, undone
+	}
+	for _, gone := range []error{driver.ErrBadConn, sql.ErrConnDone, io.ErrUnexpectedEOF,
+		net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, gone) {
+			return silent, undone
 		}
 	}
-	return false
+	return "", undone
+}
+
+// sqlite are the result codes of an SQLite database that is not available. With all of them but
+// SQLITE_IOERR the transaction is rolled back.
+var sqlite = map[int]string{
+	5:  silent,     // SQLITE_BUSY
+	6:  silent,     // SQLITE_LOCKED
+	8:  unwritable, // SQLITE_READONLY
+	10: silent,     // SQLITE_IOERR
+	13: unwritable, // SQLITE_FULL
+	14: silent,     // SQLITE_CANTOPEN
+}
+
+// postgres is outage for an SQLSTATE (PostgreSQL, appendix A).
+func postgres(state string, undone bool) (string, bool) {
+	switch {
+	case state == "25006", state == "53100": // read_only_sql_transaction, disk_full
+		return unwritable, true
+	case strings.HasPrefix(state, "08"), strings.HasPrefix(state, "58"), // connection, system
+		strings.HasPrefix(state, "57P"): // a server that starts or ends
+		return silent, undone
+	}
+	switch state[:min(2, len(state))] {
+	case "28", "3D", // who connects, and to which database
+		"40", "53", "55": // rolled back, no memory or connection, a lock
+		return silent, true
+	}
+	return "", undone
 }

@@ -1,18 +1,25 @@
 package stored_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 var everything, tools, catalogs = catalog.Change{Tools: true, Catalogs: true}, catalog.Change{Tools: true}, catalog.Change{Catalogs: true}
@@ -83,14 +90,10 @@ func TestChangeSaysWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
 	})
 }
 
-func TestChangesEndWithTheirContextOrTheStore(t *testing.T) {
+func TestChangesEndWithTheirContext(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
-		other, err := store.Open(t.Context(), w.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		idle, deaf, stays, closed := follow(t, ctx, w.Store), follow(t, ctx, w.Store), follow(t, t.Context(), w.Store), follow(t, t.Context(), other)
+		idle, deaf, stays := follow(t, ctx, w.Store), follow(t, ctx, w.Store), follow(t, t.Context(), w.Store)
 		never := stored.New(w.Store, stored.Stored).Changes(ctx) // of which nothing is taken
 		w.add("global", "kit", true)
 		if c := next(t, idle); c != catalogs {
@@ -103,11 +106,6 @@ func TestChangesEndWithTheirContextOrTheStore(t *testing.T) {
 		}
 		if c := next(t, stays); c != catalogs {
 			t.Errorf("%+v", c)
-		}
-		if err := other.Close(); err != nil {
-			t.Error(err)
-		}
-		for range closed {
 		}
 	})
 }
@@ -156,4 +154,46 @@ func TestLossOfTheConnectionIsPassedOnAlone(t *testing.T) {
 	if c := next(t, changes); c != everything {
 		t.Errorf("%+v", c)
 	}
+}
+
+// A program that cannot listen on its port closes the store before the server. That is no fault of
+// the source.
+func TestStoreThatIsClosedBeforeItsServerIsNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		source := stored.New(s, stored.Stored)
+		server, err := runtime.New(runtime.Options{
+			Catalogs: source, Anonymous: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}, toolset.NewToolset(toolset.Generated{
+			Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		changes := follow(t, ctx, s)
+		synctest.Wait()
+		log.Reset()
+		must(0, s.Close())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if log.Len() > 0 {
+			t.Errorf("the log: %s", &log)
+		}
+		if _, err := source.ToolsOff(ctx); !errors.Is(err, catalog.ErrClosed) {
+			t.Error(err)
+		}
+		select {
+		case c, open := <-changes:
+			t.Errorf("before the end of its context: %+v, %t", c, open)
+		default:
+		}
+		cancel()
+		for range changes {
+		}
+		must(0, server.Shutdown(t.Context()))
+	})
 }

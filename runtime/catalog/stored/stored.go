@@ -80,14 +80,23 @@ func (r *Source) Catalog(ctx context.Context, caller access.Principal, ask catal
 	return found, nil
 }
 
-// ToolsOff returns the names of the tools that are switched off, in order.
-func (r *Source) ToolsOff(ctx context.Context) ([]string, error) { return r.store.ToolsOff(ctx) }
+// ToolsOff returns the names of the tools that are switched off, in order. After the store was
+// closed, the error is [catalog.ErrClosed].
+func (r *Source) ToolsOff(ctx context.Context) ([]string, error) {
+	names, err := r.store.ToolsOff(ctx)
+	if errors.Is(err, store.ErrClosed) {
+		err = catalog.ErrClosed
+	}
+	return names, err
+}
 
-// Changes tells what has changed in the store, and when that is not being heard.
+// Changes reports what has changed in the store, and the loss of the connection. A closed store
+// reports nothing more; the channel is closed when ctx ends.
 func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 	out := make(chan catalog.Change)
 	go func() {
 		defer close(out)
+		defer func() { <-ctx.Done() }() // the store may be closed before
 		for c := range r.store.Changes(ctx) {
 			var change catalog.Change
 			switch c.Kind {

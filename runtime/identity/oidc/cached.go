@@ -18,16 +18,21 @@ const loadTimeout = 8 * time.Second
 // that answers, so that a key that it has withdrawn ends with the period, and short for one that hangs.
 const patience = time.Second
 
+// quiet is how long nothing was loaded when the next pause is the shortest again.
+const quiet = time.Minute
+
 // cached is what a provider publishes: fetched when it is asked for, and again after a period. While
 // that fails, or takes longer than [patience], what is held serves for the stale period and no longer.
 // Once it has, nobody waits until a load succeeds.
 //
-// However many ask, one load runs at a time, and loads are an interval apart.
+// One load runs at a time, however many callers want one. After a load there is a pause, whatever
+// came of the load: first of [RetryInterval], then twice as long after each load, up to interval.
+// After a quiet time the first pause is the shortest again. See [RetryInterval] for the bound.
 type cached[T any] struct {
 	what          string // for errors and the log
 	load          func(context.Context) (T, error)
 	period, stale time.Duration
-	interval      time.Duration // the least time between two loads
+	interval      time.Duration // the longest pause between two loads
 	log           *slog.Logger
 
 	flight singleflight.Group
@@ -38,9 +43,10 @@ type cached[T any] struct {
 // held is one state of a cached value.
 type held[T any] struct {
 	value         T
-	loaded, tried time.Time // when value was loaded, zero for never, and when the last try ended
-	failure       error     // of the last try
-	slow          bool      // somebody's patience has ended since a load succeeded
+	loaded, tried time.Time     // when value was loaded, zero for never, and when the last try ended
+	pause         time.Duration // from tried to the next try, at least
+	failure       error         // of the last try
+	slow          bool          // somebody's patience has ended since a load succeeded
 }
 
 // get returns what is held, loaded anew where its period is over.
@@ -57,10 +63,15 @@ func (c *cached[T]) get(ctx context.Context) (held[T], error) {
 	if err != nil {
 		return h, err
 	}
-	if !h.loaded.IsZero() && time.Since(h.loaded) < c.period+c.stale {
+	if c.serves(h) {
 		return h, nil
 	}
 	return h, fmt.Errorf("%s: %w", c.what, h.failure)
+}
+
+// serves reports whether a state has a value that still counts.
+func (c *cached[T]) serves(h held[T]) bool {
+	return !h.loaded.IsZero() && time.Since(h.loaded) < c.period+c.stale
 }
 
 // renewed has what is held loaded anew and returns what is held then: the new where that is there soon, and
@@ -85,8 +96,8 @@ func (c *cached[T]) renewed(ctx context.Context, h held[T]) held[T] {
 	return newer
 }
 
-// renew loads anew, unless somebody has since h, or within the interval. Its own error says that ctx
-// has ended; how the load went stands in what it returns.
+// renew loads anew, unless somebody has since h, or the pause is not over. Its own error says that
+// ctx has ended; how the load went stands in what it returns.
 func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
 	done := c.start(h)
 	if done == nil {
@@ -114,7 +125,7 @@ func (c *cached[T]) start(h held[T]) <-chan singleflight.Result {
 	})
 }
 
-func (c *cached[T]) resting(h held[T]) bool { return time.Since(h.tried) < c.interval }
+func (c *cached[T]) resting(h held[T]) bool { return time.Since(h.tried) < h.pause }
 
 func (c *cached[T]) state() held[T] {
 	c.mu.Lock()
@@ -128,6 +139,10 @@ func (c *cached[T]) refresh() {
 	defer cancel()
 	value, err := c.contained(ctx)
 	c.mu.Lock()
+	c.held.pause = min(2*c.held.pause, c.interval)
+	if time.Since(c.held.tried) >= quiet {
+		c.held.pause = min(RetryInterval, c.interval)
+	}
 	c.held.tried, c.held.failure = time.Now(), err
 	if err == nil {
 		c.held.value, c.held.loaded, c.held.slow = value, c.held.tried, false

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,23 +85,115 @@ func TestWithdrawnKeysEndWithTheKeyPeriod(t *testing.T) {
 	})
 }
 
+// fetches records when the provider's keys are fetched, in seconds from now.
+func (p *provider) fetches() *[]int {
+	start, all := time.Now(), new([]int)
+	p.answers["/keys"] = func(w http.ResponseWriter, _ *http.Request) {
+		*all = append(*all, int(time.Since(start)/time.Second))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		fmt.Fprint(w, encode(map[string]any{"keys": p.keys}))
+	}
+	return all
+}
+
+// A stranger may send any number of tokens: the pauses between fetches grow, and fetches are few in
+// each minute.
 func TestUnknownKeysDoNotFloodTheProvider(t *testing.T) {
+	strangers := make([]string, 8)
+	for i := range strangers {
+		strangers[i] = signWith(otherRSA(), fmt.Sprintf(`{"alg":"RS256","kid":"%d"}`, i), encode(claims()))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		got := p.fetches()
+		s := p.source(t)
+		for range 800 {
+			var wait sync.WaitGroup
+			for _, token := range strangers {
+				wait.Go(func() { verified(t, s, token) })
+			}
+			wait.Wait()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if want := []int{0, 1, 3, 7, 15, 25, 35, 45, 55, 65, 75}; !slices.Equal(*got, want) {
+			t.Errorf("fetches at %v s, want %v", *got, want)
+		}
+	})
+	// However the stranger spreads them, with pauses in which the interval starts again.
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		got := p.fetches()
+		s := p.source(t)
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 20_000 {
+			verified(t, s, strangers[0])
+			time.Sleep(time.Duration(random.Int64N(int64(70*time.Second))) >> random.IntN(10))
+		}
+		for i, at := range *got {
+			if i >= 9 && at-(*got)[i-9] < 60 {
+				t.Fatalf("10 fetches within a minute: %v", (*got)[i-9:i+1])
+			}
+		}
+	})
+}
+
+func TestFailedFetchIsRepeatedAfterASecondAndThenLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		p.down = true
+		s := p.source(t, issuer(func(i *oidc.Issuer) { i.KeysURL = issuerURL + "/keys" }))
+		var got []int
+		start := time.Now()
+		for range 400 {
+			before := p.count("/keys")
+			if got := verified(t, s, token()); got != "unavailable" {
+				t.Fatal(got)
+			}
+			if p.count("/keys") > before {
+				got = append(got, int(time.Since(start)/time.Second))
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if want := []int{0, 1, 3, 7, 15, 25, 35}; !slices.Equal(got, want) {
+			t.Errorf("fetches at %v s, want %v", got, want)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider()
+		p.down = true
+		s := p.source(t)
+		if got := verified(t, s, token()); got != "unavailable" {
+			t.Fatal(got)
+		}
+		p.change(func() { p.down = false })
+		time.Sleep(oidc.RetryInterval)
+		if got := verified(t, s, token()); got != "holds" {
+			t.Errorf("a second after the failure: %s", got)
+		}
+	})
+}
+
+func TestSecondRotationIsFoundAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()
 		s := p.source(t)
-		for i := range 50 {
-			var wait sync.WaitGroup
-			for j := range 8 {
-				wait.Go(func() {
-					verified(t, s, signWith(otherRSA(), fmt.Sprintf(`{"alg":"RS256","kid":"%d-%d"}`, i, j), encode(claims())))
-				})
-			}
-			wait.Wait()
-			time.Sleep(time.Second)
+		if got := verified(t, s, token()); got != "holds" {
+			t.Fatal(got)
 		}
-		// 50 seconds, a fetch every ten at most.
-		if n := p.count("/keys"); n < 5 || n > 6 {
-			t.Errorf("%d fetches", n)
+		time.Sleep(5 * time.Minute)
+		p.change(func() { p.keys = append(p.keys, jwk("new", otherRSA())) })
+		if got := verified(t, s, other()); got != "holds" {
+			t.Fatal(got)
+		}
+		later := func() string { return signWith(ecKey(), `{"alg":"ES256","kid":"later"}`, encode(claims())) }
+		p.change(func() { p.keys = append(p.keys, jwk("later", ecKey())) })
+		if got := verified(t, s, later()); got != "invalid" {
+			t.Fatal(got)
+		}
+		time.Sleep(oidc.RetryInterval)
+		if got := verified(t, s, later()); got != "holds" {
+			t.Error(got)
 		}
 	})
 }

@@ -44,6 +44,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -56,8 +57,12 @@ const (
 	DefaultKeyPeriod   = 15 * time.Minute
 	DefaultStalePeriod = time.Hour
 	MaxCache           = 5 * time.Minute
-	// RefreshInterval is the least time between two fetches from one provider, whatever asks for
-	// them: tokens with unknown keys cannot make a server flood its provider.
+	// RetryInterval is the least time from a fetch to the next one, which a token needs if the first
+	// one failed or brought no key for it. The time doubles with each further fetch, up to
+	// RefreshInterval, and is RetryInterval again after a minute without a fetch. So tokens with
+	// unknown keys cause at most 9 fetches in a minute from one provider, however many clients send
+	// them. Meanwhile a new key is found within RefreshInterval.
+	RetryInterval   = time.Second
 	RefreshInterval = 10 * time.Second
 )
 
@@ -99,7 +104,7 @@ type Issuer struct {
 	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no bound.
 	MaxLifetime time.Duration
 	// KeyPeriod is how long fetched keys serve before they are fetched again. A key that is not
-	// known is looked for at once, but at most every RefreshInterval. Zero is DefaultKeyPeriod.
+	// known is looked for at once; see RetryInterval. Zero is DefaultKeyPeriod.
 	KeyPeriod time.Duration
 	// StalePeriod is for how much longer old keys serve while the provider cannot be reached. After
 	// that nobody is admitted. Zero is DefaultStalePeriod.
@@ -122,11 +127,12 @@ type Source struct {
 }
 
 var (
-	_ identity.Checker    = (*Source)(nil)
-	_ identity.UserNamer  = (*Source)(nil)
-	_ identity.Protected  = (*Source)(nil)
-	_ identity.Issued     = (*Source)(nil)
-	_ identity.RoleMapper = (*Source)(nil)
+	_ identity.Checker     = (*Source)(nil)
+	_ identity.ReadySource = (*Source)(nil)
+	_ identity.UserNamer   = (*Source)(nil)
+	_ identity.Protected   = (*Source)(nil)
+	_ identity.Issued      = (*Source)(nil)
+	_ identity.RoleMapper  = (*Source)(nil)
 )
 
 // New returns a source. Options that cannot work are told by [Source.Check], which runtime.New
@@ -187,8 +193,8 @@ func (s *Source) MappedRoles() []string {
 func (s *Source) Resource() identity.Resource { return s.resource }
 
 // Fetch fetches the metadata and the keys of every issuer, so that a program may tell at its start
-// that one cannot be reached. Nothing depends on it; an answer of before [RefreshInterval] is not
-// asked for again.
+// that one cannot be reached. Nothing depends on it. It does not repeat a fetch before its
+// [RetryInterval] is over.
 func (s *Source) Fetch(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
@@ -203,6 +209,33 @@ func (s *Source) Fetch(ctx context.Context) error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ready returns nil if the source can verify tokens of at least one issuer: it has the keys, which
+// serve while the provider is down, for KeyPeriod and StalePeriod; or it can introspect. Without
+// keys it fetches them, with the pauses of [RetryInterval].
+func (s *Source) Ready(ctx context.Context) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	if slices.ContainsFunc(s.issuers, func(i *issuer) bool { return i.keys.serves(i.keys.state()) }) {
+		return nil
+	}
+	errs := make([]error, len(s.issuers))
+	var all sync.WaitGroup
+	for n, i := range s.issuers { // at the same time, since one may hang
+		all.Go(func() {
+			_, errs[n] = i.keys.get(ctx)
+			if errs[n] != nil && i.introspector != nil {
+				_, errs[n] = i.introspector.endpoint(ctx)
+			}
+		})
+	}
+	all.Wait()
+	if slices.Contains(errs, nil) {
+		return nil
 	}
 	return errors.Join(errs...)
 }

@@ -412,7 +412,8 @@ func TestSourceThatEndsItsChangesIsFollowedAgain(t *testing.T) {
 		time.Sleep(retryPause)
 		synctest.Wait()
 		if len(source.channels) != 2 ||
-			strings.Count(log.String(), "tells no more of what changes") != 1 {
+			strings.Count(log.String(), "tells no more of what changes") != 1 ||
+			!strings.Contains(log.String(), errNoMoreChanges.Error()) {
 			t.Fatalf("%d channels: %s", len(source.channels), log)
 		}
 		source.send(catalog.Change{Catalogs: true})
@@ -420,6 +421,21 @@ func TestSourceThatEndsItsChangesIsFollowedAgain(t *testing.T) {
 		synctest.Wait()
 		if catalogs.Load() != 1 {
 			t.Error("the change is lost")
+		}
+	})
+}
+
+func TestClosedSourceIsNeitherLoggedNorQueriedAgain(t *testing.T) {
+	source := &shelf{}
+	followed(t, source, func(_ *Catalogs, log *journal, _, _ *atomic.Int64) {
+		source.set(func(s *shelf) {
+			s.fail = func(context.Context) error { return fmt.Errorf("away: %w", catalog.ErrClosed) }
+		})
+		source.send(catalog.Change{Tools: true})
+		time.Sleep(10 * retryPause)
+		synctest.Wait()
+		if source.queries != 1 || log.String() != "" {
+			t.Errorf("%d queries, %s", source.queries, log)
 		}
 	})
 }

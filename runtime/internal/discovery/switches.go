@@ -1,7 +1,9 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,6 +16,8 @@ const (
 	retryPause = time.Second            // before a failed query is repeated in the background
 	gathering  = 200 * time.Millisecond // between two onCatalogs, which resolve all catalogs
 )
+
+var errNoMoreChanges = errors.New("it closed its channel before the server had stopped")
 
 // Start loads the switches. Without them the server does not start.
 func (c *Catalogs) Start(ctx context.Context) error {
@@ -86,7 +90,7 @@ func (c *Catalogs) Follow(ctx context.Context, onSwitches, onCatalogs func()) {
 			return
 		}
 		c.Log.Error("the source of catalogs tells no more of what changes; it is asked again",
-			"error", err)
+			"error", cmp.Or(err, errNoMoreChanges))
 		pause(ctx)
 	}
 }
@@ -97,7 +101,7 @@ func (c *Catalogs) reload(ctx context.Context, onSwitches func()) {
 		if changed {
 			onSwitches()
 		}
-		if err == nil {
+		if err == nil || errors.Is(err, catalog.ErrClosed) {
 			return
 		}
 		c.Log.Error("it could not be read which tools are switched off; "+

@@ -58,7 +58,7 @@ func NewRunner(c Config) *Runner { return &Runner{c} }
 // Report describes one run for the audit, the log and the observer.
 type Report struct {
 	Status    audit.Status
-	Axis      string // audit.AxisGrant or audit.AxisLimit, if that refused or ended the run
+	Axis      string // one of the constants of package audit, if that refused or ended the run
 	Missing   string // the permission or the limit of that axis
 	Killed    bool   // the sandbox ended the call's processes for a limit
 	Cancelled bool   // by the client, or because the server stops
@@ -138,7 +138,8 @@ func (j *job) stopped(ended error) Report {
 		return Report{Status: audit.Timeout, Failure: &limitError{"timeout", text}}
 	}
 	cancelled := errors.New("the call was cancelled")
-	return Report{Status: audit.Failed, Failure: cancelled, Cancelled: true}
+	return Report{
+		Status: audit.Failed, Axis: audit.AxisCancelled, Failure: cancelled, Cancelled: true}
 }
 
 // logLate logs the end of a handler that was abandoned.
@@ -177,6 +178,8 @@ func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
 	default:
 		if errors.As(err, &limit) {
 			out.Status, out.Axis, out.Missing = audit.Limited, audit.AxisLimit, limit.Reached()
+		} else if errors.As(err, new(*decode.Error)) {
+			out.Axis = audit.AxisArguments
 		}
 		out.Failure = handlerError{err.Error(), err}
 	}

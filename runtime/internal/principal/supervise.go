@@ -42,7 +42,7 @@ type maskedError struct {
 }
 
 func masked(mask redact.Masker, err error) error {
-	known := []error{capability.ErrNoUser, catalog.ErrUnknown, errors.ErrUnsupported,
+	known := []error{capability.ErrNoUser, catalog.ErrUnknown, catalog.ErrClosed, errors.ErrUnsupported,
 		context.Canceled, context.DeadlineExceeded}
 	other := func(target error) bool { return !errors.Is(err, target) }
 	return maskedError{text: mask.Text(err.Error()), is: slices.DeleteFunc(known, other)}
