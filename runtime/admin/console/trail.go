@@ -18,8 +18,8 @@ const pathAudit = runtime.PathConsole + "/audit"
 
 // eventTypes and eventStatuses are what the search suggests. Others can be typed.
 var (
-	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Checkpoint}
-	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid}
+	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Checkpoint, audit.Outage}
+	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid, audit.Intent}
 )
 
 // search is what the audit trail is searched for, as it is typed.
@@ -104,6 +104,17 @@ type eventRow struct{ store.Recorded }
 // Path is the page of the event.
 func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
 
+// Outcome is the status. Of a call without an outcome the list has the intent.
+func (e eventRow) Outcome() string {
+	if e.Status == audit.Intent {
+		return "no outcome"
+	}
+	return string(e.Status)
+}
+
+// Waits reports whether the event is an intent, which says nothing of the outcome.
+func (e eventRow) Waits() bool { return e.Status == audit.Intent }
+
 // Fine reports whether nothing was wrong.
 func (e eventRow) Fine() bool { return e.Status == audit.OK }
 
@@ -125,7 +136,13 @@ func (e eventRow) About() string {
 // Facts are what an event says, in the words of the record.
 func (e eventRow) Facts() (all []fact) {
 	took := strconv.FormatFloat(e.Milliseconds, 'f', -1, 64) + " ms"
-	shown, chained := "", ""
+	shown, chained, intended := "", "", ""
+	if e.Waits() {
+		took = ""
+	}
+	if e.Intended {
+		intended = "recorded before the call"
+	}
 	if e.Total > 0 {
 		shown = fmt.Sprintf("%d of %d", e.Visible, e.Total)
 	}
@@ -133,7 +150,7 @@ func (e eventRow) Facts() (all []fact) {
 		chained = fmt.Sprintf("number %d of %s", e.Chain.Seq, e.Chain.ID)
 	}
 	for _, f := range []fact{
-		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Decided by", e.Axis}, {"Missing", e.Missing},
+		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Intent", intended}, {"Decided by", e.Axis}, {"Missing", e.Missing},
 		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
 		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action}, {"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown},
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},

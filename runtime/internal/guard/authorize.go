@@ -42,12 +42,11 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 	if !d.Allowed {
 		return g.refuse(m, s, d)
 	}
-	m.Conn.Release()
 	return g.allow(ctx, m, s, next)
 }
 
-// refuse returns the refusal in its denial mode: concealed, forbidden, or a challenge. The status is
-// not released: a refusal leaves at its end, however long its record takes, and is never a stream.
+// refuse returns the refusal in its denial mode: concealed, forbidden, or a challenge. Its status
+// is not released: a refusal leaves at its end, however long its record takes, and is never a stream.
 func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error) {
 	denial := g.Policy.DenialOf(d)
 	if m.CanChallenge && denial == access.Challenge {
@@ -70,6 +69,7 @@ func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 		name = g.Masker.TextWithin
 	}
 	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
+	e.Arguments = g.argumentsOf(m, s, d.Allowed)
 	if e.Axis = string(d.Axis); d.Allowed {
 		return
 	}
