@@ -87,8 +87,10 @@ func (v *visit) showTrail() error {
 	if err != nil {
 		return err
 	}
+	ended := map[string]bool{} // requests whose intent is found with its outcome
 	for _, e := range found {
-		t.Events = append(t.Events, eventRow{e})
+		ended[e.RequestID] = ended[e.RequestID] || e.Intended
+		t.Events = append(t.Events, eventRow{e, ended[e.RequestID]})
 	}
 	if more {
 		q := s.query()
@@ -99,14 +101,17 @@ func (v *visit) showTrail() error {
 }
 
 // eventRow is an event in a list.
-type eventRow struct{ store.Recorded }
+type eventRow struct {
+	store.Recorded
+	ended bool // its outcome is in the list, before it
+}
 
 // Path is the page of the event.
 func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
 
 // Outcome is the status. Of a call without an outcome the list has the intent.
 func (e eventRow) Outcome() string {
-	if e.Status == audit.Intent {
+	if e.Waits() && !e.ended {
 		return "no outcome"
 	}
 	return string(e.Status)
@@ -178,5 +183,5 @@ func (v *visit) showEvent() error {
 	case len(found) == 0 || found[0].ID != id:
 		return store.ErrNotFound
 	}
-	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit", Data: eventRow{found[0]}})
+	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit", Data: eventRow{Recorded: found[0]}})
 }
