@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -448,5 +449,32 @@ func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// An intent that takes long, and then fails, tells nobody that the tool exists: the response is no
+// stream, as that of a refusal.
+func TestSlowIntentIsAnsweredAsASlowRefusal(t *testing.T) {
+	server := func(t testing.TB) *runtime.Server {
+		slow := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+			if e.Type != audit.Outage {
+				time.Sleep(3 * transport.StreamAfter)
+			}
+			return errors.New("the disk is full")
+		})
+		tools := readingAndWriting(done)[1:2]
+		hidden := tools[0]
+		hidden.Name = "hidden"
+		return newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute},
+			toolsetOf(append(tools, hidden), access.Rule{Tool: "hidden", MinRole: admin}))
+	}
+	for _, first := range []string{"writes", "hidden", "no_such"} {
+		inBubble(t, server, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
+			c.client.Timeout = 0
+			got := c.call(t, first, "", nil)
+			if got.status != http.StatusOK || got.header.Get("Content-Type") != "application/json" || !strings.Contains(got.body, "internal error") {
+				t.Errorf("%s: %s", first, got)
+			}
+		})
 	}
 }

@@ -244,8 +244,8 @@ func (s *Server) buildBridge(server *mcp.Server) {
 		Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
 		Sealer: invoke.NewSealer(opts.StateKey), Observer: s.observer,
 		Audit: opts.Audit, AuditTimeout: opts.AuditTimeout, AuditIntent: opts.AuditIntent,
-		Stop: s.closing.Done(),
-		Pool: s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
+		Closing: s.closing,
+		Pool:    s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
 		Interceptors: opts.Interceptors, Middleware: opts.hasMiddleware(), Adopted: adopted,
 		ListChanged: opts.listsChange(), Server: identity,
 		Runner: invoke.NewRunner(invoke.Config{

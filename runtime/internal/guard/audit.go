@@ -200,7 +200,7 @@ func (g *Guard) probeSink(failed error) {
 		defer func() { _ = recover() }() // of the program's log handler
 		for pause := firstProbe; failed != nil; pause = min(2*pause, lastProbe) {
 			lost := s.lost.Load()
-			failed = g.write(context.Background(), audit.Event{Time: since, Type: audit.Outage,
+			failed = g.write(g.Closing, audit.Event{Time: since, Type: audit.Outage,
 				Status: audit.OK, Total: int(lost),
 				Milliseconds: float64(time.Since(since)) / float64(time.Millisecond)})
 			if failed == nil {
@@ -216,7 +216,7 @@ func (g *Guard) probeSink(failed error) {
 					"every call and list is refused at once", "error", failed)
 			}
 			select {
-			case <-g.Stop:
+			case <-g.Closing.Done():
 				return
 			case <-time.After(pause):
 			}

@@ -43,7 +43,7 @@ type Config struct {
 	Audit         audit.Sink // nil records nothing
 	AuditTimeout  time.Duration
 	AuditIntent   audit.IntentPolicy
-	Stop          <-chan struct{} // is closed when the server stops
+	Closing       context.Context // ends when the server stops
 	Observer      *Observer
 	Pool          *worker.Pool
 	Active        *worker.Group

@@ -57,7 +57,7 @@ func newGuard(sink audit.Sink) *Guard {
 		Lists:  discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10}),
 		Levels: &notify.Levels{}, Tools: map[string]*invoke.Tool{"t": {}},
 		Resources: &invoke.Resources{}, Sealer: invoke.NewSealer(nil),
-		Audit: sink, AuditTimeout: 2 * time.Second, Stop: make(chan struct{}),
+		Audit: sink, AuditTimeout: 2 * time.Second, Closing: context.Background(),
 		Pool: worker.NewPool(), Active: worker.NewGroup(), Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -355,8 +355,8 @@ func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
 func TestProbesEndWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error { return errors.New("disk full") }))
-		stop := make(chan struct{})
-		g.Stop = stop
+		var stop context.CancelFunc
+		g.Closing, stop = context.WithCancel(t.Context())
 		defer g.Pool.Close()
 		for range 2 {
 			_, _ = call(t.Context(), g, "Member", time.Time{}, nil)
@@ -365,7 +365,7 @@ func TestProbesEndWithTheServer(t *testing.T) {
 		if !g.sink.probing.Load() || !g.sink.down.Load() {
 			t.Error("a sink that is down is not probed")
 		}
-		close(stop)
+		stop()
 		synctest.Wait()
 		if g.sink.probing.Load() {
 			t.Error("the probes go on")
