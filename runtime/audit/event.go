@@ -66,7 +66,7 @@ const (
 	// middleware. Prompts, resources and completions only read. It is the default.
 	IntentNonReadonly IntentPolicy = "nonReadonly"
 	IntentAll         IntentPolicy = "all"  // tools, prompts, resources and completions
-	IntentNone        IntentPolicy = "none" // a retry may repeat the effect of a call without a record
+	IntentNone        IntentPolicy = "none" // a call runs, and a retry repeats it, without a record
 )
 
 // Event is one record. Its JSON form is the line that [JSONLines] writes.

@@ -239,16 +239,19 @@ func (v *verifier) pair(r Record, is record) {
 		v.open[is.RequestID] = o
 	}
 	if change > 0 {
-		o.found = Finding{Kind: NoOutcome, Source: r.Source, Line: r.Line, Chain: is.Chain.ID, Seq: is.Chain.Seq,
-			What: fmt.Sprintf("request %.40q was about to call %.128q, and the trail does not have its outcome", is.RequestID, is.Tool), Cure: cureNoOutcome}
+		const format = "request %.40q was about to call %.128q, and the trail does not have its outcome"
+		o.found = Finding{
+			Kind: NoOutcome, Source: r.Source, Line: r.Line, Chain: is.Chain.ID, Seq: is.Chain.Seq,
+			What: fmt.Sprintf(format, is.RequestID, is.Tool), Cure: cureNoOutcome,
+		}
 	}
 	if o.n += change; o.n == 0 {
 		delete(v.open, is.RequestID)
 	}
 }
 
-// unfinished reports the calls without an outcome, in the order of their intents. They come after all other findings, whose
-// room they do not take.
+// unfinished reports the calls without an outcome, in the order of their intents. They come after
+// all other findings, whose room they do not take.
 func (v *verifier) unfinished() {
 	var all []Finding
 	for _, o := range v.open {

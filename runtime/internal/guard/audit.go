@@ -80,7 +80,8 @@ func (g *Guard) audit(next Next) Next {
 		if failed == nil {
 			return a, err
 		}
-		if s := event.Status; known.decides && m.unintended == nil && s != audit.Denied && s != audit.Invalid {
+		ran := m.unintended == nil && event.Status != audit.Denied && event.Status != audit.Invalid
+		if ran && known.decides {
 			what = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
 		}
 		g.Log.ErrorContext(ctx, what, m.IDs(), "error", failed)
