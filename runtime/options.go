@@ -197,8 +197,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Denial < access.Conceal || o.Denial > access.Challenge {
 		bad("Options.Denial is %d: use access.Conceal, access.Forbid or access.Challenge", int(o.Denial))
 	}
-	switch o.AuditIntent {
-	case "", audit.IntentNonReadonly, audit.IntentAll, audit.IntentNone:
+	switch o.AuditIntent = cmp.Or(o.AuditIntent, audit.IntentNonReadonly); o.AuditIntent {
+	case audit.IntentNonReadonly, audit.IntentAll, audit.IntentNone:
 	default:
 		bad("Options.AuditIntent is %q: use audit.IntentNonReadonly, audit.IntentAll or "+
 			"audit.IntentNone", o.AuditIntent)
