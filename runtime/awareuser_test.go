@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -117,7 +116,7 @@ func TestPeopleWhoComeByAClientAreNotItsServiceUser(t *testing.T) {
 // An identity without a user is an anonymous caller to the handler, to the audit and to everything else.
 func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
 	var mu sync.Mutex
-	var events []audit.Event
+	sink := &keeper{}
 	var callers []access.Principal
 	call := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		p, _ := runtime.Caller(ctx)
@@ -128,17 +127,13 @@ func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
 	}
 	s := newServer(t, runtime.Options{
 		PermissionAware: true, Capabilities: newHost(nil), Identity: hosted(), Anonymous: true,
-		Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-			mu.Lock()
-			defer mu.Unlock()
-			events = append(events, e)
-			return nil
-		}),
+		Audit: sink,
 	}, toolsetOf([]toolset.Tool{{Name: "look", Input: anyInput, Call: call}}, access.Rule{Tool: "look", Public: true}))
 	url := serve(t, s)
 	for _, era := range eras {
 		newRaw(t, url, "eve_Admin", era).call(t, "look", `,"arguments":{}`, nil)
 	}
+	events := sink.taken()
 	if len(callers) != len(eras) || len(events) != len(eras) {
 		t.Fatalf("%d callers, %d events", len(callers), len(events))
 	}

@@ -365,6 +365,9 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s, %s: the context ended with %v", test.name, era, err)
 			}
+			if e := <-events; e.Status != audit.Intent {
+				t.Errorf("%s, %s: recorded as %s before", test.name, era, e.Status)
+			}
 			if e := <-events; e.Status != audit.Timeout {
 				t.Errorf("%s, %s: recorded as %s", test.name, era, e.Status)
 			}

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -389,7 +390,7 @@ func TestAuditOfPromptsAndResourcesHoldsNoValue(t *testing.T) {
 	for _, e := range sink.taken() {
 		names := ""
 		for _, a := range e.Arguments {
-			names += " " + a.Name
+			names += " " + cmp.Or(a.Name, fmt.Sprintf("(%d bytes)", a.Bytes))
 		}
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s%s %s%s %d/%d %s", e.Type, e.Prompt, e.Resource, e.Status, names, e.Visible, e.Total, e.Axis)))
 		if text, _ := json.Marshal(e); strings.Contains(string(text), "hunter2") {
@@ -400,7 +401,7 @@ func TestAuditOfPromptsAndResourcesHoldsNoValue(t *testing.T) {
 		"prompt_get join ok a 0/0 authentication",
 		"prompt_get rule denied 0/0 role",
 		"resource_read lib://books/{id} ok id 0/0 role",
-		"resource_read  denied uri 0/0 unknown",
+		"resource_read  denied (15 bytes) 0/0 unknown",
 		"prompt_list  ok 2/4",
 		"resource_list  ok 2/3",
 		"resource_template_list  ok 2/3",

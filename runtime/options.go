@@ -64,9 +64,13 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 
 	// Audit receives one event for each call and each list. Without a durable event, the server
-	// refuses the request. Nil records nothing.
+	// refuses the request. While the sink is down, the server refuses every call and list at once,
+	// and probes the sink until it works again. Nil records nothing.
 	Audit        audit.Sink
 	AuditTimeout time.Duration // of each record
+	// AuditIntent is which calls have a durable event before their handler starts, so that a call
+	// without a record does not run. Empty is audit.IntentNonReadonly.
+	AuditIntent audit.IntentPolicy
 
 	Denial access.Denial // of tools without a mode of their own; the default is access.Conceal
 	// ListAll lists all tools to every caller. Calls are refused as before, with access.Forbid in
@@ -200,6 +204,12 @@ func (o Options) withDefaults() (Options, error) {
 	o.Denial = cmp.Or(o.Denial, access.Conceal)
 	if o.Denial < access.Conceal || o.Denial > access.Challenge {
 		bad("Options.Denial is %d: use access.Conceal, access.Forbid or access.Challenge", int(o.Denial))
+	}
+	switch o.AuditIntent = cmp.Or(o.AuditIntent, audit.IntentNonReadonly); o.AuditIntent {
+	case audit.IntentNonReadonly, audit.IntentAll, audit.IntentNone:
+	default:
+		bad("Options.AuditIntent is %q: use audit.IntentNonReadonly, audit.IntentAll or "+
+			"audit.IntentNone", o.AuditIntent)
 	}
 	o.Logger = slog.New(o.Masker.Handler(cmp.Or(o.Logger, slog.Default()).Handler()))
 	for _, name := range slices.Sorted(maps.Keys(o.Readiness)) {

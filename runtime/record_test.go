@@ -17,16 +17,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// keeper is a sink that keeps events.
+// keeper is a sink that keeps events, and intents apart from the others.
 type keeper struct {
-	mu     sync.Mutex
-	events []audit.Event
+	mu              sync.Mutex
+	events, intents []audit.Event
 }
 
 func (k *keeper) Record(_ context.Context, e audit.Event) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.events = append(k.events, e)
+	if e.Status == audit.Intent {
+		k.intents = append(k.intents, e)
+	} else {
+		k.events = append(k.events, e)
+	}
 	return nil
 }
 

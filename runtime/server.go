@@ -245,8 +245,9 @@ func (s *Server) buildBridge(server *mcp.Server) {
 		Levels: &notify.Levels{}, Notify: notify.Config{FlushTimeout: 2 * time.Second},
 		Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
 		Sealer: invoke.NewSealer(opts.StateKey), Observer: s.observer,
-		Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
-		Pool: s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
+		Audit: opts.Audit, AuditTimeout: opts.AuditTimeout, AuditIntent: opts.AuditIntent,
+		Closing: s.closing,
+		Pool:    s.pool, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
 		Interceptors: opts.Interceptors, Middleware: opts.hasMiddleware(), Adopted: adopted,
 		ListChanged: opts.listsChange(), Server: identity,
 		Runner: invoke.NewRunner(invoke.Config{

@@ -41,7 +41,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"level": "INFO", "msg": "MCP server", "name": "team", "version": "1.0.0", "tools": 6.0, "prompts": 4.0, "resources": 6.0,
 		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager", "identity": "runtime_test.telling", "anonymous": true, "admin": false, "catalog_strict": false, "masker": false,
 		"packages": []any{"example.com/team", "example.com/library"},
-		"audit":    "*runtime_test.keeper", "denial": "forbid", "list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
+		"audit":    "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid", "list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
 		"grants": "none", "roots": []any{}, "sandbox": "none", "middleware": 0.0, "readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
 		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"}, "trusted_proxies": []any{"10.1.2.0/24"}, "max_body_bytes": 5.0, "max_connections": 7.0, "idle_timeout": "1m0s",
 	}

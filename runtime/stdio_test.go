@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if role, ok := os.LookupEnv(asServer); ok {
 		os.Exit(stdioServer(role))
 	}
+	if trail, ok := os.LookupEnv(asKilled); ok {
+		os.Exit(killedServer(trail))
+	}
 	os.Exit(m.Run())
 }
 

@@ -43,6 +43,9 @@ That the end of a trail was cut off shows by the checkpoints that the server has
 name their files with --checkpoint. Where old files are deleted as configured, --since names
 checkpoints up to which nothing is asked for.
 
+A call with an intent and without an outcome is a finding of its own, and the trail is sound: the
+server was killed, its sink failed, or the call still runs.
+
 The key is that of the server, from a file or from $` + keyVariable + `. A store's trail is exported first,
 with Store.ExportEvents; this command opens no database. A trail without a record is no sound one.
 
@@ -76,6 +79,9 @@ Exit codes: 0 the trail is sound; 1 findings; 2 usage, or the work could not be 
 			}
 			if err != nil {
 				return err
+			}
+			if report.NoOutcome > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "%d calls have an intent and no outcome\n", report.NoOutcome)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%d records of %d chains are as they were written\n", report.Records, report.Chains)
 			if !report.Sound() {

@@ -47,6 +47,9 @@ func (d Decision) Missing() string {
 	if d.Allowed || d.Axis == AxisUnknown {
 		return ""
 	}
+	if d.Axis == AxisRole && !d.scoped && !d.stranger && !d.permission && !d.bounded {
+		return "needs role " + d.role // in one piece: a hidden tool takes as long as an unknown one
+	}
 	var needs []string
 	if d.login {
 		needs = append(needs, "an authenticated caller")

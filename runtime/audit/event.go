@@ -6,9 +6,10 @@
 // value of an argument, a result or a credential. The server writes it before the answer
 // leaves, and a call whose event cannot be written is not answered.
 //
-// Each of them is one event but for one case: a call that was recorded as answered, and whose
-// answer was withheld after all, since the credential ended meanwhile or the answer got lost on its way out,
-// has a second event. It has the same RequestID and comes later: the last one counts.
+// A call that may change something has two events with the same RequestID. The intent, with the
+// status [Intent], is durable before the handler starts. The outcome is durable before the answer
+// leaves, and its Intended is true. An intent without an outcome is what a killed server or a
+// failed sink leaves: the handler may have run. [IntentPolicy] decides which calls have an intent.
 package audit
 
 import (
@@ -40,6 +41,9 @@ const (
 	Authentication Type = "authentication"
 	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this one included.
 	Checkpoint Type = "audit_checkpoint"
+	// Outage is written when the sink works again after it had failed: Total counts the requests
+	// that were refused without a record since the time of the event, or whose outcome is missing.
+	Outage Type = "audit_outage"
 )
 
 // Status says how a request ended.
@@ -53,6 +57,21 @@ const (
 	Denied  Status = "denied"  // refused by the table, or without a grant or a valid credential
 	Limited Status = "limited" // allowed, and ended at a limit, or not let in for one
 	Invalid Status = "invalid" // refused before it was a question of access: a bad cursor, a forged state
+	// Intent is the status of an event before its handler starts: it has neither an outcome nor
+	// grants nor a duration.
+	Intent Status = "intent"
+)
+
+// IntentPolicy is which allowed calls have an [Intent] before their handler starts. An event for
+// each of them is durable twice, which costs the time of a second write.
+type IntentPolicy string
+
+const (
+	// IntentNonReadonly: tools, but for those that are declared readonly on a server without
+	// middleware. Prompts, resources and completions only read. It is the default.
+	IntentNonReadonly IntentPolicy = "nonReadonly"
+	IntentAll         IntentPolicy = "all"  // tools, prompts, resources and completions
+	IntentNone        IntentPolicy = "none" // a call runs, and a retry repeats it, without a record
 )
 
 // Event is one record. Its JSON form is the line that [JSONLines] writes.
@@ -83,6 +102,8 @@ type Event struct {
 	Arguments []Argument `json:"arguments,omitempty"`
 
 	Status Status `json:"status"`
+	// Intended reports that an event with the status Intent and the same RequestID comes before.
+	Intended bool `json:"intended,omitempty"`
 	// Axis is the part of the rule that decided: role, scopes, authentication, public, rule, or
 	// unknown where there is no such tool, prompt or resource. If something else ended an allowed
 	// request, it is one of the Axis constants.
@@ -142,10 +163,12 @@ type Use struct {
 	Grant    string `json:"grant"`    // the id of the grant
 }
 
-// Argument is one top-level argument of a call, an argument of a prompt, a variable of a
-// resource's URI, or a URI that is no resource's, without its value.
+// Argument is one top-level argument of an allowed call, an argument of a prompt or a variable of a
+// resource's URI, without its value; of each event the first 64 by name. A denied request has one
+// Argument without a name, for the text of all of its arguments, of its URI, or of the argument to
+// complete, as it was sent. So has a call whose arguments are no object.
 type Argument struct {
-	Name string `json:"name"` // cut to 64 bytes
+	Name string `json:"name"` // cut to 64 bytes; empty for all arguments together
 	// Bytes is the size of the value's JSON text.
 	Bytes int `json:"bytes"`
 	// Digest is of the value's JSON text as it was sent. It shows that two calls had the same value. It

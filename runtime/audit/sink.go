@@ -43,6 +43,9 @@ func Slog(logger *slog.Logger) Sink {
 			attrs = append(attrs, slog.Any("arguments", e.Arguments))
 		}
 		text("status", string(e.Status))
+		if e.Intended {
+			attrs = append(attrs, slog.Bool("intended", true))
+		}
 		text("axis", e.Axis)
 		text("missing", e.Missing)
 		if len(e.Grants) > 0 {
@@ -52,7 +55,7 @@ func Slog(logger *slog.Logger) Sink {
 		case ToolList:
 			text("catalog", e.Catalog)
 			fallthrough
-		case PromptList, ResourceList, TemplateList, Checkpoint, Authentication:
+		case PromptList, ResourceList, TemplateList, Checkpoint, Authentication, Outage:
 			attrs = append(attrs, slog.Int("visible", e.Visible), slog.Int("total", e.Total))
 		}
 		attrs = append(attrs, slog.Float64("execution_time_ms", e.Milliseconds))

@@ -57,10 +57,23 @@ func BenchmarkRecord(b *testing.B) {
 			for name, engine := range engines {
 				s := open(b, engine(b))
 				run(name, s.Audit())
+				run(name+"+intent", intended(s.Audit()))
 				run(name+"+chain", chained(b, s.Audit()))
 			}
 		})
 	}
+}
+
+// intended keeps two events of each call, one after the other: its intent and its outcome.
+func intended(sink audit.Sink) audit.Sink {
+	return audit.SinkFunc(func(ctx context.Context, e audit.Event) error {
+		intent := e
+		intent.Status = audit.Intent
+		if err := sink.Record(ctx, intent); err != nil {
+			return err
+		}
+		return sink.Record(ctx, e)
+	})
 }
 
 func chained(b *testing.B, sink audit.Sink) *chain.Chain {

@@ -51,12 +51,20 @@ func (s *Store) Events(ctx context.Context, page Page[int64]) ([]Recorded, bool,
 
 // SearchEvents returns a page of the events that a filter chooses, newest first, and whether there are more. Page.After
 // is the id of the last one of the page before.
+//
+// An intent is left out if the store has its outcome, unless the filter names the request. So each
+// call is there once: by its outcome, or by an intent without one.
 func (s *Store) SearchEvents(ctx context.Context, f EventFilter, page Page[int64]) ([]Recorded, bool, error) {
 	q := say(`SELECT id, event FROM audit_events WHERE id > 0`)
 	if page.After != 0 {
 		q = say(`SELECT id, event FROM audit_events WHERE id < ?`, page.After)
 	}
-	return list(ctx, s, "audit events", f.where(s.engine, q).and(` ORDER BY id DESC`), page, readEvent)
+	if q = f.where(s.engine, q); f.RequestID == "" {
+		q = q.and(` AND (status <> ? OR NOT EXISTS (SELECT 1 FROM audit_events o
+			WHERE o.request_id = audit_events.request_id AND o.type = audit_events.type
+				AND o.status <> ?))`, string(audit.Intent), string(audit.Intent))
+	}
+	return list(ctx, s, "audit events", q.and(` ORDER BY id DESC`), page, readEvent)
 }
 
 func readEvent(row scanner) (r Recorded, err error) {

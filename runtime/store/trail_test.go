@@ -90,6 +90,42 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 	})
 }
 
+// TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent: intents are exported all the same, and can be verified.
+func TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent(t *testing.T) {
+	opened(t, func(t *testing.T, s *store.Store) {
+		event := func(request string, status audit.Status) audit.Event {
+			return audit.Event{Type: audit.ToolCall, RequestID: request, Principal: "ada", Tool: "pay", Status: status, Intended: status == audit.OK}
+		}
+		keep(t, s.Audit(), event("1", audit.Intent), event("2", audit.Intent), event("1", audit.OK), event("3", audit.Denied), event("4", audit.Intent),
+			audit.Event{Type: audit.Changed, RequestID: "2", Principal: "ada", Status: audit.OK}, // a request of permission during the call
+			event("5", audit.Intent), event("5", audit.OK))
+		for name, test := range map[string]struct {
+			f    store.EventFilter
+			want string
+		}{
+			"all":             {store.EventFilter{}, "5 ok, 2 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
+			"a tool":          {store.EventFilter{Tool: "pay", Principal: "ada"}, "5 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
+			"without outcome": {store.EventFilter{Status: audit.Intent}, "4 intent, 2 intent"},
+			"one request":     {store.EventFilter{RequestID: "1"}, "1 ok, 1 intent"},
+			"intent of one":   {store.EventFilter{RequestID: "1", Status: audit.Intent}, "1 intent"},
+		} {
+			var got []string
+			for _, r := range walk(t, func(after int64) ([]store.Recorded, bool, error) {
+				return s.SearchEvents(t.Context(), test.f, store.Page[int64]{After: after, Limit: 2})
+			}, func(r store.Recorded) int64 { return r.ID }) {
+				got = append(got, r.RequestID+" "+string(r.Status))
+			}
+			if strings.Join(got, ", ") != test.want {
+				t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), test.want)
+			}
+		}
+		var out bytes.Buffer
+		if n := must(s.ExportEvents(t.Context(), &out, store.EventFilter{})); n != 8 || strings.Count(out.String(), `"status":"intent"`) != 4 || strings.Count(out.String(), `"intended":true`) != 2 {
+			t.Errorf("%d exported:\n%s", n, out.String())
+		}
+	})
+}
+
 func TestExportThatCannotBeWrittenIsAnError(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		keep(t, s.Audit(), audit.Event{Tool: strings.Repeat("x", 100<<10)}, audit.Event{})

@@ -164,7 +164,7 @@ type office struct {
 	seen []context.Context // of handlers
 }
 
-// trail keeps events.
+// trail keeps events, without intents: a message is observed once.
 type trail struct {
 	mu     sync.Mutex
 	events []audit.Event
@@ -173,7 +173,9 @@ type trail struct {
 func (k *trail) Record(_ context.Context, e audit.Event) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.events = append(k.events, e)
+	if e.Status != audit.Intent {
+		k.events = append(k.events, e)
+	}
 	return nil
 }
 

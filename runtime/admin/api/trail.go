@@ -29,7 +29,7 @@ type EventFilter struct {
 	Client    string    `query:"client" maxLength:"512"`
 	Tool      string    `query:"tool" maxLength:"128"`
 	Type      string    `query:"type" maxLength:"64" doc:"What kind of request or change it is about: tool_call, changed, admin_request"`
-	Status    string    `query:"status" enum:"ok,failed,timeout,limited,crashed,denied,invalid" doc:"How it ended"`
+	Status    string    `query:"status" enum:"ok,failed,timeout,limited,crashed,denied,invalid,intent" doc:"How it ended; intent finds calls without an outcome"`
 	RequestID string    `query:"request_id" maxLength:"128"`
 	From      time.Time `query:"from" doc:"The first moment"`
 	Until     time.Time `query:"until" doc:"The first moment that is too late"`
@@ -65,7 +65,7 @@ func (a *API) trail() {
 		EventFilter
 	}
 	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events", "List what was recorded, the newest first")
-	op.Description = "That the trail is read is recorded in it."
+	op.Description = "That the trail is read is recorded in it. The intent of a call is left out if its outcome is there, unless request_id is given."
 	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record], error) {
 		page, err := i.ids()
 		if err != nil {

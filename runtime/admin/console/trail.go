@@ -19,8 +19,8 @@ const pathAudit = runtime.PathConsole + "/audit"
 
 // eventTypes and eventStatuses are what the search suggests. Others can be typed.
 var (
-	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Authentication, audit.Checkpoint}
-	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid}
+	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Authentication, audit.Checkpoint, audit.Outage}
+	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid, audit.Intent}
 )
 
 // search is what the audit trail is searched for, as it is typed.
@@ -88,8 +88,10 @@ func (v *visit) showTrail() error {
 	if err != nil {
 		return err
 	}
+	ended := map[string]bool{} // requests whose intent is found with its outcome
 	for _, e := range found {
-		t.Events = append(t.Events, eventRow{e})
+		ended[e.RequestID] = ended[e.RequestID] || e.Intended
+		t.Events = append(t.Events, eventRow{e, ended[e.RequestID]})
 	}
 	if more {
 		q := s.query()
@@ -100,10 +102,24 @@ func (v *visit) showTrail() error {
 }
 
 // eventRow is an event in a list.
-type eventRow struct{ store.Recorded }
+type eventRow struct {
+	store.Recorded
+	ended bool // its outcome is in the list, before it
+}
 
 // Path is the page of the event.
 func (e eventRow) Path() string { return fmt.Sprintf("%s/%d", pathAudit, e.ID) }
+
+// Outcome is the status. Of a call without an outcome the list has the intent.
+func (e eventRow) Outcome() string {
+	if e.Waits() && !e.ended {
+		return "no outcome"
+	}
+	return string(e.Status)
+}
+
+// Waits reports whether the event is an intent, which says nothing of the outcome.
+func (e eventRow) Waits() bool { return e.Status == audit.Intent }
 
 // Fine reports whether nothing was wrong.
 func (e eventRow) Fine() bool { return e.Status == audit.OK }
@@ -113,6 +129,8 @@ func (e eventRow) Fine() bool { return e.Status == audit.OK }
 func (e eventRow) Why() string {
 	const handler = "the handler "
 	switch {
+	case e.Waits():
+		return ""
 	case e.Status == audit.Timeout:
 		return handler + "did not end within its time limit"
 	case e.Status == audit.Crashed:
@@ -149,9 +167,15 @@ func (e eventRow) About() string {
 // Facts are what an event says, in the words of the record.
 func (e eventRow) Facts() (all []fact) {
 	took := strconv.FormatFloat(e.Milliseconds, 'f', -1, 64) + " ms"
-	shown, failures, chained, why := "", "", "", e.Why()
+	shown, failures, chained, intended, why := "", "", "", "", e.Why()
 	if why == e.Missing || why == e.Axis {
 		why = "" // it stands below
+	}
+	if e.Waits() {
+		took = ""
+	}
+	if e.Intended {
+		intended = "recorded before the call"
 	}
 	if e.Type == audit.Authentication {
 		failures = strconv.Itoa(e.Total)
@@ -162,7 +186,7 @@ func (e eventRow) Facts() (all []fact) {
 		chained = fmt.Sprintf("number %d of %s", e.Chain.Seq, e.Chain.ID)
 	}
 	for _, f := range []fact{
-		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Why", why}, {"Decided by", e.Axis}, {"Missing", e.Missing},
+		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Intent", intended}, {"Why", why}, {"Decided by", e.Axis}, {"Missing", e.Missing},
 		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
 		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action}, {"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},
@@ -190,5 +214,5 @@ func (v *visit) showEvent() error {
 	case len(found) == 0 || found[0].ID != id:
 		return store.ErrNotFound
 	}
-	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit", Data: eventRow{found[0]}})
+	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit", Data: eventRow{Recorded: found[0]}})
 }

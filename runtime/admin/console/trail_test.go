@@ -103,6 +103,28 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	}
 }
 
+// TestCallWithoutAnOutcomeIsShownAsSuch: a call is one row, and an intent is one alone where its outcome is not there.
+func TestCallWithoutAnOutcomeIsShownAsSuch(t *testing.T) {
+	w := onSQLite(t)
+	event := func(request string, status audit.Status) audit.Event {
+		return audit.Event{Time: noon, Type: audit.ToolCall, RequestID: request, Principal: "vera", Tool: "pay-" + request, Status: status, Intended: status == audit.OK,
+			Arguments: []audit.Argument{{Bytes: 7}}}
+	}
+	if err := audit.InOrder(t.Context(), w.store.Audit(), []audit.Event{event("1", audit.Intent), event("1", audit.OK), event("2", audit.Intent)}); err != nil {
+		t.Fatal(err)
+	}
+	const at = "2026-05-04 12:00:00 UTC|tool_call|vera|"
+	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?principal=vera"), http.StatusOK))[1:], []string{at + "pay-2|no outcome|", at + "pay-1|ok|"})
+	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?status=intent"), http.StatusOK))[1:], []string{at + "pay-2|no outcome|"})
+	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?request=1"), http.StatusOK))[1:], []string{at + "pay-1|ok|", at + "pay-1|intent|"})
+	found := must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "vera"}, store.Page[int64]{}))
+	page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[0].ID)), http.StatusOK, "This is an intent", "Without an outcome the call still runs", `href="/console/audit?request=2"`, "all of them")
+	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[1].ID)), http.StatusOK, "recorded before the call")
+	if strings.Contains(body, "This is an intent") {
+		t.Error("an outcome is shown as an intent")
+	}
+}
+
 func TestTrailGoesOnOnTheNextPage(t *testing.T) {
 	w := onSQLite(t)
 	w.trail(t, 250)

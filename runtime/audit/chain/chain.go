@@ -114,11 +114,11 @@ func New(sink audit.Sink, options Options) (*Chain, error) {
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	c := &Chain{sink: sink, options: options, newest: make(chan Checkpoint, 1)}
 	if len(options.Last) > 0 {
-		last, _, err := read(options.Last)
+		r, err := read(options.Last)
 		if err != nil {
 			return nil, fmt.Errorf("chain.New: Options.Last: %w", err)
 		}
-		if last != nil { // a trail may be older than its chain
+		if last := r.Chain; last != nil { // a trail may be older than its chain
 			c.at = place{id: last.ID, seq: last.Seq, mac: last.MAC}
 		}
 	}
@@ -254,7 +254,8 @@ func (c *Chain) Seal(ctx context.Context, do func(seal func(audit.Event) (audit.
 
 // Vouches implements [audit.Voucher], for the records of any chain with this key.
 func (c *Chain) Vouches(after audit.MAC, text []byte) bool {
-	link, _, err := read(text)
+	r, err := read(text)
+	link := r.Chain
 	if err != nil || link == nil || (link.Seq == 1) != (after == audit.MAC{}) {
 		return false
 	}

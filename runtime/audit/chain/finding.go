@@ -31,6 +31,10 @@ const (
 	// what comes after it, and not for what it says. It is no sign of tampering: where a file is deleted, there is one of
 	// each chain.
 	Unproven Kind = "unproven"
+	// NoOutcome: a call has an intent, and no outcome. The server was killed or lost its sink before
+	// the handler had ended, or the call still runs. It is no sign of tampering: a record that was
+	// taken from a chain is Missing or CutOff as well.
+	NoOutcome Kind = "no outcome"
 )
 
 // Finding is something that [Verify] found.
@@ -45,7 +49,9 @@ type Finding struct {
 }
 
 // Tampering reports whether an honest trail has no such thing.
-func (f Finding) Tampering() bool { return f.Kind != Torn && f.Kind != Unproven }
+func (f Finding) Tampering() bool {
+	return f.Kind != Torn && f.Kind != Unproven && f.Kind != NoOutcome
+}
 
 // String is a line: where, what, and what to do.
 func (f Finding) String() string {
@@ -76,5 +82,7 @@ const (
 	cureTorn      = "nothing: it was never acknowledged"
 	cureForged    = "compare it with another copy of the trail; pruning and the deletion of old files leave no such record, and where somebody put it in, it does not prove what it says"
 	cureEmpty     = "look at what was read: a trail that was verified before has records, and an export that failed has none"
-	cureUnproven  = "nothing, or name an earlier checkpoint and give the files before"
+	cureNoOutcome = "the server was killed, its sink failed, or the call still runs: " +
+		"find out what it has done before you repeat it"
+	cureUnproven = "nothing, or name an earlier checkpoint and give the files before"
 )

@@ -49,24 +49,26 @@ func macOf(key []byte, previous audit.MAC, digest [sha256.Size]byte) (mac audit.
 // ending is what a record's text has after its MAC.
 const ending = `"}}`
 
-// read is what is to know of a record's text: its place, nil where it has none, and the last records of what a retention cut
-// took away.
-func read(text []byte) (*audit.Link, []audit.Link, error) {
-	var record struct {
-		Cut   []audit.Link `json:"cut"`
-		Chain *audit.Link  `json:"chain"`
+// record is what is to know of a record's text.
+type record struct {
+	Chain *audit.Link  `json:"chain"` // nil for a record without a place
+	Cut   []audit.Link `json:"cut"`   // the last records of what a retention cut took away
+
+	RequestID string       `json:"request_id"`
+	Tool      string       `json:"tool_name"`
+	Status    audit.Status `json:"status"`
+	Intended  bool         `json:"intended"`
+}
+
+func read(text []byte) (r record, err error) {
+	if err := json.Unmarshal(text, &r); err != nil {
+		return record{}, fmt.Errorf("it is no record: %w", err)
 	}
-	if err := json.Unmarshal(text, &record); err != nil {
-		return nil, nil, fmt.Errorf("it is no record: %w", err)
+	link := r.Chain
+	if link != nil && (link.ID == "" || link.Seq < 1 || !bytes.HasSuffix(text, append(hex.AppendEncode(nil, link.MAC[:]), ending...))) {
+		return record{}, errors.New("its place in the chain is not as a chain writes it")
 	}
-	link := record.Chain
-	if link == nil {
-		return nil, nil, nil
-	}
-	if link.ID == "" || link.Seq < 1 || !bytes.HasSuffix(text, append(hex.AppendEncode(nil, link.MAC[:]), ending...)) {
-		return nil, nil, errors.New("its place in the chain is not as a chain writes it")
-	}
-	return link, record.Cut, nil
+	return r, nil
 }
 
 // digestOf is the digest of what the MAC of a record's text, which [read] has read, vouches for.

@@ -33,6 +33,9 @@ type Report struct {
 	Chains   int
 	Findings []Finding
 	More     int64 // findings that are not among these, since there are too many
+	// NoOutcome counts the calls with an intent and without an outcome. Findings has the first of
+	// them, as far as there is room.
+	NoOutcome int64
 }
 
 // Sound reports whether there is no sign of tampering.
@@ -45,6 +48,9 @@ const (
 	// maxRuns and maxChains bound what is remembered: a chain has a run for each file at most, unless it is in no
 	// order at all.
 	maxRuns, maxChains = 1 << 13, 1 << 18
+	// maxOpen bounds the calls of which one of two records is remembered: those that were running
+	// when a file ended.
+	maxOpen = 1 << 18
 	// maxHeld is how many altered records are remembered of a chain of which none is proven yet.
 	maxHeld = 16
 )
@@ -58,7 +64,7 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 	}
 	v := &verifier{
 		key: options.Key, unchained: options.Unchained, chains: map[string]*history{},
-		vouched: map[spot]audit.MAC{}, known: map[spot]audit.MAC{}, since: map[string]int64{}, cuts: map[string]int64{}, wanted: map[string]want{},
+		open: map[string]*open{}, vouched: map[spot]audit.MAC{}, known: map[spot]audit.MAC{}, since: map[string]int64{}, cuts: map[string]int64{}, wanted: map[string]want{},
 	}
 	for _, p := range options.Since {
 		if v.genuine(p) {
@@ -92,14 +98,21 @@ type verifier struct {
 	key       []byte
 	unchained bool
 	chains    map[string]*history
-	runs      int    // most of a chain
-	loose     string // the source of the record before, if it was in no chain
+	runs      int              // most of a chain
+	loose     string           // the source of the record before, if it was in no chain
+	open      map[string]*open // calls whose two records did not both come yet, by request
 
 	vouched map[spot]audit.MAC // of records that checkpoints from elsewhere are of
 	known   map[spot]audit.MAC // of records that proven cuts took away last
 	since   map[string]int64   // up to where a chain may be gone as far as the caller says
 	cuts    map[string]int64   // up to where a chain is gone, or about to go, by proven cuts
 	wanted  map[string]want    // up to where a chain has to be there
+}
+
+// open is a call of which one record did not come yet.
+type open struct {
+	n     int // intents less outcomes
+	found Finding
 }
 
 type spot struct {
@@ -181,7 +194,8 @@ func (v *verifier) want(chain string, seq int64, by string) {
 }
 
 func (v *verifier) record(r Record) {
-	link, cut, err := read(r.Text)
+	read, err := read(r.Text)
+	link := read.Chain
 	switch {
 	case err != nil && r.Unfinished:
 		v.find(Finding{Kind: Torn, Source: r.Source, Line: r.Line, What: "the last line is unfinished", Cure: cureTorn})
@@ -202,7 +216,54 @@ func (v *verifier) record(r Record) {
 		h = &history{id: link.ID}
 		v.chains[link.ID] = h
 	}
-	v.place(h, r, link, cut)
+	v.place(h, r, link, read.Cut)
+	v.pair(r, read)
+}
+
+// pair notes an intent, or the outcome of one. They come in any order, as sources do.
+func (v *verifier) pair(r Record, is record) {
+	change := 0
+	switch {
+	case is.Status == audit.Intent:
+		change = 1
+	case is.Intended:
+		change = -1
+	default:
+		return
+	}
+	o := v.open[is.RequestID]
+	if o == nil && len(v.open) == maxOpen {
+		return
+	} else if o == nil {
+		o = &open{}
+		v.open[is.RequestID] = o
+	}
+	if change > 0 {
+		const format = "request %.40q was about to call %.128q, and the trail does not have its outcome"
+		o.found = Finding{
+			Kind: NoOutcome, Source: r.Source, Line: r.Line, Chain: is.Chain.ID, Seq: is.Chain.Seq,
+			What: fmt.Sprintf(format, is.RequestID, is.Tool), Cure: cureNoOutcome,
+		}
+	}
+	if o.n += change; o.n == 0 {
+		delete(v.open, is.RequestID)
+	}
+}
+
+// unfinished reports the calls without an outcome, in the order of their intents. They come after
+// all other findings, whose room they do not take.
+func (v *verifier) unfinished() {
+	var all []Finding
+	for _, o := range v.open {
+		if o.n > 0 {
+			all = append(all, o.found)
+		}
+	}
+	v.NoOutcome = int64(len(all))
+	slices.SortFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Line, b.Line))
+	})
+	v.Findings = append(v.Findings, all[:min(len(all), maxFindings-len(v.Findings))]...)
 }
 
 // place puts a record where it belongs in its chain.
@@ -333,6 +394,7 @@ func (v *verifier) conclude() {
 	for _, id := range slices.Sorted(maps.Keys(v.wanted)) {
 		v.tail(id)
 	}
+	v.unfinished()
 }
 
 // byCuts settles what comes first after a cut. It may be by a record that itself comes first after one.

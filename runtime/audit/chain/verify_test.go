@@ -681,3 +681,66 @@ func BenchmarkVerify(b *testing.B) {
 		}
 	}
 }
+
+// pairs writes intents, and the outcomes of those that have one.
+func pairs(t tb, c *chain.Chain, outcomes map[string]bool, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		e := audit.Event{RequestID: id, Tool: "pay", Status: audit.Intent}
+		if err := c.Record(context.Background(), e); err != nil {
+			t.Error(err)
+		}
+		if e.Status, e.Intended = audit.OK, true; outcomes[id] {
+			if err := c.Record(context.Background(), e); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestIntentWithoutAnOutcomeIsFoundAndIsNoTampering(t *testing.T) {
+	m := &memory{}
+	c := begin(t, m, chain.Options{})
+	pairs(t, c, map[string]bool{"a": true, "d": true}, "a", "b", "c")
+	put(t, c, "b") // another event of the request, as of a permission request
+	pairs(t, c, map[string]bool{"d": true}, "d")
+	var lines []string
+	for _, line := range m.lines {
+		lines = append(lines, string(line)+"\n")
+	}
+	for name, files := range map[string][]string{
+		"in one file":        {strings.Join(lines, "")},
+		"in order":           {strings.Join(lines[:1], ""), strings.Join(lines[1:6], ""), strings.Join(lines[6:], "")},
+		"the newest first":   {strings.Join(lines[6:], ""), strings.Join(lines[1:6], ""), strings.Join(lines[:1], "")},
+		"each in one itself": {lines[6], lines[5], lines[4], lines[3], lines[2], lines[1], lines[0]},
+	} {
+		got := verified(t, chain.VerifyOptions{}, files...)
+		var found []string
+		for _, f := range got.Findings {
+			found = append(found, fmt.Sprint(f.Kind, " ", f.Seq, " ", f.Tampering()))
+			if !strings.Contains(f.What, `was about to call "pay"`) || f.Chain == "" || f.Line == 0 {
+				t.Errorf("%s: %s", name, f)
+			}
+		}
+		slices.Sort(found)
+		if fmt.Sprint(found) != "[no outcome 3 false no outcome 4 false]" || !got.Sound() || got.NoOutcome != 2 || got.More != 0 || got.Records != 7 {
+			t.Errorf("%s: %v, %+v", name, found, got)
+		}
+	}
+}
+
+// However many calls have no outcome, they hide no other finding, and pass for none.
+func TestCallsWithoutOutcomeTakeNoRoomOfOtherFindings(t *testing.T) {
+	m := &memory{}
+	c := begin(t, m, chain.Options{})
+	for i := range 1500 {
+		pairs(t, c, nil, fmt.Sprint(i))
+	}
+	if got := verified(t, chain.VerifyOptions{}, m.text()); !got.Sound() || got.NoOutcome != 1500 || len(got.Findings) != 1000 {
+		t.Errorf("sound %v, %d without an outcome, %d findings", got.Sound(), got.NoOutcome, len(got.Findings))
+	}
+	text := strings.Replace(m.text(), `"request_id":"1400"`, `"request_id":"1401"`, 1)
+	if got := verified(t, chain.VerifyOptions{}, text); got.Sound() || got.Findings[0].Kind != chain.Altered || len(got.Findings) != 1000 {
+		t.Errorf("%v of %d", got.Findings[0], len(got.Findings))
+	}
+}

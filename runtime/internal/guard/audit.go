@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -42,12 +45,17 @@ func (g *Guard) challenge(next Next) Next {
 	}
 }
 
-// audit writes one event about a message. Without the event there is no answer.
+// audit records what became of a message. Without the event there is no answer. While the sink is
+// known to be down, every message is refused alike, before its name is read.
 func (g *Guard) audit(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
 		known := methods[m.Method]
 		if known.event == "" {
 			return next(ctx, m)
+		}
+		if g.sink.down.Load() {
+			g.sink.lost.Add(1)
+			return Answer{}, wire.InternalError()
 		}
 		if known.decides {
 			g.Active.Enter()
@@ -57,21 +65,63 @@ func (g *Guard) audit(next Next) Next {
 		event.Status = audit.Denied
 		m.event = &event
 		a, err := next(ctx, m)
-		if event.Status == audit.Denied {
-			g.logDenied(ctx, m)
-		}
 		m.conclude()
-		failed := g.record(ctx, m)
-		if known.decides && event.Status != audit.OK {
-			g.logFailed(ctx, m, err)
+		failed, what := m.unintended, "the intent of a call could not be recorded; it was not started"
+		if failed == nil {
+			if event.Status == audit.Denied {
+				g.logDenied(ctx, m)
+			}
+			failed, what = g.record(ctx, m, event), "an audit record could not be written; "+
+				"the request is refused"
+			if known.decides && event.Status != audit.OK {
+				g.logFailed(ctx, m, err)
+			}
 		}
-		if failed != nil {
-			g.Log.ErrorContext(ctx, "an audit record could not be written; the request is refused",
-				m.IDs(), "error", failed)
-			return Answer{}, wire.InternalError()
+		if failed == nil {
+			return a, err
 		}
-		return a, err
+		ran := m.unintended == nil && event.Status != audit.Denied && event.Status != audit.Invalid
+		if ran && known.decides {
+			what = "the outcome of a call could not be recorded; it has run, and its answer is withheld"
+		}
+		g.Log.ErrorContext(ctx, what, m.IDs(), "error", failed)
+		g.probeSink(failed)
+		return Answer{}, wire.InternalError()
 	}
+}
+
+// intend records the intent of an allowed call, as Options.AuditIntent has it, and lets the HTTP
+// status leave. Until then an allowed call is answered as a refused one.
+func (g *Guard) intend(next Next) Next {
+	return func(ctx context.Context, m *Message) (Answer, error) {
+		if !methods[m.Method].decides {
+			return next(ctx, m)
+		}
+		if g.intends(m) {
+			intent := *m.event
+			intent.Status = audit.Intent
+			if m.unintended = g.record(ctx, m, intent); m.unintended != nil {
+				return Answer{}, wire.InternalError()
+			}
+			m.event.Intended = true
+		}
+		m.Conn.Release()
+		return next(ctx, m)
+	}
+}
+
+// intends reports whether an allowed call has an intent. Middleware has effects of its own, and may
+// change the name.
+func (g *Guard) intends(m *Message) bool {
+	call, isCall := m.Params.(*mcp.CallToolParamsRaw)
+	switch {
+	case g.Audit == nil || g.AuditIntent == audit.IntentNone:
+		return false
+	case g.AuditIntent == audit.IntentAll || !isCall || g.Middleware:
+		return isCall || g.AuditIntent == audit.IntentAll
+	}
+	t := g.Tools[call.Name] // nil for one of an adopted server
+	return t == nil || t.Annotations == nil || !t.Annotations.ReadOnlyHint
 }
 
 // conclude copies what the event has to the outcome for the observer.
@@ -86,16 +136,21 @@ func (m *Message) conclude() {
 	}
 }
 
-// record writes the event of a message, and returns why it is not durable. It waits at most for
-// Options.AuditTimeout, and writes also if the caller has gone.
-func (g *Guard) record(ctx context.Context, m *Message) error {
+// record writes an event about a message, and returns why it is not durable. It writes also if the
+// caller has gone.
+func (g *Guard) record(ctx context.Context, m *Message, e audit.Event) error {
 	if g.Audit == nil {
 		return nil
 	}
-	event := m.event // not written from now on: an abandoned sink may still read it
-	event.Time = m.Started
-	event.Milliseconds = float64(time.Since(m.Started)) / float64(time.Millisecond)
+	if e.Time = m.Started; e.Status != audit.Intent {
+		e.Milliseconds = float64(time.Since(m.Started)) / float64(time.Millisecond)
+	}
 	ctx = request.ForHandler(context.WithoutCancel(ctx), m.Info, &m.Principal) // without TokenInfo
+	return g.write(ctx, e)
+}
+
+// write writes an event. It waits at most for Options.AuditTimeout.
+func (g *Guard) write(ctx context.Context, e audit.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, g.AuditTimeout)
 	defer cancel()
 	select {
@@ -105,7 +160,7 @@ func (g *Guard) record(ctx context.Context, m *Message) error {
 	}
 	o := worker.Run(g.Pool, worker.Job[error]{Context: ctx, Do: func(ctx context.Context) error {
 		defer func() { <-g.recording }()
-		if err := g.Audit.Record(ctx, *event); err != nil {
+		if err := g.Audit.Record(ctx, e); err != nil {
 			return errors.New(err.Error()) // its method may panic, which is contained here
 		}
 		return nil
@@ -119,4 +174,53 @@ func (g *Guard) record(ctx context.Context, m *Message) error {
 		return worker.ErrGoexit
 	}
 	return o.Value
+}
+
+// sinkState is what is known of the sink since a record has failed.
+type sinkState struct {
+	probing atomic.Bool  // there is a goroutine that probes it
+	down    atomic.Bool  // it has failed the last probe
+	lost    atomic.Int64 // requests without a record, or without an outcome
+}
+
+const firstProbe, lastProbe = 100 * time.Millisecond, 5 * time.Second // the pauses between probes
+
+// probeSink notes a request without a record, and probes the sink on one goroutine, until a probe
+// is durable or the server stops. The probe is an event that counts such requests. One failed
+// event alone does not take the sink for down: a client might have caused it.
+func (g *Guard) probeSink(failed error) {
+	s := &g.sink
+	s.lost.Add(1)
+	if !s.probing.CompareAndSwap(false, true) {
+		return
+	}
+	since := time.Now()
+	go func() {
+		defer s.probing.Store(false)
+		defer s.down.Store(false)
+		defer func() { _ = recover() }() // of the program's log handler
+		for pause := firstProbe; failed != nil; pause = min(2*pause, lastProbe) {
+			lost := s.lost.Load()
+			failed = g.write(g.Closing, audit.Event{Time: since, Type: audit.Outage,
+				Status: audit.OK, Total: int(lost),
+				Milliseconds: float64(time.Since(since)) / float64(time.Millisecond)})
+			if failed == nil {
+				s.lost.Add(-lost)
+				if s.down.Load() {
+					g.Log.Warn("the audit sink works again", "after", time.Since(since),
+						"requests_without_record", lost)
+				}
+				return
+			}
+			if !s.down.Swap(true) {
+				g.Log.Error("the audit sink is down: until it works again, "+
+					"every call and list is refused at once", "error", failed)
+			}
+			select {
+			case <-g.Closing.Done():
+				return
+			case <-time.After(pause):
+			}
+		}
+	}()
 }

@@ -42,7 +42,6 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 	if !d.Allowed {
 		return g.refuse(m, s, d)
 	}
-	m.Conn.Release()
 	return g.allow(ctx, m, s, next)
 }
 
@@ -70,6 +69,7 @@ func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
 		name = g.Masker.TextWithin
 	}
 	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
+	e.Arguments = g.argumentsOf(m, s, d.Allowed)
 	if e.Axis = string(d.Axis); d.Allowed {
 		return
 	}

@@ -46,16 +46,20 @@ func (g *Guard) steps() []step {
 		// TestChallengeThatCannotBeRecordedIsNoChallenge
 		g.challenge,
 		// The event is durable before the answer leaves. TestRecordStandsBeforeTheAnswerLeaves
+		// While the sink is down, nothing is read. TestAnswersAreEqualWhileTheSinkIsDown
 		g.audit,
 		// The event reports a result that cannot be encoded.
 		// TestEventReportsWhatBecameOfACall
 		g.encode,
-		// The decision comes before anything else of the request is read, and the HTTP status
-		// leaves after it. TestHiddenToolIsByteForByteAnUnknownTool
+		// The decision comes before anything else of the request is read.
+		// TestHiddenToolIsByteForByteAnUnknownTool
 		g.authorize,
 		// Only an allowed call has its requestState and bound headers checked.
 		// TestBoundHeadersAreCheckedOnceTheCallIsAllowed
 		g.admit,
+		// The intent is durable before anything of the call runs, and the HTTP status leaves after
+		// it. TestIntentIsDurableBeforeTheHandlerStarts
+		g.intend,
 		// Foreign code between here and the handlers may end its goroutine, or not return.
 		// TestMiddlewareThatEndsItsGoroutineIsACrash
 		g.contain,
@@ -85,10 +89,11 @@ type Message struct {
 	// Subscription belongs to subscriptions/listen; nil for others.
 	Subscription *discovery.Subscription
 
-	event     *audit.Event    // nil if the method is not recorded
-	outcome   observe.Outcome // for the observer
-	failure   error           // why an allowed request failed, for the log; nil if the error tells
-	authority string          // WWW-Authenticate of a challenge; empty for none
+	event      *audit.Event    // nil if the method is not recorded
+	unintended error           // why the intent is not durable, so that nothing was started
+	outcome    observe.Outcome // for the observer
+	failure    error           // why an allowed request failed, for the log; nil if the error tells
+	authority  string          // WWW-Authenticate of a challenge; empty for none
 }
 
 // Answer is what the chain returns for a message: a result, and once it is encoded that alone.

@@ -42,6 +42,8 @@ type Config struct {
 	Sealer        invoke.Sealer
 	Audit         audit.Sink // nil records nothing
 	AuditTimeout  time.Duration
+	AuditIntent   audit.IntentPolicy
+	Closing       context.Context // ends when the server stops
 	Observer      *Observer
 	Pool          *worker.Pool
 	Active        *worker.Group
@@ -58,6 +60,7 @@ type Config struct {
 type Guard struct {
 	Config
 	recording chan struct{} // holds one item for each record that is being written
+	sink      sinkState
 	server    json.RawMessage
 
 	SomeNeedSDK bool // there is a call for which NeedsSDK reports true

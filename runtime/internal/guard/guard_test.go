@@ -56,7 +56,7 @@ func newGuard(sink audit.Sink) *Guard {
 		Lists:  discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10}),
 		Levels: &notify.Levels{}, Tools: map[string]*invoke.Tool{"t": {}},
 		Resources: &invoke.Resources{}, Sealer: invoke.NewSealer(nil),
-		Audit: sink, AuditTimeout: 2 * time.Second,
+		Audit: sink, AuditTimeout: 2 * time.Second, Closing: context.Background(),
 		Pool: worker.NewPool(), Active: worker.NewGroup(), Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -154,7 +154,9 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got []string
 				g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-					got = append(got, fmt.Sprint(e.Status, " ", e.Missing))
+					if got = append(got, fmt.Sprint(e.Status, " ", e.Missing)); e.Intended {
+						got = slices.DeleteFunc(got, func(s string) bool { return s == "intent " })
+					}
 					return nil
 				}))
 				defer g.Pool.Close()
@@ -202,8 +204,7 @@ func TestSinksThatMisbehave(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel() // the record is written although the caller has gone
 				begun := time.Now()
-				event := audit.Event{}
-				err := g.record(ctx, &Message{Info: &request.Info{Started: begun}, event: &event})
+				err := g.record(ctx, &Message{Info: &request.Info{Started: begun}}, audit.Event{})
 				switch {
 				case (err == nil) != (test.want == nil):
 					t.Errorf("recorded with %v", err)
@@ -234,13 +235,13 @@ func TestRecordsWithoutAPlaceAreRefusedInTime(t *testing.T) {
 		for range cap(g.recording) {
 			g.recording <- struct{}{}
 		}
-		m := &Message{Info: &request.Info{}, event: &audit.Event{}}
+		m, e := &Message{Info: &request.Info{}}, audit.Event{}
 		begun := time.Now()
-		if err := g.record(t.Context(), m); !errors.Is(err, errAuditBusy) || time.Since(begun) != 2*time.Second {
+		if err := g.record(t.Context(), m, e); !errors.Is(err, errAuditBusy) || time.Since(begun) != 2*time.Second {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
 		time.AfterFunc(time.Second, func() { <-g.recording })
-		if err := g.record(t.Context(), m); err != nil || recorded != 1 {
+		if err := g.record(t.Context(), m, e); err != nil || recorded != 1 {
 			t.Errorf("%v, recorded %d times", err, recorded)
 		}
 	})
@@ -297,8 +298,154 @@ func TestSinksSeeNoTokenInfo(t *testing.T) {
 	}))
 	defer g.Pool.Close()
 	ctx := context.WithValue(t.Context(), key{}, &auth.TokenInfo{UserID: "creator"})
-	m := &Message{Info: &request.Info{Started: time.Now()}, event: &audit.Event{}}
-	if err := g.record(ctx, m); err != nil || seen != nil {
+	m := &Message{Info: &request.Info{Started: time.Now()}}
+	if err := g.record(ctx, m, audit.Event{}); err != nil || seen != nil {
 		t.Error(err, seen)
+	}
+}
+
+// A sink is probed by one goroutine, in longer and longer pauses, until a record is durable. In a
+// bubble a goroutine that goes on would fail the test.
+func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var probes []time.Duration
+		begun, works := time.Now(), false
+		var lost int
+		g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+			switch {
+			case e.Type == audit.Outage:
+				probes, lost = append(probes, time.Since(begun)), e.Total
+			case works:
+				return nil
+			}
+			if works {
+				return nil
+			}
+			return errors.New("disk full")
+		}))
+		defer g.Pool.Close()
+		ask := func() error {
+			_, err := call(t.Context(), g, "Member", time.Time{}, func(context.Context, *Message) (Answer, error) {
+				return handled(audit.OK), nil
+			})
+			return err
+		}
+		for range 5 { // all at once, of which none waits for a probe
+			if ask() == nil {
+				t.Error("a call without a record is answered")
+			}
+		}
+		time.Sleep(20 * time.Second)
+		var pauses []string
+		for i := range probes[1:] {
+			pauses = append(pauses, (probes[i+1] - probes[i]).String())
+		}
+		if got := strings.Join(pauses, " "); got != "100ms 200ms 400ms 800ms 1.6s 3.2s 5s 5s" {
+			t.Errorf("the pauses are %s", got)
+		}
+		works = true
+		time.Sleep(5 * time.Second)
+		if err := ask(); err != nil || lost != 5 || g.sink.lost.Load() != 0 {
+			t.Errorf("%v, with %d of 5 requests counted", err, lost)
+		}
+	})
+}
+
+func TestProbesEndWithTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error { return errors.New("disk full") }))
+		var stop context.CancelFunc
+		g.Closing, stop = context.WithCancel(t.Context())
+		defer g.Pool.Close()
+		for range 2 {
+			_, _ = call(t.Context(), g, "Member", time.Time{}, nil)
+		}
+		synctest.Wait()
+		if !g.sink.probing.Load() || !g.sink.down.Load() {
+			t.Error("a sink that is down is not probed")
+		}
+		stop()
+		synctest.Wait()
+		if g.sink.probing.Load() {
+			t.Error("the probes go on")
+		}
+	})
+}
+
+// A client may cause an event that the sink does not take. That takes nobody's answers away.
+func TestOneEventThatFailsDoesNotTakeTheSinkForDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outages := 0
+		g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+			if e.Type == audit.Outage {
+				outages += e.Total
+			} else if e.Role == "" {
+				return errors.New("not this one")
+			}
+			return nil
+		}))
+		defer g.Pool.Close()
+		for range 3 {
+			_, _ = call(t.Context(), g, "", time.Time{}, nil)
+			synctest.Wait()
+			if g.sink.down.Load() {
+				t.Error("the sink is taken for down")
+			}
+		}
+		if outages != 3 {
+			t.Errorf("%d of 3 requests without a record are counted", outages)
+		}
+	})
+}
+
+// A log handler that panics does not end the process.
+func TestProbeWhoseLogPanicsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error { return errors.New("disk full") }))
+		g.Log = slog.New(panics{slog.DiscardHandler})
+		defer g.Pool.Close()
+		g.probeSink(errors.New("disk full"))
+		synctest.Wait()
+		if g.sink.probing.Load() || g.sink.down.Load() {
+			t.Error("the sink is taken for down, and nothing probes it")
+		}
+	})
+}
+
+type panics struct{ slog.Handler }
+
+func (panics) Enabled(context.Context, slog.Level) bool  { return true }
+func (panics) Handle(context.Context, slog.Record) error { panic("the log") }
+
+// However many members it has, a denied call costs one digest: nothing of them is decoded.
+func TestDeniedCallCostsNothingForItsMembers(t *testing.T) {
+	var arguments []byte
+	g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+		if len(e.Arguments) != 1 || e.Arguments[0].Bytes != len(arguments) || e.Arguments[0].Name != "" {
+			return fmt.Errorf("recorded %v", e.Arguments)
+		}
+		return nil
+	}))
+	defer g.Pool.Close()
+	costs := func(text string) float64 {
+		arguments = []byte(text)
+		info := request.New(identity.Identity{Principal: access.Principal{Subject: "mel"}}, nil)
+		info.Conn, info.Version, info.Server = &conn{}, request.NewestWithSessions, &request.Server{Log: g.Log}
+		decide := g.audit(g.authorize(nil))
+		return testing.AllocsPerRun(20, func() {
+			_, err := decide(t.Context(), &Message{Info: info, Method: "tools/call",
+				Params: &mcp.CallToolParamsRaw{Name: "t", Arguments: arguments}})
+			if err == nil || !strings.Contains(err.Error(), "unknown tool") {
+				t.Fatal(err)
+			}
+		})
+	}
+	few := costs(`{"a":1}`)
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, `,"k%d":%d`, i, i)
+	}
+	if many := costs("{" + b.String()[1:] + "}"); many > few+2 {
+		t.Errorf("%v allocations for 100,000 members, and %v for one", many, few)
 	}
 }

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,9 +16,10 @@ import (
 
 // subject is what a message asks for: a tool, a prompt, a resource, or the completion of one.
 type subject struct {
-	request.Target        // its name is that of a rule, if there is one
-	requested      string // the name or URI that the client sent
-	own            bool   // a toolset's handler answers for it
+	request.Target                   // its name is that of a rule, if there is one
+	requested      string            // the name or URI that the client sent
+	own            bool              // a toolset's handler answers for it
+	texts          map[string]string // arguments of a prompt or a completion, or a URI's variables
 }
 
 // unknown is the answer if the subject does not exist or is concealed.
@@ -33,52 +33,71 @@ func (s subject) unknown() error {
 	return wire.UnknownTool(s.requested)
 }
 
-// subjectOf finds what a message asks for, and notes the request's part of the event.
+// subjectOf finds what a message asks for, and notes it in the event.
 func (g *Guard) subjectOf(m *Message) subject {
 	e := m.event
 	switch params := m.Params.(type) {
 	case *mcp.GetPromptParams:
-		e.Arguments = g.recordTexts(params.Arguments)
-		return g.promptSubject(e, params.Name)
+		return g.promptSubject(e, params.Name, params.Arguments)
 	case *mcp.ReadResourceParams:
 		r, values := g.Resources.Find(params.URI)
 		if r == nil {
-			e.Arguments = g.recordTexts(map[string]string{"uri": params.URI})
-			return subject{request.Target{Kind: access.Resources}, params.URI, false}
+			return subject{Target: request.Target{Kind: access.Resources}, requested: params.URI}
 		}
-		e.Resource, e.Arguments = r.URI, g.recordTexts(values)
-		return subject{request.Target{Kind: access.Resources, Name: r.URI}, params.URI, !r.Adopted}
+		e.Resource = r.URI
+		target := request.Target{Kind: access.Resources, Name: r.URI}
+		return subject{target, params.URI, !r.Adopted, values}
 	case *mcp.CompleteParams:
-		argument := params.Argument
-		e.Arguments = g.recordTexts(map[string]string{argument.Name: argument.Value})
+		texts := map[string]string{params.Argument.Name: params.Argument.Value}
 		if params.Ref.Type == "ref/prompt" {
-			return g.promptSubject(e, params.Ref.Name)
+			return g.promptSubject(e, params.Ref.Name, texts)
 		}
 		uri := params.Ref.URI
 		r := g.Resources.Named(uri)
 		if r != nil {
 			e.Resource = uri
 		}
-		return subject{request.Target{Kind: access.Resources, Name: uri}, uri, r != nil && !r.Adopted}
+		target := request.Target{Kind: access.Resources, Name: uri}
+		return subject{target, uri, r != nil && !r.Adopted, texts}
 	}
-	call := m.Params.(*mcp.CallToolParamsRaw) // the last of the methods that are decided
-	e.Tool, e.Arguments = call.Name, g.recordArguments(call.Arguments)
-	target := request.Target{Kind: access.Tools, Name: call.Name}
-	return subject{target, call.Name, g.Tools[call.Name] != nil}
+	e.Tool = m.Params.(*mcp.CallToolParamsRaw).Name // the last of the methods that are decided
+	target := request.Target{Kind: access.Tools, Name: e.Tool}
+	return subject{target, e.Tool, g.Tools[e.Tool] != nil, nil}
 }
 
-func (g *Guard) promptSubject(e *audit.Event, name string) subject {
+func (g *Guard) promptSubject(e *audit.Event, name string, texts map[string]string) subject {
 	e.Prompt = name
-	return subject{request.Target{Kind: access.Prompts, Name: name}, name, g.Prompts[name] != nil}
+	target := request.Target{Kind: access.Prompts, Name: name}
+	return subject{target, name, g.Prompts[name] != nil, texts}
+}
+
+// argumentsOf returns what the event has of a request's arguments. Of a denied one nothing is
+// decoded: it is one digest of the text as it was sent.
+func (g *Guard) argumentsOf(m *Message, s subject, allowed bool) []audit.Argument {
+	if g.Audit == nil {
+		return nil
+	}
+	raw, err := []byte(m.Arguments), error(nil)
+	if call, ok := m.Params.(*mcp.CallToolParamsRaw); ok {
+		raw = call.Arguments
+	} else if allowed && len(s.texts) == 0 {
+		return nil
+	} else if allowed {
+		raw, err = wire.Marshal(s.texts)
+	}
+	switch {
+	case err != nil || len(raw) == 0 || string(raw) == "null":
+		return nil
+	case allowed:
+		return g.recordArguments(raw)
+	}
+	return []audit.Argument{{Bytes: len(raw), Digest: audit.DigestOf(raw)}}
 }
 
 const maxRecordedArguments, maxRecordedName = 64, 64 // names in bytes
 
 // recordArguments returns what the audit keeps of arguments: names, sizes and digests.
-func (g *Guard) recordArguments(raw json.RawMessage) []audit.Argument {
-	if g.Audit == nil || len(raw) == 0 || string(raw) == "null" {
-		return nil
-	}
+func (g *Guard) recordArguments(raw []byte) []audit.Argument {
 	type member struct{ name, value []byte }
 	var few [12]member
 	members := few[:0]
@@ -96,13 +115,4 @@ func (g *Guard) recordArguments(raw json.RawMessage) []audit.Argument {
 		list[i] = audit.Argument{Name: name, Bytes: len(m.value), Digest: audit.DigestOf(m.value)}
 	}
 	return list
-}
-
-// recordTexts is recordArguments for arguments that are texts.
-func (g *Guard) recordTexts(arguments map[string]string) []audit.Argument {
-	raw, err := wire.Marshal(arguments)
-	if err != nil || len(arguments) == 0 {
-		return nil
-	}
-	return g.recordArguments(raw)
 }

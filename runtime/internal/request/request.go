@@ -31,6 +31,7 @@ type Info struct {
 	Header       http.Header // of the HTTP request, without credentials; nil on stdio
 	HTTP         *HTTP       // nil on stdio
 	Catalog      CatalogQuery
+	Arguments    []byte // of a prompt, the URI, or the argument to complete, as sent; nil for none
 	Conn         Conn
 	CanChallenge bool // a refusal can be an HTTP status
 

@@ -26,6 +26,9 @@ type Checked struct {
 	Params  decode.Value // nil for none
 	Catalog request.CatalogQuery
 	Call    *Call // nil for anything but a call that the kernel can answer itself
+	// Arguments are those of a prompt, the URI of a resource or the argument to complete, as sent;
+	// nil for other methods.
+	Arguments decode.Value
 }
 
 // Call is a call of a method that the kernel answers itself, decoded as go-sdk decodes it.
@@ -157,7 +160,7 @@ func (m *envelope) check(mask redact.Masker) (Checked, *MessageError) {
 		problems = known.Check(m.params)
 	}
 	if len(problems) == 0 {
-		checked.Call = callOf(checked.Method, checked.ID, m.params)
+		checked.Call = callOf(checked.Method, checked.ID, m.params, &checked.Arguments)
 		if catalogMethods[checked.Method] {
 			checked.Catalog, problems = catalogInParams(m.params, mask)
 		}

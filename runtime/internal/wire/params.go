@@ -44,12 +44,13 @@ func ParamsTypes() map[string]reflect.Type {
 
 // callOf returns the params of a method that the kernel answers itself, which have passed
 // [CheckMessage]. It returns nil for other methods, for a message without id, and where go-sdk has
-// to word a refusal. Names are case-sensitive, and null is like no member.
-func callOf(method, id string, params decode.Value) *Call {
+// to word a refusal. Names are case-sensitive, and null is like no member. It sets arguments as
+// [Checked] has them.
+func callOf(method, id string, params decode.Value, arguments *decode.Value) *Call {
 	if id == "" {
 		return nil
 	}
-	p, meta, ok := decodeParams(method, params)
+	p, meta, ok := decodeParams(method, params, arguments)
 	if !ok {
 		return nil
 	}
@@ -81,7 +82,8 @@ func fits(shape *decode.GoType, v decode.Value) bool {
 	return v.Type() == "object" && len(shape.Check(v)) == 0
 }
 
-func decodeParams(method string, params decode.Value) (p mcp.Params, meta decode.Value, ok bool) {
+func decodeParams(method string, params decode.Value,
+	arguments *decode.Value) (p mcp.Params, meta decode.Value, ok bool) {
 	set, optional := func(string, decode.Value) {}, false
 	ok = true
 	switch method {
@@ -118,14 +120,14 @@ func decodeParams(method string, params decode.Value) (p mcp.Params, meta decode
 			case "name":
 				r.Name = string(value.Text())
 			case "arguments":
-				r.Arguments = textsOf(value)
+				r.Arguments, *arguments = textsOf(value), value
 			}
 		}
 	case "resources/read":
 		r := &mcp.ReadResourceParams{}
 		p, set = r, func(name string, value decode.Value) {
 			if name == "uri" {
-				r.URI = string(value.Text())
+				r.URI, *arguments = string(value.Text()), value
 			}
 		}
 	case "completion/complete":
@@ -134,6 +136,7 @@ func decodeParams(method string, params decode.Value) (p mcp.Params, meta decode
 			switch is := textsOf(value); {
 			case name == "argument":
 				r.Argument = mcp.CompleteParamsArgument{Name: is["name"], Value: is["value"]}
+				*arguments = value
 			case name == "context" && value.Type() == "object":
 				r.Context = &mcp.CompleteContext{Arguments: textsOf(value.Member("arguments"))}
 			case name == "ref" && value.Type() == "object":
