@@ -122,7 +122,8 @@ type Options struct {
 	Observer observe.Observer // of messages, as package telemetry has one; nil for none
 	// Readiness are checks of what the server depends on, by a name for the log: a database, a
 	// directory of users. While one fails, [PathReadyz] reports that the server is not ready, and
-	// nothing else changes. Each has two seconds, and a result is kept for one.
+	// nothing else changes. Each has two seconds, and a result is kept for one. If Audit is an
+	// [audit.ReadySink], New adds its check by the name Options.Audit.
 	Readiness map[string]func(context.Context) error
 
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
@@ -201,6 +202,11 @@ func (o Options) withDefaults() (Options, error) {
 		} else if o.Readiness[name] == nil {
 			bad("Options.Readiness[%q] is nil: give it a check, or remove it", name)
 		}
+	}
+	if sink, ok := o.Audit.(audit.ReadySink); ok {
+		checks := map[string]func(context.Context) error{"Options.Audit": sink.Ready}
+		maps.Copy(checks, o.Readiness)
+		o.Readiness = checks
 	}
 	const number, duration = "number", "duration"
 	errs = append(errs,

@@ -10,14 +10,14 @@ import (
 )
 
 // Size is the size of a file system of [Small], in bytes.
-const Size = 1 << 20
+const Size = 4 << 20
 
 // Small mounts an empty file system of [Size] bytes until the test ends. Without the right to mount,
 // it skips the test. Fill writes a file that leaves no byte free, and free removes that file.
 func Small(t testing.TB) (dir string, fill, free func()) {
 	t.Helper()
 	dir = t.TempDir()
-	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=700")
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m,mode=700")
 	if errors.Is(err, syscall.EPERM) {
 		t.Skip("to mount a file system needs root")
 	}

@@ -138,7 +138,7 @@ func lineOf(e Event) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
-// Ready implements [ReadySink]. After a failed write it writes 4 KiB, syncs and removes them.
+// Ready implements [ReadySink]. After a failed write it writes 64 KiB, syncs and removes them.
 func (r *RotatingFile) Ready(ctx context.Context) error {
 	err := r.together.Alone(ctx, func() error {
 		r.mu.Lock()
@@ -157,7 +157,7 @@ func (r *RotatingFile) check() error {
 	if !r.failed && !r.ended {
 		return r.inPlace(r.size)
 	}
-	probe := bytes.Repeat([]byte(" "), 4<<10)
+	probe := bytes.Repeat([]byte(" "), 64<<10)
 	if err := r.ready(int64(len(probe))); err != nil {
 		return err
 	}
