@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -51,5 +53,30 @@ func TestSQLiteOnAReadOnlyFileSystemDoesNotOpen(t *testing.T) {
 	s, err := store.Open(t.Context(), url)
 	if err == nil || !strings.Contains(err.Error(), "must be writable for the user") {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// TestStoreThatIsOpenedAgainKeepsTheLocksOfTheFirst reads the locks of this process: a program such
+// as sqlite3 deletes the log of a database whose file nobody else has locked. A process loses all
+// locks on a file when it closes any descriptor of it (fcntl(2)).
+func TestStoreThatIsOpenedAgainKeepsTheLocksOfTheFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	open(t, "sqlite:"+path)
+	info := must(os.Stat(path)).Sys().(*syscall.Stat_t)
+	locked := func() (n int) {
+		for line := range strings.Lines(string(must(os.ReadFile("/proc/locks")))) {
+			f := strings.Fields(line) // 1: POSIX ADVISORY READ PID MAJOR:MINOR:INODE FIRST LAST
+			if len(f) == 8 && f[4] == fmt.Sprint(os.Getpid()) && strings.HasSuffix(f[5], fmt.Sprint(":", info.Ino)) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := locked(); n != 1 {
+		t.Fatalf("%d locks", n)
+	}
+	open(t, "sqlite:"+path)
+	if n := locked(); n != 1 {
+		t.Errorf("%d locks after it was opened again", n)
 	}
 }
