@@ -132,8 +132,9 @@ type Options struct {
 	Observer observe.Observer // of messages, as package telemetry has one; nil for none
 	// Readiness are checks of what the server depends on, by a name for the log: a database, a
 	// directory of users. While one fails, [PathReadyz] reports that the server is not ready, and
-	// nothing else changes. Each has two seconds, and a result is kept for one. An Identity that is
-	// an [identity.ReadySource], as that of package oidc, is checked without an entry.
+	// nothing else changes. Each has two seconds, and a result is kept for one. New adds the check of
+	// an Audit that is an [audit.ReadySink], and of an Identity that is an [identity.ReadySource],
+	// by the names Options.Audit and Options.Identity.
 	Readiness map[string]func(context.Context) error
 
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
@@ -220,6 +221,7 @@ func (o Options) withDefaults() (Options, error) {
 			bad("Options.Readiness[%q] is nil: give it a check, or remove it", name)
 		}
 	}
+	o.Readiness = o.checks()
 	const number, duration = "number", "duration"
 	errs = append(errs,
 		bound("PageSize", number, &o.PageSize, DefaultPageSize),
@@ -298,6 +300,9 @@ func (o Options) checks() map[string]func(context.Context) error {
 	checks := map[string]func(context.Context) error{}
 	if source, ok := o.Identity.(identity.ReadySource); ok {
 		checks["Options.Identity"] = source.Ready
+	}
+	if sink, ok := o.Audit.(audit.ReadySink); ok {
+		checks["Options.Audit"] = sink.Ready
 	}
 	maps.Copy(checks, o.Readiness)
 	return checks

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
 // asksReady asks whether a server is ready, as anybody may.
@@ -184,4 +185,44 @@ func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
 	if status, body := ready(); status != 503 || body != "not ready" {
 		t.Errorf("%d %s", status, body)
 	}
+}
+
+// readySink is a sink that reports what a test says.
+type readySink struct {
+	keeper
+	state atomic.Pointer[error]
+}
+
+func (s *readySink) Ready(context.Context) error {
+	if err := s.state.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// TestAuditSinkIsACheckOfReadiness has no check by the author of the server.
+func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		sink, full := new(readySink), errors.New("no space left on device")
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Audit: audit.Multi(sink)}, directory(&desk{}))
+		defer s.Shutdown(context.Background())
+		ready := asksReady(s)
+		for i, step := range []struct {
+			state  error
+			status int
+		}{{nil, 200}, {full, 503}, {full, 503}, {nil, 200}} {
+			time.Sleep(time.Second)
+			if sink.state.Store(nil); step.state != nil {
+				sink.state.Store(&step.state)
+			}
+			if status, _ := ready(); status != step.status {
+				t.Errorf("%d: %d", i, status)
+			}
+		}
+		failed, passed := log.of(t, "the server is not ready"), log.of(t, "a check of readiness passes again")
+		if len(failed) != 1 || failed[0]["check"] != "Options.Audit" || failed[0]["error"] != full.Error() || len(passed) != 1 {
+			t.Errorf("%v, %v", failed, passed)
+		}
+	})
 }

@@ -274,7 +274,7 @@ func (s *Server) buildTransport() {
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
 		SessionTimeout: opts.SessionTimeout,
 		Sessions:       transport.SessionLimits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
-		Ready:          transport.NewReadiness(opts.checks(), s.pool, opts.Logger),
+		Ready:          transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
 		Guard:          s.guard, Facts: s.bridge.Facts}
 	if !opts.SDKOnly && len(opts.Middleware) == 0 && s.own.info == nil {
 		s.transport.Direct = s.guard.Chain(s.guard.Invoke)

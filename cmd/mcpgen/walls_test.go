@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	// Writes that share what makes them durable: files, chains and the store alike.
 	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
-	"internal/testdb": {},
+	"internal/testdb": {}, "internal/testdisk": {},
 	// Servers of tests, likewise.
 	"internal/testserver": {},
 	// Secrets in tests, likewise.

@@ -212,6 +212,23 @@ func InOrder(ctx context.Context, sink Sink, events []Event) error {
 	return nil
 }
 
+// ReadySink is a Sink that reports whether it can record. While it cannot, the server is not ready.
+type ReadySink interface {
+	Sink
+	// Ready returns nil if the sink can record an event now, and otherwise the reason. It may write
+	// to find out, leaves no event, and may be called from many goroutines at once.
+	Ready(ctx context.Context) error
+}
+
+// Ready returns what a sink's Ready method returns, and nil for a sink without one. A sink that
+// hands events on to another one calls it for that.
+func Ready(ctx context.Context, sink Sink) error {
+	if s, ok := sink.(ReadySink); ok {
+		return s.Ready(ctx)
+	}
+	return nil
+}
+
 // Sealer gives events their place in a chain. It is for a store that writes events within transactions of its own.
 type Sealer interface {
 	// Seal calls do while nothing else is written to the chain. Do calls seal once, and writes the event that

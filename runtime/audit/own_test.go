@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
@@ -112,12 +113,14 @@ func TestRotationThatIsCutShortFollowsNoLink(t *testing.T) {
 	path, elsewhere := filepath.Join(dir, "audit.jsonl"), write(t, filepath.Join(dir, "elsewhere"))
 	r := rotating(t, path, audit.RotateOptions{MaxBytes: 1})
 	record(t, r, "a")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	r.At(func() time.Time { // for the name of the file that is set aside, when it has been closed
+		os.Remove(path)
+		return time.Now()
+	})
 	if err := r.Record(t.Context(), audit.Event{RequestID: "b"}); err == nil { // there is nothing to set aside
 		t.Fatal("recorded")
 	}
+	r.At(time.Now)
 	if err := os.Symlink(elsewhere, path); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,9 @@ func (r *RotatingFile) open() error {
 	if err != nil {
 		return err
 	}
-	r.file = file
+	if err := r.use(file); err != nil {
+		return err
+	}
 	if err := r.resume(); err != nil {
 		return errors.Join(err, file.Close())
 	}
@@ -32,12 +34,8 @@ func (r *RotatingFile) open() error {
 }
 
 func (r *RotatingFile) resume() error {
-	info, err := r.file.Stat()
-	if err != nil {
-		return err
-	}
-	start := max(info.Size()-2*mostBytes, 0)
-	end := make([]byte, info.Size()-start)
+	start := max(r.info.Size()-2*mostBytes, 0)
+	end := make([]byte, r.info.Size()-start)
 	if _, err := io.ReadFull(io.NewSectionReader(r.file, start, int64(len(end))), end); err != nil {
 		return fmt.Errorf("read the end of %s: %w", r.path, err)
 	}
@@ -58,7 +56,7 @@ func (r *RotatingFile) resume() error {
 		return err
 	}
 	r.last = lastLine(end[:whole])
-	r.begun = firstTime(r.file, info.ModTime())
+	r.begun = firstTime(r.file, r.info.ModTime())
 	return nil
 }
 

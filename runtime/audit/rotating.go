@@ -42,6 +42,11 @@ const (
 // once the line is on the disk, synced; records of many callers share a write and a sync. An error means that the record does
 // not count, as where the disk is full; what was written of it is taken away again.
 //
+// While the path does not lead to the open file, or another program has changed its size, every
+// record is an error: the file was deleted, renamed or truncated, as by logrotate. Recording
+// continues once the file is back at its path, unless its size has changed. [RotatingFile.Ready]
+// returns the same error.
+//
 // Files have the permissions 0600. One that exists must be a regular file and no link, of this process's user or of root,
 // writable by its owner alone and not readable by all; the same goes for audit.jsonl.lock. A directory that all may write, and that is not
 // sticky as /tmp is, is refused. What a
@@ -79,15 +84,18 @@ type RotatingFile struct {
 	now      func() time.Time     // or a test's
 	sync     func(*os.File) error // or a test's
 
-	mu    sync.Mutex // of what is below, held for a write
-	file  *os.File   // nil where none could be opened, and after Close
-	size  int64      // of what is on the disk for certain
-	begun time.Time  // the time of the first record
-	dirty bool       // there may be more in the file than size
-	spent bool       // the file takes no more: what a failed sync leaves of it is unknown
-	last  []byte     // the last line
-	torn  string
-	ended bool
+	mu      sync.Mutex  // of what is below, held for a write
+	file    *os.File    // nil where none could be opened, and after Close
+	info    fs.FileInfo // the identity of file
+	size    int64       // of what is on the disk for certain
+	begun   time.Time   // the time of the first record
+	dirty   bool        // there may be more in the file than size
+	spent   bool        // the file takes no more: what a failed sync leaves of it is unknown
+	failed  bool        // the last write, or the last check
+	changed error       // another program changed the file, which takes no more
+	last    []byte      // the last line
+	torn    string
+	ended   bool
 }
 
 var errEnded = errors.New("audit: the file is closed")
@@ -130,6 +138,32 @@ func lineOf(e Event) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
+// Ready implements [ReadySink]. After a failed write it writes 64 KiB, syncs and removes them.
+func (r *RotatingFile) Ready(ctx context.Context) error {
+	err := r.together.Alone(ctx, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		err := r.check()
+		r.failed = err != nil
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("audit: the file takes no record: %w", err)
+	}
+	return nil
+}
+
+func (r *RotatingFile) check() error {
+	if !r.failed && !r.ended {
+		return r.inPlace(r.size)
+	}
+	probe := bytes.Repeat([]byte(" "), 64<<10)
+	if err := r.ready(int64(len(probe))); err != nil {
+		return err
+	}
+	return errors.Join(r.put(probe), r.retract())
+}
+
 // Last is the last record of the file, and nil where there is none yet or it is empty after a rotation that was
 // cut short. A chain goes on from it.
 func (r *RotatingFile) Last() []byte {
@@ -167,7 +201,8 @@ func (r *RotatingFile) write(lines [][]byte) error {
 			bytes += len(lines[n])
 			n++
 		}
-		if err := r.append(slices.Concat(lines[:n]...), lines[n-1]); err != nil {
+		err := r.append(slices.Concat(lines[:n]...), lines[n-1])
+		if r.failed = err != nil; r.failed {
 			return err
 		}
 		lines = lines[n:]
@@ -179,17 +214,11 @@ func (r *RotatingFile) append(text, last []byte) error {
 	if err := r.ready(int64(len(text))); err != nil {
 		return err
 	}
-	if _, err := r.file.Write(text); err != nil {
-		r.dirty = true
+	if err := r.put(text); err != nil {
 		r.retract() // what is left to do is done before the next write
 		return err
 	}
-	if err := r.sync(r.file); err != nil {
-		// The system forgets what it could not write and says so once: another sync would seem to succeed.
-		r.dirty, r.spent = true, true
-		r.retract()
-		return err
-	}
+	r.dirty = false
 	if r.size == 0 {
 		r.begun = r.now()
 	}
@@ -198,10 +227,44 @@ func (r *RotatingFile) append(text, last []byte) error {
 	return nil
 }
 
+// put writes text to the disk. It stays dirty until it counts.
+func (r *RotatingFile) put(text []byte) error {
+	r.dirty = true
+	if _, err := r.file.Write(text); err != nil {
+		return err
+	}
+	if err := r.sync(r.file); err != nil {
+		// The system forgets what it could not write and says so once: another sync would seem to succeed.
+		r.spent = true
+		return err
+	}
+	return r.inPlace(r.size + int64(len(text)))
+}
+
+// inPlace returns an error unless the path leads to the open file, with so many bytes.
+func (r *RotatingFile) inPlace(size int64) error {
+	now, err := os.Lstat(r.path)
+	const cure = "move the open file back, or restart the server, which begins a new one"
+	switch {
+	case err != nil:
+		return fmt.Errorf("the open file was deleted or moved: %w; %s", err, cure)
+	case !os.SameFile(now, r.info):
+		return fmt.Errorf("%s is not the open file, which was deleted or moved; %s", r.path, cure)
+	case now.Size() != size && r.changed == nil:
+		r.changed = fmt.Errorf("%s has %d bytes instead of %d: another program changed it; "+
+			"let no other program write or truncate it, and restart the server",
+			r.path, now.Size(), size)
+	}
+	return r.changed
+}
+
 // retract takes away what is not certain to be on the disk.
 func (r *RotatingFile) retract() error {
 	if !r.dirty {
 		return nil
+	}
+	if r.changed != nil {
+		return r.changed
 	}
 	if err := r.file.Truncate(r.size); err != nil {
 		return fmt.Errorf("take away what was written in part: %w", err)
@@ -225,7 +288,13 @@ func (r *RotatingFile) ready(more int64) error {
 	}
 	full := r.size > 0 && r.size+more > r.options.MaxBytes
 	old := r.size > 0 && r.options.MaxAge > 0 && r.now().Sub(r.begun) >= r.options.MaxAge
-	if full || old || r.spent {
+	rotate := full || old || r.spent
+	if rotate || r.failed {
+		if err := r.inPlace(r.size); err != nil {
+			return err
+		}
+	}
+	if rotate {
 		return r.rotate()
 	}
 	return nil
@@ -258,7 +327,16 @@ func (r *RotatingFile) resumeRotation() error {
 	if err != nil {
 		return fmt.Errorf("open the file again: %w", err)
 	}
-	r.file = file
+	return r.use(file)
+}
+
+// use makes an open file the one that is written.
+func (r *RotatingFile) use(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	r.file, r.info = file, info
 	return nil
 }
 
@@ -312,8 +390,8 @@ func (r *RotatingFile) create() error {
 	if err := syncDirectory(filepath.Dir(r.path)); err != nil {
 		return errors.Join(fmt.Errorf("begin a new file: %w", err), file.Close(), os.Remove(r.path))
 	}
-	r.file, r.size = file, 0
-	return nil
+	r.size = 0
+	return r.use(file)
 }
 
 // prune deletes what is more than is kept.

@@ -88,7 +88,7 @@ func TestRecordIsSyncedBeforeItReturnsTogetherWithThoseThatWait(t *testing.T) {
 	for i := range 20 {
 		rest.Go(func() { record(t, r, fmt.Sprint(i)) })
 	}
-	for deadline := time.Now().Add(10 * time.Second); r.Waiting() < 20 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); r.Waiting() < 20 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	close(release)

@@ -109,6 +109,7 @@ func (s *jsonLines) Record(ctx context.Context, e Event) error {
 }
 
 // Multi writes each event to all sinks, in order, and reports the errors of all of them. It takes batches.
+// It is ready if each of its sinks is ready.
 func Multi(sinks ...Sink) Sink { return multi(sinks) }
 
 type multi []Sink
@@ -119,6 +120,10 @@ func (m multi) Record(ctx context.Context, e Event) error {
 
 func (m multi) RecordBatch(ctx context.Context, events []Event) error {
 	return m.each(func(sink Sink) error { return InOrder(ctx, sink, events) })
+}
+
+func (m multi) Ready(ctx context.Context) error {
+	return m.each(func(sink Sink) error { return Ready(ctx, sink) })
 }
 
 func (m multi) each(record func(Sink) error) error {

@@ -43,8 +43,8 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 		cure      string
 	}{
 		{"new", 0o555, 0, "its directory must be writable for the user that the server runs as: "},
-		{"file", 0o777, 0o444, "the file must be readable and writable for the user"},
-		{"directory", 0o555, 0o600, "SQLite makes files beside the database's: "},
+		{"file", 0o777, 0o444, "must be writable for the user that the server runs as"},
+		{"directory", 0o555, 0o600, "must be writable for the user that the server runs as"},
 		{"others", 0o777, 0o666, "others than its owner can write to it (-rw-rw-rw-): make it the server's own with chown"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestFileThatIsNoLongerWritableIsTold(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, "sqlite:"+file)
 	must(s.Writes().Exec("PRAGMA query_only = 1"))
-	if _, err := s.CreateOrg(t.Context(), "acme", ada); err == nil || !strings.Contains(err.Error(), file+" and the files beside it") {
+	if _, err := s.CreateOrg(t.Context(), "acme", ada); err == nil || !strings.Contains(err.Error(), file+", the files beside it") {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Audit returns a sink that keeps events in the store; it is an [audit.BatchSink]. Record returns once the event is on the
 // disk, as far as the engine is configured to say so; those that come while others are being written share a
 // transaction. Events are never changed: the database itself refuses that, and to delete them but by
-// [Store.PruneEvents]. When ctx ends first, the event may be kept nonetheless.
+// [Store.PruneEvents]. It is ready while [Store.Ping] returns nil. When ctx ends first, the event may be kept nonetheless.
 func (s *Store) Audit() audit.Sink { return sink{s} }
 
 // SealBy lets the events of changes be given their place in a chain, so that they are in the one that stands
@@ -34,6 +34,9 @@ func (s sink) Record(ctx context.Context, e audit.Event) error {
 	}
 	return nil
 }
+
+// Ready implements [audit.ReadySink].
+func (s sink) Ready(ctx context.Context) error { return s.Ping(ctx) }
 
 func (s sink) RecordBatch(ctx context.Context, events []audit.Event) error {
 	rows := make([]row, len(events))
@@ -130,7 +133,12 @@ func (s *Store) keep(ctx context.Context, rows []row) error {
 		ctx, cancel = context.WithTimeout(ctx, 2*busy)
 		defer cancel()
 	}
-	return s.engine.insert(ctx, s.writes, rows)
+	err := s.engine.there()
+	if err == nil {
+		err = s.engine.insert(ctx, s.writes, rows)
+	}
+	s.unsure.Store(err != nil)
+	return err
 }
 
 // sqliteInsert writes events by one statement that is read once.
@@ -151,7 +159,7 @@ func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []row) e
 				return err
 			}
 		}
-		return tx.Commit()
+		return e.commit(tx)
 	}
 }
 

@@ -21,7 +21,7 @@ type engine struct {
 	forUpdate  string // ends a SELECT that keeps its rows as they are until the transaction ends
 
 	// open opens the pools of a database that has been migrated.
-	open func() (writes, reads *sql.DB, err error)
+	open func(ctx context.Context) (writes, reads *sql.DB, err error)
 	// connect opens the one connection that migrates.
 	connect func(ctx context.Context) (driver.Conn, error)
 	// begin starts, on that connection, the transaction that only one process can be in.
@@ -38,6 +38,14 @@ type engine struct {
 	fault func(error) fault
 	// cured says an error of the engine with what to do about it, where that is known.
 	cured func(error) error
+	// present returns an error if what is committed now would be gone after a restart, since a file
+	// was deleted. Nil where the engine's server keeps the files.
+	present func() error
+	// writable returns an error if the database takes no changes at all. Nil where only a change
+	// shows that.
+	writable func(ctx context.Context, db *sql.DB) error
+	// space returns an error if the disk is full. Nil where a change of one row shows it.
+	space func() error
 	// serves says what the account lacks that serves from a database that has been migrated. Nil where files have
 	// no accounts.
 	serves func(ctx context.Context, db *sql.DB) error
@@ -62,4 +70,20 @@ func parse(url string) (*engine, error) {
 		return postgresEngine(url)
 	}
 	return nil, wrong("store: the URL starts with neither sqlite: nor postgres: — write sqlite:PATH for a file, or postgres://USER@HOST:PORT/DATABASE")
+}
+
+// there calls present, if the engine has it.
+func (e *engine) there() error {
+	if e.present == nil {
+		return nil
+	}
+	return e.present()
+}
+
+// commit commits a transaction. It returns nil only if what is committed outlasts the process.
+func (e *engine) commit(tx *sql.Tx) error {
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	return e.there()
 }

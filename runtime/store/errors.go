@@ -35,14 +35,15 @@ var (
 type fault int
 
 const (
-	other     fault = iota
-	taken           // a unique key
-	orphan          // a foreign key
-	again           // a deadlock or a failed serialisation: the same again may well work
-	blocked         // by another transaction, for too long
-	unfit           // a value that the database does not take
-	occupied        // another table has the name
-	forbidden       // to make tables, or to use them
+	other      fault = iota
+	taken            // a unique key
+	orphan           // a foreign key
+	again            // a deadlock or a failed serialisation: the same again may well work
+	blocked          // by another transaction, for too long
+	unfit            // a value that the database does not take
+	occupied         // another table has the name
+	forbidden        // to make tables, or to use them
+	unwritable       // the database, at the moment: it is full, may only be read, or is gone
 )
 
 // explain wraps an error of the database with what was being done and, where it is known, the cure. The end of the context comes
@@ -55,8 +56,19 @@ func (e *engine) explain(ctx context.Context, doing string, err error) error {
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("store: %s: %w (%v)", doing, ended, err)
 	}
-	return fmt.Errorf("store: %s: %w", doing, e.cured(err))
+	cured := e.cured(err)
+	if e.fault(err) == unwritable {
+		cured = unwritableError{cured}
+	}
+	return fmt.Errorf("store: %s: %w", doing, cured)
 }
+
+// unwritableError is an [ErrUnwritable] with the text of its cause.
+type unwritableError struct{ error }
+
+func (e unwritableError) Is(target error) bool { return target == ErrUnwritable }
+
+func (e unwritableError) Unwrap() error { return e.error }
 
 // notValid is an [ErrInvalid] that says what is wrong and what to do, and ends with that.
 type notValid string

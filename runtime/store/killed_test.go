@@ -18,8 +18,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// recordUntilKilled records in a chain, by many goroutines, in a store and in files beside it, and says what was
-// acknowledged as it comes.
+// recordUntilKilled records in a chain, by many goroutines, in a store and in files beside it. It
+// prints the name of the sink and the id of each acknowledged record, and the name alone for each
+// checkpoint that was sent.
 func recordUntilKilled(ctx context.Context, url string) error {
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -33,14 +34,27 @@ func recordUntilKilled(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
+	var line sync.Mutex
+	print := func(words ...any) {
+		line.Lock()
+		defer line.Unlock()
+		fmt.Println(words...)
+	}
 	chains := map[string]*chain.Chain{}
 	for name, one := range map[string]struct {
 		sink audit.Sink
 		last []byte
 	}{"store": {s.Audit(), inStore}, "file": {file, file.Last()}} {
+		keep := chain.CheckpointFile(filepath.Join(os.Getenv("STORE_DIR"), name+".checkpoints"))
 		chains[name], err = chain.New(one.sink, chain.Options{
 			Key: key, Replica: name, Last: one.last, Every: 50, Logger: slog.Default(),
-			Checkpoints: chain.CheckpointFile(filepath.Join(os.Getenv("STORE_DIR"), name+".checkpoints")),
+			Checkpoints: func(ctx context.Context, p chain.Checkpoint) error {
+				err := keep(ctx, p)
+				if err == nil {
+					print(name)
+				}
+				return err
+			},
 		})
 		if err != nil {
 			return err
@@ -48,19 +62,16 @@ func recordUntilKilled(ctx context.Context, url string) error {
 	}
 	s.SealBy(chains["store"])
 	errs := make(chan error, 1)
-	var line sync.Mutex
 	for name, c := range chains {
 		for w := range 16 {
 			go func() {
 				for i := 0; ; i++ {
-					id := fmt.Sprint(name, " ", os.Getpid(), " ", w, " ", i)
+					id := fmt.Sprint(os.Getpid(), "-", w, "-", i)
 					if err := c.Record(ctx, audit.Event{RequestID: id, Type: audit.ToolCall, Status: audit.OK}); err != nil {
 						errs <- err
 						return
 					}
-					line.Lock()
-					fmt.Println(id)
-					line.Unlock()
+					print(name, id)
 				}
 			}()
 		}
@@ -77,27 +88,36 @@ func recordUntilKilled(ctx context.Context, url string) error {
 }
 
 // TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies kills a process at random, some times over, and
-// reads what it left, up to the newest checkpoints that it had sent.
+// reads what it left, up to the newest checkpoints that it had sent. Each process lives until each
+// sink has acknowledged records and sent a checkpoint, however long that takes.
 func TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies(t *testing.T) {
+	const processes = 4
 	both(t, func(t *testing.T, url string) {
 		dir := t.TempDir()
 		t.Setenv("STORE_DIR", dir)
-		acknowledged := map[string]bool{}
-		for range 4 {
+		acknowledged := map[string]map[string]bool{"store": {}, "file": {}}
+		for range processes {
 			c := newChild(t, "record", url)
 			c.start()
-			until := 200 + rand.IntN(800)
-			n := 0
-			for lines := bufio.NewScanner(c.stdout); lines.Scan(); n++ {
-				acknowledged[lines.Text()] = true
-				if n == until {
-					if err := c.Process.Kill(); err != nil { // SIGKILL
-						t.Fatal(err)
-					}
+			until := 100 + rand.IntN(400)
+			records, checkpoints, killed := map[string]int{}, map[string]int{}, false
+			for lines := bufio.NewScanner(c.stdout); lines.Scan(); {
+				name, id, isRecord := strings.Cut(lines.Text(), " ")
+				if isRecord {
+					acknowledged[name][id] = true
+					records[name]++
+				} else {
+					checkpoints[name]++
+				}
+				enough := min(records["store"], records["file"]) >= until &&
+					min(checkpoints["store"], checkpoints["file"]) > 0
+				if enough && !killed {
+					killed = true
+					do(t, c.Process.Kill()) // SIGKILL
 				}
 			}
-			if n < until {
-				t.Fatalf("%d records before the child ended", n)
+			if !killed {
+				t.Fatalf("%v records, %v checkpoints before the child ended", records, checkpoints)
 			}
 			c.Wait() // it was killed
 		}
@@ -118,16 +138,16 @@ func TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies(t *tes
 						if !yield(r, err) {
 							return
 						}
-						delete(acknowledged, requestOf(string(r.Text)))
+						delete(acknowledged[name], requestOf(string(r.Text)))
 					}
 				}
 			}, chain.VerifyOptions{Key: key, Checkpoints: points}))
-			if len(got.Findings) > 0 || got.Chains != 4 || len(points) == 0 {
+			if len(got.Findings) > 0 || got.Chains != processes || len(points) < processes {
 				t.Errorf("%s: %d checkpoints, %d chains, %v", name, len(points), got.Chains, got.Findings)
 			}
-		}
-		if len(acknowledged) > 0 {
-			t.Errorf("lost: %v", acknowledged)
+			if lost := acknowledged[name]; len(lost) > 0 {
+				t.Errorf("%s lost: %v", name, lost)
+			}
 		}
 	})
 }

@@ -52,7 +52,7 @@ func postgresEngine(url string) (*engine, error) {
 	}
 	return &engine{
 		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations, forUpdate: "FOR UPDATE", changes: changing,
-		open: func() (*sql.DB, *sql.DB, error) {
+		open: func(context.Context) (*sql.DB, *sql.DB, error) {
 			db := stdlib.OpenDB(*config)
 			db.SetMaxOpenConns(connections)
 			db.SetMaxIdleConns(connections)
@@ -96,7 +96,8 @@ func postgresEngine(url string) (*engine, error) {
 			}
 			return postgresUnreached(err)
 		},
-		serves: postgresServes,
+		serves:   postgresServes,
+		writable: postgresWritable,
 		hurry: func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, contended.Milliseconds()))
 			return err
@@ -166,6 +167,9 @@ func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox, e
 // postgresFault reads an error by its SQLSTATE (PostgreSQL documentation, appendix A).
 func postgresFault(err error) fault {
 	var e *pgconn.PgError
+	if errors.Is(err, errReadOnly) {
+		return unwritable
+	}
 	if !errors.As(err, &e) {
 		return other
 	}
@@ -184,6 +188,8 @@ func postgresFault(err error) fault {
 		return occupied
 	case "42501": // insufficient_privilege
 		return forbidden
+	case "25006", "53100": // read_only_sql_transaction, disk_full
+		return unwritable
 	}
 	switch e.Code[:min(2, len(e.Code))] {
 	case "22", "54": // data exception, program limit exceeded
@@ -191,3 +197,16 @@ func postgresFault(err error) fault {
 	}
 	return other
 }
+
+// postgresWritable refuses a standby, and a session that may only read.
+func postgresWritable(ctx context.Context, db *sql.DB) error {
+	var readOnly string
+	err := db.QueryRowContext(ctx, "SHOW transaction_read_only").Scan(&readOnly)
+	if err == nil && readOnly != "off" {
+		err = errReadOnly
+	}
+	return err
+}
+
+var errReadOnly = errors.New("transaction_read_only is on: name the primary server in the URL, with " +
+	"target_session_attrs=read-write, or set default_transaction_read_only to off")

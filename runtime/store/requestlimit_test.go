@@ -46,7 +46,7 @@ func TestClientThatGoesOnAskingHoldsUpNoChange(t *testing.T) {
 		hanging := must(s.Writes().BeginTx(t.Context(), nil))
 		defer hanging.Rollback()
 		must(hanging.Exec(`UPDATE store_revision SET revision = revision`))
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := s.RequestGrant(ctx, grant.Request{Permission: must(grant.Parse("file.read b/**")), Client: "x"}, 1, ada); !errors.Is(err, grant.ErrTooMany) {
 			t.Error(err)

@@ -54,18 +54,24 @@ func sqliteEngine(path string) (*engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
+	var files *sqliteFiles
 	e := &engine{
 		name: "SQLite", dialect: goose.DialectSQLite3, migrations: migrations, oneWriter: true, changes: 1,
-		open: func() (*sql.DB, *sql.DB, error) {
+		open: func(ctx context.Context) (*sql.DB, *sql.DB, error) {
+			waiting := "busy_timeout(" + milliseconds(busy) + ")"
 			// FULL: what was acknowledged is on the disk, and survives the machine as well.
-			writes, err := sqlitePool(path, "busy_timeout("+milliseconds(busy)+")", "foreign_keys(1)", "synchronous(FULL)")
+			writer, err := sqliteConnector(path, waiting, "foreign_keys(1)", "synchronous(FULL)")
 			if err != nil {
 				return nil, nil, err
 			}
-			reads, err := sqlitePool(path, "busy_timeout("+milliseconds(busy)+")", "query_only(1)")
+			reader, err := sqliteConnector(path, waiting, "query_only(1)")
 			if err != nil {
-				return nil, nil, errors.Join(err, writes.Close())
+				return nil, nil, err
 			}
+			if files, err = sqliteHold(ctx, path, writer); err != nil {
+				return nil, nil, fmt.Errorf("store: open %s: %w", path, sqliteCured(path, err))
+			}
+			writes, reads := sql.OpenDB(keeping{writer, files}), sql.OpenDB(reader)
 			writes.SetMaxOpenConns(1)
 			reads.SetMaxOpenConns(readers)
 			reads.SetMaxIdleConns(readers)
@@ -78,10 +84,12 @@ func sqliteEngine(path string) (*engine, error) {
 			}
 			return sqlitePatiently(ctx, func() error { return execute(ctx, c, "BEGIN IMMEDIATE") })
 		},
-		verify: sqliteVerify,
-		moment: func(t time.Time) any { return t.UnixMicro() },
-		fault:  sqliteFault,
-		cured:  func(err error) error { return sqliteCured(path, err) },
+		verify:  sqliteVerify,
+		present: func() error { return files.present() },
+		space:   func() error { return files.space() },
+		moment:  func(t time.Time) any { return t.UnixMicro() },
+		fault:   sqliteFault,
+		cured:   func(err error) error { return sqliteCured(path, err) },
 	}
 	e.insert = sqliteInsert(e)
 	return e, nil
@@ -101,23 +109,25 @@ func sqliteConnector(path string, pragmas ...string) (driver.Connector, error) {
 	return connector, nil
 }
 
-func sqlitePool(path string, pragmas ...string) (*sql.DB, error) {
-	connector, err := sqliteConnector(path, pragmas...)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
-}
-
 // sqliteConnect opens the connection that migrates. Foreign keys are off on it, since they cannot be
 // switched within a transaction and rebuilding a table needs them off; see [sqliteVerify].
 func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
-	// SQLite would make a file that all users of the machine can read.
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	// An existing file is not opened here: closing it would release the locks that SQLite has on it
+	// in this process.
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		// SQLite would make a file that all users of the machine can read.
+		var file *os.File
+		if file, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+			err = file.Close()
+		}
+	} else if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a directory", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("store: the database's file: %w; %s", err, sqliteFileCure(path))
 	}
-	if err := errors.Join(sqliteTighten(file, path), file.Close()); err != nil {
+	if err := sqliteTighten(path); err != nil {
 		return nil, fmt.Errorf("store: the database's file: %w", err)
 	}
 	connector, err := sqliteConnector(path, "busy_timeout(0)", "foreign_keys(0)", "synchronous(FULL)")
@@ -138,14 +148,14 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 // sqliteTighten takes every right on a file of a database from all but its owner, and on those beside it, which SQLite
 // makes with the rights of the file (its documentation, "Temporary Files Used By SQLite"). Where it is another user's,
 // it is refused if others can write to it: the roles of all are in there. A symbolic link stands for what it leads to.
-func sqliteTighten(file *os.File, path string) error {
+func sqliteTighten(path string) error {
 	const others = 0o077
-	info, err := file.Stat()
+	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if mode := info.Mode().Perm(); mode&others != 0 {
-		if err := file.Chmod(0o600); err != nil && mode&0o022 != 0 {
+		if err := os.Chmod(path, 0o600); err != nil && mode&0o022 != 0 {
 			return fmt.Errorf("%w; others than its owner can write to it (%s): make it the server's own with chown, or let nobody else write with chmod 600 %s", err, mode, path)
 		}
 	}
@@ -170,8 +180,6 @@ func sqliteFileCure(path string) string {
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
 		return "name a file in that directory, as in sqlite:" + filepath.Join(path, "mcpgen.db")
-	case err == nil:
-		return "the file must be readable and writable for the user that the server runs as"
 	}
 	switch info, err := os.Stat(dir); {
 	case err != nil:
@@ -189,10 +197,11 @@ func sqliteCured(path string, err error) error {
 		return err
 	}
 	switch code := e.Code(); {
-	case code == sqlite3.SQLITE_READONLY_DIRECTORY, code&0xff == sqlite3.SQLITE_CANTOPEN:
-		return fmt.Errorf("%w; SQLite makes files beside the database's: %s must be writable for the user that the server runs as", err, filepath.Dir(path))
-	case code&0xff == sqlite3.SQLITE_READONLY:
-		return fmt.Errorf("%w; %s and the files beside it, of its name with -wal and -shm, must be writable for the user that the server runs as", err, path)
+	case code&0xff == sqlite3.SQLITE_CANTOPEN, code&0xff == sqlite3.SQLITE_READONLY:
+		return fmt.Errorf("%w; %s, the files beside it with -wal and -shm after its name, and their "+
+			"directory must be writable for the user that the server runs as", err, path)
+	case code&0xff == sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w; make room on the disk of %s", err, path)
 	case code&0xff == sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w; %s is something else: name another file in the URL, or move this one away", err, path)
 	}
@@ -251,6 +260,9 @@ func sqliteBusy(err error) bool {
 
 func sqliteFault(err error) fault {
 	var e *sqlite.Error
+	if errors.Is(err, errMoved) || errors.Is(err, errNoSpace) {
+		return unwritable
+	}
 	if !errors.As(err, &e) {
 		return other
 	}
@@ -263,6 +275,8 @@ func sqliteFault(err error) fault {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH:
 		return unfit
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR:
+		return unwritable
 	}
 	return other
 }

@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
@@ -35,6 +36,7 @@ type Store struct {
 	// together keeps events in one go.
 	together *groupcommit.Group[row]
 	sealer   audit.Sealer // nil where events are in no chain
+	unsure   atomic.Bool  // the last change or event failed, and none was made since
 	// quiet and pause are the constants of these names, or a test's.
 	quiet, pause time.Duration
 	limits       limits
@@ -65,7 +67,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{engine: e, feed: feed{boxes: map[*mailbox]bool{}}, quiet: quiet, pause: pause, limits: usual}
-	s.writes, s.reads, err = e.open()
+	s.writes, s.reads, err = e.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	s.closing, s.close = context.WithCancel(context.Background())
 	s.turn = make(chan struct{}, e.changes)
-	if err := s.Ping(ctx); err != nil {
+	if err := s.answers(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if e.serves != nil {
@@ -87,11 +89,55 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// Ping reports whether the database answers.
+// Ping returns an error if the database does not answer, or cannot take changes: an SQLite file that
+// was deleted or moved, a PostgreSQL session that may only read, or a database whose last change or
+// event failed and that still refuses one row, as on a full disk. Then Ping writes that row and, for
+// SQLite, a megabyte beside the file, which it deletes. It is a check of readiness.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.reads.PingContext(ctx); err != nil {
+	if err := s.answers(ctx); err != nil {
+		return err
+	}
+	err := s.engine.there()
+	if err == nil && s.engine.writable != nil {
+		err = s.engine.writable(ctx, s.writes)
+	}
+	if err == nil && s.unsure.Load() {
+		err = s.probe(ctx)
+	}
+	if err != nil {
+		return s.engine.explain(ctx, "the database takes no changes", err)
+	}
+	return nil
+}
+
+func (s *Store) answers(ctx context.Context) error {
+	// Unlike PingContext, a query makes another connection if one has broken.
+	var one int
+	if err := s.reads.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
 		return s.engine.explain(ctx, "the database does not answer", err)
 	}
+	return nil
+}
+
+// probe writes a row that every change writes, without a change.
+func (s *Store) probe(ctx context.Context) error {
+	if s.engine.space != nil {
+		if err := s.engine.space(); err != nil {
+			return err
+		}
+	}
+	tx, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // nothing once it is committed
+	if _, err := say(`UPDATE store_revision SET epoch = ? WHERE id = 1`, newEpoch()).exec(ctx, tx); err != nil {
+		return err
+	}
+	if err := s.engine.commit(tx); err != nil {
+		return err
+	}
+	s.unsure.Store(false)
 	return nil
 }
 
@@ -104,9 +150,14 @@ type Revision struct {
 
 // Revision returns what the database is now: what is read after it is at least as new, and what was read
 // after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
-// key, cheap enough to be asked for before each use of something that is kept.
+// key, cheap enough to be asked for before each use of something that is kept. It is an error if the
+// file of an SQLite database was deleted or moved: other processes may use another one by now.
 func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
-	if err := s.asks.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch); err != nil {
+	err = s.asks.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch)
+	if err == nil {
+		err = s.engine.there()
+	}
+	if err != nil {
 		return Revision{}, s.engine.explain(ctx, "read the revision", err)
 	}
 	return now, nil

@@ -58,11 +58,11 @@ func TestExportHoldsNoConnectionWhileItsReaderWaits(t *testing.T) {
 		for range readers {
 			select {
 			case <-begun:
-			case <-time.After(30 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("an export waits for those of others")
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := s.Revision(ctx); err != nil {
 			t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ func (s *Store) change(ctx context.Context, by audit.Event, action string, do fu
 		c, err := s.attempt(ctx, by, action, do)
 		switch {
 		case err == nil:
+			s.unsure.Store(false)
 			if s.engine.announce == nil {
 				s.feed.publish(c)
 			}
@@ -45,6 +47,7 @@ func (s *Store) change(ctx context.Context, by audit.Event, action string, do fu
 		case known(err):
 			return fmt.Errorf("store: %s: %w", action, err)
 		case s.engine.fault(err) != again || attempt == attempts:
+			s.unsure.Store(true)
 			return s.engine.explain(ctx, action, err)
 		}
 	}
@@ -61,7 +64,7 @@ type tx struct {
 
 func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) (c Change, err error) {
 	once := func(finish func(w written) error) error {
-		begun, err := s.writes.BeginTx(ctx, nil)
+		begun, err := s.begin(ctx)
 		if err != nil {
 			return err
 		}
@@ -92,6 +95,22 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do f
 	return c, err
 }
 
+// begin begins a transaction whose changes outlast the process.
+func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.writes.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = s.engine.there()
+	if err == nil && s.engine.hurry != nil {
+		err = s.engine.hurry(ctx, tx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx, nil
+}
+
 // written is a change that is made, but for its event, and not committed yet.
 type written struct {
 	*tx
@@ -102,11 +121,6 @@ type written struct {
 // prepare does all of a change that may wait for others' transactions.
 func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, action string, do func(tx *tx) (done, error)) (written, error) {
 	t := &tx{begun, ctx, s.engine, now(), s.limits}
-	if s.engine.hurry != nil {
-		if err := s.engine.hurry(ctx, begun); err != nil {
-			return written{}, err
-		}
-	}
 	did, err := do(t)
 	if err != nil {
 		return written{}, err
@@ -158,7 +172,7 @@ func (w written) stand(ctx context.Context, event audit.Event) error {
 	if _, err := w.ExecContext(ctx, insertRow, row.values(w.engine)...); err != nil {
 		return err
 	}
-	return w.Commit()
+	return w.engine.commit(w.Tx)
 }
 
 // statement is a statement with its arguments. Parameters are written as question marks.

@@ -252,6 +252,9 @@ func (c *Chain) Seal(ctx context.Context, do func(seal func(audit.Event) (audit.
 	})
 }
 
+// Ready implements [audit.ReadySink]: it returns what the sink behind the chain returns.
+func (c *Chain) Ready(ctx context.Context) error { return audit.Ready(ctx, c.sink) }
+
 // Vouches implements [audit.Voucher], for the records of any chain with this key.
 func (c *Chain) Vouches(after audit.MAC, text []byte) bool {
 	r, err := read(text)
