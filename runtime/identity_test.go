@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
@@ -76,6 +79,39 @@ func TestCallerWithoutValidTokenIsChallenged(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A name with control characters could forge lines of logs and change what a terminal shows.
+func TestNamesWithControlCharactersAreBadCredentials(t *testing.T) {
+	var log journal
+	var caller atomic.Pointer[access.Principal]
+	verify := func(context.Context, string) (identity.Identity, error) {
+		return identity.Identity{Principal: *caller.Load()}, nil
+	}
+	s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger(), Identity: identity.Bearer(verify)}, directory(&desk{}))
+	client := &raw{url: serve(t, s), token: "x"}
+	for c := range rune(0xa0) {
+		if !unicode.IsControl(c) {
+			continue
+		}
+		name := "a" + string(c) + "b"
+		for field, p := range map[string]access.Principal{
+			"Subject": {Subject: name}, "Client": {Subject: "ada", Client: name}, "Issuer": {Subject: "ada", Issuer: name},
+		} {
+			caller.Store(&p)
+			if got := client.send(t, "POST", ping, nil); got.status != 401 || got.header.Get("Www-Authenticate") != `Bearer realm="team", error="invalid_token"` {
+				t.Errorf("%s with %U: %s", field, c, got)
+			}
+			quoted := strconv.Quote(fmt.Sprintf("%s %q", field, name)) // the log quotes the error once more
+			if got := log.String(); !strings.Contains(got, "credential refused") || !strings.Contains(got, quoted[1:len(quoted)-1]) {
+				t.Errorf("%s with %U: the log does not quote it: %s", field, c, got)
+			}
+		}
+	}
+	caller.Store(&access.Principal{Issuer: "https://login.example", Subject: "Ada Löve\u00a0lace", Client: "日本"})
+	if got := client.send(t, "POST", ping, nil); got.status != 200 {
+		t.Errorf("%s", got)
 	}
 }
 
