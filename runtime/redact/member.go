@@ -134,7 +134,7 @@ func labelBehind(s, quote string) string {
 }
 
 // element hides what an element of XML holds whose name is s[from:end], and returns where the search goes on; end where nothing was
-// hidden: <password>…</password>. Without the end of the element it is the parameter of a type or stands for something.
+// hidden: <password>…</password>, with sections of CDATA as well. Without the end of the element it is the parameter of a type or stands for something.
 func (t *scanner) element(from, end int) int {
 	i := end + bracket(t.s[end:], '>')
 	if i == end {
@@ -153,9 +153,23 @@ func (t *scanner) element(from, end int) int {
 	if !t.m.namesSecret(name) {
 		return end
 	}
-	to := i
-	for to < len(t.s) && bracket(t.s[to:], '<') == 0 {
-		to++
+	to, verbatim := i, false
+	for to < len(t.s) {
+		opened := bracket(t.s[to:], '<')
+		if opened == 0 {
+			to++
+			continue
+		}
+		if !strings.HasPrefix(t.s[to+opened:], "![CDATA[") {
+			break
+		}
+		verbatim = true
+		for to += opened; to < len(t.s) && (t.s[to-1] != ']' || t.s[to-2] != ']' || bracket(t.s[to:], '>') == 0); {
+			to++
+		}
+	}
+	if verbatim {
+		return t.hide(i, to, Mask)
 	}
 	if to == len(t.s) || to == i || t.s[i:to] == Mask {
 		return end
