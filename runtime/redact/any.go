@@ -44,8 +44,9 @@ func (m walk) over(depth int) bool {
 // slices and strings: a type of which nothing is known may print more than it marshals. What cannot
 // be marshalled is masked whole.
 //
-// In maps, names mask what they stand for, however deep that is, but for true, false and null; so does the name that is itself a
-// value, as in {"name":"DB_PASSWORD","value":…}. In lists, flags mask the item behind them: ["--password","x"]. Names that are the same once masked are numbered.
+// In maps, names mask what they stand for, however deep that is, but for true, false and null; so
+// does the name that is itself a value, as in {"name":"DB_PASSWORD","value":…}. In lists, flags
+// mask the item behind them: ["--password","x"]. Names that are the same once masked are numbered.
 //
 // Values that are very deep or very many are masked from some place on.
 func (m Masker) Any(v any) any { return newWalk(m).any(v, 0) }

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// block hides a block scalar of YAML behind the name that begins at from, and reports whether there is one: "password: |" or ">" and
-// lines that are indented further than the name's. It returns where the search goes on.
+// block hides a block scalar of YAML: a name, "|" or ">", and lines that are indented further than
+// the name's line. It reports whether there is one, and returns where the search goes on.
 func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	s, i := t.s, sep.value
 	for range 2 {
@@ -24,8 +24,9 @@ func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	i = skipSpaces(s, i)
 	width, backslashes := lineBreak(s, i)
 	if at(s, i) == '#' {
-		for last := min(len(s), i+longestMember); width == 0 && i < last; width, backslashes = lineBreak(s, i) {
+		for last := min(len(s), i+longestMember); width == 0 && i < last; {
 			i++
+			width, backslashes = lineBreak(s, i)
 		}
 	}
 	if width == 0 || !t.m.namesSecret(s[from:end]) {
@@ -61,11 +62,15 @@ func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	return t.hide(begin, last, Mask), true
 }
 
-// indentation is how far the line is indented on which a name begins, with the markers of lists and without. The text was quoted if
-// backslashes stand before the ends of its lines; the line may then begin with the text.
+// indentation is how far the line of a name is indented, with the markers of lists and without
+// them. backslashes is how many the text has before each line break, 0 for a text that is not
+// quoted. A line of a quoted text may begin with the quote.
 func indentation(s string, name, backslashes int) (marked, plain int) {
 	begin := name
-	for begin > 0 && strings.IndexByte("\r\n", s[begin-1]) < 0 && (backslashes == 0 || s[begin-1] != '"' && !escapedBreak(s[:begin])) {
+	for begin > 0 && strings.IndexByte("\r\n", s[begin-1]) < 0 {
+		if backslashes > 0 && (s[begin-1] == '"' || escapedBreak(s[:begin])) {
+			break
+		}
 		begin--
 	}
 	i := skipSpaces(s[:name], begin)
@@ -99,8 +104,8 @@ func escapedBreak(s string) bool {
 	return false
 }
 
-// lineBreak is the width of a line's end at i, as it is or as a quoted text escapes it, and how many backslashes that has; 0 where
-// there is none.
+// lineBreak is the width of the line break at i, as it is or as a quoted text escapes it, and how
+// many backslashes it has. The width is 0 if there is none.
 func lineBreak(s string, i int) (width, backslashes int) {
 	next := skipBackslashes(s, i)
 	if next > i {
@@ -118,7 +123,8 @@ func lineBreak(s string, i int) (width, backslashes int) {
 	return 0, 0
 }
 
-// lineEnd is where the line ends that goes on at i: before its break, of so many backslashes, or before the quote that closes the text.
+// lineEnd is where the line at i ends: before its break, which has so many backslashes, or before
+// the quote that closes the text.
 func lineEnd(s string, i, backslashes int) int {
 	for run := 0; i < len(s); i++ {
 		switch c := s[i]; {

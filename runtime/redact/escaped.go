@@ -78,13 +78,14 @@ const maxEscapes = 3
 // inEncoded are the characters of a text that is escaped as in a query string.
 var inEncoded = set(func(c byte) bool { return inURL[c] && c != '\\' })
 
-// encoded hides what JSON shows that is escaped as in a query string, and of which a text ends at end: %22password%22%3A%22x%22. It
-// looks at all of it without the escapes, once, and returns where the search goes on.
+// encoded hides the secrets of JSON that is escaped as in a query string:
+// %22password%22%3A%22x%22. A string of that JSON ends at end. It reads each such text once,
+// without the escapes, and returns where the search goes on.
 func (t *scanner) encoded(from, end int) int {
 	if end < t.decoded || t.depth == maxEscapes || !encodedQuote(t.s[end:]) {
 		return end
 	}
-	for _, size := range [...]int{1, 3} { // with the quote, from the middle of whose escape a word may begin
+	for _, size := range [...]int{1, 3} { // with the quote: a word may begin within its escape
 		if from >= size && t.s[from-size] == '%' {
 			from -= size
 			break
@@ -129,8 +130,8 @@ func plainByte(s string) (byte, int) {
 	return s[0], 1
 }
 
-// encodedQuote reports whether a text begins with an escaped quote and what follows a name or an item in JSON, however often these are
-// escaped.
+// encodedQuote reports whether a text begins with an escaped quote and then a colon or a comma, as
+// behind a name or an item in JSON. They may be escaped several times.
 func encodedQuote(s string) bool {
 	const longest = 8
 	quoted := false

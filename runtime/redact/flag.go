@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// flag hides what stands behind a flag of a command, as in --password hunter2, --password "a b" and ["--password", "a b"], unless that
-// is the next flag or the name of a header. In a list, on lines of their own as well, a flag may have one stroke.
+// flag hides the value behind a flag of a command, as in --password hunter2, --password "a b" and
+// ["--password", "a b"], unless that is the next flag or the name of a header. The items of a list
+// may stand on lines of their own, and a flag in a list may have one hyphen.
 func (t *scanner) flag(from, end int) int {
 	s, i := t.s, end
 	first := from // of the item of a list

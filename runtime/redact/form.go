@@ -126,8 +126,8 @@ func (t *scanner) jwt(i int) int {
 	return runEnd(t.s, t.word, &dotted) - i
 }
 
-// armor is how a key that goes over several lines begins and ends: behind begin there is what opens reports, and closing is where what
-// stands behind the key begins.
+// armor is how a key of several lines is found: it begins with begin if opens accepts the text
+// behind that, and closing is where the text behind the key begins.
 type armor struct {
 	begin   string
 	opens   func(behind string) bool
@@ -147,7 +147,8 @@ var armors = [...]armor{
 	}},
 }
 
-// gapped reports whether what stands behind BEGIN is a gap before a label: a space, as it is and as URLs and JSON escape it.
+// gapped reports whether a space stands between BEGIN and the label, as it is or as URLs and JSON
+// escape it.
 func gapped(behind string) bool {
 	for _, gap := range [...]string{" ", "+", "%20", `\u0020`} {
 		if strings.HasPrefix(behind, gap) {
@@ -157,13 +158,13 @@ func gapped(behind string) bool {
 	return false
 }
 
-// counts reports whether the name of a field stands before a number.
+// counts reports whether a colon and a number follow the name of a field.
 func counts(behind string) bool {
 	number, is := field(behind)
 	return is && number != "" && '0' <= number[0] && number[0] <= '9'
 }
 
-// field returns what stands behind a colon and a space, as they are and as URLs escape them.
+// field returns the text behind a colon and a space, as they are or as URLs escape them.
 func field(s string) (value string, is bool) {
 	for _, colon := range [...]string{":", "%3A", "%3a"} {
 		if value, is := strings.CutPrefix(s, colon); is {
@@ -176,8 +177,8 @@ func field(s string) (value string, is bool) {
 	return s, false
 }
 
-// withoutKeys masks the keys of a text that go over several lines; one that is cut off, to the end of the text. They come
-// before all else.
+// withoutKeys masks the keys of several lines in a text, before all other secrets are looked for.
+// A key that is cut off is masked to the end of the text.
 func withoutKeys(s string) string {
 	for _, a := range armors {
 		from := opening(s, a)

@@ -133,8 +133,9 @@ func labelBehind(s, quote string) string {
 	return name
 }
 
-// element hides what an element of XML holds whose name is s[from:end], and returns where the search goes on; end where nothing was
-// hidden: <password>…</password>, with sections of CDATA as well. Without the end of the element it is the parameter of a type or stands for something.
+// element hides the text of an XML element whose name is s[from:end], sections of CDATA included:
+// <password>…</password>. It returns where the search goes on; end where nothing was hidden.
+// Without the end of the element it is the parameter of a type or stands for something.
 func (t *scanner) element(from, end int) int {
 	i := end + bracket(t.s[end:], '>')
 	if i == end {
@@ -164,8 +165,10 @@ func (t *scanner) element(from, end int) int {
 			break
 		}
 		verbatim = true
-		for to += opened; to < len(t.s) && (t.s[to-1] != ']' || t.s[to-2] != ']' || bracket(t.s[to:], '>') == 0); {
-			to++
+		for to += opened; to < len(t.s); to++ {
+			if t.s[to-1] == ']' && t.s[to-2] == ']' && bracket(t.s[to:], '>') > 0 {
+				break
+			}
 		}
 	}
 	if verbatim {

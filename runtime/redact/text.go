@@ -51,7 +51,7 @@ type scanner struct {
 	escaped         bool // an escape stands before it
 	runEnd, lastAt  int  // of the run of characters that a URL was found in, and its last "@"
 	lineEnd, lineAt int  // of the line that a URL was found in, and its last "@"
-	decoded, depth  int  // where the text ends that was looked at without its escapes, and how often it was
+	decoded, depth  int  // where the last escaped JSON ends, and how often this text was escaped
 }
 
 func (t *scanner) scan() {
@@ -438,8 +438,8 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 	return i, end, mask
 }
 
-// within is where a text in quotes begins and ends whose first quote is at q, with the backslashes before it at i. Three quotes open a
-// text of several lines, as in TOML, which three of them close.
+// within is where a quoted text begins and ends whose first quote is at q, with its backslashes
+// from i. Three quotes open a text of several lines, as in TOML, and three close it.
 func within(s string, i, q int) (from, to int) {
 	quote := s[i : q+1]
 	from = q + 1
@@ -455,7 +455,8 @@ func within(s string, i, q int) (from, to int) {
 			return from, to
 		}
 		if begin := to - (q - i); begin >= from && strings.HasPrefix(s[begin:], quote+quote+quote) {
-			for to = begin; strings.HasPrefix(s[to+len(quote):], quote+quote+quote); { // quotes at the end of the text
+			// The text may end with quotes of its own.
+			for to = begin; strings.HasPrefix(s[to+len(quote):], quote+quote+quote); {
 				to += len(quote)
 			}
 			return from, to
@@ -463,8 +464,8 @@ func within(s string, i, q int) (from, to int) {
 	}
 }
 
-// literal is where the quote stands, with the backslashes before it, of a text that Python prints with a prefix or its type: b'x',
-// SecretStr('x'); -1 where there is none.
+// literal is where the quote stands, with its backslashes, of a text that Python prints with a
+// prefix or a type: b'x', SecretStr('x'); -1 if there is none.
 func literal(s string, i int) int {
 	const longestPrefix = len("rb")
 	end := i
@@ -531,14 +532,16 @@ func beforeName(s string, i, end int) int {
 }
 
 // beforeNext is where a bare value s[i:end] ends that took in, behind the escape of white space in a quoted text, the beginning of what
-// goes further than such a value: a header with its line, a URL, a literal of Python, or JSON that is escaped.
+// goes further than such a value: a header with its line, a URL, a literal of Python, or escaped
+// JSON.
 func beforeNext(s string, i, end int) int {
 	gap := -1
 	for k := i; k < end; k++ {
 		switch {
 		case s[k] == '\\' && blank(s[k:end]) == 0:
 			gap = k
-		case (s[k] == ':' || s[k] == '=') && gap >= 0 && (headerLine(s[gap:k]) || authority(s, k) >= 0 || literal(s, k+1) >= 0):
+		case (s[k] == ':' || s[k] == '=') && gap >= 0 &&
+			(headerLine(s[gap:k]) || authority(s, k) >= 0 || literal(s, k+1) >= 0):
 			return gap
 		case s[k] == '%' && gap >= 0 && encodedQuote(s[k:]):
 			return gap
