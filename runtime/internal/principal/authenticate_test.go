@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -165,6 +166,22 @@ func TestUnknownRolesAndUnprintableNamesAreErrorsAtStart(t *testing.T) {
 	}
 	if err := CheckRole(table, access.Principal{}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestNamesHoldNoControlCharacter(t *testing.T) {
+	for c := range rune(0x180) {
+		name := "a" + string(c)
+		want := c < ' ' || 0x7f <= c && c < 0xa0 // C0, DEL, C1
+		for _, p := range []access.Principal{{Issuer: name}, {Subject: name}, {Client: name}} {
+			err := CheckNames(p)
+			if (err != nil) != want || err != nil && !strings.Contains(err.Error(), strconv.Quote(name)) {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	}
+	if CheckNames(access.Principal{Subject: "a\xff"}) == nil {
+		t.Error("text that is not UTF-8")
 	}
 }
 
