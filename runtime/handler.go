@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,5 +113,5 @@ func (s *Server) checkPrincipal(p access.Principal) error {
 		return errors.New("the principal has no Subject: name it, " +
 			"or pass the zero Principal for an anonymous caller")
 	}
-	return principal.CheckRole(s.table, p)
+	return cmp.Or(principal.CheckNames(p), principal.CheckRole(s.table, p))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -75,6 +76,32 @@ func TestCallerWithoutValidTokenIsChallenged(t *testing.T) {
 					t.Errorf("%s: the answer repeats the token: %s", test.name, got)
 				}
 			}
+		}
+	}
+}
+
+// A name with control characters could forge lines of logs and change what a terminal shows.
+func TestNamesWithControlCharactersAreBadCredentials(t *testing.T) {
+	for want, p := range map[string]access.Principal{
+		`Subject "a\nlevel=ERROR"`: {Subject: "a\nlevel=ERROR"}, `Client "a\u009b2J"`: {Subject: "ada", Client: "a\u009b2J"},
+		`Issuer "a\x7fb"`: {Subject: "ada", Issuer: "a\x7fb"}, "": {Issuer: "https://login.example", Subject: "Ada Löve\u00a0lace", Client: "日本"},
+	} {
+		var log journal
+		verify := func(context.Context, string) (identity.Identity, error) { return identity.Identity{Principal: p}, nil }
+		s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger(), Identity: identity.Bearer(verify)}, directory(&desk{}))
+		got := (&raw{url: serve(t, s), token: "x"}).send(t, "POST", ping, nil)
+		if want == "" {
+			if got.status != 200 {
+				t.Errorf("%+v: %s", p, got)
+			}
+			continue
+		}
+		if got.status != 401 || got.header.Get("Www-Authenticate") != `Bearer realm="team", error="invalid_token"` {
+			t.Errorf("%+v: %s", p, got)
+		}
+		quoted := strconv.Quote(want) // the log quotes the error once more
+		if got := log.String(); !strings.Contains(got, "credential refused") || !strings.Contains(got, quoted[1:len(quoted)-1]) {
+			t.Errorf("%+v: the log does not quote it: %s", p, got)
 		}
 	}
 }

@@ -161,6 +161,8 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 		{"a role without a subject", open, access.Principal{Role: "Admin"}, "has no Subject"},
 		{"scopes without a subject", open, access.Principal{Scopes: []string{"all"}}, "has no Subject"},
 		{"a misspelt role", closed, access.Principal{Subject: "x", Role: "admin"}, `role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
+		{"a subject with an escape sequence", closed, access.Principal{Subject: "x\x1b[2J"}, `the principal's Subject "x\x1b[2J" is not UTF-8 or has a control character: rename it`},
+		{"a client with a control character", closed, access.Principal{Subject: "x", Client: "a\u0085b"}, `Client "a\u0085b" is not`},
 		{"a principal without a role", closed, access.Principal{Subject: "x"}, ""},
 	} {
 		for how, run := range map[string]func(context.Context) error{

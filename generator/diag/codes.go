@@ -54,6 +54,7 @@ const (
 	MoreThanDeclared   Code = "MCP043"
 	Unprovable         Code = "MCP044"
 	WritesReadOnly     Code = "MCP045"
+	HiddenText         Code = "MCP046"
 )
 
 // Explanation is what there is to know about one code.

@@ -400,4 +400,14 @@ func Peek(ctx context.Context, name string) error {
 }`,
 		Cure: "Take readonly out, or do without the call. For reading, os.Open does, and os.OpenFile with os.O_RDONLY.",
 	},
+	{
+		Code:  HiddenText,
+		Title: "text that people do not see",
+		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a character that a model reads and a person does not see: a bidirectional control, a tag character, a control character or another invisible one. It can hide instructions, or show the text in another order. Joiners and variation selectors within emoji and scripts are allowed.",
+		Example: `// Find finds a device.\u202e
+//
+//mcp:tool minrole=Viewer title="Find\u200b"
+func Find(ctx context.Context, in FindInput) (Device, error)`,
+		Cure: "Remove the character. Text of right-to-left scripts needs no control.",
+	},
 }

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/generator/model"
 )
 
 func TestNamesOfCatalogsAreAtMost256Bytes(t *testing.T) {
@@ -28,9 +30,10 @@ func TestListsAreWrittenAsTheyAreRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.OneOf(rapid.SampledFrom([]rune(" ,\"'`=/\\<\u00ad\u00a0\ufffd\n")), rapid.RuneFrom(nil, unicode.PrintRanges...))
 		names := rapid.SliceOfN(rapid.StringOfN(letters, 0, 8, -1), 1, 4).Draw(t, "names")
-		text := "//mcp:param x enum=" + Listed(names) // enum= takes any text
+		text := "//mcp:param x enum=" + Listed(names) // enum= takes any text that people see
 		d, problems := Parse(comment(text))
-		if distinct := slices.Compact(slices.Sorted(slices.Values(names))); len(distinct) != len(names) {
+		if distinct := slices.Compact(slices.Sorted(slices.Values(names))); len(distinct) != len(names) ||
+			slices.ContainsFunc(names, func(name string) bool { at, _ := model.Hidden(name); return at >= 0 }) {
 			return
 		}
 		if len(problems) > 0 || !slices.Equal(d.List("enum"), names) {

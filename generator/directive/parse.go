@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
@@ -235,6 +236,10 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 		}
 	}
 	switch k.Kind {
+	case Text, List:
+		if at, name := model.Hidden(p.text); at >= 0 {
+			return diag.HiddenText, model.HiddenCure, k.Name + "= has " + name
+		}
 	case Hint:
 		if p.text != "true" && p.text != "false" {
 			return code, "write " + k.Name + ", or " + k.Name + "=false", k.Name + " takes true or false, not " + quoted

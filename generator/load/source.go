@@ -31,18 +31,26 @@ type declaration struct {
 }
 
 // TypeDoc implements schema.Source.
-func (p *Program) TypeDoc(name *types.TypeName) string {
+func (p *Program) TypeDoc(name *types.TypeName) string { return PlainText(p.TypeComment(name)) }
+
+// TypeComment is the comment that TypeDoc is made of, or nil.
+func (p *Program) TypeComment(name *types.TypeName) *ast.CommentGroup {
 	if d := p.declaration(name); d != nil {
-		return PlainText(d.doc)
+		return d.doc
 	}
-	return ""
+	return nil
 }
 
 // FieldDoc implements schema.Source.
 func (p *Program) FieldDoc(owner *types.TypeName, path ...string) string {
+	return PlainText(p.FieldComment(owner, path...))
+}
+
+// FieldComment is the comment that FieldDoc is made of, or nil.
+func (p *Program) FieldComment(owner *types.TypeName, path ...string) *ast.CommentGroup {
 	d := p.declaration(owner)
 	if d == nil || len(path) == 0 {
-		return ""
+		return nil
 	}
 	var field *ast.Field
 	expr := d.spec.Type
@@ -51,21 +59,21 @@ func (p *Program) FieldDoc(owner *types.TypeName, path ...string) string {
 		if fields == nil {
 			// type B A takes over the fields of A.
 			if next := p.declared(owner, expr); i == 0 && next != nil && next != owner {
-				return p.FieldDoc(next, path...)
+				return p.FieldComment(next, path...)
 			}
-			return ""
+			return nil
 		}
 		i := slices.IndexFunc(fields.Fields.List, func(f *ast.Field) bool { return names(f, name) })
 		if i < 0 {
-			return ""
+			return nil
 		}
 		field = fields.Fields.List[i]
 		expr = field.Type
 	}
-	if text := PlainText(field.Doc); text != "" {
-		return text
+	if PlainText(field.Doc) != "" {
+		return field.Doc
 	}
-	return PlainText(field.Comment)
+	return field.Comment
 }
 
 // declared is the type name that an expression in the declaration of owner refers to, or nil.

@@ -81,7 +81,7 @@ type scanner struct {
 }
 
 func (s *scanner) scan() {
-	s.walker = schema.New(s.pkg.Types, s.prog)
+	s.walker = schema.New(s.pkg.Types, comments{s.prog, s})
 	s.service = model.Service{
 		Package: s.pkg.Path, Name: s.pkg.Name, Dir: s.pkg.Dir, Module: s.pkg.Module,
 	}
@@ -98,6 +98,7 @@ func (s *scanner) scan() {
 	s.hierarchy()
 	s.defaults()
 	s.tools()
+	s.enums()
 	s.unused()
 	s.service.Objects = s.walker.Objects()
 	s.receivers()
@@ -107,6 +108,11 @@ func (s *scanner) scan() {
 
 // header reads //mcp:server.
 func (s *scanner) header() {
+	for _, d := range s.decls {
+		if d.place == directive.PackageDoc {
+			s.description(d.doc)
+		}
+	}
 	s.service.Server.Name = s.pkg.Name
 	if s.pkg.Name == "main" {
 		s.service.Server.Name = path.Base(s.pkg.Path)

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/gotype"
-	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -116,7 +115,7 @@ func (s *scanner) served(d *decl, written *directive.Directive) model.Tool {
 	s.hand = &byHand{}
 	t := model.Tool{
 		Name: written.Text("name"), Title: written.Text("title"),
-		Description: load.PlainText(d.doc),
+		Description: s.description(d.doc),
 		Denial:      written.Text("denial"),
 		Limits:      s.limits(d),
 		Handler:     s.handler(d),

@@ -206,6 +206,7 @@ func (s *scanner) placeOf(d *decl, v *types.Var) (pos, end token.Pos) {
 func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, end token.Pos)) {
 	codes := map[schema.ProblemKind]diag.Code{
 		schema.UnsupportedType: diag.UnsupportedType, schema.BadTag: diag.BadTag, schema.HookedType: diag.HookedType,
+		schema.HiddenText: diag.HiddenText,
 	}
 	for _, p := range list {
 		pos, end := place(p.Path)

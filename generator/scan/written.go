@@ -64,6 +64,7 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 		return w
 	}
 	s.files = append(s.files, w.file)
+	s.hiddenInFile(path, text)
 	w.Written, err = schema.ReadWritten(text)
 	if err == nil && key == "output" {
 		// The author describes the value; a value that is no object is sent as {"result": …}.
@@ -107,13 +108,10 @@ func inside(root, path string) bool {
 
 // inFile reports what is wrong with a schema where it is wrong.
 func (s *scanner) inFile(path string, text []byte, err error) {
-	place, cure := model.Position{File: path, Line: 1, Col: 1}, ""
+	place, cure := inText(path, text, 0), ""
 	var bad *schema.FileError
 	if errors.As(err, &bad) {
-		before := text[:min(bad.Offset, len(text))]
-		place.Line += bytes.Count(before, []byte("\n"))
-		place.Col += len(before) - 1 - bytes.LastIndexByte(before, '\n')
-		cure = bad.Cure
+		place, cure = inText(path, text, bad.Offset), bad.Cure
 	}
 	for _, d := range *s.out {
 		if d.Code == diag.BadSchemaFile && d.Pos == place {
@@ -121,6 +119,13 @@ func (s *scanner) inFile(path string, text []byte, err error) {
 		}
 	}
 	s.out.Add(diag.BadSchemaFile, place, cure, "%s", err)
+}
+
+// inText is the position of a byte of a file.
+func inText(path string, text []byte, offset int) model.Position {
+	before := text[:min(offset, len(text))]
+	return model.Position{File: path, Line: 1 + bytes.Count(before, []byte("\n")),
+		Col: len(before) - bytes.LastIndexByte(before, '\n')}
 }
 
 // handInput gives a tool the arguments that its schema by hand describes. It is false where the

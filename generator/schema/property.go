@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/model"
 )
 
 // property adds a field to the schema of its struct.
@@ -22,6 +24,13 @@ func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
 	if tag.mistaken != "" && p.dir != reflecting {
 		p.bad(at, "write "+tag.mistaken+"; a description goes into the field's comment, or behind description=",
 			"the jsonschema tag %q has no key and would be the description", tag.text)
+	}
+	if p.dir != reflecting {
+		for _, key := range [...]string{"jsonschema", "jsonschema_description", "jsonschema_extras"} {
+			if i, name := model.Hidden(f.tag.Get(key)); i >= 0 {
+				p.problem(HiddenText, at, "the "+key+" tag has "+name, model.HiddenCure)
+			}
+		}
 	}
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
 	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))

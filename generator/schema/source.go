@@ -45,4 +45,5 @@ const (
 	UnsupportedType ProblemKind = iota // func, chan, complex, unsafe pointer, non-string map key …
 	BadTag                             // unknown key, unparsable or contradictory value
 	HookedType                         // JSONSchema and friends: known at run time only
+	HiddenText                         // a tag with a character that people do not see
 )

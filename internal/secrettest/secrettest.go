@@ -102,6 +102,8 @@ var Forms = []Form{
 	{"password=%s", mixed}, {"mysql --password %s app", mixed}, {`{"api_key":"%s"}`, mixed}, {"{User:ada Password:%s}", mixed}, {"Server=db;Uid=sa;Pwd=%s;", mixed},
 	{"ghp_%s", mixed}, {"github_pat_%s", mixed}, {"glpat-%s", mixed}, {"xoxb-1234567890-%s", mixed}, {"https://hooks.slack.com/services/T0/B0/%s", mixed}, {"sk-ant-%s", mixed},
 	{"AKIA%s", capitals}, {"AIza%s", mixed}, {"npm_%s", mixed}, {"hf_%s", mixed}, {"sk_live_%s", mixed}, {"SG.%s.x", mixed}, {"hvs.%s", mixed}, {"dapi%s", hex}, {"dop_v1_%s", hex},
+	{`["--password","%s"]`, mixed}, {"{'password': b'%s'}", mixed}, {"password: |\n  %s\n", mixed}, {"Private-Lines: 1\n%s\nPrivate-MAC: 0a", mixed},
+	{"<password><![CDATA[%s]]></password>", mixed}, {"password = \"\"\"\n%s\n\"\"\"", mixed}, {"q=%%7B%%22password%%22%%3A%%22%s%%22%%7D", mixed},
 }
 
 // All are the 200 secrets of a seed. Each name and each form is there several times, at other

@@ -17,6 +17,7 @@ import (
 // Identity is a verified caller.
 type Identity struct {
 	// Principal is who calls. Its Subject must not be empty: an identity without one is refused.
+	// So is one whose Issuer, Subject or Client is not UTF-8 or has a control character.
 	Principal access.Principal
 	// Roles are further names that the token or its mapping gives the caller. The highest
 	// that the server's hierarchy knows, Principal.Role included, becomes the caller's role;

@@ -44,8 +44,9 @@ func (m walk) over(depth int) bool {
 // slices and strings: a type of which nothing is known may print more than it marshals. What cannot
 // be marshalled is masked whole.
 //
-// In maps, names mask what they stand for, however deep that is, but for true, false and null; so does the name that is itself a
-// value, as in {"name":"DB_PASSWORD","value":…}. Names that are the same once masked are numbered.
+// In maps, names mask what they stand for, however deep that is, but for true, false and null; so
+// does the name that is itself a value, as in {"name":"DB_PASSWORD","value":…}. In lists, flags
+// mask the item behind them: ["--password","x"]. Names that are the same once masked are numbered.
 //
 // Values that are very deep or very many are masked from some place on.
 func (m Masker) Any(v any) any { return newWalk(m).any(v, 0) }
@@ -81,6 +82,10 @@ func (m walk) any(v any, depth int) any {
 		}
 		masked := make([]any, len(v))
 		for i, item := range v {
+			if i > 0 && m.flagged(v[i-1], item) {
+				masked[i] = Mask
+				continue
+			}
 			masked[i] = m.any(item, depth+1)
 		}
 		return masked
@@ -94,7 +99,9 @@ func (m Masker) texts(values []string) []string {
 	}
 	masked := make([]string, len(values))
 	for i, s := range values {
-		masked[i] = m.Text(s)
+		if masked[i] = m.Text(s); i > 0 && m.flagged(values[i-1], s) {
+			masked[i] = Mask
+		}
 	}
 	return masked
 }

@@ -126,29 +126,71 @@ func (t *scanner) jwt(i int) int {
 	return runEnd(t.s, t.word, &dotted) - i
 }
 
-// armors are what stands before and behind a key that goes over several lines: of RFC 7468, and of RFC 4716.
-var armors = [...]struct{ begin, end, dashes string }{
-	{"-----BEGIN", "-----END", "-----"},
-	{"---- BEGIN SSH2", "---- END SSH2", "----"},
+// armor is how a key of several lines is found: it begins with begin if opens accepts the text
+// behind that, and closing is where the text behind the key begins.
+type armor struct {
+	begin   string
+	opens   func(behind string) bool
+	closing func(s string) int
 }
 
-// gaps are what stands between BEGIN and the label: a space, as it is and as URLs and JSON escape it.
-var gaps = [...]string{" ", "+", "%20", `\u0020`}
+// armors are of RFC 7468, of RFC 4716, and of PuTTY's files.
+var armors = [...]armor{
+	{"-----BEGIN", gapped, func(s string) int { return closing(s, "-----END", "-----") }},
+	{"---- BEGIN SSH2", gapped, func(s string) int { return closing(s, "---- END SSH2", "----") }},
+	{"Private-Lines", counts, func(s string) int {
+		_, code, closed := strings.Cut(s, "Private-MAC")
+		if code, is := field(code); closed && is {
+			return len(s) - len(code) + runEnd(code, 0, &hex)
+		}
+		return len(s) - len(code)
+	}},
+}
 
-// withoutPEM masks the PEM blocks of a text; one that is cut off, to the end of the text. They come
-// before all else, for they alone go over several lines.
-func withoutPEM(s string) string {
+// gapped reports whether a space stands between BEGIN and the label, as it is or as URLs and JSON
+// escape it.
+func gapped(behind string) bool {
+	for _, gap := range [...]string{" ", "+", "%20", `\u0020`} {
+		if strings.HasPrefix(behind, gap) {
+			return true
+		}
+	}
+	return false
+}
+
+// counts reports whether a colon and a number follow the name of a field.
+func counts(behind string) bool {
+	number, is := field(behind)
+	return is && number != "" && '0' <= number[0] && number[0] <= '9'
+}
+
+// field returns the text behind a colon and a space, as they are or as URLs escape them.
+func field(s string) (value string, is bool) {
+	for _, colon := range [...]string{":", "%3A", "%3a"} {
+		if value, is := strings.CutPrefix(s, colon); is {
+			for _, gap := range [...]string{" ", "+", "%20"} {
+				value = strings.TrimPrefix(value, gap)
+			}
+			return value, true
+		}
+	}
+	return s, false
+}
+
+// withoutKeys masks the keys of several lines in a text, before all other secrets are looked for.
+// A key that is cut off is masked to the end of the text.
+func withoutKeys(s string) string {
 	for _, a := range armors {
-		from := opening(s, a.begin)
+		from := opening(s, a)
 		if from < 0 {
 			continue
 		}
 		var out strings.Builder
-		for ; from >= 0; from = opening(s, a.begin) {
+		for ; from >= 0; from = opening(s, a) {
 			out.WriteString(s[:from])
 			out.WriteString(Mask)
 			s = s[from+len(a.begin):]
-			s = s[closing(s, a.end, a.dashes):]
+			s = s[a.closing(s):]
 		}
 		out.WriteString(s)
 		s = out.String()
@@ -156,18 +198,16 @@ func withoutPEM(s string) string {
 	return s
 }
 
-// opening is where a line begins that opens a block, or -1.
-func opening(s, begin string) int {
+// opening is where an armor begins, or -1.
+func opening(s string, a armor) int {
 	for done := 0; ; {
-		i := strings.Index(s[done:], begin)
+		i := strings.Index(s[done:], a.begin)
 		if i < 0 {
 			return -1
 		}
-		done += i + len(begin)
-		for _, gap := range gaps {
-			if strings.HasPrefix(s[done:], gap) {
-				return done - len(begin)
-			}
+		done += i + len(a.begin)
+		if a.opens(s[done:]) {
+			return done - len(a.begin)
 		}
 	}
 }

@@ -133,8 +133,9 @@ func labelBehind(s, quote string) string {
 	return name
 }
 
-// element hides what an element of XML holds whose name is s[from:end], and returns where the search goes on; end where nothing was
-// hidden: <password>…</password>. Without the end of the element it is the parameter of a type or stands for something.
+// element hides the text of an XML element whose name is s[from:end], sections of CDATA included:
+// <password>…</password>. It returns where the search goes on; end where nothing was hidden.
+// Without the end of the element it is the parameter of a type or stands for something.
 func (t *scanner) element(from, end int) int {
 	i := end + bracket(t.s[end:], '>')
 	if i == end {
@@ -153,9 +154,25 @@ func (t *scanner) element(from, end int) int {
 	if !t.m.namesSecret(name) {
 		return end
 	}
-	to := i
-	for to < len(t.s) && bracket(t.s[to:], '<') == 0 {
-		to++
+	to, verbatim := i, false
+	for to < len(t.s) {
+		opened := bracket(t.s[to:], '<')
+		if opened == 0 {
+			to++
+			continue
+		}
+		if !strings.HasPrefix(t.s[to+opened:], "![CDATA[") {
+			break
+		}
+		verbatim = true
+		for to += opened; to < len(t.s); to++ {
+			if t.s[to-1] == ']' && t.s[to-2] == ']' && bracket(t.s[to:], '>') > 0 {
+				break
+			}
+		}
+	}
+	if verbatim {
+		return t.hide(i, to, Mask)
 	}
 	if to == len(t.s) || to == i || t.s[i:to] == Mask {
 		return end

@@ -16,13 +16,17 @@
 //     or of the quotes around the URL, where no "@" comes before these;
 //   - the password of a data source name as Go's MySQL driver writes it, user:password@tcp(host) and user:password@/database, and of a
 //     proxy without a scheme, user:password@host:port;
-//   - a PEM block, and one of SSH2; to the end of the text where nothing closes it; the base64 of one;
+//   - a PEM block, one of SSH2, and the private lines of a PuTTY key; to the end of the text where
+//     nothing closes it; the base64 of a PEM block;
 //   - a JWT, signed or encrypted;
 //   - what follows the word Bearer, Basic, DPoP or Negotiate, unless that is a word of prose;
 //   - a key of a well-known prefix, such as ghp_, glpat-, xoxb-, sk-, AKIA, AIza, npm_ or hf_, with as many characters behind it as
 //     such a key has at least;
 //   - a value beside a name as above: password=…, "password": "…", Password:… (what Go's %+v prints),
-//     X-Api-Key: …, Cookie: …, token%3D…, --password …, ["--password", "…"], <password>…</password>, {"name":"DB_PASSWORD","value":"…"}
+//     X-Api-Key: …, Cookie: …, token%3D…, --password …, ["--password", "…"], <password>…</password>, {"name":"DB_PASSWORD","value":"…"};
+//     the value may be a block scalar of YAML, a text of several lines in TOML, CDATA, or bytes as
+//     Python prints them (b'…'), and JSON may be escaped up to three times as in a query string
+//     (%22password%22%3A%22…%22)
 //
 // In prose, "token: expired" and the like stay: a single word before a colon and a space is a name
 // only if it can hardly be anything else, as password and Authorization are. Behind such a name and

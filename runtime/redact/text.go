@@ -10,7 +10,7 @@ import (
 // Text masks the secrets in a text. A text without any is returned as it is, and what is masked
 // already stays so. The time that it takes grows with the length of the text and not faster.
 func (m Masker) Text(s string) string {
-	t := scanner{m: m, s: withoutPEM(s)}
+	t := scanner{m: m, s: withoutKeys(s)}
 	t.scan()
 	if found := m.further(t.s); len(found) > 0 {
 		t.add(found)
@@ -51,6 +51,7 @@ type scanner struct {
 	escaped         bool // an escape stands before it
 	runEnd, lastAt  int  // of the run of characters that a URL was found in, and its last "@"
 	lineEnd, lineAt int  // of the line that a URL was found in, and its last "@"
+	decoded, depth  int  // where the last escaped JSON ends, and how often this text was escaped
 }
 
 func (t *scanner) scan() {
@@ -226,7 +227,7 @@ func (t *scanner) beside(from, end int) int {
 			return to
 		}
 	}
-	if strings.HasPrefix(t.s[from:end], "--") {
+	if t.s[from] == '-' && end > from+1 {
 		if to := t.flag(from, end); to > end {
 			return to
 		}
@@ -240,6 +241,11 @@ func (t *scanner) beside(from, end int) int {
 	sep, ok := separator(t.s, end)
 	if !ok {
 		return end
+	}
+	if sep.kind == ':' {
+		if to, is := t.block(from, end, sep); is {
+			return to
+		}
 	}
 	name := t.s[from:end]
 	switch {
@@ -390,17 +396,23 @@ var (
 func (t *scanner) value(name string, sep separated) (from, to int, mask string) {
 	s, i := t.s, sep.value
 	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' || at(s, q) == '`' {
-		end := quoteEnd(s, q, q-i)
-		if end < len(s) {
-			end -= q - i
-		}
-		return q + 1, end, Mask
+		from, to = within(s, i, q)
+		return from, to, Mask
 	}
 	if sep.kind == ':' && !sep.quoted && sep.spaced && headerLine(name) {
 		if eol := strings.IndexAny(s[i:], "\r\n"); eol >= 0 {
 			return i, i + eol, Mask
 		}
 		return i, len(s), Mask
+	}
+	if q := literal(s, i); q >= 0 {
+		quote := skipBackslashes(s, q)
+		// Behind a short value that has no quotes, the quote closes what is around it: 'password=b'.
+		closes := quote+1 == len(s) || strings.IndexByte(" \t\r\n,;:)]}\\", s[quote+1]) >= 0
+		if sep.quoted || !closes {
+			from, to = within(s, q, quote)
+			return i, to, s[q:from] + Mask
+		}
 	}
 	chars, mask := &bare, Mask
 	if sep.quoted && sep.kind == ':' {
@@ -424,6 +436,56 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 		end-- // what closes something else, or stands between the next name and its value
 	}
 	return i, end, mask
+}
+
+// within is where a quoted text begins and ends whose first quote is at q, with its backslashes
+// from i. Three quotes open a text of several lines, as in TOML, and three close it.
+func within(s string, i, q int) (from, to int) {
+	quote := s[i : q+1]
+	from = q + 1
+	if !strings.HasPrefix(s[from:], quote+quote) {
+		if to = quoteEnd(s, q, q-i); to < len(s) {
+			to -= q - i
+		}
+		return from, to
+	}
+	from += 2 * len(quote)
+	for to = from - 1; ; {
+		if to = quoteEnd(s, to, q-i); to == len(s) {
+			return from, to
+		}
+		if begin := to - (q - i); begin >= from && strings.HasPrefix(s[begin:], quote+quote+quote) {
+			// The text may end with quotes of its own.
+			for to = begin; strings.HasPrefix(s[to+len(quote):], quote+quote+quote); {
+				to += len(quote)
+			}
+			return from, to
+		}
+	}
+}
+
+// literal is where the quote stands, with its backslashes, of a text that Python prints with a
+// prefix or a type: b'x', SecretStr('x'); -1 if there is none.
+func literal(s string, i int) int {
+	const longestPrefix = len("rb")
+	end := i
+	for end < len(s) && end-i < longestName && dotted[s[end]] {
+		end++
+	}
+	called := at(s, end) == '('
+	if called {
+		i = end + 1
+		for end = i; letter[at(s, end)] && end-i <= longestPrefix; {
+			end++
+		}
+	}
+	if end-i > longestPrefix || strings.Trim(s[i:end], "bBrRuUfF") != "" || end == i && !called {
+		return -1
+	}
+	if q := at(s, skipBackslashes(s, end)); q != '"' && q != '\'' {
+		return -1
+	}
+	return end
 }
 
 // quoteEnd is where the quote is that closes the one at q, which stands behind so many backslashes; the
@@ -470,14 +532,18 @@ func beforeName(s string, i, end int) int {
 }
 
 // beforeNext is where a bare value s[i:end] ends that took in, behind the escape of white space in a quoted text, the beginning of what
-// goes further than such a value: a header with its line, or a URL.
+// goes further than such a value: a header with its line, a URL, a literal of Python, or escaped
+// JSON.
 func beforeNext(s string, i, end int) int {
 	gap := -1
 	for k := i; k < end; k++ {
 		switch {
 		case s[k] == '\\' && blank(s[k:end]) == 0:
 			gap = k
-		case (s[k] == ':' || s[k] == '=') && gap >= 0 && (headerLine(s[gap:k]) || authority(s, k) >= 0):
+		case (s[k] == ':' || s[k] == '=') && gap >= 0 &&
+			(headerLine(s[gap:k]) || authority(s, k) >= 0 || literal(s, k+1) >= 0):
+			return gap
+		case s[k] == '%' && gap >= 0 && encodedQuote(s[k:]):
 			return gap
 		}
 	}
@@ -500,7 +566,7 @@ func headerEnd(s string, i, end int) int {
 	for at(s, end) == ';' {
 		next := skipSpaces(s, end+1)
 		to := runEnd(s, next, &bare)
-		if strings.IndexByte(s[next:to], '=') < 1 {
+		if name, _, pair := strings.Cut(s[next:to], "="); !pair || name == "" || headerLine(name) {
 			return end
 		}
 		end = beforeNext(s, next, to)

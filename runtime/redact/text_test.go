@@ -264,6 +264,7 @@ func TestTexts(t *testing.T) {
 		"{Authorization:ApiKey hunter2}":                                   "{Authorization:" + mask + "}",
 		"{Authorization:hunter2 Age:7}":                                    "{Authorization:" + mask + " Age:7}",
 		"Authorization:AWS4-HMAC-SHA256 Credential=a, Signature=hunter2 x": "Authorization:" + mask + " x",
+		`Cookie:a=b; c=hunter\n; Authorization=ApiKey hunter2 x`:           `Cookie:` + mask + `; Authorization=` + mask + ` x`,
 		"Cookie:a=b; c=hunter2; d=e x":                                     "Cookie:" + mask + " x",
 		"Cookie=a=b; c=hunter2":                                            "Cookie=" + mask,
 		// flags
@@ -281,6 +282,74 @@ func TestTexts(t *testing.T) {
 		"curl --auth-header X-Api-Key: hunter2 x":           "curl --auth-header X-Api-Key: " + mask + " x",
 		`curl --auth-header "Authorization: Token hunter2"`: `curl --auth-header "` + mask + `"`,
 		"--password hunter2: bad":                           "--password " + mask + ": bad",
+		// lists with flags
+		"[\n  \"--password\",\n  \"hunter 2\"\n]":    "[\n  \"--password\",\n  \"" + mask + "\"\n]",
+		`"[\n  \"--password\",\n  \"hunter 2\"\n]"`:  `"[\n  \"--password\",\n  \"` + mask + `\"\n]"`,
+		`["-password","hunter 2"]`:                   `["-password","` + mask + `"]`,
+		`[]string{"--password", "hunter 2"}`:         `[]string{"--password", "` + mask + `"}`,
+		"[--password hunter2 -v]":                    "[--password " + mask + " -v]",
+		"['--password', 'hunter 2']":                 "['--password', '" + mask + "']",
+		"['--password', b'hunter 2']":                "['--password', b'" + mask + "']",
+		"[b'--password', b'hunter 2']":               "[b'--password', b'" + mask + "']",
+		"args:\n- --password\n- hunter 2\n- -v":      "args:\n- --password\n- " + mask + "\n- -v",
+		"  - \"--password\"\r\n  - \"hunter 2\"\r\n": "  - \"--password\"\r\n  - \"" + mask + "\"\r\n",
+		`"- --password\n- hunter 2\n- -v"`:           `"- --password\n- ` + mask + `\n- -v"`,
+		// bytes and other literals of Python
+		"password=b'hunter 2'":                        "password='" + mask + "'",
+		`{'password': b'hun\'ter 2', 'a': 1}`:         `{'password': '` + mask + `', 'a': 1}`,
+		`{b'password': b"hunter 2"}`:                  `{b'password': "` + mask + `"}`,
+		`{"token": rb"hunter 2"}`:                     `{"token": "` + mask + `"}`,
+		"Password: b'hunter 2' x":                     "Password: '" + mask + "' x",
+		"password=bytearray(b'hunter 2')":             "password='" + mask + "')",
+		"Config(password=SecretStr('hunter 2'), a=1)": "Config(password='" + mask + "'), a=1)",
+		"{'password': b'hunter 2":                     "{'password': '" + mask,
+		// where the quote closes what is around the value
+		`{"a":"key=b","x":1}`:         `{"a":"key=` + mask + `","x":1}`,
+		`"{\"a\":\"key=b\",\"x\":1}"`: `"{\"a\":\"key=` + mask + `\",\"x\":1}"`,
+		// block scalars of YAML
+		"password: |\n  hunter 2\n  x\nother: a\n":                         "password: |\n  " + mask + "\nother: a\n",
+		"a:\n  password: >-\n    hunter\n\n    2\n\n  other: a\n":          "a:\n  password: >-\n    " + mask + "\n\n  other: a\n",
+		"- key: |2+\n      hunter\n    2\n  other: a":                      "- key: |2+\n      " + mask + "\n  other: a",
+		"data:\n  tls.key: !!binary &a |  # a \"key\"\n    hunter\n  b: c": "data:\n  tls.key: !!binary &a |  # a \"key\"\n    " + mask + "\n  b: c",
+		"\"token\": |\r\n  hunter\r\n  2\r\nother: a\r\n":                  "\"token\": |\r\n  " + mask + "\r\nother: a\r\n",
+		"a - b\n- - - password: |\n  hunter 2\nx":                          "a - b\n- - - password: |\n  " + mask + "\nx",
+		`password: |\u000a  hunter\u000D\u000A  2\u000ax`:                  `password: |\u000a  ` + mask + `\u000ax`,
+		`password: \u003e-\n  hunter\nx`:                                   `password: \u003e-\n  ` + mask + `\nx`,
+		"pass: |\n\n  hunter 2":                                            "pass: |\n\n  " + mask,
+		"bad file: password: |\n  hunter 2\nx":                             "bad file: password: |\n  " + mask + "\nx",
+		`{"file":"password: |\n  hun\"ter 2","a":"b\n"}`:                   `{"file":"password: |\n  ` + mask + `","a":"b\n"}`,
+		`{"file":"a: b\npassword: |\n  hunter\\n 2\\\n  x\nc: d"}`:         `{"file":"a: b\npassword: |\n  ` + mask + `\nc: d"}`,
+		`"{\"f\":\"password: |\\r\\n  hun\\\"ter\\r\\n  2\\r\\n\"}"`:       `"{\"f\":\"password: |\\r\\n  ` + mask + `\\r\\n\"}"`,
+		// PuTTY
+		"Public-Lines: 1\nAAA\nPrivate-Lines: 2\nMII\nMII\nPrivate-MAC: 0a1b\nx": "Public-Lines: 1\nAAA\n" + mask + "\nx",
+		`{"k":"Private-Lines: 1\r\nMII\r\nPrivate-MAC: 0a1b\r\n"}`:               `{"k":"` + mask + `\r\n"}`,
+		"k=Private-Lines%3A+1%0D%0AMII%0D%0APrivate-MAC%3A+0a1b&b=1":             "k=" + mask + "&b=1",
+		"Private-Lines: 1\nMII": mask,
+		"Private-MAC: 0a Private-Lines: 9 Private-MAC: 0b\nPrivate-Lines: 1\nMII": "Private-MAC: " + mask + " " + mask + "\n" + mask,
+		// CDATA
+		"<password><![CDATA[hunter<2>]]></password><a>b</a>":                       "<password>" + mask + "</password><a>b</a>",
+		"<password>\n  <![CDATA[hun]>ter]]]]><![CDATA[> 2]]>\n</password>":         "<password>" + mask + "</password>",
+		`"\u003cpassword\u003e\u003c![CDATA[hunter2]]\u003e\u003c/password\u003e"`: `"\u003cpassword\u003e` + mask + `\u003c/password\u003e"`,
+		"&lt;apiKey&gt;&lt;![CDATA[hunter 2]]&gt;&lt;/apiKey&gt;":                  "&lt;apiKey&gt;" + mask + "&lt;/apiKey&gt;",
+		"<password><![CDATA[hunter":                                                "<password>" + mask,
+		// texts of several lines in TOML
+		"password = \"\"\"\nhunter\n2\"\"\"\nb = 1":      "password = \"\"\"" + mask + "\"\"\"\nb = 1",
+		"password = '''\nhunter\n2'''\nb = 1":            "password = '''" + mask + "'''\nb = 1",
+		`password = """hun""ter\"""2"""""` + "\nb":       `password = """` + mask + `"""` + "\nb",
+		`"password = \"\"\"\nhun\\\"ter\n\"\"\"\nb = 1"`: `"password = \"\"\"` + mask + `\"\"\"\nb = 1"`,
+		"password = \"\"\"\nhunter":                      "password = \"\"\"" + mask,
+		// JSON that is escaped, as in a query string
+		"https://x/?q=%7B%22password%22%3A%22hunter+2%22%2C%22a%22%3A1%7D&b=c": "https://x/?q=%7B%22password%22%3A%22" + mask + "%22%2C%22a%22%3A1%7D&b=c",
+		"%7b%22a%22%3a1%2c%20%22db.password%22%3a%20%22hun%5C%22ter%22%7d":     "%7b%22a%22%3a1%2c%20%22db.password%22%3a%20%22" + mask + "%22%7d",
+		"{%22password%22:%22hunter;2%22,%22a%22:1}":                            "{%22password%22:%22" + mask + "%22,%22a%22:1}",
+		"%7B%22token%22%3A1234567%2C%22a%22%3A1%7D":                            "%7B%22token%22%3A%22" + mask + "%22%2C%22a%22%3A1%7D",
+		"%7B%22auth%22%3A%7B%22user%22%3A%22x%22%7D%2C%22a%22%3A1%7D":          "%7B%22auth%22%3A%22" + mask + "%22%2C%22a%22%3A1%7D",
+		"%7B%22name%22%3A%22DB_PASSWORD%22%2C%22value%22%3A%22hunter%22%7D":    "%7B%22name%22%3A%22DB_PASSWORD%22%2C%22value%22%3A%22" + mask + "%22%7D",
+		"%5B%22--password%22%2C%22hunter%22%5D":                                "%5B%22--password%22%2C%22" + mask + "%22%5D",
+		"%7B%5C%22password%5C%22%3A%5C%22hunter%5C%22%7D":                      "%7B%5C%22password%5C%22%3A%5C%22" + mask + "%5C%22%7D",
+		"%257B%2522password%2522%253A%2522hunter%2522%257D":                    "%257B%2522password%2522%253A%2522" + mask + "%2522%257D",
+		"filter=%7B%27token%27%3A%27hunter%27%7D x":                            "filter=%7B%27token%27%3A%27" + mask + "%27%7D x",
+		"%7B%22password%22%3A%22hunter%2":                                      "%7B%22password%22%3A%22" + mask,
 		// beside what reads like prose
 		"password: correcthorse":         "password: " + mask,
 		"password: is-hunter2":           "password: " + mask,
@@ -335,6 +404,12 @@ func TestTextsWithoutSecretsStay(t *testing.T) {
 		`{"name":"page","value":"x"}`, `{"value":"x","name":"page"}`, `{"name":"DB_PASSWORD"},{"value":"x"}`, `{"value":"x"},{"name":"TOKEN"}`, `{"title":"TOKEN","value":"x"}`,
 		"List<Key> of a<b", "use <token> here <b>", "<token></token>", "<page>x</page>", "map<string, Key>x</Keys", "a <key> is x</p>", "<password>" + mask + "</password>",
 		"pass=3 fail=1", `{"pass":3,"fail":1}`, `{"pass":true}`, "pass: yes", "pass", "PASS: x", "LS0tLS1CRUdJTi", "eyAi.b", "JWT_ISSUER=https://x", "jwt: expired", "otp: expired",
+		"--token\nx", "- --token\nx", "- --password\n- --user", "--token\n- x", `"-token" "x"`, `["--max-tokens","4096"]`, "['--page', b'x']",
+		"{'page': b'x'}", "b'key'", "token: b'x'", "{'page': SecretStr('x')}",
+		"page: |\n  x: y\n", "key: |", "key: |\n", "key: |\nx", "  key: >\n  x", "token: > 3", "token: |x\n  y", "| key: |\n| x: |", "key: |\n\n\n", `{"a":"key: |\n","b":"  x"}`, "password: |\n  " + mask + "\nb: c",
+		"Private-Lines", "Private-MAC: ***MASKED***", "Public-Lines: 2\nAAA",
+		"<page><![CDATA[x]]></page>", "<![CDATA[password]]>", "a <key> <![CDATA", "page = \"\"\"\nx\n\"\"\"", `key = """"""`, `key = ""`, `key = """` + mask + `"""`,
+		"%7B%22page%22%3A%22x%22%2C%22n%22%3A1%7D", "%22key%22", "%22key%22%20x", "a%2Ckey%22", "%22key%22%3A%22%22", "%22token%22%3Anull", "%22token%22%3A%22" + mask + "%22", "%22max_tokens%22%3A4096%7D", "%25key%25", "%22key%22%zz%3A", "100%25%22",
 		"bearer authentication/authorization", "bearer and/or basic", "-----BEGINS", "---- BEGIN X ----", "----- BEGIN SSH",
 	} {
 		if got := redact.Text(s); got != s {
@@ -402,6 +477,9 @@ var forms = []string{
 	`{"p\u0061ssword":"%s"}`, "Bearer%%20%s", "a=Bearer+%s", "Authorization:ApiKey %s", "{Authorization:ApiKey %s}", "Authorization=ApiKey %s", "Cookie:a=b; c=%s",
 	`{"name":"DB_PASSWORD","value":"%s"}`, `{"value":"%s","header":"Authorization"}`, "<password>%s</password>", `{"user":"a","pass":"%s"}`, "pass=%s", "PASS=%s", "X-Jwt: %s",
 	"eyAiYWxnIjogIkhTMjU2IiB9.%s.x", "LS0tLS1CRUdJTiBQ%s",
+	"[\n \"--password\",\n \"%s\"\n]", `["-password","%s x"]`, "- --password\n- x %s", "['--password', b'%s']", "password=b'a %s'", "{'password': b'%s'}", `{"token": b"a %s"}`, "password=SecretStr('%s')",
+	"\npassword: |\n  a\n  %s\n", "\n- key: >-\n    %s\n  a: b", "\n\"token\": |\r\n\r\n  a %s\r\n", "Private-Lines: 1\n%s\nPrivate-MAC: 0a", "Private-Lines: 1\n%s", "k=Private-Lines%%3A+1%%0A%s%%0A",
+	"<password><![CDATA[a<%s]]></password>", "<password>a<![CDATA[]]><![CDATA[%s", "\npassword = \"\"\"\n\"%s\n\"\"\"", "\npassword = '''\na''%s'''", "%%7B%%22password%%22%%3A%%22%s%%22%%7D", "q={%%22password%%22:%%22a;%s%%22}", "%%2522password%%2522%%253A%%2522%s%%2522",
 }
 
 var around = rapid.SampledFrom([]string{"", " ", "\n", "error: ", "x ", `"`, "'", "(", "[", "<", ", ", "; ", "key ", "http://a/", "a=b&", "%20", `\n`, "é", "{", "\x00"})
@@ -465,9 +543,43 @@ func TestTextsThatLeadOnEnd(t *testing.T) {
 		"-----BEGIN -----END ", "-----BEGIN X-----END X\n", "-----END ", "---- BEGIN SSH2 ", `--key "`, `--key '`, `["--key" "`, `"--key", `, "--key Cookie: ", `"a://b:c`, `a://b:c"`, "a://b:c <", "a://b:1 ", `'a://b:c "`, `\"a://b:`,
 		"a:b@/", "a@b(", "a:b@c:1 ", "a:b@c:", `"p\u0061`, `\u0061":`, "\u017f\":", "Bearer%20", "Bearer+", "basic%20%", "Cookie:a=b; ", "Authorization=a ", "Authorization=a, ", `"value":"`, `"value":`, `"name":"key",`, `"value":"","name":"`,
 		`\"value\":\"`, "<key>", ":key>", "<a:key>", `\u003ckey\u003e`, "&lt;key&gt;", "<key>x</", "pass=", `"pass":`, "password: ", "api_key: is ", `"key": did `, "bearer a/", "a://b:c\r", "LS0tLS1CRUdJTi",
+		`["--key",`, "\"--key\",\n", "\"--key\"\n", "- --key\n", "- --key\n- ", `- --key\n`, `- --key\n- `, "key=b'", "key=b''", "{'key': b'", "key=a(", "key=a(b'", "'key': a.", `\"key\": b`, "key: |\n", "key: |\n ", "key: |\n\n", `key: |\n`, `key: |\n `, `\"key\": |\\n `, "key: | #", "key: | #\\", "key: !", "key: !a &b ", "key: |\r", "- - key: >\n",
+		"Private-Lines", "Private-Lines: 1", "Private-Lines: 1 Private-MAC", "Private-MAC: 0", "Private-Lines%3A%201", "<key><![CDATA[", "<key>a<![CDATA[]]>", "<key>]]><", "<![CDATA[]]>", "&lt;key&gt;&lt;![CDATA[", `key="""`, `key=""""`, "key='''", `key=\"\"\"`, `key="""\`,
+		"%22key%22%3A", "%22key%22%3A%22", "%22a%22%3A", "%22a%22:", "%22a%22,", "%5C", "%5C%22", "a%5C%5C%22", "%2522a%2522%253A", "%25", "%2525", "%22a%22%3A ", "%22key%22%3A%22 ", "{%22key%22:[",
 		"AKIA" + strings.Repeat("A", 16) + "a_", "npm_" + strings.Repeat("a", 30) + "_",
 	} {
 		redact.Text(strings.Repeat(s, 1<<20/len(s)))
+	}
+	for _, ends := range [][2]string{ // far from each other, and both many times
+		{"<key><![CDATA[", "]]>"}, {"<key>", "<![CDATA[x"}, {`key="""`, `"""`}, {"key: |", "\n x"}, {" ", "key: |\n x"}, {"- --key", "\n- x"}, {"Private-Lines: 1", "Private-MAC"}, {"%22a%22%3A", "%22key%22%3A%22x"}, {"'key': b'", "'"}, {`"--key",`, `"x"`},
+	} {
+		const most = 4 << 20
+		for _, text := range []string{
+			strings.Repeat(ends[0], most/2/len(ends[0])) + strings.Repeat(ends[1], most/2/len(ends[1])), strings.Repeat(ends[0], most/len(ends[0])) + ends[1], ends[0] + strings.Repeat(ends[1], most/len(ends[1])),
+			ends[0] + strings.Repeat("\n", most) + ends[1], ends[0] + strings.Repeat(" ", most) + ends[1],
+		} {
+			redact.Text(text)
+		}
+	}
+}
+
+// What is left of a text that is cut, at most three characters of its secret, is not enough to find any more.
+func TestTextsThatAreCutShowNoSecret(t *testing.T) {
+	const secret = "q7Kd93mZ0pLw2Xv8RtYb"
+	for _, form := range []string{
+		"[\n \"--password\",\n \"%s\"\n]", `["-password","%s x"]`, "- --password\n- x %s", "['--password', b'%s']", "password=b'a %s'", "{'password': b'%s'}", "password=SecretStr('%s')", "password: |\n  a\n  %s\nb: c", `"password: |\n  a\n  %s\nb: c"`,
+		"Private-Lines: 1\n%s\nPrivate-MAC: 0a", "<password><![CDATA[%s]]></password>", "<password>\n<![CDATA[a]]><![CDATA[%s]]>\n</password>", "password = \"\"\"\n%s\n\"\"\"", "password = '''\n%s\n'''", "%%7B%%22password%%22%%3A%%22%s%%22%%7D", "%%257B%%2522password%%2522%%253A%%2522%s%%2522%%257D", "{%%22password%%22:%%22%s%%22}",
+	} {
+		text := fmt.Sprintf(form, secret)
+		for cut := strings.Index(text, secret) + 4; cut <= len(text); cut++ {
+			got := redact.Text(text[:cut])
+			if strings.Contains(got, secret[:4]) {
+				t.Errorf("%q becomes %q", text[:cut], got)
+			}
+			if within := (redact.Masker{}).TextWithin(strings.Repeat("- \n", 4096/3-cut/3)+text, 4096); strings.Contains(within, secret[:4]) {
+				t.Errorf("%q within 4096 bytes becomes %q", text[:cut], within[len(within)-100:])
+			}
+		}
 	}
 }
 
@@ -475,6 +587,7 @@ func FuzzText(f *testing.F) {
 	for _, form := range forms {
 		f.Add("x ", fmt.Sprintf(form, "q7Kd93mZ0pLw2Xv8RtYb"), " y")
 	}
+	f.Add("x ", "", " y") // for the planted ones alone
 	f.Fuzz(func(t *testing.T, before, text, after string) {
 		got := redact.Text(before + text + after)
 		if again := redact.Text(got); strings.Count(again, "") > strings.Count(got, "")+64*len(mask) {
@@ -486,7 +599,8 @@ func FuzzText(f *testing.F) {
 			return
 		}
 		for _, planted := range []string{"\npassword=" + secret + "\n", "\nhttps://u:" + secret + "@h\n", "\nBearer " + secret + "\n", "\nghp_" + secret + "\n", "\n--password \"" + secret + "\"\n", "\nu:" + secret + "@/db\n", "\n<password>" + secret + "</password>\n", "\nCookie:a=b; c=" + secret + "\n",
-			"\n-----BEGIN PRIVATE KEY-----\n" + secret + "\n-----END PRIVATE KEY-----\n"} {
+			"\n-----BEGIN PRIVATE KEY-----\n" + secret + "\n-----END PRIVATE KEY-----\n", "\npassword: |\n  " + secret + "\n", "\n- --password\n- " + secret + "\n", "\n[\"--password\",\n\"" + secret + "\"]\n", "\n{'password': b'" + secret + "'}\n",
+			"\nPrivate-Lines: 1\n" + secret + "\nPrivate-MAC: 0a\n", "\n<password><![CDATA[" + secret + "]]></password>\n", "\npassword = \"\"\"\n" + secret + "\n\"\"\"\n", "\n%7B%22password%22%3A%22" + secret + "%22%7D\n"} {
 			if got := redact.Text(before + planted + after); strings.Contains(got, secret) {
 				t.Errorf("%q leaves in %q", before+planted+after, got)
 			}

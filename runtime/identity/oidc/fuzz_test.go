@@ -5,12 +5,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
+	"encoding/base64"
 	"strings"
 	"testing"
 )
 
 // Whatever is sent, what holds was signed by a published key: its header and payload are, to the
-// byte, those of a token that was made with one. The keys are the same in every process, since the
+// byte, those of a token that was made with one, and its signature has no other spelling. The keys are the same in every process, since the
 // processes that fuzz take each other's tokens.
 func FuzzNoTokenVerifiesThatWasNotSigned(f *testing.F) {
 	seed := []byte("a seed of thirty-two characters.")
@@ -34,6 +35,8 @@ func FuzzNoTokenVerifiesThatWasNotSigned(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(token)
+		signature := strings.LastIndexByte(token, '.') + 1
+		f.Add(token[:signature] + loosened(token[signature:]))
 	}
 	f.Add(signWith(otherRSA(), `{"alg":"RS256","kid":"rsa"}`, lasting))
 	f.Add(signWith([]byte(ed.Public().(ed25519.PublicKey)), `{"alg":"HS256","kid":"ed"}`, lasting))
@@ -46,6 +49,11 @@ func FuzzNoTokenVerifiesThatWasNotSigned(f *testing.F) {
 		}
 		if err == nil && !signed[token[:strings.LastIndexByte(token, '.')]] {
 			t.Fatalf("%s was signed by nobody", token)
+		}
+		if signature := token[strings.LastIndexByte(token, '.')+1:]; err == nil {
+			if raw, _ := base64.RawURLEncoding.DecodeString(signature); b64(raw) != signature {
+				t.Fatalf("%s has a signature with another spelling", token)
+			}
 		}
 		if err != nil && len(token) > 20 && strings.Contains(err.Error(), token) {
 			t.Fatalf("the error shows the token: %v", err)

@@ -29,6 +29,9 @@
 // An authorization server that gives its machine clients subjects of another name (an account, the id with
 // a suffix) does not say so by any standard: their tokens then count as those of people.
 //
+// Each part of a JWT is strict base64url, without padding, line breaks or spare bits that are set.
+// The server refuses issuers, subjects and clients with control characters.
+//
 // All claims of a JWT, or all members of the answer about an opaque token, are passed on as Identity.Claims, and which of the two they
 // are as Identity.Scheme: "JWT" or "introspection". Nothing decides by them.
 //

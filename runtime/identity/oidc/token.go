@@ -149,6 +149,9 @@ func (s *Source) verifyJWT(ctx context.Context, token string, parts []string) (i
 	if err != nil {
 		return identity.Identity{}, refuse("its payload is not base64url")
 	}
+	if _, err := strict.DecodeString(parts[2]); err != nil {
+		return identity.Identity{}, refuse("its signature is not base64url")
+	}
 	c, err := object(payload)
 	if err != nil {
 		return identity.Identity{}, refuse("its payload is %w", err)

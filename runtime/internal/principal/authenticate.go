@@ -77,6 +77,9 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
 		return none, fmt.Errorf("%w: it has expired", identity.ErrInvalidToken)
 	}
+	if err := CheckNames(id.Principal); err != nil {
+		return none, fmt.Errorf("%w: %w", identity.ErrInvalidToken, err)
+	}
 	if len(id.Roles) > 0 {
 		id.Principal.Role = a.Table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
 	} else {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,10 @@ func TestRefusalsAreOfTheError(t *testing.T) {
 		})
 	}
 	known := identity.Identity{Principal: access.Principal{Subject: "ada"}, Roles: []string{"Admin"}}
+	named := func(issuer, subject, client string) identity.Identity {
+		return identity.Identity{Principal: access.Principal{
+			Issuer: issuer, Subject: subject, Client: client}}
+	}
 	expired := known
 	expired.Expires = time.Now().Add(-time.Second)
 	for name, test := range map[string]struct {
@@ -50,6 +55,14 @@ func TestRefusalsAreOfTheError(t *testing.T) {
 			`Bearer realm="team", error="invalid_token"`, "credential refused"},
 		"expired": {bearer(expired, nil), "Bearer x", 401,
 			`Bearer realm="team", error="invalid_token"`, "it has expired"},
+		"a newline": {bearer(named("", "ada\nlevel=INFO", ""), nil), "Bearer x", 401,
+			`Bearer realm="team", error="invalid_token"`, `Subject \"ada\\nlevel=INFO\" is not`},
+		"a C1 character": {bearer(named("", "ada", "cli\u009b31m"), nil), "Bearer x", 401,
+			`Bearer realm="team", error="invalid_token"`, `Client \"cli\\u009b31m\" is not`},
+		"DEL": {bearer(named("https://login.example/\x7f", "ada", ""), nil), "Bearer x", 401,
+			`Bearer realm="team", error="invalid_token"`, `Issuer \"https://login.example/\\x7f\" is not`},
+		"no UTF-8": {bearer(named("", "ada\x9b", ""), nil), "Bearer x", 401,
+			`Bearer realm="team", error="invalid_token"`, `Subject \"ada\\x9b\" is not`},
 		"no subject": {bearer(identity.Identity{}, nil), "Bearer x", 503, "", "without a Subject"},
 		"an error": {bearer(known, errors.New("down")), "Bearer x", 503, "",
 			"the identity source failed"},
@@ -124,7 +137,7 @@ func TestAuthenticatedCallerHasItsHighestRole(t *testing.T) {
 	}
 }
 
-func TestUnknownRolesAreErrorsAtStart(t *testing.T) {
+func TestUnknownRolesAndUnprintableNamesAreErrorsAtStart(t *testing.T) {
 	table := access.Table{Roles: access.DefaultRoles()}
 	static := identity.Static(map[string]access.Principal{
 		identity.HashToken("t"): {Subject: "bot", Role: "Boss"},
@@ -133,6 +146,14 @@ func TestUnknownRolesAreErrorsAtStart(t *testing.T) {
 	err := CheckKnown(static, table)
 	if err == nil || err.Error() !=
 		`Options.Identity: principal "bot": the principal's role is "Boss"`+hierarchy {
+		t.Errorf("%v", err)
+	}
+	hidden := identity.Static(map[string]access.Principal{
+		identity.HashToken("t"): {Subject: "bot", Client: "a\r\nb"},
+	})
+	err = CheckKnown(hidden, table)
+	if err == nil || err.Error() != `Options.Identity: principal "bot": the principal's Client `+
+		`"a\r\nb" is not UTF-8 or has a control character: rename it at its source` {
 		t.Errorf("%v", err)
 	}
 	err = CheckKnown(mapper{static}, table)
@@ -145,6 +166,22 @@ func TestUnknownRolesAreErrorsAtStart(t *testing.T) {
 	}
 	if err := CheckRole(table, access.Principal{}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestNamesHoldNoControlCharacter(t *testing.T) {
+	for c := range rune(0x180) {
+		name := "a" + string(c)
+		want := c < ' ' || 0x7f <= c && c < 0xa0 // C0, DEL, C1
+		for _, p := range []access.Principal{{Issuer: name}, {Subject: name}, {Client: name}} {
+			err := CheckNames(p)
+			if (err != nil) != want || err != nil && !strings.Contains(err.Error(), strconv.Quote(name)) {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+	}
+	if CheckNames(access.Principal{Subject: "a\xff"}) == nil {
+		t.Error("text that is not UTF-8")
 	}
 }
 

@@ -1,11 +1,14 @@
 package principal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -62,7 +65,7 @@ func NoAdapterError(table access.Table) error {
 		"or leave PermissionAware out", list(rulesOf(table, asksHost)))
 }
 
-// CheckKnown returns an error for unknown roles of an identity source: they would count as none.
+// CheckKnown returns an error for names and roles of an identity source that can be no caller's.
 func CheckKnown(source identity.Source, table access.Table) error {
 	var found problems
 	if mapper, ok := source.(identity.RoleMapper); ok {
@@ -74,12 +77,25 @@ func CheckKnown(source identity.Source, table access.Table) error {
 	}
 	if known, ok := source.(identity.Known); ok {
 		for _, p := range known.Principals() {
-			if err := CheckRole(table, p); err != nil {
+			if err := cmp.Or(CheckNames(p), CheckRole(table, p)); err != nil {
 				found.add("Options.Identity: principal %q: %w", p.Subject, err)
 			}
 		}
 	}
 	return errors.Join(found...)
+}
+
+// CheckNames returns an error for an issuer, subject or client that is not UTF-8 or has a control
+// character (C0, DEL, C1): logs, audit records and the console show these names.
+func CheckNames(p access.Principal) error {
+	for _, name := range [...]struct{ is, value string }{
+		{"Issuer", p.Issuer}, {"Subject", p.Subject}, {"Client", p.Client}} {
+		if !utf8.ValidString(name.value) || strings.ContainsFunc(name.value, unicode.IsControl) {
+			return fmt.Errorf("the principal's %s %.100q is not UTF-8 or has a control character: "+
+				"rename it at its source", name.is, name.value)
+		}
+	}
+	return nil
 }
 
 // CheckRole returns an error for a role that the table's hierarchy does not have.
