@@ -120,6 +120,9 @@ func identify(a *syscall.SysProcAttr, o Options) {
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		a.GidMappingsEnableSetgroups = root
 	}
+	if a.Cloneflags&unix.CLONE_NEWNS != 0 {
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN} // of its namespaces, until it is confined
+	}
 }
 
 // warm waits until the helper has started.
