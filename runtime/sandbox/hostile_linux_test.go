@@ -211,6 +211,7 @@ func init() {
 	for name, call := range map[string]func(pid int){
 		"ptrace":   func(pid int) { unix.PtraceAttach(pid) },
 		"readv":    func(pid int) { unix.ProcessVMReadv(pid, nil, nil, 0) },
+		"umount":   func(int) { unix.Unmount("/", unix.MNT_DETACH) },
 		"mount":    func(int) { unix.Mount("none", "/mnt", "tmpfs", 0, "") },
 		"bpf":      func(int) { unix.Syscall(unix.SYS_BPF, 0, 0, 0) },
 		"handle":   func(int) { unix.OpenByHandleAt(0, unix.NewFileHandle(1, []byte("x")), 0) },
@@ -348,6 +349,12 @@ func attempts(parent int, dir *os.Root) (made []string) {
 	try("memfd_create", err)
 	try("unshare", unix.Unshare(unix.CLONE_NEWUSER))
 	try("chroot", unix.Chroot("/"))
+	_, err = unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLONE)
+	try("open_tree", err)
+	_, err = unix.OpenTree(unix.AT_FDCWD, "/", 0) // which takes no privileges
+	try("open_tree without a clone", err)
+	try("mount_setattr", unix.MountSetattr(unix.AT_FDCWD, ".", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_NOEXEC}))
+	try("move_mount", unix.MoveMount(unix.AT_FDCWD, ".", unix.AT_FDCWD, "/dev", 0))
 	try("chmod", os.Chmod("/tmp", 0o777))
 	try("chown", os.Chown("/tmp", os.Getuid(), -1))
 	now := time.Now()
@@ -739,7 +746,7 @@ func TestForbiddenCallsFail(t *testing.T) {
 
 func TestDeadlyCallsEndTheHelper(t *testing.T) {
 	p := newPool(t, Options{})
-	for _, name := range []string{"ptrace", "readv", "mount", "bpf", "handle", "finit", "pidfdget"} {
+	for _, name := range []string{"ptrace", "readv", "mount", "umount", "bpf", "handle", "finit", "pidfdget"} {
 		a, err := p.Run(context.Background(), Request{Name: "deadly " + name, Arguments: arguments(t, os.Getpid())})
 		var limit *LimitError
 		if !errors.As(err, &limit) || limit.Limit != SystemCall {

@@ -24,9 +24,18 @@ import (
 const (
 	// oldRoot is where a helper has the server's root until it is confined.
 	oldRoot = "/old"
-	// inert is what all mounts of a helper are, but those with Execute.
+	// inert are the attributes of the workspace's mount, and of folders that are handed over open.
 	inert = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC
 )
+
+// attributesOf returns those of a path's mount. A device may be granted by its path; what may be
+// written is for Landlock.
+func attributesOf(access Access) uint64 {
+	if access&Execute != 0 {
+		return unix.MOUNT_ATTR_NOSUID
+	}
+	return unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC
+}
 
 // cloneTree returns a copy of the mount that a file or folder is in, from that file or folder down.
 // It is attached nowhere: ".." does not leave it.
@@ -184,13 +193,15 @@ func arrange(my role, o order, descriptors []int) error {
 		if name == "" {
 			continue // a file that is open
 		}
-		p := place{name: name, tree: descriptors[i], access: Read}
+		p := place{name: name, tree: descriptors[i]}
+		attributes := uint64(inert)
 		if at := i - (len(descriptors) - len(o.Paths)); at >= 0 {
 			p.access = o.Paths[at]
+			attributes = attributesOf(p.access)
 		}
 		if my.Named {
 			var err error
-			if p.tree, err = cloneNamed(name, descriptors[i], p.access); err != nil {
+			if p.tree, err = cloneNamed(name, descriptors[i], attributes); err != nil {
 				return err
 			}
 		}
@@ -222,7 +233,7 @@ func arrange(my role, o order, descriptors []int) error {
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.name, b.name) })
 	above := func(i int) int { // the place that shows this one already, or -1
 		return slices.IndexFunc(places[:i], func(p place) bool {
-			return places[i].name == p.name || p.folder && strings.HasPrefix(places[i].name, p.name+"/")
+			return places[i].name == p.name || p.folder && strings.HasPrefix(places[i].name, strings.TrimSuffix(p.name, "/")+"/")
 		})
 	}
 	for i, p := range places {
@@ -240,14 +251,6 @@ func arrange(my role, o order, descriptors []int) error {
 			return err
 		}
 	}
-	for i, p := range places {
-		if up := above(i); up >= 0 && p.access&Execute&^places[up].access == 0 {
-			continue
-		}
-		if err := attach(p.tree, p.name); err != nil {
-			return err
-		}
-	}
 	if my.Named {
 		if err := leaveOldRoot(); err != nil {
 			return err
@@ -257,6 +260,19 @@ func arrange(my role, o order, descriptors []int) error {
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &readOnly); err != nil {
 		return os.NewSyscallError("mount_setattr", err)
 	}
+	for i, p := range places {
+		if up := above(i); up >= 0 && p.access&Execute&^places[up].access == 0 {
+			continue
+		}
+		if err := attach(p.tree, p.name); err != nil {
+			return err
+		}
+		if p.name == "/" { // nobody looks at what is mounted on their own root
+			if err := errors.Join(unix.Fchdir(p.tree), unix.Chroot(".")); err != nil {
+				return os.NewSyscallError("chroot", err)
+			}
+		}
+	}
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
@@ -264,8 +280,8 @@ func arrange(my role, o order, descriptors []int) error {
 }
 
 // cloneNamed clones the tree that the server has by a name, if it is what its descriptor is open on.
-func cloneNamed(name string, descriptor int, access Access) (tree int, err error) {
-	tree, err = cloneTree(unix.AT_FDCWD, oldRoot+name, attributesOf(access))
+func cloneNamed(name string, descriptor int, attributes uint64) (tree int, err error) {
+	tree, err = cloneTree(unix.AT_FDCWD, oldRoot+name, attributes)
 	if err != nil {
 		return -1, fmt.Errorf("%s cannot be opened by its name by the helper's user: %w", name, err)
 	}
@@ -282,15 +298,6 @@ func sameFile(name string, found, opened int) error {
 		return fmt.Errorf("%s is not what the server has opened: it was replaced", name)
 	}
 	return nil
-}
-
-// attributesOf returns the attributes of a mount that may be accessed so. What may be written is for
-// Landlock.
-func attributesOf(access Access) uint64 {
-	if access&Execute != 0 {
-		return inert &^ unix.MOUNT_ATTR_NOEXEC
-	}
-	return inert
 }
 
 // none are no capabilities, as capset(2) takes them. They do not lie on a stack, which may move.

@@ -222,6 +222,16 @@ func TestNothingOutsideIsSeen(t *testing.T) {
 	if seen, want := look(Request{Paths: append(Programs(), Path{Name: beside, Access: Read})}, true), 6; strings.Count(seen, ",")+1 < want {
 		t.Errorf("of what was granted it sees %s alone", seen)
 	}
+	// All can be granted, devices too, and then ".." leads nowhere else.
+	names = []string{"/etc/passwd", "/proc/self", beside}
+	if seen, want := look(Request{Paths: []Path{{Name: "/", Access: Read | Execute}}}, true), 6; strings.Count(seen, ",")+1 < want {
+		t.Errorf("of all files it sees %s alone", seen)
+	}
+	for _, all := range [][]Path{{{Name: "/", Access: Read | Write}}, {{Name: "/dev/zero", Access: Read}}} {
+		if a, err := p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, []string{"/dev/zero"}), Paths: all}); err != nil || !strings.Contains(string(a.Result), `"/dev/zero"`) {
+			t.Errorf("a device that was granted: %s, %v", a.Result, err)
+		}
+	}
 	if a, err := p.Run(context.Background(), Request{Name: "list a folder", Files: files}); err != nil || string(a.Result) != "one" {
 		t.Errorf("a folder that was handed over holds %q, %v", a.Result, err)
 	}

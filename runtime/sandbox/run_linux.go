@@ -120,10 +120,10 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		}
 	}
 	// hand hands an open file over, which a helper with mounts is to show or to find by its name.
-	hand := func(file *os.File, access Access) (name string, err error) {
+	hand := func(file *os.File, open bool, attributes uint64) (name string, err error) {
 		opened = append(opened, file)
 		if p.host.mounts {
-			if file, name, err = p.shown(file, access); err != nil {
+			if file, name, err = p.shown(file, open, attributes); err != nil {
 				return "", err
 			}
 			opened = append(opened, file)
@@ -150,7 +150,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, fmt.Errorf("file %q: %w", name, err)
 		}
-		if _, err := hand(own, 0); err != nil {
+		if _, err := hand(own, true, inert); err != nil {
 			return o, nil, release, fmt.Errorf("file %q: %w", name, err)
 		}
 		o.Files = append(o.Files, name)
@@ -160,7 +160,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, err
 		}
-		if _, err := hand(dir, Read|Write); err != nil {
+		if _, err := hand(dir, false, inert); err != nil {
 			return o, nil, release, err
 		}
 		o.Dir = true
@@ -183,7 +183,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, err
 		}
-		name, err := hand(file, path.Access)
+		name, err := hand(file, false, attributesOf(path.Access))
 		if err != nil {
 			return o, nil, release, err
 		}
@@ -199,30 +199,33 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 
 // shown returns what a helper with mounts gets for an open file, and the name to show it at: of a
 // folder or a path a mount of its own, from which ".." does not lead into the server's folders. A
-// server that may clone no mounts gives the file itself, and its name to find it by. A file that
-// was opened for the call, which has no access, has no name: nobody opens it again.
-func (p *Pool) shown(file *os.File, access Access) (*os.File, string, error) {
+// server that may clone no mounts gives the file itself, and its name to find it by. What is handed
+// over open is not shown: a folder has a mount of its own too, and a file is itself.
+func (p *Pool) shown(file *os.File, open bool, attributes uint64) (*os.File, string, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, "", err
 	}
-	if access == 0 && !info.IsDir() {
+	if open && !info.IsDir() {
 		return file, "", nil
 	}
 	name, err := os.Readlink(descriptorPath(int(file.Fd())))
 	if err != nil || p.host.named {
 		return file, name, err
 	}
-	tree, err := cloneTree(int(file.Fd()), "", attributesOf(access))
-	if err == nil && access == 0 {
+	tree, err := cloneTree(int(file.Fd()), "", attributes)
+	if err == nil && open {
 		defer unix.Close(tree)
 		tree, err = openTree(tree)
-		name = ""
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("%s cannot be mounted for a helper: %w", name, err)
 	}
-	return os.NewFile(uintptr(tree), name), name, nil
+	shown := os.NewFile(uintptr(tree), name)
+	if open {
+		name = ""
+	}
+	return shown, name, nil
 }
 
 // duplicate returns another descriptor of an open file, so that it stays the same one while it is

@@ -24,7 +24,7 @@ var deadly = append(archDeadly,
 // refused calls fail with EPERM.
 var refused = append(archRefused,
 	// Ways to other namespaces and mounts, and with them to more privileges.
-	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_OPEN_TREE_ATTR,
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_OPEN_TREE_ATTR,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
 	unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT, unix.SYS_LISTNS, unix.SYS_LSM_SET_SELF_ATTR,
 	// Parts of the kernel with a history of holes, which handlers do not need.
@@ -59,7 +59,7 @@ var absent = append(archAbsent,
 
 // mounting calls fail with EPERM, and umount2(2) is deadly, once the helper has mounted what its
 // call needs.
-var mounting = []uint32{unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR}
+var mounting = []uint32{unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_CHROOT}
 
 // serving calls make a socket something others can reach, or a way between processes. Without
 // Request.Net there is no socket at all.
