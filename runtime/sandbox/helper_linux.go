@@ -116,7 +116,9 @@ func helpOnce() error {
 // rehearse does what takes longer the first time, such as learning how a request is decoded: a
 // helper that waits has the time.
 func rehearse() error {
-	frame, err := encodeRequest(order{Files: []string{""}, Paths: []Access{0}, Names: []string{""}, Links: []link{{}}}, nil, nil)
+	frame, err := encodeRequest(order{
+		Files: []string{""}, Paths: []Access{0}, Names: []string{""}, Links: []link{{}},
+	}, nil, nil)
 	if err != nil {
 		return err
 	}

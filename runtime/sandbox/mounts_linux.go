@@ -140,7 +140,8 @@ func seclude(my role) error {
 	}
 	// Programs get no capabilities from here on. A helper's first call on all threads also takes
 	// longest, and a helper that waits has the time.
-	_, _, errno := psx.Syscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
+	_, _, errno := psx.Syscall6(unix.SYS_PRCTL,
+		unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
 	if errno != 0 {
 		return os.NewSyscallError("prctl", errno)
 	}
@@ -233,7 +234,8 @@ func arrange(my role, o order, descriptors []int) error {
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.name, b.name) })
 	above := func(i int) int { // the place that shows this one already, or -1
 		return slices.IndexFunc(places[:i], func(p place) bool {
-			return places[i].name == p.name || p.folder && strings.HasPrefix(places[i].name, strings.TrimSuffix(p.name, "/")+"/")
+			within := strings.TrimSuffix(p.name, "/") + "/"
+			return places[i].name == p.name || p.folder && strings.HasPrefix(places[i].name, within)
 		})
 	}
 	for i, p := range places {

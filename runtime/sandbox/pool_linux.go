@@ -92,7 +92,10 @@ func NewPool(o Options) (*Pool, error) {
 		kept:    make(chan struct{}),
 	}
 	p.changed = sync.NewCond(&p.mu)
-	my := role{Group: found.namespaces&cloneNewPID == 0, Partial: o.BestEffort, Mounts: found.mounts, Named: found.named}
+	my := role{
+		Group: found.namespaces&cloneNewPID == 0, Partial: o.BestEffort,
+		Mounts: found.mounts, Named: found.named,
+	}
 	p.shelves[0] = shelf{pool: p, warm: o.Warm, role: my}
 	my.Net = true
 	p.shelves[1] = shelf{pool: p, warm: o.WarmNet, role: my}
@@ -335,7 +338,8 @@ func inspect(o Options) (host, error) {
 	h := judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs)
 	var err error
 	if h.named, err = mountable(o, h.namespaces); err != nil {
-		part := "mount namespaces: without them handlers see names and attributes of files that they cannot open, and programs run files of a workspace through ld.so: " + err.Error()
+		part := "mount namespaces: without them handlers see names and attributes of files that they " +
+			"cannot open, and programs run files of a workspace through ld.so: " + err.Error()
 		if o.RequireMountNamespace {
 			h.missing = append(h.missing, part)
 		} else {

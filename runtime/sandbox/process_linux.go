@@ -121,7 +121,8 @@ func identify(a *syscall.SysProcAttr, o Options) {
 		a.GidMappingsEnableSetgroups = root
 	}
 	if a.Cloneflags&unix.CLONE_NEWNS != 0 {
-		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT} // of its namespaces, until it is confined
+		// In its own namespaces, until it is confined.
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT}
 	}
 }
 

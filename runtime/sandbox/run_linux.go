@@ -524,7 +524,9 @@ func state(s *os.ProcessState) string {
 
 // try runs the probe.
 func (p *Pool) try() error {
-	arguments, err := json.Marshal(map[string]bool{"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp, "Mounts": p.host.mounts})
+	arguments, err := json.Marshal(map[string]bool{
+		"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp, "Mounts": p.host.mounts,
+	})
 	if err != nil {
 		return err
 	}
@@ -560,7 +562,8 @@ func Programs() []Path {
 	var all []Path
 	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives", "/usr/share/zoneinfo"} {
 		resolved, err := filepath.EvalSymlinks(name)
-		if err != nil || name == resolved && slices.ContainsFunc(all, func(p Path) bool { return p.Name == resolved }) {
+		has := func(p Path) bool { return p.Name == resolved }
+		if err != nil || name == resolved && slices.ContainsFunc(all, has) {
 			continue
 		}
 		all = append(all, Path{Name: resolved, Access: Read | Execute, as: name})
