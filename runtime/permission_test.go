@@ -211,6 +211,30 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 	}
 }
 
+func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
+	p, sink := &purse{}, &keeper{}
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	dir := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600), os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b"))); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := grant.OpenRoots(map[string]string{"docs": dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	opened.RefuseHardLinks = true
+	s := newServer(t, runtime.Options{Grants: p, Roots: opened, Audit: sink}, permitting(reading, readAll))
+	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
+	const refused = `!permission_denied: file.read "docs/b": it has more than one hard link`
+	if got := said(t, session, "read", `{"path":"docs/b"}`); !strings.HasPrefix(got, refused) {
+		t.Error(got)
+	}
+	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant || e.Missing != "file.read (special)" || len(e.Grants) != 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	p := &purse{}
 	sink := &keeper{}

@@ -83,8 +83,8 @@ var (
 // One that exists is not truncated.
 //
 // Refused are: absolute paths and "..", NUL, what is not UTF-8, links that are absolute or lead out, devices, FIFOs and
-// sockets, and names in a spelling that the directory does not have (file systems that fold case or forms of
-// Unicode would open them). Superfluous "/" and "." are dropped; a "/" at the end asks for a directory.
+// sockets, files with several hard links where [Roots] refuse them, and names in a spelling that the
+// directory does not have (file systems that fold case or forms of Unicode would open them). Superfluous "/" and "." are dropped; a "/" at the end asks for a directory.
 //
 // A refusal is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) come back only where a grant holds the path
 // that does not exist: whoever has none learns nothing about what is there. They name the path as the client did.
@@ -331,6 +331,11 @@ func (w *walk) openFile(dir *os.Root, name string) (*Opened, error) {
 	if err != nil {
 		_ = f.Close()
 		return nil, w.again(err)
+	}
+	if w.decider.Roots.RefuseHardLinks && linked(is) {
+		_ = f.Close()
+		return nil, w.denied(Special,
+			"it has more than one hard link, which this server refuses: make a copy of it")
 	}
 	return &Opened{File: f, Path: w.path(name), Grants: grants}, nil
 }

@@ -566,3 +566,56 @@ func escaping(t *testing.T) error {
 	}
 	return err
 }
+
+func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
+	top, roots := tree(t)
+	for name, of := range map[string]string{"pub/second": "outside/password", "pub/docs/twin.md": "pub/docs/b.md"} {
+		if err := os.Link(filepath.Join(top, of), filepath.Join(top, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := mustSet(t, "file.read pub/**", "file.write pub/**")
+	open := func(path string, want Want) error {
+		own, err := os.OpenRoot(filepath.Join(top, "box"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer own.Close()
+		more, err := roots.With("own", own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := (&Decider{Set: set, Roots: more}).Open(t.Context(), path, want)
+		if err == nil {
+			opened.File.Close()
+		}
+		return err
+	}
+	linked := []string{"pub/second", "pub/docs/twin.md", "pub/docs/b.md", "pub/in", "pub/folder/twin.md"}
+	for _, path := range linked {
+		if err := open(path, Want{Read: true}); err != nil {
+			t.Errorf("%s without the option: %v", path, err)
+		}
+	}
+	roots.RefuseHardLinks = true
+	for _, want := range []Want{{Read: true}, {Write: true}, {Read: true, Write: true}} {
+		for _, path := range linked {
+			err := open(path, want)
+			refused, ok := errors.AsType[*Denied](err)
+			if !ok || refused.Cause != Special || refused.Resource != path || !strings.Contains(err.Error(), "hard link") {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		for _, path := range []string{"pub/a.txt", "pub/secret/key", "pub/new"} {
+			if err := open(path, want); err != nil && path != "pub/new" {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	if err := open("pub/docs", Want{Read: true}); err != nil { // each folder below it is a link to it
+		t.Errorf("a folder: %v", err)
+	}
+	if err := open("box/c.txt", Want{Read: true}); err == nil {
+		t.Error("what no grant holds was opened")
+	}
+}

@@ -3,6 +3,7 @@
 package grant
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -10,6 +11,12 @@ import (
 
 // nonblock keeps an open from waiting, as that of a FIFO does. Regular files and directories do not know it.
 const nonblock = syscall.O_NONBLOCK
+
+// linked reports whether a file has more than one link.
+func linked(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || stat.Nlink > 1
+}
 
 // group gives a command a process group of its own, and ends all of it with the context.
 func group(cmd *exec.Cmd) {

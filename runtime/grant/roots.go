@@ -17,10 +17,15 @@ import (
 //
 // What is mounted below a root and hard links in it are part of it. A hard link is a second true name of a file, which
 // is decided on as any: let nobody make some in a root who may not read what they would name (on Linux,
-// fs.protected_hardlinks is on by default).
+// fs.protected_hardlinks is on by default), or set RefuseHardLinks.
 //
 // The nil Roots have none. Roots may be used by many goroutines at once.
 type Roots struct {
+	// RefuseHardLinks refuses regular files that have more than one link, as a [*Denied] with the
+	// cause [Special]: another link may be the file's name outside of the roots. The count is that of
+	// the opened file. Systems without a count refuse all files that exist. Set it before first use.
+	RefuseHardLinks bool
+
 	roots map[string]*os.Root
 	owned []*os.Root
 }
@@ -48,6 +53,7 @@ func OpenRoots(directories map[string]string) (*Roots, error) {
 func (r *Roots) With(name string, root *os.Root) (*Roots, error) {
 	more := &Roots{roots: map[string]*os.Root{}}
 	if r != nil {
+		more.RefuseHardLinks = r.RefuseHardLinks
 		maps.Copy(more.roots, r.roots)
 	}
 	if err := more.put(name, root); err != nil {

@@ -123,7 +123,7 @@ const (
 	HasExpired Cause = "expired"    // one does, and has expired
 	Restricted Cause = "restricted" // one does, inside isolation only
 	Malformed  Cause = "malformed"  // no grant could hold what was named
-	Special    Cause = "special"    // it is a device, a FIFO or a socket
+	Special    Cause = "special"    // it is a device, a FIFO or a socket, or a refused hard link
 	NotPublic  Cause = "not_public" // a name resolves to an address that no grant holds and that is not public
 )
 

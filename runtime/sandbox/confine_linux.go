@@ -25,6 +25,9 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 	if len(descriptors) != wanted {
 		return Job{}, fmt.Errorf("%d descriptors arrived of %d: the server may have reached its own limit on open files", len(descriptors), wanted)
 	}
+	if err := arrange(my, o, descriptors); err != nil {
+		return Job{}, err
+	}
 	job := Job{Files: make(map[string]*os.File, len(o.Files))}
 	for i, name := range o.Files {
 		job.Files[name] = os.NewFile(uintptr(descriptors[i]), name)
@@ -34,12 +37,12 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 	if o.Dir {
 		dir := rest[0]
 		rest = rest[1:]
-		root, err := os.OpenRoot(descriptorPath(dir))
-		if err != nil {
-			return Job{}, fmt.Errorf("directory: %w", err)
-		}
 		if err := unix.Fchdir(dir); err != nil {
 			return Job{}, fmt.Errorf("directory: the helper's user may not enter it: %w", err)
+		}
+		root, err := os.OpenRoot(".")
+		if err != nil {
+			return Job{}, fmt.Errorf("directory: %w", err)
 		}
 		job.Dir = root
 		rules = append(rules, rule{dir, Read | Write})

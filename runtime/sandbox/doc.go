@@ -8,17 +8,24 @@
 //
 // # Order, and why it is this one
 //
-//  1. The server starts the helper from /proc/self/exe, as another user where it is root, in a user namespace and
-//     (without cgo) a pid namespace of its own, as the leader of a session, with a clean environment. The user
+//  1. The server starts the helper from /proc/self/exe, as another user where it is root, in a user namespace, a
+//     mount namespace and (without cgo) a pid namespace of its own, as the leader of a session, with
+//     a clean environment. The user
 //     comes first: no line of Go ever runs in a helper as root. It
 //     is killed when the server ends, and closes what the server itself inherited without knowing.
+//     The helper gives itself a root that holds the null device and nothing else. It keeps the capability to mount
+//     in its own namespaces until step 4.
 //  2. The helper restricts its system calls while it waits: which ones depends only on whether it is meant for calls
 //     with a network, and building the filter takes longer than anything else here. Seccomp brings all threads along
 //     and with them no_new_privs, without which it could be shaken off by starting a privileged program.
 //  3. The request comes over a socket, which carries the descriptors of what is granted: files that the server has
 //     opened, and so decided on. The socket is closed; the answer goes through a pipe, of which the server trusts no
 //     length.
-//  4. Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds by starting), STACK, CPU, NOFILE, FSIZE, NPROC,
+//  4. Mounts: the working directory and the granted paths, at their own names, without set-id bits and, unless
+//     Execute was granted, not executable. A server that may mount hands over mounts; for another one the helper
+//     finds each path by its name, and compares what it finds with the descriptor. Then all threads drop their
+//     capabilities, and a second filter refuses mounts.
+//     Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds by starting), STACK, CPU, NOFILE, FSIZE, NPROC,
 //     CORE, MSGQUEUE. Hard ones: limits go down only. They come with the request because they are the request's.
 //  5. Landlock, on all threads, with exactly the granted paths, the working directory and the null device. After the
 //     limits, because what it needs of /proc can be opened no more.
@@ -31,7 +38,10 @@
 //
 // # What holds
 //
-// No path can be opened that was not granted, by no thread and no program that the handler starts. No socket of any
+// No path can be opened that was not granted, by no thread and no program that the handler starts. In a mount
+// namespace no other path can be looked at (stat, readlink, access), but for the names of folders that lead to
+// granted ones. No file can be run or mapped as a program that was not granted for it, by ld.so
+// neither. No file gets a set-id bit, and none is made without a name (O_TMPFILE). No socket of any
 // family can be made, but TCP and UDP ones for calls that were granted a network, and those cannot listen. No pipe with
 // a name and no device can be made, and no space be taken beyond a file's end. No other
 // process can be signalled, traced, read or slowed down, and none becomes the server's child but the helpers. When [Pool.Run] has returned none of the call's processes is left,
@@ -42,8 +52,12 @@
 //
 // # What does not
 //
-//   - Names and attributes of files (stat, readlink, access) can be read as far as the user's permissions go: Landlock
-//     rules on opening and changing, not on looking. Choose a user (see [Options]) that owns nothing.
+//   - Without a mount namespace, names and attributes of files (stat, readlink, access) can be read as far as the
+//     user's permissions go, and ld.so runs files of the workspace: Landlock rules on neither. Choose a user (see
+//     [Options]) that owns nothing, or set [Options].RequireMountNamespace.
+//   - With a mount namespace there is no /proc, so that programs that need it fail. An interpreter that
+//     was granted reads a script from the workspace. A file that is handed over open stays on the
+//     server's mount.
 //   - The other way round, no handler and no program it starts can change modes, owners or extended attributes, of its
 //     own files neither: the filter cannot tell whose they are. Programs that insist on it fail.
 //   - Memory, processor time and open files are bounded for each process. A handler that may start programs can have

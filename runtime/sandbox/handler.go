@@ -112,4 +112,10 @@ type role struct {
 	Group bool
 	// Partial goes on without what the kernel lacks.
 	Partial bool
+	// Mounts says that the helper has a mount namespace, and may mount in it until it is confined.
+	Mounts bool
+	// Named says that it finds what is granted by its name, since the server may not clone mounts.
+	Named bool
+	// Trial ends it as soon as it has a root of its own.
+	Trial bool
 }

@@ -46,6 +46,9 @@ func helpOnce() error {
 	if err := json.Unmarshal([]byte(os.Args[1]), &my); err != nil {
 		return fmt.Errorf("role: %w", err)
 	}
+	if my.Trial {
+		return seclude(my)
+	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(answerFD, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return errors.New("a helper is started by its server, not by hand")
@@ -62,6 +65,9 @@ func helpOnce() error {
 	signal.Ignore(unix.SIGXFSZ)
 
 	if err := rehearse(); err != nil {
+		return err
+	}
+	if err := seclude(my); err != nil {
 		return err
 	}
 	if err := restrictCalls(my); err != nil {
@@ -110,7 +116,9 @@ func helpOnce() error {
 // rehearse does what takes longer the first time, such as learning how a request is decoded: a
 // helper that waits has the time.
 func rehearse() error {
-	frame, err := encodeRequest(order{Files: []string{""}, Paths: []Access{0}}, nil, nil)
+	frame, err := encodeRequest(order{
+		Files: []string{""}, Paths: []Access{0}, Names: []string{""}, Links: []link{{}},
+	}, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -334,7 +342,7 @@ const probeName = "\x00probe"
 // probe reports whether confinement holds, on this thread and on others, some of them older
 // than the confinement.
 func probe(_ context.Context, job Job) ([]byte, error) {
-	var wanted struct{ Landlock, Seccomp bool }
+	var wanted struct{ Landlock, Seccomp, Mounts bool }
 	if err := json.Unmarshal(job.Arguments, &wanted); err != nil {
 		return nil, err
 	}
@@ -351,6 +359,17 @@ func probe(_ context.Context, job Job) ([]byte, error) {
 			if fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0); err == nil {
 				unix.Close(fd)
 				err := errors.New("a socket could be opened in spite of seccomp")
+				failed.Store(&err)
+			}
+		}
+		if wanted.Mounts {
+			var has [2]unix.CapUserData
+			header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+			if err := unix.Access("/proc/self", unix.F_OK); err == nil {
+				err := errors.New("a file of the server could be seen in spite of a mount namespace")
+				failed.Store(&err)
+			} else if err := unix.Capget(&header, &has[0]); err != nil || has != [2]unix.CapUserData{} {
+				err := errors.New("a thread kept its capabilities in spite of a mount namespace")
 				failed.Store(&err)
 			}
 		}

@@ -175,7 +175,7 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 		{"look around", role{Group: grouped}, name, false, "bf", "no workspaces here"},
 		{"refuse", role{Group: grouped, Partial: true}, "", true, "bf", `"refused"`},
 		{"explode", role{Group: grouped, Net: true}, "", true, "bf", `"Panic":true`},
-		{"probe", role{Group: grouped}, `{"Landlock":true,"Seccomp":true}`, true, "br", ""},
+		{"probe", role{Group: grouped}, `{"Landlock":true,"Seccomp":true,"Mounts":true}`, true, "br", ""},
 	} {
 		t.Run(test.handler, func(t *testing.T) {
 			if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -191,6 +191,7 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 				r.Files = map[string]*os.File{"file": file}
 				r.Paths = []Path{{File: file, Access: Read | Execute}}
 			}
+			test.role.Mounts, test.role.Named = p.host.mounts, p.host.named
 			all := frames(t, p, test.role, r)
 			if kinds(all) != test.kinds {
 				t.Fatalf("it sent %q", all)
@@ -373,6 +374,7 @@ func TestTheProbeFindsWhatIsOpen(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{"Landlock":true}`: "in spite of Landlock",
 		`{"Seccomp":true}`:  "in spite of seccomp",
+		`{"Mounts":true}`:   "in spite of a mount namespace",
 		`{`:                 "unexpected end",
 	} {
 		if _, err := probe(t.Context(), Job{Arguments: json.RawMessage(arguments)}); err == nil || !strings.Contains(err.Error(), want) {

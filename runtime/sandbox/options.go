@@ -51,6 +51,11 @@ type Options struct {
 	// BestEffort starts with what the system has. What it lacks is in [Pool.Missing]. In a sandbox
 	// runtime.Options.SandboxBestEffort sets it.
 	BestEffort bool
+	// RequireMountNamespace takes a system without mount namespaces for one that lacks a part, which
+	// keeps a server from starting. Without it such a server starts, and logs that they are missing: a
+	// handler then sees names and attributes of files that it cannot open (stat), and a program that
+	// it may start runs files of the workspace through ld.so.
+	RequireMountNamespace bool
 	// Log gets what people should know who run the server: panics with their stacks, helpers that
 	// could not be started. The name is that of a handler, or empty. It may be called
 	// concurrently. Nil drops it; in a sandbox it goes to the server's logger as errors.

@@ -25,6 +25,8 @@ func (*Pool) Run(context.Context, Request) (Answer, error) { return Answer{}, un
 // Missing returns nil: there is no pool that lacks a part.
 func (*Pool) Missing() []string { return nil }
 
+func (*Pool) required() []string { return nil }
+
 // Close does nothing.
 func (*Pool) Close() error { return nil }
 

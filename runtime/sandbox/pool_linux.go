@@ -92,11 +92,13 @@ func NewPool(o Options) (*Pool, error) {
 		kept:    make(chan struct{}),
 	}
 	p.changed = sync.NewCond(&p.mu)
-	grouped := found.namespaces&cloneNewPID == 0
-	p.shelves = [2]shelf{
-		{pool: p, warm: o.Warm, role: role{Group: grouped, Partial: o.BestEffort}},
-		{pool: p, warm: o.WarmNet, role: role{Group: grouped, Partial: o.BestEffort, Net: true}},
+	my := role{
+		Group: found.namespaces&cloneNewPID == 0, Partial: o.BestEffort,
+		Mounts: found.mounts, Named: found.named,
 	}
+	p.shelves[0] = shelf{pool: p, warm: o.Warm, role: my}
+	my.Net = true
+	p.shelves[1] = shelf{pool: p, warm: o.WarmNet, role: my}
 	go p.keep()
 	if err := p.try(); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -105,7 +107,10 @@ func NewPool(o Options) (*Pool, error) {
 }
 
 // Missing returns what the system lacks of isolation, a sentence each: nil where it lacks nothing.
-func (p *Pool) Missing() []string { return p.host.missing }
+func (p *Pool) Missing() []string { return slices.Concat(p.host.missing, p.host.optional) }
+
+// required returns those parts that have to be accepted.
+func (p *Pool) required() []string { return p.host.missing }
 
 // Close ends all helpers and the calls in them, and returns when they have ended. Calls get an error.
 // It may be called more than once.
@@ -317,7 +322,10 @@ type host struct {
 	namespaces uintptr // that helpers get
 	landlock   int
 	seccomp    bool
-	missing    []string
+	mounts     bool     // helpers have mount namespaces
+	named      bool     // see role.Named
+	missing    []string // what has to be accepted
+	optional   []string // what does not
 }
 
 // inspect finds out what the system has.
@@ -327,7 +335,21 @@ func inspect(o Options) (host, error) {
 			return host{}, err // asked for by name: to leave it out would be no best effort
 		}
 	}
-	return judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs), nil
+	h := judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs)
+	var err error
+	if h.named, err = mountable(o, h.namespaces); err != nil {
+		part := "mount namespaces: without them handlers see names and attributes of files that they " +
+			"cannot open, and programs run files of a workspace through ld.so: " + err.Error()
+		if o.RequireMountNamespace {
+			h.missing = append(h.missing, part)
+		} else {
+			h.optional = append(h.optional, part)
+		}
+		return h, nil
+	}
+	h.mounts = true
+	h.namespaces |= cloneNewNS
+	return h, nil
 }
 
 // judge says what is missing of isolation on a system with these parts. Pids says that helpers should have

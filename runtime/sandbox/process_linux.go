@@ -120,6 +120,10 @@ func identify(a *syscall.SysProcAttr, o Options) {
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		a.GidMappingsEnableSetgroups = root
 	}
+	if a.Cloneflags&unix.CLONE_NEWNS != 0 {
+		// In its own namespaces, until it is confined.
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_CHROOT}
+	}
 }
 
 // warm waits until the helper has started.

@@ -65,6 +65,8 @@ type Path struct {
 	File *os.File
 	// Access is what is granted.
 	Access Access
+
+	as string // the name that programs know it by, where that is a symbolic link
 }
 
 // Limits bound a call. Zero is the default, and there is no way to have none.

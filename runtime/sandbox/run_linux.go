@@ -23,6 +23,7 @@ import (
 const (
 	cloneNewUser = unix.CLONE_NEWUSER
 	cloneNewPID  = unix.CLONE_NEWPID
+	cloneNewNS   = unix.CLONE_NEWNS
 )
 
 // errLost says that a helper ended before the handler began, so that another may be tried.
@@ -118,6 +119,19 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 			f.Close()
 		}
 	}
+	// hand hands an open file over, which a helper with mounts is to show or to find by its name.
+	hand := func(file *os.File, open bool, attributes uint64) (name string, err error) {
+		opened = append(opened, file)
+		if p.host.mounts {
+			if file, name, err = p.shown(file, open, attributes); err != nil {
+				return "", err
+			}
+			opened = append(opened, file)
+		}
+		o.Names = append(o.Names, name)
+		descriptors = append(descriptors, int(file.Fd()))
+		return name, nil
+	}
 	if len(r.Files) > maxFiles || len(r.Paths) > maxPaths-len(p.options.NetPaths) {
 		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
@@ -136,24 +150,26 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, fmt.Errorf("file %q: %w", name, err)
 		}
-		opened = append(opened, own)
+		if _, err := hand(own, true, inert); err != nil {
+			return o, nil, release, fmt.Errorf("file %q: %w", name, err)
+		}
 		o.Files = append(o.Files, name)
-		descriptors = append(descriptors, int(own.Fd()))
 	}
 	if r.Dir != nil {
 		dir, err := r.Dir.Open(".")
 		if err != nil {
 			return o, nil, release, err
 		}
-		opened = append(opened, dir)
+		if _, err := hand(dir, false, inert); err != nil {
+			return o, nil, release, err
+		}
 		o.Dir = true
-		descriptors = append(descriptors, int(dir.Fd()))
 	}
 	paths := r.Paths
 	if r.Net {
 		for _, name := range p.options.NetPaths {
 			if resolved, err := filepath.EvalSymlinks(name); err == nil {
-				paths = append(slices.Clip(paths), Path{Name: resolved, Access: Read})
+				paths = append(slices.Clip(paths), Path{Name: resolved, Access: Read, as: name})
 			}
 		}
 	}
@@ -167,11 +183,49 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, err
 		}
-		opened = append(opened, file)
+		name, err := hand(file, false, attributesOf(path.Access))
+		if err != nil {
+			return o, nil, release, err
+		}
 		o.Paths = append(o.Paths, path.Access)
-		descriptors = append(descriptors, int(file.Fd()))
+		for _, as := range []string{path.Name, path.as} {
+			if p.host.mounts && filepath.IsAbs(as) && as != name {
+				o.Links = append(o.Links, link{as, name})
+			}
+		}
 	}
 	return o, descriptors, release, nil
+}
+
+// shown returns what a helper with mounts gets for an open file, and the name to show it at: of a
+// folder or a path a mount of its own, from which ".." does not lead into the server's folders. A
+// server that may clone no mounts gives the file itself, and its name to find it by. What is handed
+// over open is not shown: a folder has a mount of its own too, and a file is itself.
+func (p *Pool) shown(file *os.File, open bool, attributes uint64) (*os.File, string, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	if open && !info.IsDir() {
+		return file, "", nil
+	}
+	name, err := os.Readlink(descriptorPath(int(file.Fd())))
+	if err != nil || p.host.named {
+		return file, name, err
+	}
+	tree, err := cloneTree(int(file.Fd()), "", attributes)
+	if err == nil && open {
+		defer unix.Close(tree)
+		tree, err = openTree(tree)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("%s cannot be mounted for a helper: %w", name, err)
+	}
+	shown := os.NewFile(uintptr(tree), name)
+	if open {
+		name = ""
+	}
+	return shown, name, nil
 }
 
 // duplicate returns another descriptor of an open file, so that it stays the same one while it is
@@ -470,7 +524,9 @@ func state(s *os.ProcessState) string {
 
 // try runs the probe.
 func (p *Pool) try() error {
-	arguments, err := json.Marshal(map[string]bool{"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp})
+	arguments, err := json.Marshal(map[string]bool{
+		"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp, "Mounts": p.host.mounts,
+	})
 	if err != nil {
 		return err
 	}
@@ -506,10 +562,11 @@ func Programs() []Path {
 	var all []Path
 	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives", "/usr/share/zoneinfo"} {
 		resolved, err := filepath.EvalSymlinks(name)
-		if err != nil || slices.ContainsFunc(all, func(p Path) bool { return p.Name == resolved }) {
+		has := func(p Path) bool { return p.Name == resolved }
+		if err != nil || name == resolved && slices.ContainsFunc(all, has) {
 			continue
 		}
-		all = append(all, Path{Name: resolved, Access: Read | Execute})
+		all = append(all, Path{Name: resolved, Access: Read | Execute, as: name})
 	}
 	return all
 }

@@ -91,11 +91,10 @@ func (s *Sandbox) Start(start isolate.Start) error {
 			return err
 		}
 	}
-	missing := p.Missing()
-	if len(missing) > 0 && !start.BestEffort && !s.options.BestEffort {
+	if missing := p.required(); len(missing) > 0 && !start.BestEffort && !s.options.BestEffort {
 		return &MissingError{Parts: missing}
 	}
-	for _, part := range missing {
+	for _, part := range p.Missing() {
 		start.Logger.Warn("isolated calls run without a part of what isolates them", "missing", part)
 	}
 	return nil

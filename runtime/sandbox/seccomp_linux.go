@@ -18,14 +18,14 @@ var deadly = append(archDeadly,
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_BPF,
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD,
-	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT, unix.SYS_UMOUNT2,
+	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_PIVOT_ROOT, unix.SYS_MOUNT,
 )
 
 // refused calls fail with EPERM.
 var refused = append(archRefused,
 	// Ways to other namespaces and mounts, and with them to more privileges.
-	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
-	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_OPEN_TREE_ATTR,
+	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
 	unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT, unix.SYS_LISTNS, unix.SYS_LSM_SET_SELF_ATTR,
 	// Parts of the kernel with a history of holes, which handlers do not need.
 	unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
@@ -54,8 +54,12 @@ var refused = append(archRefused,
 var absent = append(archAbsent,
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // work around filters
 	unix.SYS_IO_SETUP, unix.SYS_IO_SUBMIT, unix.SYS_IO_DESTROY, unix.SYS_IO_CANCEL,
-	unix.SYS_CLONE3, // its flags lie in memory, where no filter can see them
+	unix.SYS_CLONE3, unix.SYS_OPENAT2, // their flags lie in memory, where no filter can see them
 )
+
+// mounting calls fail with EPERM, and umount2(2) is deadly, once the helper has mounted what its
+// call needs.
+var mounting = []uint32{unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_CHROOT}
 
 // serving calls make a socket something others can reach, or a way between processes. Without
 // Request.Net there is no socket at all.
@@ -86,9 +90,27 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 // reserve it like fallocate(2).
 const spaceCalls = 'X' << 8
 
+// setID are the bits of a mode that give a program its owner's rights, or its group's.
+const setID = unix.S_ISUID | unix.S_ISGID
+
 // restrictCalls installs the filter on all threads of this process, and no_new_privs with it.
-func restrictCalls(my role) error {
-	code := filterOf(my)
+func restrictCalls(my role) error { return filterOf(my).install(my) }
+
+// restrictMounts refuses the calls that a helper with mounts was left until now.
+func restrictMounts(my role) error {
+	var f filter
+	f.load(dataCall)
+	f.mounts()
+	f.answer(unix.SECCOMP_RET_ALLOW)
+	return f.install(my)
+}
+
+func (f *filter) mounts() {
+	f.always(mounting, failWith(unix.EPERM))
+	f.always([]uint32{unix.SYS_UMOUNT2}, unix.SECCOMP_RET_KILL_PROCESS)
+}
+
+func (code filter) install(my role) error {
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
 	// Both calls have to come from one thread; the second one brings the others along.
 	runtime.LockOSThread()
@@ -185,6 +207,9 @@ func filterOf(my role) filter {
 	f.always(refused, deny)
 	f.always(absent, failWith(unix.ENOSYS))
 	f.always(serving, deny)
+	if !my.Mounts {
+		f.mounts()
+	}
 	// It makes stacks longer, which are in no limit. Allocators copy instead.
 	f.always([]uint32{unix.SYS_MREMAP}, failWith(unix.ENOMEM))
 	if my.Group {
@@ -248,6 +273,26 @@ func filterOf(my role) filter {
 		f.add(equal, 0, 1, unix.PR_SET_PDEATHSIG)
 		f.answer(deny)
 	})
+	// A file without a name is in no count of a workspace, and one with a set-id bit is no tool's to
+	// leave. The mode counts where a file is made.
+	for call, flags := range archOpen {
+		f.when(call, func(f *filter) {
+			f.argument(flags)
+			f.add(hasAny, 0, 1, unix.O_TMPFILE&^unix.O_DIRECTORY)
+			f.answer(failWith(unix.EOPNOTSUPP))
+			f.add(hasAny, 0, 3, unix.O_CREAT)
+			f.argument(flags + 1)
+			f.add(hasAny, 0, 1, setID)
+			f.answer(deny)
+		})
+	}
+	for call, mode := range archMake {
+		f.when(call, func(f *filter) {
+			f.argument(mode)
+			f.add(hasAny, 0, 1, setID)
+			f.answer(deny)
+		})
+	}
 	// Space beyond a file's end is in no limit on its size.
 	f.when(unix.SYS_FALLOCATE, func(f *filter) {
 		f.argument(1)

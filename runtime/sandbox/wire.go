@@ -38,10 +38,14 @@ const (
 
 // order is the fixed part of a request.
 type order struct {
-	Name   string
-	Files  []string // names of the first descriptors
-	Dir    bool     // whether the next one is the directory
-	Paths  []Access // the access of the last ones
+	Name  string
+	Files []string // names of the first descriptors
+	Dir   bool     // whether the next one is the directory
+	Paths []Access // the access of the last ones
+	// Names are those of all descriptors that a helper with mounts has to show, or to find, and Links
+	// further names of them.
+	Names  []string `json:",omitempty"`
+	Links  []link   `json:",omitempty"`
 	Limits Limits
 	Space  *borrowed `json:",omitempty"` // the client's workspace, of which Dir is the directory
 	// NoSpace is why there is none, and NoSpaceLimit the limit in that.
@@ -51,6 +55,9 @@ type order struct {
 	// The lengths of what follows.
 	Arguments, Caller int
 }
+
+// link is a symbolic link.
+type link struct{ Name, To string }
 
 // used is what a helper had used when it was warm.
 type used struct {
