@@ -12,8 +12,8 @@ import (
 // Size is the size of a file system of [Small], in bytes.
 const Size = 4 << 20
 
-// Small mounts an empty file system of [Size] bytes until the test ends. Without the right to mount,
-// it skips the test. Fill writes a file that leaves no byte free, and free removes that file.
+// Small mounts an empty file system of [Size] bytes until the test ends. Without the right to
+// mount, it skips the test. Fill writes a file that leaves no byte free, and free removes that file.
 func Small(t testing.TB) (dir string, fill, free func()) {
 	t.Helper()
 	dir = t.TempDir()

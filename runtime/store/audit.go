@@ -15,7 +15,8 @@ import (
 // Audit returns a sink that keeps events in the store; it is an [audit.BatchSink]. Record returns once the event is on the
 // disk, as far as the engine is configured to say so; those that come while others are being written share a
 // transaction. Events are never changed: the database itself refuses that, and to delete them but by
-// [Store.PruneEvents]. It is ready while [Store.Ping] returns nil. When ctx ends first, the event may be kept nonetheless.
+// [Store.PruneEvents]. It is ready while [Store.Ping] returns nil.
+// When ctx ends first, the event may be kept nonetheless.
 func (s *Store) Audit() audit.Sink { return sink{s} }
 
 // SealBy lets the events of changes be given their place in a chain, so that they are in the one that stands

@@ -30,7 +30,7 @@ func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 	// A machine under load may need longer for what is to happen meanwhile than a change waits: then
 	// it is tried again.
 	var errs chan error
-	cancel := func() {}
+	var cancel context.CancelFunc
 	tries := 1
 	for ; ; tries++ {
 		var ctx context.Context

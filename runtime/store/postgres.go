@@ -208,5 +208,5 @@ func postgresWritable(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-var errReadOnly = errors.New("transaction_read_only is on: name the primary server in the URL, with " +
-	"target_session_attrs=read-write, or set default_transaction_read_only to off")
+var errReadOnly = errors.New("transaction_read_only is on: " +
+	"name the primary server in the URL, with target_session_attrs=read-write, or set default_transaction_read_only to off")

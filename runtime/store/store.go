@@ -89,10 +89,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// Ping returns an error if the database does not answer, or cannot take changes: an SQLite file that
-// was deleted or moved, a PostgreSQL session that may only read, or a database whose last change or
-// event failed and that still refuses one row, as on a full disk. Then Ping writes that row and, for
-// SQLite, a megabyte beside the file, which it deletes. It is a check of readiness.
+// Ping returns an error if the database does not answer, or cannot take changes: an SQLite file
+// that was deleted or moved, a PostgreSQL session that may only read, or a database whose last
+// change or event failed and that still refuses one row, as on a full disk. Then Ping writes that
+// row and, for SQLite, a megabyte beside the file, which it deletes. It is a check of readiness.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.answers(ctx); err != nil {
 		return err
@@ -131,7 +131,8 @@ func (s *Store) probe(ctx context.Context) error {
 		return err
 	}
 	defer tx.Rollback() // nothing once it is committed
-	if _, err := say(`UPDATE store_revision SET epoch = ? WHERE id = 1`, newEpoch()).exec(ctx, tx); err != nil {
+	update := say(`UPDATE store_revision SET epoch = ? WHERE id = 1`, newEpoch())
+	if _, err := update.exec(ctx, tx); err != nil {
 		return err
 	}
 	if err := s.engine.commit(tx); err != nil {
@@ -150,8 +151,9 @@ type Revision struct {
 
 // Revision returns what the database is now: what is read after it is at least as new, and what was read
 // after it is as it was for as long as it stays the same. Audit events do not count. It is one row by its
-// key, cheap enough to be asked for before each use of something that is kept. It is an error if the
-// file of an SQLite database was deleted or moved: other processes may use another one by now.
+// key, cheap enough to be asked for before each use of something that is kept.
+// It is an error if the file of an SQLite database was deleted or moved: other processes may use
+// another one by now.
 func (s *Store) Revision(ctx context.Context) (now Revision, err error) {
 	err = s.asks.QueryRowContext(ctx, epochQuery).Scan(&now.Number, &now.Epoch)
 	if err == nil {
