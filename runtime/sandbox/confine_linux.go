@@ -42,7 +42,11 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 			return Job{}, fmt.Errorf("directory: the helper's user may not enter it: %w", err)
 		}
 		job.Dir = root
-		rules = append(rules, rule{dir, Read | Write})
+		access := Read | Write
+		if o.Full != "" {
+			access = Read | remove
+		}
+		rules = append(rules, rule{dir, access})
 	}
 	for i, access := range o.Paths {
 		rules = append(rules, rule{rest[i], access})

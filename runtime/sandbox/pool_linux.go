@@ -317,6 +317,7 @@ type host struct {
 	namespaces uintptr // that helpers get
 	landlock   int
 	seccomp    bool
+	blind      bool // the open files of helpers cannot be read
 	missing    []string
 }
 
@@ -327,7 +328,13 @@ func inspect(o Options) (host, error) {
 			return host{}, err // asked for by name: to leave it out would be no best effort
 		}
 	}
-	return judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs), nil
+	namespaces, unread := namespacesOf(o)
+	h := judge(landlockVersion(), haveSeccomp(), namespaces, ownPIDs)
+	if unread != nil && o.Workspaces != "" {
+		h.blind = true
+		h.missing = append(h.missing, "open files: without them the quota of workspaces does not count removed files that are still open: "+unread.Error())
+	}
+	return h, nil
 }
 
 // judge says what is missing of isolation on a system with these parts. Pids says that helpers should have

@@ -122,6 +122,9 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
 	o = order{Name: r.Name, Limits: r.Limits, Emits: r.emitted != nil}
+	if r.hold != nil && r.hold.over != nil {
+		o.Full = r.hold.over.Bound
+	}
 	if r.space != nil {
 		o.Space = r.space.lend()
 	} else if r.noSpace != nil {
@@ -231,8 +234,22 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 		large = true
 		_ = h.answer.SetReadDeadline(time.Now())
 	})
-	begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
+	if r.hold != nil && !p.host.blind {
+		var files *openFiles
+		if files, err = filesOf(h.proc.Pid, descriptors); err == nil {
+			r.hold.has(files)
+		}
+	}
+	if err == nil {
+		begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
+		answer.begun = begun
+	}
 	unhold()
+	if err == nil {
+		if err = r.hold.check(); err != nil {
+			answer.Result = nil
+		}
+	}
 	if err != nil && large {
 		err = &LimitError{Limit: Memory}
 	}
@@ -254,6 +271,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	}
 	answer.MaxRSS = h.peakMemory()
 	unwatch()
+	r.hold.has(nil)
 	starved := h.cgroup != nil && h.cgroup.killedForMemory()
 	h.end()
 	entered()
@@ -481,23 +499,27 @@ func (p *Pool) try() error {
 }
 
 // namespacesOf returns which namespaces a process of this one's may be started in, by doing
-// so with one that is killed at once.
-func namespacesOf(o Options) uintptr {
-	wanted := []uintptr{cloneNewUser}
+// so with one that is killed at once, and why its open files cannot be read.
+func namespacesOf(o Options) (found uintptr, unread error) {
+	wanted := []uintptr{cloneNewUser, 0}
 	if ownPIDs {
-		wanted = []uintptr{cloneNewUser | cloneNewPID, cloneNewPID, cloneNewUser}
+		wanted = []uintptr{cloneNewUser | cloneNewPID, cloneNewPID, cloneNewUser, 0}
 	}
 	for _, namespaces := range wanted {
 		a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 		identify(a, o)
 		p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"}, &os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
 		if err == nil {
+			_, err := filesOf(p.Pid, nil)
+			if err == nil {
+				err = new(openFiles).unlinkedOf(p.Pid, map[inode]int64{})
+			}
 			_ = p.Kill()
 			_, _ = p.Wait()
-			return namespaces
+			return namespaces, err
 		}
 	}
-	return 0
+	return 0, nil
 }
 
 // Programs returns the paths that most programs need to be started: where they, their libraries and
