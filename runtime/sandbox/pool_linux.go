@@ -76,6 +76,12 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Workspaces != "" {
+		if err := readable(o, found.namespaces); err != nil {
+			found.blind = true
+			found.missing = append(found.missing, "open files: the quota of workspaces does not count removed files that are still open: "+err.Error())
+		}
+	}
 	if len(found.missing) > 0 && !o.BestEffort {
 		return nil, &MissingError{Parts: found.missing}
 	}
@@ -328,13 +334,7 @@ func inspect(o Options) (host, error) {
 			return host{}, err // asked for by name: to leave it out would be no best effort
 		}
 	}
-	namespaces, unread := namespacesOf(o)
-	h := judge(landlockVersion(), haveSeccomp(), namespaces, ownPIDs)
-	if unread != nil && o.Workspaces != "" {
-		h.blind = true
-		h.missing = append(h.missing, "open files: without them the quota of workspaces does not count removed files that are still open: "+unread.Error())
-	}
-	return h, nil
+	return judge(landlockVersion(), haveSeccomp(), namespacesOf(o), ownPIDs), nil
 }
 
 // judge says what is missing of isolation on a system with these parts. Pids says that helpers should have

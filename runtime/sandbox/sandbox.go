@@ -33,7 +33,10 @@ type Sandbox struct {
 	closed bool
 }
 
-var _ isolate.Sandbox = (*Sandbox)(nil)
+var (
+	_ isolate.Sandbox    = (*Sandbox)(nil)
+	_ isolate.Workspaces = (*Sandbox)(nil)
+)
 
 // New returns a sandbox without any processes yet. Its error says which option cannot work. The folder of workspaces is
 // made where it does not exist.

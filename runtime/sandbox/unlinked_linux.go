@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -199,6 +200,23 @@ func unlessEnding(tid int, err error) error {
 func unread(err error) error {
 	return fmt.Errorf("the open files of a call's processes cannot be read: %w: run the server as root or in a user namespace "+
 		"with its helpers, with CAP_SYS_PTRACE, and /proc without hidepid", err)
+}
+
+// readable tries to read the open files of a helper that is started in namespaces, and ended at once.
+func readable(o Options, namespaces uintptr) error {
+	a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
+	identify(a, o)
+	p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"}, &os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
+	if err != nil {
+		return fmt.Errorf("start a helper: %w", err)
+	}
+	files, err := filesOf(p.Pid, nil)
+	if err == nil {
+		err = files.unlinkedOf(p.Pid, map[inode]int64{})
+	}
+	_ = p.Kill()
+	_, _ = p.Wait()
+	return err
 }
 
 // sameMount refuses a folder that something is mounted on: it is not the workspace's.
