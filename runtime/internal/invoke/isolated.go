@@ -24,7 +24,7 @@ func StartSandbox(s isolate.Sandbox, start isolate.Start, roots *grant.Roots,
 	if s == nil {
 		return nil
 	}
-	if keeps, ok := s.(isolate.Workspaces); ok && keeps.Folder() != "" {
+	if keeps, ok := s.(interface{ Folder() string }); ok && keeps.Folder() != "" {
 		name, found, err := roots.Holding(keeps.Folder())
 		if err != nil {
 			return fmt.Errorf("Options.Sandbox: the folder of its workspaces: %w", err)
