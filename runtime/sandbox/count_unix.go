@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asFolder opens folders only, and waits for nobody: what was a folder a moment ago may be a pipe or a link now.
+// asFolder opens folders only, and waits for nobody: what was a folder a moment ago may be a pipe
+// or a link now.
 const asFolder = unix.O_DIRECTORY | unix.O_NONBLOCK | unix.O_NOFOLLOW
 
 // visitAll calls a function with all below a folder, until it or the context has an error. It follows no link, and leaves
@@ -69,8 +70,8 @@ func visitOne(ctx context.Context, dir int, name string, above int, visit func(e
 	return visitFolder(ctx, os.NewFile(uintptr(fd), name), above+1, visit)
 }
 
-// occupied returns how many bytes a file takes: its length, or what a file system reserves beyond the
-// end, which is none of the file's last block.
+// occupied returns how many bytes a file takes: its length, or what a file system reserves beyond
+// the end, which is none of the file's last block.
 func occupied(stat *unix.Stat_t) int64 {
 	return max(stat.Size, int64(stat.Blocks)*512-int64(stat.Blksize))
 }

@@ -79,7 +79,8 @@ func NewPool(o Options) (*Pool, error) {
 	if o.Workspaces != "" {
 		if err := readable(o, found.namespaces); err != nil {
 			found.blind = true
-			found.missing = append(found.missing, "open files: the quota of workspaces does not count removed files that are still open: "+err.Error())
+			found.missing = append(found.missing, "open files: the quota of workspaces does not "+
+				"count removed files that are still open: "+err.Error())
 		}
 	}
 	if len(found.missing) > 0 && !o.BestEffort {

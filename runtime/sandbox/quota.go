@@ -52,15 +52,16 @@ type inode struct{ device, number uint64 }
 
 // unlinker is a call's processes.
 type unlinker interface {
-	// unlinked adds the files that the processes have open or mapped and that have no name, with how
-	// many bytes each takes. An error denies: some of them could not be read.
+	// unlinked adds the files that the processes have open or mapped and that have no name, with
+	// how many bytes each takes. An error denies: some of them could not be read.
 	unlinked(ctx context.Context, found map[inode]int64) error
 }
 
 // used returns how many bytes the files of the directory take, together with files without a name
-// that isolated calls of the workspace have open. If that is more than the quota, or if there are too
-// many files or too deep folders, over is the quota, and counting may have ended there. A file is
-// counted once, by its length or what the file system has reserved for it. The context's end is its own.
+// that isolated calls of the workspace have open. If that is more than the quota, or if there are
+// too many files or too deep folders, over is the quota, and counting may have ended there. A
+// file is counted once, by its length or what the file system has reserved for it. The context's
+// end is its own.
 func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, over *LimitError, err error) {
 	dir := s.Dir()
 	if dir == nil {
@@ -142,8 +143,9 @@ const (
 )
 
 var (
-	errUncounted = fmt.Errorf("the files of the client's workspace could not be counted within %s: look at the file system that they lie on", countWithin)
-	errCleared   = &LimitError{Limit: Quota, Bound: "cleared during the call: call again"}
+	errUncounted = fmt.Errorf("the files of the client's workspace could not be counted within %s: "+
+		"look at the file system that they lie on", countWithin)
+	errCleared = &LimitError{Limit: Quota, Bound: "cleared during the call: call again"}
 )
 
 // holding holds an isolated call to the quota. Its methods may be called on nil.
@@ -155,8 +157,8 @@ type holding struct {
 	end context.CancelCauseFunc
 	// fileSize is how long files may be that the call writes, and never 0, which would be no bound.
 	fileSize int64
-	// over is the quota that was exceeded before the call. The call may then remove files, and neither
-	// make nor write any, so that nobody counts for it.
+	// over is the quota that was exceeded before the call. The call may then remove files, and
+	// neither make nor write any, so that nobody counts for it.
 	over *LimitError
 
 	processes unlinker // guarded by the workspace's mutex; nil while the call has none
@@ -255,8 +257,8 @@ func (h *holding) gone() {
 	h.space.calls.Done()
 }
 
-// removeContents removes all that is in a folder. It leaves no root: links are removed and not followed, and
-// what is mounted in the folder is an error.
+// removeContents removes all that is in a folder. It leaves no root: links are removed and not
+// followed, and what is mounted in the folder is an error.
 func removeContents(dir *os.Root) error {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	for _, e := range entries {
@@ -283,8 +285,8 @@ func removeAll(root *os.Root, name string) error {
 	return nil
 }
 
-// lift removes a file, or a folder that has no folders in it that hold something. Those it moves to the top, where it
-// may, and returns their new names.
+// lift removes a file, or a folder that has no folders in it that hold something. Those it moves
+// to the top, where it may, and returns their new names.
 func lift(root *os.Root, name string) (moved []string, err error) {
 	if err := root.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -237,7 +237,7 @@ func TestOpenFilesAreFoundOnce(t *testing.T) {
 	ready.Add(1)
 	var leave func()
 	leave = func() {
-		runtime.LockOSThread() // and never unlock: the thread ends
+		runtime.LockOSThread()            // and never unlock: the thread ends
 		if unix.Gettid() == os.Getpid() { // the first one would be found in any case
 			done.Go(leave)
 			<-release.Done()
@@ -293,6 +293,11 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 		o := openFiles{pid: sleep.Process.Pid}
 		if err := o.unlinked(t.Context(), map[inode]int64{}); err == nil || !strings.Contains(err.Error(), "CAP_SYS_PTRACE") || !strings.Contains(err.Error(), "hidepid") {
 			t.Errorf("of another user's process: %v", err)
+		}
+		var missing *MissingError
+		_, err := NewPool(Options{Warm: 1, Workspaces: "some"})
+		if !errors.As(err, &missing) || !strings.Contains(err.Error(), "open files: ") {
+			t.Errorf("a pool for workspaces whose quota cannot be held: %v", err)
 		}
 	})
 	done.Wait()

@@ -36,8 +36,8 @@ type Request struct {
 	soon func(Answer)
 	// emitted takes what the handler says, in order and before Run returns. Where it is nil nothing may be said.
 	emitted func(json.RawMessage)
-	// The workspace of Dir for its variables, or the reason why there is none. hold is what holds the
-	// call to its quota.
+	// The workspace of Dir for its variables, or the reason why there is none. hold is what holds
+	// the call to its quota.
 	space   *ClientWorkspace
 	noSpace error
 	hold    *holding

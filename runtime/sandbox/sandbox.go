@@ -193,8 +193,8 @@ func spelled(c isolate.Client) string {
 
 // Isolate runs a call in a helper of its own, or returns a [*LimitError] where the client, or all together, have as many calls running as
 // [Options] allow. ctx is the one from Enter. Its handler works in the client's workspace, where one is kept for
-// it. If that holds more than its quota, of bytes, of files or of folders in each other, the handler may remove and
-// neither make nor write files there.
+// it. If that holds more than its quota, of bytes, of files or of folders in each other, the
+// handler may remove and neither make nor write files there.
 func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	p := s.pool.Load()
 	if p == nil {
@@ -274,9 +274,11 @@ func (s *Sandbox) printed(ctx context.Context, tool string, a Answer) {
 // clients can be granted.
 func (s *Sandbox) Folder() string { return s.options.Workspaces }
 
-// ClearWorkspace removes the files and the variables of a client's workspace, and reports whether it
-// had one. Its isolated calls end with an error before. If the context ends first, removing goes on.
-func (s *Sandbox) ClearWorkspace(ctx context.Context, client isolate.Client) (found bool, err error) {
+// ClearWorkspace removes the files and the variables of a client's workspace, and reports whether
+// it had one. Its isolated calls end with an error before. If the context ends first, removing
+// goes on.
+func (s *Sandbox) ClearWorkspace(ctx context.Context, client isolate.Client) (
+	found bool, err error) {
 	switch {
 	case s.spaces == nil:
 		return false, errKeepsNone

@@ -14,13 +14,13 @@ import (
 )
 
 // openFiles finds the files without a name that a helper and the processes below it have open or
-// mapped. It counts all of them, of whichever file system: device numbers differ between stat and maps on some,
-// and a handler can make files in the workspace alone.
+// mapped. It counts all of them, of whichever file system: device numbers differ between stat and
+// maps on some, and a handler can make files in the workspace alone.
 type openFiles struct {
 	pid int
-	// given are the files that the server handed over, and mapped those that the helper mapped before
-	// its call, as maps spells them: the program, which may have been replaced since. The server
-	// holds both, so that no other file gets their numbers.
+	// given are the files that the server handed over, and mapped those that the helper mapped
+	// before its call, as maps spells them: the program, which may have been replaced since. The
+	// server holds both, so that no other file gets their numbers.
 	given  map[inode]bool
 	mapped map[string]bool
 }
@@ -65,7 +65,8 @@ func readMapping(line []byte) (mapping, bool) {
 		return mapping{}, false
 	}
 	removed := bytes.HasSuffix(bytes.TrimSuffix(line, []byte{'\n'}), []byte(" (deleted)"))
-	return mapping{string(fields[0]), string(fields[3]) + " " + string(fields[4]), number, removed}, true
+	file := string(fields[3]) + " " + string(fields[4])
+	return mapping{string(fields[0]), file, number, removed}, true
 }
 
 func (o *openFiles) unlinked(ctx context.Context, found map[inode]int64) error {
@@ -80,9 +81,9 @@ func (o *openFiles) unlinked(ctx context.Context, found map[inode]int64) error {
 	return nil
 }
 
-// unlinkedOf adds the files of one process. Each thread may have a table of descriptors of its own, and the
-// first one may have ended. Descriptors come before mappings: what is mapped may be closed meanwhile,
-// and what has no name is not opened again.
+// unlinkedOf adds the files of one process. Each thread may have a table of descriptors of its
+// own, and the first one may have ended. Descriptors come before mappings: what is mapped may be
+// closed meanwhile, and what has no name is not opened again.
 func (o *openFiles) unlinkedOf(pid int, found map[inode]int64) error {
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -152,7 +153,8 @@ func (o *openFiles) mappedBy(tid int, maps []byte, found map[inode]int64) error 
 		case errors.Is(err, unix.ENOENT): // unmapped meanwhile
 		case !known(found, m.number):
 			if err = unlessEnding(tid, err); err != nil {
-				return fmt.Errorf("%w; a removed file that is mapped and not open takes the capability CAP_CHECKPOINT_RESTORE", err)
+				return fmt.Errorf("%w; for a removed file that is mapped and not open, "+
+					"give it CAP_CHECKPOINT_RESTORE", err)
 			}
 		}
 	}
@@ -185,7 +187,8 @@ func unlessEnding(tid int, err error) error {
 	if gone != nil {
 		return nil
 	}
-	// proc_pid_stat(5): the name is in parentheses and may hold some, the flags are the seventh after it.
+	// proc_pid_stat(5): the name is in parentheses and may hold some, the flags are the seventh
+	// after it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const exiting = 0x4 // PF_EXITING (linux/sched.h)
 	if len(fields) > 6 {
@@ -198,15 +201,17 @@ func unlessEnding(tid int, err error) error {
 
 // unread is the error that denies.
 func unread(err error) error {
-	return fmt.Errorf("the open files of a call's processes cannot be read: %w: run the server as root or in a user namespace "+
-		"with its helpers, with CAP_SYS_PTRACE, and /proc without hidepid", err)
+	return fmt.Errorf("the open files of a call's processes cannot be read: %w: allow user "+
+		"namespaces or give the server CAP_SYS_PTRACE, and mount /proc without hidepid", err)
 }
 
-// readable tries to read the open files of a helper that is started in namespaces, and ended at once.
+// readable tries to read the open files of a helper that is started in namespaces, and ended at
+// once.
 func readable(o Options, namespaces uintptr) error {
 	a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 	identify(a, o)
-	p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"}, &os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
+	p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"},
+		&os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
 	if err != nil {
 		return fmt.Errorf("start a helper: %w", err)
 	}

@@ -44,8 +44,10 @@ type Workspaces struct {
 	swept  time.Time
 
 	// What has expired or was cleared is moved aside, and removed while others go on.
-	doomed   []string                 // names of directories; guarded by mu
-	clearing map[string]chan struct{} // by the name of the directory, closed when it is gone; guarded by mu
+	// Both are guarded by mu: names of directories, and what is closed when the directory of that
+	// name before it was cleared is gone.
+	doomed   []string
+	clearing map[string]chan struct{}
 	removing sync.WaitGroup
 }
 
@@ -81,7 +83,10 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	fill(&o.Clients, 10_000)
 	fill(&o.UID, 65534)
 	fill(&o.GID, 65534)
-	w := &Workspaces{options: o, root: root, spaces: map[string]*ClientWorkspace{}, clearing: map[string]chan struct{}{}}
+	w := &Workspaces{
+		options: o, root: root,
+		spaces: map[string]*ClientWorkspace{}, clearing: map[string]chan struct{}{},
+	}
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
@@ -111,14 +116,16 @@ func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release fun
 	return space, func() { leave(true) }, err
 }
 
-// nameOf returns the name of a client's directory: any text becomes a file name, and no other text's.
+// nameOf returns the name of a client's directory: any text becomes a file name, and no other
+// text's.
 func nameOf(client string) string {
 	sum := sha256.Sum256([]byte(client))
 	return hex.EncodeToString(sum[:])
 }
 
 // acquire is Acquire. A workspace that was not used expires as if it had not been acquired.
-func (w *Workspaces) acquire(client string) (space *ClientWorkspace, release func(used bool), err error) {
+func (w *Workspaces) acquire(client string) (
+	space *ClientWorkspace, release func(used bool), err error) {
 	name := nameOf(client)
 	now := time.Now()
 	w.mu.Lock()

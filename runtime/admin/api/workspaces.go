@@ -11,16 +11,22 @@ import (
 // workspaces registers the operation on the workspaces of clients. They are on the machine that the
 // server runs on, as the resources of grants are.
 func (a *API) workspaces(spaces isolate.Workspaces) {
-	op := everywhere.operation(http.MethodPost, "clear-workspace", "/mcp/workspaces/clear", "Remove the files and variables of a client's workspace", http.StatusNotFound)
+	op := everywhere.operation(http.MethodPost, "clear-workspace", "/mcp/workspaces/clear",
+		"Remove the files and variables of a client's workspace", http.StatusNotFound)
 	op.DefaultStatus = http.StatusOK
-	op.Description = "Isolated calls of the client that run in it end. Each replica has workspaces of its own, and this clears that of the one that answers."
-	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body ClientName }) (*struct{ Body ClientName }, error) {
+	op.Description = "Isolated calls of the client that run in it end. " +
+		"Each replica has workspaces of its own, and this clears that of the one that answers."
+	type body struct{ Body ClientName }
+	register(a, op, granters, func(ctx context.Context, r *request, i *body) (*body, error) {
 		if err := i.Body.check(); err != nil {
 			return nil, err
 		}
-		found, err := front.ClearWorkspace(ctx, spaces, a.audit, a.log, r.by(), isolate.Client{Issuer: i.Body.Issuer, ID: i.Body.Client})
+		client := isolate.Client{Issuer: i.Body.Issuer, ID: i.Body.Client}
+		found, err := front.ClearWorkspace(ctx, spaces, a.audit, a.log, r.by(), client)
 		if err == nil && !found {
-			err = problem(http.StatusNotFound, "%s has no workspace at this replica: look at how the client and its issuer are spelled", front.AboutClient(i.Body.Issuer, i.Body.Client))
+			err = problem(http.StatusNotFound, "%s has no workspace at this replica: "+
+				"look at how the client and its issuer are spelled",
+				front.AboutClient(client.Issuer, client.ID))
 		}
 		return i, err
 	})

@@ -32,12 +32,15 @@ func (v *visit) clearWorkspace() error {
 	if len(d.Wrong) > 0 {
 		return v.showAs(http.StatusUnprocessableEntity, "workspaces", d.page(problemBelow))
 	}
-	found, err := front.ClearWorkspace(v.ctx, v.server.Workspaces(), v.audit, v.log, v.by(), isolate.Client{Issuer: d.Issuer, ID: d.Client})
+	client := isolate.Client{Issuer: d.Issuer, ID: d.Client}
+	found, err := front.ClearWorkspace(v.ctx, v.server.Workspaces(), v.audit, v.log, v.by(), client)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return v.showAs(http.StatusNotFound, "workspaces", d.page("This client has no workspace at this replica. Look at how the client and its issuer are spelled."))
+		const none = "This client has no workspace at this replica. " +
+			"Look at how the client and its issuer are spelled."
+		return v.showAs(http.StatusNotFound, "workspaces", d.page(none))
 	}
 	return v.back(pathWorkspaces, "workspace-cleared")
 }

@@ -33,7 +33,8 @@ func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *
 }
 
 // ClearWorkspace clears a client's workspace, and records it as [Change] does.
-func ClearWorkspace(ctx context.Context, spaces isolate.Workspaces, sink audit.Sink, log *slog.Logger, by audit.Event, client isolate.Client) (found bool, err error) {
+func ClearWorkspace(ctx context.Context, spaces isolate.Workspaces, sink audit.Sink,
+	log *slog.Logger, by audit.Event, client isolate.Client) (found bool, err error) {
 	var failed error // with a new workspace for the client, though parts of the old one are left
 	err = Change(ctx, nil, sink, log, by, func(ctx context.Context) (string, string, error) {
 		if found, failed = spaces.ClearWorkspace(ctx, client); !found {

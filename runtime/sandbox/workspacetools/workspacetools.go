@@ -46,12 +46,14 @@ func (s *Service) ClearWorkspace(ctx context.Context) error {
 	if !ok || caller.Anonymous() {
 		return errors.New("a workspace belongs to a client: sign in")
 	}
-	_, err := s.spaces.ClearWorkspace(ctx, isolate.Client{Issuer: caller.Issuer, ID: caller.ClientID()})
+	client := isolate.Client{Issuer: caller.Issuer, ID: caller.ClientID()}
+	_, err := s.spaces.ClearWorkspace(ctx, client)
 	if err != nil {
 		request, _ := runtime.RequestOf(ctx)
 		slog.New(request.Masker.Handler(slog.Default().Handler())).ErrorContext(ctx,
 			"a workspace could not be cleared", "request_id", runtime.RequestID(ctx), "error", err)
-		return errors.New("the workspace could not be cleared in full: try again, then tell an administrator")
+		return errors.New("the workspace could not be cleared in full: " +
+			"try again, then tell an administrator")
 	}
 	return nil
 }
