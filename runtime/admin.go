@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -173,6 +174,14 @@ func (s *Server) Grants() grant.Source { return s.opts.Grants }
 
 // GrantDefaults returns the grants that every client has, by Options.GrantDefaults.
 func (s *Server) GrantDefaults() []grant.Grant { return s.grants.Defaults() }
+
+// Workspaces returns Options.Sandbox if it keeps workspaces of clients, and nil otherwise.
+func (s *Server) Workspaces() isolate.Workspaces {
+	if keeps, ok := s.opts.Sandbox.(isolate.Workspaces); ok && keeps.Folder() != "" {
+		return keeps
+	}
+	return nil
+}
 
 // Roots returns the sorted names of Options.Roots. Resources of file permissions begin with them.
 func (s *Server) Roots() []string { return s.opts.Roots.Names() }

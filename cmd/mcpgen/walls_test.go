@@ -86,10 +86,12 @@ var mayImport = map[string][]string{
 
 	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
-	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/store"},
-	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/redact", "runtime/store", "runtime/toolset"},
+	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/isolate", "runtime/store"},
+	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/isolate", "runtime/redact", "runtime/store"},
+	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
 
+	// The tool by which a client clears its workspace.
+	"runtime/sandbox/workspacetools": {"runtime", "runtime/access", "runtime/decode", "runtime/isolate", "runtime/toolset"},
 	// The tools by which a client requests permissions.
 	"runtime/grant/permissionrequest": {
 		"runtime", "runtime/access", "runtime/audit", "runtime/decode", "runtime/grant",
@@ -131,6 +133,7 @@ var outside = map[string]links{
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
 
 	"runtime/grant/permissionrequest": {sdk: true},
+	"runtime/sandbox/workspacetools":  {sdk: true},
 
 	// The user of an adapter brings the driver of its database.
 	"runtime/capability/django":     {},

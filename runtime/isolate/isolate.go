@@ -39,6 +39,15 @@ type Sandbox interface {
 	Isolate(ctx context.Context, call Call) (json.RawMessage, error)
 }
 
+// Workspaces is a [Sandbox] that keeps workspaces.
+type Workspaces interface {
+	// Folder returns the folder of the workspaces, which is empty if the sandbox keeps none.
+	Folder() string
+	// ClearWorkspace ends the isolated calls in a client's workspace, removes its files and its
+	// variables, and reports whether there was one. If ctx ends first, removing goes on.
+	ClearWorkspace(ctx context.Context, client Client) (found bool, err error)
+}
+
 // Start is what a server needs from its sandbox.
 type Start struct {
 	// Isolated are the names of the handlers of isolated tools, as in toolset.Tool.Isolate. If it is

@@ -45,7 +45,11 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 			return Job{}, fmt.Errorf("directory: %w", err)
 		}
 		job.Dir = root
-		rules = append(rules, rule{dir, Read | Write})
+		access := Read | Write
+		if o.Full != "" {
+			access = Read | remove
+		}
+		rules = append(rules, rule{dir, access})
 	}
 	for i, access := range o.Paths {
 		rules = append(rules, rule{rest[i], access})

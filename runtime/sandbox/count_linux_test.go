@@ -38,7 +38,7 @@ func TestCountingWaitsForNothing(t *testing.T) {
 	if err := space.Dir().WriteFile("f", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := space.used(ended); !errors.Is(err, why) {
+	if _, _, err := space.used(ended); !errors.Is(err, why) {
 		t.Errorf("a count for a call that is over: %v", err)
 	}
 }
@@ -53,7 +53,7 @@ func TestWhatFilesTakeIsCountedOnce(t *testing.T) {
 	if err := dir.Link("short", "again"); err != nil {
 		t.Fatal(err)
 	}
-	if bytes, err := space.used(t.Context()); err != nil || bytes != 1000 {
+	if bytes, _, err := space.used(t.Context()); err != nil || bytes != 1000 {
 		t.Errorf("one file with two names takes %d, %v", bytes, err)
 	}
 	f, err := dir.Create("sparse")
@@ -64,13 +64,13 @@ func TestWhatFilesTakeIsCountedOnce(t *testing.T) {
 	if err := f.Truncate(1 << 20); err != nil {
 		t.Fatal(err)
 	}
-	if bytes, err := space.used(t.Context()); err != nil || bytes != 1000+1<<20 {
+	if bytes, _, err := space.used(t.Context()); err != nil || bytes != 1000+1<<20 {
 		t.Errorf("with a sparse file of 1 MiB it takes %d, %v", bytes, err)
 	}
 	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 5<<20); err != nil {
 		t.Fatalf("%s: %v", root.Name(), err)
 	}
-	if bytes, err := space.used(t.Context()); err != nil || bytes < 4<<20 {
+	if bytes, _, err := space.used(t.Context()); err != nil || bytes < 4<<20 {
 		t.Errorf("with 5 MiB reserved it takes %d, %v", bytes, err)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asFolder opens folders only, and waits for nobody: what was a folder a moment ago may be a pipe now.
-const asFolder = unix.O_DIRECTORY | unix.O_NONBLOCK
+// asFolder opens folders only, and waits for nobody: what was a folder a moment ago may be a pipe
+// or a link now.
+const asFolder = unix.O_DIRECTORY | unix.O_NONBLOCK | unix.O_NOFOLLOW
 
 // visitAll calls a function with all below a folder, until it or the context has an error. It follows no link, and leaves
 // out what is removed meanwhile.
@@ -54,16 +55,12 @@ func visitOne(ctx context.Context, dir int, name string, above int, visit func(e
 	}
 	e := entry{above: above, folder: stat.Mode&unix.S_IFMT == unix.S_IFDIR}
 	if stat.Mode&unix.S_IFMT == unix.S_IFREG {
-		// What a file system reserves beyond the end, which is none of the file's last block.
-		e.bytes = max(stat.Size, int64(stat.Blocks)*512-int64(stat.Blksize))
-		if stat.Nlink > 1 {
-			e.linked = inode{uint64(stat.Dev), uint64(stat.Ino)}
-		}
+		e.bytes, e.id, e.shared = occupied(&stat), inodeOf(&stat), stat.Nlink > 1
 	}
 	if err := visit(e); err != nil || !e.folder {
 		return err
 	}
-	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|asFolder, 0)
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|asFolder, 0)
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return nil // another file is there by now, for the next count
 	}
@@ -72,3 +69,11 @@ func visitOne(ctx context.Context, dir int, name string, above int, visit func(e
 	}
 	return visitFolder(ctx, os.NewFile(uintptr(fd), name), above+1, visit)
 }
+
+// occupied returns how many bytes a file takes: its length, or what a file system reserves beyond
+// the end, which is none of the file's last block.
+func occupied(stat *unix.Stat_t) int64 {
+	return max(stat.Size, int64(stat.Blocks)*512-int64(stat.Blksize))
+}
+
+func inodeOf(stat *unix.Stat_t) inode { return inode{uint64(stat.Dev), uint64(stat.Ino)} }

@@ -66,11 +66,20 @@
 //   - RLIMIT_DATA counts memory that may be written to. A handler that means harm fills some, makes it readable only,
 //     and takes more: what a process has resident is looked at every 50 ms or so, and a call with one that has too much is
 //     killed. Until then it has what can be filled in that time, unless there is a cgroup.
-//   - FileSize bounds a file, not how many there are. A workspace is counted while a call runs in it, every 50 ms or so, and a
-//     call that exceeds the quota is killed: it holds more by what can be written in that time, and the client's next calls
-//     cannot write. A file takes its length, or what the file system has reserved for it where that is more. A call whose workspace
-//     cannot be counted within 5 s ends. Files that were removed and are still open are not seen; each process can have Limits.OpenFiles of
-//     Limits.FileSize until the call ends. Folders for which that is too much belong on a file system of their own.
+//   - FileSize bounds a file, not how many there are. A workspace is counted while a call runs
+//     in it, every 50 ms or ten times as long as counting takes, and at its end. A call that
+//     exceeds the quota is killed: the workspace holds more by what can be written in that
+//     time. The client's next calls can then remove files and folders, and neither make nor
+//     write any. A file takes its length, or what the file system has reserved for it where
+//     that is more. A call whose workspace cannot be counted within 5 s ends.
+//   - Removed files that the processes of a call still have open or mapped count as well. The
+//     server finds them in /proc. It has to be root or start its helpers in a user namespace,
+//     and /proc may not hide them (hidepid); else it does not start, unless that is accepted. A
+//     call with a process that cannot be read ends. So does one with a removed file that is
+//     mapped and no longer open, unless the server has the capability CAP_CHECKPOINT_RESTORE:
+//     its length cannot be known. Processes that hand files on to new ones faster than the
+//     server looks are found later. A workspace for which that is too much belongs on a file
+//     system of its own.
 //   - With a network granted, all addresses can be reached that the server's host can. Which hosts a call may
 //     connect to is for its handler's dialer.
 //   - A hole in the kernel is a way out. The filter closes the parts with a history of them, and calls newer than

@@ -67,6 +67,12 @@ func helpOnce() error {
 	if err := rehearse(); err != nil {
 		return err
 	}
+	if my.Group {
+		// Without a pid namespace, processes whose parent ended would not be found below this one.
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return os.NewSyscallError("prctl", err)
+		}
+	}
 	if err := seclude(my); err != nil {
 		return err
 	}
@@ -209,6 +215,9 @@ func perform(o order, job Job, answer io.Writer) (result []byte, changed *journa
 	switch {
 	case err != nil:
 		limit, bound := limitOf(err, ctx)
+		if limit == "" && o.Full != "" && errors.Is(err, unix.EACCES) {
+			limit, bound = Quota, o.Full // which is why the handler may only remove
+		}
 		return nil, changed, &failure{Message: cut(err.Error(), maxMessage), Limit: limit, Bound: cut(bound, maxBound)}
 	case int64(len(result)) > o.Limits.Output:
 		return nil, changed, &failure{Limit: Output}

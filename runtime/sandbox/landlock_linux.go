@@ -22,9 +22,13 @@ const (
 		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SYM |
 		unix.LANDLOCK_ACCESS_FS_REFER
-	rightsFile = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+	rightsRemove = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE
+	rightsFile   = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_EXECUTE
 )
+
+// remove is removing files and folders, for calls in a workspace that exceeds its quota.
+const remove Access = 1 << 7
 
 // Versions of Landlock's interface. Below leastLandlock a file that can be opened for reading could be
 // cut; from scopedLandlock on signals to processes outside are refused.
@@ -136,6 +140,9 @@ func grant(set int, r rule, handled uint64) error {
 	}
 	if r.access&Write != 0 {
 		rights |= rightsWrite
+	}
+	if r.access&remove != 0 {
+		rights |= rightsRemove
 	}
 	if r.access&Execute != 0 {
 		rights |= unix.LANDLOCK_ACCESS_FS_EXECUTE

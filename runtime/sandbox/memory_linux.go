@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -51,15 +52,26 @@ func (p *process) holdMemory(l Limits, reached func()) (stop func()) {
 // largest is the most private memory that the helper or one of the processes below it has resident. The helper is not waited for
 // yet, so that its number is its own.
 func (p *process) largest() (most int64) {
-	pending := []int{p.proc.Pid}
-	for looked := 0; len(pending) > 0 && looked < 1000; looked++ {
-		pid := pending[len(pending)-1]
-		pending = append(pending[:len(pending)-1], childrenOf(pid)...)
+	for pid := range withDescendants(p.proc.Pid) {
 		if statm, err := statmOf(pid); err == nil {
 			most = max(most, statm[1]-statm[2])
 		}
 	}
 	return most
+}
+
+// withDescendants yields a process and those below it.
+func withDescendants(pid int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		pending := []int{pid}
+		for looked := 0; len(pending) > 0 && looked < 1000; looked++ {
+			pid := pending[len(pending)-1]
+			pending = append(pending[:len(pending)-1], childrenOf(pid)...)
+			if !yield(pid) {
+				return
+			}
+		}
+	}
 }
 
 // childrenOf returns the children of all threads of a process.

@@ -76,6 +76,13 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Workspaces != "" {
+		if err := readable(o, found.namespaces); err != nil {
+			found.blind = true
+			found.missing = append(found.missing, "open files: the quota of workspaces does not "+
+				"count removed files that are still open: "+err.Error())
+		}
+	}
 	if len(found.missing) > 0 && !o.BestEffort {
 		return nil, &MissingError{Parts: found.missing}
 	}
@@ -324,6 +331,7 @@ type host struct {
 	seccomp    bool
 	mounts     bool     // helpers have mount namespaces
 	named      bool     // see role.Named
+	blind      bool     // the open files of helpers cannot be read
 	missing    []string // what has to be accepted
 	optional   []string // what does not
 }

@@ -21,19 +21,21 @@ const deepest = 64
 // in it, or folders lie deeper than 64 in each other. It reads the directory: ask before much is written. Isolated calls are held to it while they run; what a
 // handler in the server writes too much keeps the client's next isolated calls from writing.
 func (s *ClientWorkspace) Room() (int64, error) {
-	bytes, err := s.used(context.Background())
-	if err != nil {
-		return 0, err
-	}
+	bytes, over, err := s.used(context.Background())
 	left := s.all.options.Bytes - bytes
-	if left <= 0 {
+	switch {
+	case err != nil:
+		return 0, err
+	case over != nil:
+		return 0, over
+	case left == 0:
 		return 0, s.full()
 	}
 	return left, nil
 }
 
 // full says that there is no room for bytes.
-func (s *ClientWorkspace) full() error {
+func (s *ClientWorkspace) full() *LimitError {
 	return &LimitError{Limit: Quota, Bound: size(s.all.options.Bytes)}
 }
 
@@ -42,17 +44,38 @@ type entry struct {
 	above  int // how many folders of the directory it lies in
 	folder bool
 	bytes  int64 // that it takes, 0 for what is no regular file
-	linked inode // where it has more than one name
+	id     inode // of a regular file
+	shared bool  // the file has more than one name
 }
 
 type inode struct{ device, number uint64 }
 
-// used returns how many bytes the directory holds, or a [*LimitError] where it has too many files. A file with several names
-// is counted once, by its length or what the file system has reserved for it. The context's end is its own.
-func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, err error) {
+// unlinker is a call's processes.
+type unlinker interface {
+	// unlinked adds the files that the processes have open or mapped and that have no name, with
+	// how many bytes each takes. An error denies: some of them could not be read.
+	unlinked(ctx context.Context, found map[inode]int64) error
+}
+
+// used returns how many bytes the files of the directory take, together with files without a name
+// that isolated calls of the workspace have open. If that is more than the quota, or if there are
+// too many files or too deep folders, over is the quota, and counting may have ended there. A
+// file is counted once, by its length or what the file system has reserved for it. The context's
+// end is its own.
+func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, over *LimitError, err error) {
 	dir := s.Dir()
 	if dir == nil {
-		return 0, fmt.Errorf("workspace: %w", os.ErrClosed)
+		return 0, nil, fmt.Errorf("workspace: %w", os.ErrClosed)
+	}
+	// Files without a name come first: a file that is removed meanwhile is then not counted twice.
+	unlinked := map[inode]int64{}
+	for _, processes := range s.running() {
+		if err := processes.unlinked(ctx, unlinked); err != nil {
+			return 0, nil, err
+		}
+	}
+	for _, taken := range unlinked {
+		bytes += taken
 	}
 	files, seen := 0, map[inode]bool{}
 	err = visitAll(ctx, dir, func(e entry) error {
@@ -62,36 +85,52 @@ func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, err error) {
 		if e.folder && e.above >= deepest {
 			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("folders %d deep", deepest)}
 		}
-		if e.linked != (inode{}) {
-			if seen[e.linked] {
-				return nil
-			}
-			seen[e.linked] = true
+		if _, open := unlinked[e.id]; open || e.shared && seen[e.id] {
+			return nil
+		}
+		if e.shared {
+			seen[e.id] = true
 		}
 		bytes += e.bytes
 		return nil
 	})
-	return bytes, err
+	if errors.As(err, &over) {
+		err = nil
+	} else if err == nil && bytes > s.all.options.Bytes {
+		over = s.full()
+	}
+	return bytes, over, err
+}
+
+// running returns the processes of the isolated calls that work in the directory.
+func (s *ClientWorkspace) running() (all []unlinker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for h := range s.holdings {
+		if h.processes != nil {
+			all = append(all, h.processes)
+		}
+	}
+	return all
 }
 
 // counted is used, and does not wait for a file system that does not answer: a call whose files cannot be counted ends.
-func (s *ClientWorkspace) counted(ctx context.Context) (int64, error) {
+func (s *ClientWorkspace) counted(ctx context.Context) (bytes int64, over *LimitError, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, countWithin, errUncounted)
 	defer cancel()
-	type count struct {
-		bytes int64
-		err   error
-	}
-	done := make(chan count, 1)
+	done := make(chan struct{})
+	var counted int64
+	var exceeded *LimitError
+	var failed error
 	go func() {
-		bytes, err := s.used(ctx)
-		done <- count{bytes, err}
+		defer close(done)
+		counted, exceeded, failed = s.used(ctx)
 	}()
 	select {
-	case c := <-done:
-		return c.bytes, c.err
+	case <-done:
+		return counted, exceeded, failed
 	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+		return 0, nil, context.Cause(ctx)
 	}
 }
 
@@ -103,49 +142,129 @@ const (
 	countWithin = 5 * time.Second
 )
 
-var errUncounted = fmt.Errorf("the files of the client's workspace could not be counted within %s: look at the file system that they lie on", countWithin)
+var (
+	errUncounted = fmt.Errorf("the files of the client's workspace could not be counted within %s: "+
+		"look at the file system that they lie on", countWithin)
+	errCleared = &LimitError{Limit: Quota, Bound: "cleared during the call: call again"}
+)
 
-// hold holds an isolated call to the quota. Files that it writes may be as long as it returns, at most as long as one
-// that is given and never 0, which would be no bound: a client without any room left may still remove files, and write some of one byte. The
-// context ends with a [*LimitError] as its cause when the directory holds more than it may, or than it did
-// already, and with another error when that cannot be found out. stop has to be called when the call is over.
-func (s *ClientWorkspace) hold(ctx context.Context, longest int64) (held context.Context, fileSize int64, stop func(), err error) {
-	used, err := s.counted(ctx)
+// holding holds an isolated call to the quota. Its methods may be called on nil.
+type holding struct {
+	space *ClientWorkspace
+	// ctx ends with a [*LimitError] as its cause when the quota is exceeded, and with another error
+	// when that cannot be found out.
+	ctx context.Context
+	end context.CancelCauseFunc
+	// fileSize is how long files may be that the call writes, and never 0, which would be no bound.
+	fileSize int64
+	// over is the quota that was exceeded before the call. The call may then remove files, and
+	// neither make nor write any, so that nobody counts for it.
+	over *LimitError
+
+	processes unlinker // guarded by the workspace's mutex; nil while the call has none
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	stopped bool
+}
+
+// hold begins to hold a call to the quota. longest is how long files may be at most. The caller
+// calls stop when the call was answered, and gone when it has no processes left.
+func (s *ClientWorkspace) hold(ctx context.Context, longest int64) (*holding, error) {
+	used, over, err := s.counted(ctx)
 	if err != nil {
-		return nil, 0, nil, err
+		return nil, err
 	}
-	fileSize = max(1, min(longest, s.all.options.Bytes-used))
-	most := max(s.all.options.Bytes, used+int64(s.all.options.Files))
-	held, cancel := context.WithCancelCause(ctx)
-	var mu sync.Mutex
-	var timer *time.Timer
-	over := false
-	count := func() {
-		begin := time.Now()
-		bytes, err := s.counted(held)
-		if err == nil && bytes > most {
-			err = s.full()
-		}
-		if err != nil {
-			cancel(err)
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if !over {
-			timer.Reset(max(countEvery, countShare*time.Since(begin)))
-		}
+	h := &holding{space: s, over: over, fileSize: max(1, min(longest, s.all.options.Bytes-used))}
+	if over != nil {
+		h.fileSize = 1
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(countEvery, count)
-	return held, fileSize, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		over = true
-		timer.Stop()
-		cancel(nil)
-	}, nil
+	h.ctx, h.end = context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cleared {
+		h.end(errCleared)
+		return nil, errCleared
+	}
+	if s.holdings == nil {
+		s.holdings = map[*holding]bool{}
+	}
+	s.holdings[h] = true
+	s.calls.Add(1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.timer = time.AfterFunc(countEvery, h.count)
+	return h, nil
+}
+
+// count ends the call if it exceeds the quota, and else counts again after a pause.
+func (h *holding) count() {
+	begin := time.Now()
+	if err := h.check(); err != nil {
+		h.end(err)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.stopped {
+		h.timer.Reset(max(countEvery, countShare*time.Since(begin)))
+	}
+}
+
+// check returns why the call may not go on, nil if it may.
+func (h *holding) check() error {
+	if h == nil || h.over != nil {
+		return nil
+	}
+	_, over, err := h.space.counted(h.ctx)
+	if over != nil {
+		return over
+	}
+	return err
+}
+
+// has says which processes the call has. nil are those that were killed.
+func (h *holding) has(processes unlinker) {
+	if h == nil {
+		return
+	}
+	h.space.mu.Lock()
+	defer h.space.mu.Unlock()
+	h.processes = processes
+}
+
+// stop ends counting.
+func (h *holding) stop() {
+	if h == nil {
+		return
+	}
+	h.has(nil)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped = true
+	h.timer.Stop()
+	h.end(nil)
+}
+
+// gone says that no process of the call is left.
+func (h *holding) gone() {
+	if h == nil {
+		return
+	}
+	h.space.mu.Lock()
+	defer h.space.mu.Unlock()
+	delete(h.space.holdings, h)
+	h.space.calls.Done()
+}
+
+// removeContents removes all that is in a folder. It leaves no root: links are removed and not
+// followed, and what is mounted in the folder is an error.
+func removeContents(dir *os.Root) error {
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	for _, e := range entries {
+		err = errors.Join(err, removeAll(dir, e.Name()))
+	}
+	return err
 }
 
 // removeAll removes a folder and all in it, however deep folders lie in each other there, and whatever their modes are: the
@@ -166,8 +285,8 @@ func removeAll(root *os.Root, name string) error {
 	return nil
 }
 
-// lift removes a file, or a folder that has no folders in it that hold something. Those it moves to the top, and returns
-// their new names.
+// lift removes a file, or a folder that has no folders in it that hold something. Those it moves
+// to the top, where it may, and returns their new names.
 func lift(root *os.Root, name string) (moved []string, err error) {
 	if err := root.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -183,6 +302,9 @@ func lift(root *os.Root, name string) (moved []string, err error) {
 		return nil, err
 	}
 	defer dir.Close()
+	if err := sameMount(root, dir); err != nil {
+		return nil, err
+	}
 	for {
 		entries, err := dir.ReadDir(1000)
 		for _, e := range entries {
@@ -199,6 +321,9 @@ func lift(root *os.Root, name string) (moved []string, err error) {
 				if err = root.Chmod(below, 0o700); err == nil {
 					err = root.Rename(below, top)
 				}
+			}
+			if errors.Is(err, fs.ErrPermission) { // nor is it moved by a call that may only remove
+				top, err = below, nil
 			}
 			if err != nil {
 				return nil, err

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestACallIsHeldToTheQuotaWhileItRuns(t *testing.T) {
@@ -33,16 +32,17 @@ func TestACallIsHeldToTheQuotaWhileItRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, _ := newWorkspaces(t, WorkspaceOptions{Bytes: 1000, Files: 10})
 			space, _ := acquire(t, w, "a")
-			ctx, longest, stop, err := space.hold(t.Context(), 1<<20)
-			if err != nil || longest != 1000 {
-				t.Fatalf("%d, %v", longest, err)
+			h, err := space.hold(t.Context(), 1<<20)
+			if err != nil || h.fileSize != 1000 || h.over != nil {
+				t.Fatalf("%+v, %v", h, err)
 			}
-			defer stop()
+			defer h.gone()
+			defer h.stop()
 			if err := write(space.Dir()); err != nil {
 				t.Fatal(err)
 			}
-			<-ctx.Done()
-			if cause := context.Cause(ctx); limitOfErr(cause) != Quota {
+			<-h.ctx.Done()
+			if cause := context.Cause(h.ctx); limitOfErr(cause) != Quota {
 				t.Errorf("it ended with %v", cause)
 			}
 		})
@@ -50,28 +50,36 @@ func TestACallIsHeldToTheQuotaWhileItRuns(t *testing.T) {
 }
 
 func TestAFullWorkspaceCanBeTidied(t *testing.T) {
-	w, _ := newWorkspaces(t, WorkspaceOptions{Bytes: 1000, Files: 10})
+	w, root := newWorkspaces(t, WorkspaceOptions{Bytes: 1000, Files: 100})
 	space, _ := acquire(t, w, "a")
 	if err := space.Dir().WriteFile("big", make([]byte, 5000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, longest, stop, err := space.hold(t.Context(), 1<<20)
-	if err != nil || longest != 1 {
-		t.Fatalf("%d, %v", longest, err)
+	held := func(bound string) {
+		t.Helper()
+		h, err := space.hold(t.Context(), 1<<20)
+		if err != nil || h.fileSize != 1 || h.over == nil || h.over.Bound != bound {
+			t.Fatalf("%+v, %v", h, err)
+		}
+		h.count() // nobody counts for a call that may only remove
+		if h.ctx.Err() != nil {
+			t.Errorf("a call that writes nothing ended: %v", context.Cause(h.ctx))
+		}
+		h.stop()
+		h.gone()
+		if err := space.Clear(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	time.Sleep(3 * countEvery) // time for what would end it
-	if ctx.Err() != nil {
-		t.Errorf("a call that writes nothing ended: %v", context.Cause(ctx))
-	}
-	stop()
-	for i := range 11 {
+	held("1000 bytes")
+	for i := range 101 {
 		if err := space.Dir().WriteFile(fmt.Sprint(i), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, _, err := space.hold(t.Context(), 1<<20); limitOfErr(err) != Quota {
-		t.Errorf("with too many files: %v", err)
-	}
+	held("100 files")
+	dig(t, root, space.name, 70)
+	held("folders 64 deep")
 }
 
 // dig makes folders in each other.

@@ -36,9 +36,11 @@ type Request struct {
 	soon func(Answer)
 	// emitted takes what the handler says, in order and before Run returns. Where it is nil nothing may be said.
 	emitted func(json.RawMessage)
-	// The workspace of Dir for its variables, or the reason why there is none.
+	// The workspace of Dir for its variables, or the reason why there is none. hold is what holds
+	// the call to its quota.
 	space   *ClientWorkspace
 	noSpace error
+	hold    *holding
 }
 
 // Access is what may be done with a path: any union of the constants.
@@ -155,5 +157,6 @@ type Answer struct {
 	// included; 0 where it ended by itself before that could be read.
 	MaxRSS int64
 
+	begun   bool     // the handler began
 	journal *journal // what the handler did to variables; nil where it did nothing, or has not returned
 }

@@ -136,6 +136,9 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
 	o = order{Name: r.Name, Limits: r.Limits, Emits: r.emitted != nil}
+	if r.hold != nil && r.hold.over != nil {
+		o.Full = r.hold.over.Bound
+	}
 	if r.space != nil {
 		o.Space = r.space.lend()
 	} else if r.noSpace != nil {
@@ -285,8 +288,22 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 		large = true
 		_ = h.answer.SetReadDeadline(time.Now())
 	})
-	begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
+	if r.hold != nil && !p.host.blind {
+		var files *openFiles
+		if files, err = filesOf(h.proc.Pid, descriptors); err == nil {
+			r.hold.has(files)
+		}
+	}
+	if err == nil {
+		begun, err = p.converse(h, r, frame, descriptors, begins, &answer)
+		answer.begun = begun
+	}
 	unhold()
+	if err == nil {
+		if err = r.hold.check(); err != nil {
+			answer.Result = nil
+		}
+	}
 	if err != nil && large {
 		err = &LimitError{Limit: Memory}
 	}
@@ -308,6 +325,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 	}
 	answer.MaxRSS = h.peakMemory()
 	unwatch()
+	r.hold.has(nil)
 	starved := h.cgroup != nil && h.cgroup.killedForMemory()
 	h.end()
 	entered()

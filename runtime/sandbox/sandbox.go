@@ -33,7 +33,10 @@ type Sandbox struct {
 	closed bool
 }
 
-var _ isolate.Sandbox = (*Sandbox)(nil)
+var (
+	_ isolate.Sandbox    = (*Sandbox)(nil)
+	_ isolate.Workspaces = (*Sandbox)(nil)
+)
 
 // New returns a sandbox without any processes yet. Its error says which option cannot work. The folder of workspaces is
 // made where it does not exist.
@@ -189,7 +192,8 @@ func spelled(c isolate.Client) string {
 
 // Isolate runs a call in a helper of its own, or returns a [*LimitError] where the client, or all together, have as many calls running as
 // [Options] allow. ctx is the one from Enter. Its handler works in the client's workspace, where one is kept for
-// it; a client that has no more room there cannot write in the call, and one with too many files cannot begin it.
+// it. If that holds more than its quota, of bytes, of files or of folders in each other, the
+// handler may remove and neither make nor write files there.
 func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	p := s.pool.Load()
 	if p == nil {
@@ -216,17 +220,26 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 	if errors.Is(r.noSpace, errLeft) {
 		return nil, r.noSpace
 	}
-	stop := func() {}
+	inside := ctx
 	if r.space != nil {
-		if ctx, r.Limits.FileSize, stop, err = r.space.hold(ctx, p.options.Limits.FileSize); err != nil {
+		if r.hold, err = r.space.hold(ctx, p.options.Limits.FileSize); err != nil {
+			refuse(ctx)
 			return nil, err
 		}
+		inside, r.Limits.FileSize = r.hold.ctx, r.hold.fileSize
 		r.Dir = r.space.Dir()
 	}
-	r.soon = func(a Answer) { s.printed(context.WithoutCancel(ctx), call.Name, a) }
-	answer, err := p.Run(ctx, r)
-	stop()
+	r.soon = func(a Answer) {
+		r.hold.gone()
+		s.printed(context.WithoutCancel(ctx), call.Name, a)
+	}
+	answer, err := p.Run(inside, r)
+	r.hold.stop()
+	if !answer.begun {
+		refuse(ctx)
+	}
 	if err != nil {
+		r.hold.gone()
 		s.printed(ctx, call.Name, answer)
 	}
 	if answer.journal != nil {
@@ -259,6 +272,20 @@ func (s *Sandbox) printed(ctx context.Context, tool string, a Answer) {
 // Folder returns the folder of the workspaces, empty where there is none, for a server to see that it is none of those that
 // clients can be granted.
 func (s *Sandbox) Folder() string { return s.options.Workspaces }
+
+// ClearWorkspace removes the files and the variables of a client's workspace, and reports whether
+// it had one. Its isolated calls end with an error before. If the context ends first, removing
+// goes on.
+func (s *Sandbox) ClearWorkspace(ctx context.Context, client isolate.Client) (
+	found bool, err error) {
+	switch {
+	case s.spaces == nil:
+		return false, errKeepsNone
+	case client.ID == "":
+		return false, errAnonymous
+	}
+	return s.spaces.clear(ctx, spelled(client))
+}
 
 // named returns the error of a call with the limit in it that the client knows.
 func (r Request) named(err error, standard Limits) error {

@@ -267,10 +267,11 @@ func filterOf(my role) filter {
 		f.add(hasAny, 0, 1, unix.MAP_SHARED)
 		f.answer(failWith(unix.ENOMEM))
 	})
-	// The signal that ends a helper with its server.
+	// The signal that ends a helper with its server, and what has the helper adopt its processes.
 	f.when(unix.SYS_PRCTL, func(f *filter) {
 		f.argument(0)
-		f.add(equal, 0, 1, unix.PR_SET_PDEATHSIG)
+		f.add(equal, 1, 0, unix.PR_SET_PDEATHSIG)
+		f.add(equal, 0, 1, unix.PR_SET_CHILD_SUBREAPER)
 		f.answer(deny)
 	})
 	// A file without a name is in no count of a workspace, and one with a set-id bit is no tool's to

@@ -183,7 +183,7 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 			if !failed || !strings.Contains(text, h.limit) {
 				t.Errorf("%s: failed %v, %q, want %q", tool, failed, text, h.limit)
 			}
-			if took := time.Since(begun); took > 40*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("%s ended after %s", tool, took)
 			}
 			tidy()

@@ -59,7 +59,8 @@ type visit struct {
 
 	mu      sync.Mutex
 	space   *ClientWorkspace // nil until it is asked for
-	release func()
+	release func(used bool)
+	refused bool // the call did not begin
 	left    bool
 }
 
@@ -82,6 +83,15 @@ func clientOf(ctx context.Context) isolate.Client {
 	return isolate.Client{}
 }
 
+// refuse says that a call did not begin: it does not keep its client's workspace from expiring.
+func refuse(ctx context.Context) {
+	if v, found := ctx.Value(clientKey{}).(*visit); found {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.refused = true
+	}
+}
+
 func (v *visit) workspace() (*ClientWorkspace, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -96,18 +106,18 @@ func (v *visit) workspace() (*ClientWorkspace, error) {
 		return nil, errAnonymous // without a name all would share one
 	}
 	var err error
-	v.space, v.release, err = v.spaces.Acquire(spelled(v.client))
+	v.space, v.release, err = v.spaces.acquire(spelled(v.client))
 	return v.space, err
 }
 
 // leave ends the call: the workspace first, so that a call that is let in next does not find it in use.
 func (v *visit) leave() {
 	v.mu.Lock()
-	release := v.release
+	release, used := v.release, !v.refused
 	v.left, v.space, v.release = true, nil, nil
 	v.mu.Unlock()
 	if release != nil {
-		release()
+		release(used)
 	}
 	v.limits()
 }

@@ -48,6 +48,7 @@ type order struct {
 	Links  []link   `json:",omitempty"`
 	Limits Limits
 	Space  *borrowed `json:",omitempty"` // the client's workspace, of which Dir is the directory
+	Full   string    `json:",omitempty"` // the quota of the workspace that was exceeded before
 	// NoSpace is why there is none, and NoSpaceLimit the limit in that.
 	NoSpace      string      `json:",omitempty"`
 	NoSpaceLimit *LimitError `json:",omitempty"`

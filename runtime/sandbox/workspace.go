@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -42,8 +43,11 @@ type Workspaces struct {
 	spaces map[string]*ClientWorkspace // by the name of the directory
 	swept  time.Time
 
-	// What has expired is moved aside, and removed while others go on.
-	doomed   []string // names of directories; guarded by mu
+	// What has expired or was cleared is moved aside, and removed while others go on.
+	// Both are guarded by mu: names of directories, and what is closed when the directory of that
+	// name before it was cleared is gone.
+	doomed   []string
+	clearing map[string]chan struct{}
 	removing sync.WaitGroup
 }
 
@@ -59,7 +63,10 @@ type ClientWorkspace struct {
 
 	mu        sync.Mutex
 	variables map[string]string
-	bytes     int // of all variables
+	bytes     int               // of all variables
+	holdings  map[*holding]bool // the isolated calls in it
+	cleared   bool              // it takes no more of them
+	calls     sync.WaitGroup    // isolated calls with processes
 }
 
 // NewWorkspaces keeps workspaces in a directory that exists and holds nothing else. It is the caller's to
@@ -76,7 +83,10 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	fill(&o.Clients, 10_000)
 	fill(&o.UID, 65534)
 	fill(&o.GID, 65534)
-	w := &Workspaces{options: o, root: root, spaces: map[string]*ClientWorkspace{}}
+	w := &Workspaces{
+		options: o, root: root,
+		spaces: map[string]*ClientWorkspace{}, clearing: map[string]chan struct{}{},
+	}
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("workspaces: %w", err)
@@ -102,8 +112,21 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 // has been called, once or more often. Every client identifier has a workspace of its own; what it looks
 // like does not matter.
 func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release func(), err error) {
-	sum := sha256.Sum256([]byte(client)) // any text becomes a file name, and no other text's
-	name := hex.EncodeToString(sum[:])
+	space, leave, err := w.acquire(client)
+	return space, func() { leave(true) }, err
+}
+
+// nameOf returns the name of a client's directory: any text becomes a file name, and no other
+// text's.
+func nameOf(client string) string {
+	sum := sha256.Sum256([]byte(client))
+	return hex.EncodeToString(sum[:])
+}
+
+// acquire is Acquire. A workspace that was not used expires as if it had not been acquired.
+func (w *Workspaces) acquire(client string) (
+	space *ClientWorkspace, release func(used bool), err error) {
+	name := nameOf(client)
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +145,7 @@ func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release fun
 		if len(w.spaces) >= w.options.Clients {
 			return nil, nil, &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d clients", w.options.Clients)}
 		}
-		space = &ClientWorkspace{all: w, name: name}
+		space = &ClientWorkspace{all: w, name: name, last: now}
 	}
 	if space.dir == nil {
 		if space.dir, err = w.open(name); err != nil {
@@ -131,19 +154,26 @@ func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release fun
 	}
 	w.spaces[name] = space
 	space.users++
-	space.last = now
-	return space, sync.OnceFunc(func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		space.users--
-		space.last = time.Now()
-		if space.users == 0 {
+	var once sync.Once
+	return space, func(used bool) {
+		once.Do(func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			space.users--
+			if used {
+				space.last = time.Now()
+			}
+			if space.users > 0 {
+				return
+			}
 			// The time survives the server, the descriptor is not needed meanwhile.
-			_ = w.root.Chtimes(name, space.last, space.last)
+			if w.spaces[name] == space {
+				_ = w.root.Chtimes(name, space.last, space.last)
+			}
 			space.dir.Close()
 			space.dir = nil
-		}
-	}), nil
+		})
+	}, nil
 }
 
 // open opens a directory, or makes it.
@@ -203,7 +233,7 @@ func (w *Workspaces) remove() {
 	w.removing.Go(func() {
 		var left []string
 		for _, name := range names {
-			if err := removeAll(w.root, name); err != nil {
+			if err := w.removeOne(name); err != nil {
 				left = append(left, name)
 			}
 		}
@@ -211,6 +241,85 @@ func (w *Workspaces) remove() {
 		defer w.mu.Unlock()
 		w.doomed = append(w.doomed, left...)
 	})
+}
+
+// removeOne removes a directory that was moved aside.
+func (w *Workspaces) removeOne(name string) error {
+	dir, err := w.root.OpenRoot(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := removeContents(dir); err != nil {
+		return err
+	}
+	return w.root.Remove(name)
+}
+
+// clear gives a client that has a workspace a new one, and returns when the old one is removed: its
+// isolated calls end before. Handlers in the server keep the old one, in which files cannot be made
+// any more. One workspace of a client is cleared at a time, so that a client that clears again and
+// again has no more than two. Where the context ends before, removing goes on.
+func (w *Workspaces) clear(ctx context.Context, client string) (found bool, err error) {
+	name := nameOf(client)
+	w.mu.Lock()
+	for w.clearing[name] != nil {
+		under := w.clearing[name]
+		w.mu.Unlock()
+		select {
+		case <-under:
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+		w.mu.Lock()
+	}
+	space := w.spaces[name]
+	if space == nil {
+		w.mu.Unlock()
+		return false, nil
+	}
+	aside := spareName()
+	if err := w.root.Rename(name, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.mu.Unlock()
+		return true, fmt.Errorf("workspace: %w", err)
+	}
+	delete(w.spaces, name)
+	space.evict()
+	done := make(chan struct{})
+	w.clearing[name] = done
+	var failed error
+	w.removing.Go(func() {
+		space.calls.Wait()
+		failed = w.removeOne(aside)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if failed != nil {
+			w.doomed = append(w.doomed, aside)
+		}
+		delete(w.clearing, name)
+		close(done)
+	})
+	w.mu.Unlock()
+	select {
+	case <-done:
+		return true, failed
+	case <-ctx.Done():
+		return true, context.Cause(ctx)
+	}
+}
+
+// evict ends the isolated calls in the workspace, and lets no more in.
+func (s *ClientWorkspace) evict() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cleared = true
+	s.variables, s.bytes = nil, 0
+	for h := range s.holdings {
+		h.end(errCleared)
+	}
 }
 
 // Dir is the client's directory. It is closed on release, when its call ends, and nil after that.
@@ -229,11 +338,7 @@ func (s *ClientWorkspace) Clear() error {
 	if dir == nil {
 		return fmt.Errorf("workspace: %w", os.ErrClosed)
 	}
-	entries, err := fs.ReadDir(dir.FS(), ".")
-	for _, e := range entries {
-		err = errors.Join(err, removeAll(dir, e.Name()))
-	}
-	return err
+	return removeContents(dir)
 }
 
 // Get returns a variable, and whether there is one.

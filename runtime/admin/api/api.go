@@ -25,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -53,6 +54,8 @@ type Server interface {
 	GrantDefaults() []grant.Grant
 	// Roots are the names that the resources of file permissions begin with, none where that is not known.
 	Roots() []string
+	// Workspaces are those of clients, nil where none are kept.
+	Workspaces() isolate.Workspaces
 	// ReloadSwitches has what was just switched count at once.
 	ReloadSwitches(ctx context.Context) error
 }
@@ -120,6 +123,9 @@ func (a *API) routes() {
 		a.grantsOfAll()
 		a.requestsOfAll()
 	}
+	if spaces := a.server.Workspaces(); spaces != nil {
+		a.workspaces(spaces)
+	}
 	a.trail()
 	a.documents()
 }
@@ -134,7 +140,7 @@ func (a *API) config() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "MCP server administration", Version: Version,
-				Description: "Tool catalogs and their entries, organizations, teams and their members, switches of tools, grants on resources and requests for them, and the audit trail.",
+				Description: "Tool catalogs and their entries, organizations, teams and their members, switches of tools, grants on resources and requests for them, workspaces of clients, and the audit trail.",
 			},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),

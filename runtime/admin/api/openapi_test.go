@@ -95,7 +95,7 @@ func (d described) of(path, method, status string) (found response, at string) {
 }
 
 // acting are the operations that do something with what there is, and make nothing that has a place.
-var acting = []string{"grant", "revoke-grants", "approve-grant-request", "deny-grant-request", "prune-audit-events"}
+var acting = []string{"grant", "revoke-grants", "approve-grant-request", "deny-grant-request", "prune-audit-events", "clear-workspace"}
 
 var inBraces = regexp.MustCompile(`\{(\w+)\}`)
 

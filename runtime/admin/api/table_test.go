@@ -83,6 +83,7 @@ var rows = map[string]struct{ body, want string }{
 	"get-grant-request":     {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"approve-grant-request": {`{"note":"until it is done"}`, "401 401 403 403 403 403 403 403 403 403 200"},
 	"deny-grant-request":    {`{"note":"ask the owner"}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"clear-workspace":       {`{"issuer":"https://id.example","client":"desk"}`, "401 401 403 403 403 403 403 403 403 403 200"},
 	"list-audit-events":     {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"export-audit-events":   {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"prune-audit-events":    {`{"before":"2020-01-01T00:00:00Z"}`, "401 401 403 403 403 403 403 403 403 403 200"},

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	keeper "github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/store"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -89,6 +90,7 @@ type world struct {
 	refusals      *events
 	log           *strings.Builder
 	grants        grant.Registry
+	spaces        *spaces
 	asker         string // whose request a thing is
 	n             int
 	nameless      bool  // nobody gets as far as to be known
@@ -122,7 +124,7 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 			t.Error(err)
 		}
 	})
-	w := &world{Store: s, TB: t, refusals: &events{}, log: &strings.Builder{}, asker: "root"}
+	w := &world{Store: s, TB: t, refusals: &events{}, spaces: &spaces{folder: t.TempDir()}, log: &strings.Builder{}, asker: "root"}
 	w.grants = registry(w)
 	// Ids of organisations are none of teams.
 	for range 3 {
@@ -155,6 +157,9 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 	o.Catalogs = stored.New(s, stored.Stored)
 	if w.grants != nil {
 		o.Grants, o.GrantDefaults = w.grants, grant.Minimal("public")
+	}
+	if o.Sandbox == nil {
+		o.Sandbox = w.spaces
 	}
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
@@ -328,6 +333,8 @@ func (w *world) thing(path string, in place) string {
 	w.n++
 	ctx, name := context.Background(), fmt.Sprintf("thing %d", w.n)
 	switch {
+	case strings.HasSuffix(path, "/workspaces/clear"):
+		w.spaces.keep(isolate.Client{Issuer: issuer, ID: "desk"})
 	case strings.HasSuffix(path, "/grants/revoke"):
 		must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "public/old"}, Issuer: issuer, Client: "desk"}))
 	case strings.Contains(path, "grants/requests/{id}"):

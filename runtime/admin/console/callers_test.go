@@ -99,6 +99,8 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				admins("GET /console/grants/revoke", "/console/grants/revoke?client=desk&type=file.write", none),
 				// Whose it is to be is missing: such a form is about nothing.
 				admins("POST /console/grants/revoke", "/console/grants/revoke", none),
+				admins("GET /console/workspaces", "/console/workspaces", ok),
+				admins("POST /console/workspaces", "/console/workspaces", invalid),
 				managers("", "/console/nowhere", none),
 				managers("", "/elsewhere", none),
 			}

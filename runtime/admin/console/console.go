@@ -26,6 +26,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -78,6 +79,7 @@ type machine interface {
 	ReloadSwitches(ctx context.Context) error
 	GrantDefaults() []grant.Grant
 	Allows(tool string) []toolset.Allow
+	Workspaces() isolate.Workspaces // nil where none are kept
 }
 
 // standing says who may manage what.
@@ -126,7 +128,10 @@ func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	mux := http.NewServeMux()
 	all := routes
 	if c.grants != nil {
-		all = slices.Concat(routes, grantRoutes)
+		all = slices.Concat(all, grantRoutes)
+	}
+	if c.server.Workspaces() != nil {
+		all = slices.Concat(all, workspaceRoutes)
 	}
 	for _, r := range all {
 		mux.Handle(r.pattern, c.handler(r))
@@ -220,4 +225,10 @@ var grantRoutes = []route{
 	{"GET /console/grants/new", admins, (*visit).newGrant},
 	{"GET /console/grants/revoke", admins, (*visit).askRevoke},
 	{"POST /console/grants/revoke", admins, (*visit).revoke},
+}
+
+// workspaceRoutes are there where workspaces are.
+var workspaceRoutes = []route{
+	{"GET /console/workspaces", admins, (*visit).showWorkspaces},
+	{"POST /console/workspaces", admins, (*visit).clearWorkspace},
 }

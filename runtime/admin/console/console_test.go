@@ -23,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -61,6 +62,7 @@ type machine struct {
 	reloads  int
 	panics   bool // ExplainOf
 	defaults []grant.Grant
+	spaces   *spaces
 }
 
 func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, error) {
@@ -85,6 +87,13 @@ func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" 
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
+
+func (m *machine) Workspaces() isolate.Workspaces {
+	if m.spaces == nil {
+		return nil
+	}
+	return m.spaces
+}
 
 // Allows binds an argument of one tool.
 func (m *machine) Allows(tool string) []toolset.Allow {
@@ -170,6 +179,7 @@ func newWorld(t testing.TB, url string) *world {
 	})
 	w := &world{store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer), machine: &machine{
 		table: table(t, rules()...), callers: callers, declared: []catalog.Found{{ID: "code:kit", Name: "kit", Tools: []string{"view"}}},
+		spaces: &spaces{kept: map[isolate.Client]bool{}},
 	}}
 	// Ids of organisations and of teams differ, so that none is taken for the other.
 	for range 3 {

@@ -20,7 +20,7 @@ type (
 
 // Patterns are the routes that there are.
 func Patterns() (all []string) {
-	for _, r := range slices.Concat(routes, grantRoutes) {
+	for _, r := range slices.Concat(routes, grantRoutes, workspaceRoutes) {
 		all = append(all, r.pattern)
 	}
 	return all

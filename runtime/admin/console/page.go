@@ -39,7 +39,7 @@ func parsed() map[string]*template.Template {
 	for _, name := range []string{
 		"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog",
 		"declared", "tools", "orgs", "org", "team", "member", "delete", "permission-requests",
-		"permission-request", "grants", "grant-new", "revoke", "audit", "event",
+		"permission-request", "grants", "grant-new", "revoke", "workspaces", "audit", "event",
 	} {
 		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
 	}
@@ -65,8 +65,9 @@ type page struct {
 
 type caller struct {
 	access.Principal
-	Admin  bool
-	Grants bool // there are grants to manage
+	Admin      bool
+	Grants     bool // there are grants to manage
+	Workspaces bool // there are workspaces to clear
 }
 
 // Told is what a form has done.
@@ -97,6 +98,8 @@ var done = map[string]string{
 	"granted":          "The permission is granted. The client's next call may use it.",
 	"revoked":          "The permission is revoked. It does not count for the client's next call.",
 	"revoked-before":   "There was nothing left to revoke: somebody else has done it, or it was deleted.",
+
+	"workspace-cleared": "The workspace is cleared. The client's next call has an empty one.",
 }
 
 // message is a page that says one thing, and what is to be known for it.
@@ -138,7 +141,7 @@ func (v *visit) show(name string, p page) error { return v.showAs(http.StatusOK,
 func (v *visit) showAs(status int, name string, p page) error {
 	var who *caller
 	if !v.caller.Anonymous() {
-		who = &caller{v.caller, v.admin, v.grants != nil}
+		who = &caller{v.caller, v.admin, v.grants != nil, v.server.Workspaces() != nil}
 	}
 	if p.Done == "" && v.r.Method != http.MethodPost {
 		p.Done = v.r.URL.Query().Get("done")

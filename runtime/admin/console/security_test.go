@@ -449,14 +449,14 @@ func (w *world) called(text string) *odd {
 		fmt.Sprintf("/console/principal?show=1&subject=%s&issuer=%[1]s&client=%[1]s&role=%[1]s&scopes=%[1]s&groups=%[1]s&user=%[1]s", q),
 		"/console/sign-in?problem=" + q + "&done=" + q + "&next=" + q,
 		"/console/requests", "/console/requests?status=" + q + "&after=" + q, "/console/requests?status=denied", "/console/requests/odd-0", "/console/requests/odd-1", "/console/requests/odd-2", "/console/requests/" + url.PathEscape(text),
-		"/console/grants", fmt.Sprintf("/console/grants?client=%s&issuer=%[1]s&type=%[1]s&after=%[1]s", q), fmt.Sprintf("/console/grants/new?client=%s&issuer=%[1]s&type=%[1]s", q),
+		"/console/workspaces", "/console/grants", fmt.Sprintf("/console/grants?client=%s&issuer=%[1]s&type=%[1]s&after=%[1]s", q), fmt.Sprintf("/console/grants/new?client=%s&issuer=%[1]s&type=%[1]s", q),
 		fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s&resource=%[1]s", q), fmt.Sprintf("/console/grants/revoke?client=%s&issuer=%[1]s&type=%[1]s", q),
 		"/console/audit", fmt.Sprintf("/console/audit?from=%s&until=%[1]s&client=%[1]s&principal=%[1]s&tool=%[1]s&type=%[1]s&status=%[1]s&request=%[1]s", q), "/console/audit?request=" + q, fmt.Sprint("/console/audit/", event.ID),
 	}
 	o.form = form("version", 7, "name", text, "description", text, "tool", text, "module", text, "issuer", text, "subject", text, "standing", text, "scope", fmt.Sprint("team-", team.ID), "active", text,
 		"client", text, "type", text, "resource", text, "note", text, "reason", text, "lasts", text, "until", text)
 	o.forms = []string{catalogAt, catalogAt + "/entries", catalogAt + "/entries/remove", catalogAt + "/delete", orgAt, orgAt + "/teams", orgAt + "/members", orgAt + "/delete", teamAt, teamAt + "/members", teamAt + "/delete", memberAt, memberAt + "/delete", "/console/catalogs", "/console/tools", "/console/orgs",
-		"/console/grants", "/console/grants/revoke", "/console/requests/odd-0/approve", "/console/requests/odd-0/deny", "/console/requests/odd-1/deny"}
+		"/console/workspaces", "/console/grants", "/console/grants/revoke", "/console/requests/odd-0/approve", "/console/requests/odd-0/deny", "/console/requests/odd-1/deny"}
 	return o
 }
 

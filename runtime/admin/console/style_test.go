@@ -76,7 +76,7 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 	for _, c := range []struct{ token, at string }{
 		{"token-admin", "/console/requests"}, {"token-admin", "/console/requests?status=denied"}, {"token-admin", "/console/requests/" + requested.ID}, {"token-admin", "/console/requests/" + decided.ID},
 		{"token-admin", "/console/grants"}, {"token-admin", "/console/grants?client=desk"}, {"token-admin", "/console/grants/new?client=desk"}, {"token-admin", "/console/audit"},
-		{"token-admin", "/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer}, {"token-admin", fmt.Sprint("/console/audit/", event.ID)},
+		{"token-admin", "/console/workspaces"}, {"token-admin", "/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer}, {"token-admin", fmt.Sprint("/console/audit/", event.ID)},
 		{"", "/console/sign-in?problem=refused"}, {"token-lead", "/console"}, {"token-lead", "/console/catalogs"}, {"token-member", "/console"}, {"token-admin", "/console"}, {"token-admin", "/console/matrix"},
 		{"token-admin", "/console/principal?show=1&subject=x"}, {"token-admin", "/console/tools"}, {"token-admin", "/console/catalogs"}, {"token-admin", "/console/catalogs/new"},
 		{"token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)}, {"token-admin", fmt.Sprintf("/console/catalogs/%d/delete", w.ofAcme.ID)}, {"token-admin", "/console/declared?name=kit"},

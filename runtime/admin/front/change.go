@@ -9,6 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 )
 
 // Change has something done to grants, and sees to its being recorded: by the registry, which finds in the context that it
@@ -25,10 +26,23 @@ func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *
 	}
 	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, object
 	if err := record(context.WithoutCancel(ctx), sink, by); err != nil {
-		log.ErrorContext(ctx, "a change of grants was made and could not be recorded", "request_id", by.RequestID, "action", action, "object", object, "error", err)
+		log.ErrorContext(ctx, "a change was made and could not be recorded", "request_id", by.RequestID, "action", action, "object", object, "error", err)
 		return err
 	}
 	return nil
+}
+
+// ClearWorkspace clears a client's workspace, and records it as [Change] does.
+func ClearWorkspace(ctx context.Context, spaces isolate.Workspaces, sink audit.Sink,
+	log *slog.Logger, by audit.Event, client isolate.Client) (found bool, err error) {
+	var failed error // with a new workspace for the client, though parts of the old one are left
+	err = Change(ctx, nil, sink, log, by, func(ctx context.Context) (string, string, error) {
+		if found, failed = spaces.ClearWorkspace(ctx, client); !found {
+			return "", "", failed
+		}
+		return "clear workspace", "workspace of " + AboutClient(client.Issuer, client.ID), nil
+	})
+	return found, cmp.Or(err, failed)
 }
 
 // Reads records that somebody is about to read the audit trail, which is not done where that cannot be recorded. A nil sink

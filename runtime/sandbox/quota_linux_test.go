@@ -1,0 +1,614 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// unlinked makes a file without a name in the working directory.
+func unlinked(name string) (fd int, err error) {
+	fd, err = unix.Open(name, unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return -1, err
+	}
+	return fd, unix.Unlink(name)
+}
+
+// fillUnlinked fills 32 MiB of files without a name, 4 MiB each.
+func fillUnlinked(fill func(fd int) error, keep func(fd int) error) error {
+	for i := range 8 {
+		fd, err := unlinked(fmt.Sprint("gone", i))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(fill(fd), keep(fd)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func init() {
+	write := func(fd int) error {
+		_, err := unix.Write(fd, make([]byte, 4<<20))
+		return err
+	}
+	open := func(int) error { return nil }
+	mapped := func(fd int) error {
+		_, err := unix.Mmap(fd, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
+		return errors.Join(err, unix.Close(fd))
+	}
+	for name, keep := range map[string]func(int) error{"open": open, "mapped": mapped} {
+		Register("fill unlinked "+name, func(context.Context, Job) ([]byte, error) {
+			// Most often it has ended before it is counted.
+			return nil, fillUnlinked(func(fd int) error { return unix.Ftruncate(fd, 4<<20) }, keep)
+		})
+		Register("fill unlinked "+name+" and stay", func(ctx context.Context, _ Job) ([]byte, error) {
+			if err := fillUnlinked(write, keep); err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+	}
+	Register("fill unlinked in a program", func(ctx context.Context, _ Job) ([]byte, error) {
+		// Its parent ends, so that it is below the helper only if that adopts it.
+		const script = `exec 3>gone; rm gone; (yes | head -c 6000000 >&3; exec 4>more; rm more
+			yes | head -c 6000000 >&4; sleep 3600) & exit 0`
+		if err := exec.Command("/bin/sh", "-c", script).Run(); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	Register("be a good user", func(context.Context, Job) ([]byte, error) {
+		fd, err := unlinked("scratch")
+		if err != nil {
+			return nil, err
+		}
+		linked, err := unix.Open("linked", unix.O_RDWR|unix.O_CREAT, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		for _, to := range []int{fd, linked} { // 6 MiB of 8
+			if _, err := unix.Write(to, make([]byte, 3<<20)); err != nil {
+				return nil, err
+			}
+			for range 3 { // the same file
+				if _, err := unix.FcntlInt(uintptr(to), unix.F_DUPFD, 0); err != nil {
+					return nil, err
+				}
+			}
+			if _, err := unix.Mmap(to, 0, 3<<20, unix.PROT_READ, unix.MAP_SHARED); err != nil {
+				return nil, err
+			}
+		}
+		time.Sleep(4 * countEvery) // it is counted meanwhile, or at its end
+		return []byte(`"done"`), nil
+	})
+	Register("make files until it ends", func(context.Context, Job) ([]byte, error) {
+		for i := 0; ; i++ {
+			if err := os.MkdirAll(fmt.Sprint("new/", i%50), 0o700); err != nil {
+				return nil, err
+			}
+			if err := os.WriteFile(fmt.Sprintf("new/%d/f", i%50), nil, 0o600); err != nil {
+				return nil, err
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	Register("clear", func(ctx context.Context, _ Job) ([]byte, error) {
+		space, err := Workspace(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, space.Clear()
+	})
+	for name, do := range map[string]func() error{
+		"make a file":     func() error { return os.WriteFile("new", nil, 0o600) },
+		"make a folder":   func() error { return os.Mkdir("new", 0o700) },
+		"make a link":     func() error { return os.Symlink("x", "new") },
+		"rename a file":   func() error { return os.Rename("old", "new") },
+		"write to a file": func() error { return os.WriteFile("old", []byte("much"), 0o600) },
+	} {
+		Register(name, func(context.Context, Job) ([]byte, error) { return nil, do() })
+	}
+}
+
+func TestFilesWithoutANameAreInTheQuota(t *testing.T) {
+	for _, handler := range []string{"fill unlinked open", "fill unlinked mapped", "fill unlinked open and stay", "fill unlinked mapped and stay", "fill unlinked in a program"} {
+		t.Run(handler, func(t *testing.T) {
+			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 8 << 20}})
+			_, err := runIsolated(t, s, ann, isolate.Call{Name: handler, Timeout: time.Minute, Programs: true})
+			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), "8 MiB") {
+				t.Fatalf("it ended with %v", err)
+			}
+			// They are gone with the call.
+			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "be a good user"}); err != nil || got != `"done"` {
+				t.Errorf("the next call: %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 40 << 20}})
+	ctx, leave, err := s.Enter(t.Context(), ann, "stay", toolset.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	first := make(chan error, 1)
+	inside, end := context.WithCancel(ctx)
+	go func() {
+		_, err := s.Isolate(inside, isolate.Call{Name: "fill unlinked open and stay", Timeout: time.Minute})
+		first <- err
+	}()
+	space, err := Workspace(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the files of the first call are counted", func() bool {
+		bytes, _, err := space.used(t.Context())
+		return err == nil && bytes == 32<<20
+	})
+	_, second := runIsolated(t, s, ann, isolate.Call{Name: "fill unlinked open", Timeout: time.Minute})
+	end()
+	if one := <-first; limitOfErr(one) != Quota && limitOfErr(second) != Quota { // whichever was counted for first
+		t.Errorf("two calls of the client: %v and %v", one, second)
+	}
+}
+
+func TestOpenFilesAreFoundOnce(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	create := func(name string, bytes int) (int, inode) {
+		t.Helper()
+		fd, err := unlinked(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Ftruncate(fd, int64(bytes)); err != nil {
+			t.Fatal(err)
+		}
+		var stat unix.Stat_t
+		if err := unix.Fstat(fd, &stat); err != nil {
+			t.Fatal(err)
+		}
+		return fd, inodeOf(&stat)
+	}
+	page := os.Getpagesize()
+	mapOne := func(fd int) {
+		t.Helper()
+		b, err := unix.Mmap(fd, 0, page, unix.PROT_READ, unix.MAP_SHARED)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Munmap(b) })
+	}
+	before, mappedBefore := create("mapped before", page)
+	mapOne(before)
+	unix.Close(before)
+	given, lent := create("handed over", 1<<20)
+	defer unix.Close(given)
+	o, err := filesOf(os.Getpid(), []int{given})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	twice, openTwice := create("open twice and mapped", 2<<20)
+	defer unix.Close(twice)
+	again, err := unix.Dup(twice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(again)
+	mapOne(twice)
+	shut, mappedAlone := create("mapped and closed", 3<<20)
+	mapOne(shut)
+	unix.Close(shut)
+	named, err := os.Create("linked")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer named.Close()
+	if err := errors.Join(os.Link("linked", "other"), os.Remove("linked")); err != nil {
+		t.Fatal(err)
+	}
+	// A thread can have descriptors of its own.
+	var apart inode
+	ready, done := sync.WaitGroup{}, sync.WaitGroup{}
+	release, end := context.WithCancel(t.Context())
+	ready.Add(1)
+	var leave func()
+	leave = func() {
+		runtime.LockOSThread()            // and never unlock: the thread ends
+		if unix.Gettid() == os.Getpid() { // the first one would be found in any case
+			done.Go(leave)
+			<-release.Done()
+			return
+		}
+		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+			t.Error(err)
+		}
+		_, apart = create("of a thread", 4<<20)
+		ready.Done()
+		<-release.Done()
+	}
+	done.Go(leave)
+	ready.Wait()
+	defer done.Wait()
+	defer end()
+
+	found := map[inode]int64{}
+	if err := o.unlinked(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[inode]int64{mappedBefore: 0, lent: 0, openTwice: 2 << 20, mappedAlone: 3 << 20, apart: 4 << 20} {
+		if found[id] != want {
+			t.Errorf("%v takes %d, want %d", id, found[id], want)
+		}
+	}
+	var stat unix.Stat_t
+	if err := unix.Stat("other", &stat); err != nil {
+		t.Fatal(err)
+	}
+	if _, there := found[inodeOf(&stat)]; there {
+		t.Error("a file with a name was found")
+	}
+}
+
+func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root alone can start a process of another user")
+	}
+	sleep := exec.Command("/bin/sleep", "3600")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer sleep.Wait()
+	defer sleep.Process.Kill()
+	var done sync.WaitGroup
+	done.Go(func() {
+		runtime.LockOSThread() // and never unlock: the thread ends
+		if err := unix.Setfsuid(12345); err != nil {
+			t.Error(err)
+			return
+		}
+		o := openFiles{pid: sleep.Process.Pid}
+		if err := o.unlinked(t.Context(), map[inode]int64{}); err == nil || !strings.Contains(err.Error(), "CAP_SYS_PTRACE") || !strings.Contains(err.Error(), "hidepid") {
+			t.Errorf("of another user's process: %v", err)
+		}
+		var missing *MissingError
+		_, err := NewPool(Options{Warm: 1, Workspaces: "some"})
+		if !errors.As(err, &missing) || !strings.Contains(err.Error(), "open files: ") {
+			t.Errorf("a pool for workspaces whose quota cannot be held: %v", err)
+		}
+	})
+	done.Wait()
+	// A process that has ended has none.
+	sleep.Process.Kill()
+	until(t, "it has ended", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", sleep.Process.Pid))
+		return err == nil && strings.Contains(string(stat), ") Z ")
+	})
+	o, found := openFiles{pid: sleep.Process.Pid}, map[inode]int64{}
+	if err := o.unlinked(t.Context(), found); err != nil || len(found) > 0 {
+		t.Errorf("of a process that has ended: %v, %v", found, err)
+	}
+}
+
+func TestAClientCannotLockItselfOut(t *testing.T) {
+	for bound, fill := range map[string]func(*testing.T, *os.Root){
+		"1000 bytes": func(t *testing.T, dir *os.Root) {
+			if err := dir.WriteFile("big", make([]byte, 2000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"10000 files": func(t *testing.T, dir *os.Root) {
+			for i := range 10_001 {
+				if err := dir.WriteFile(fmt.Sprint(i), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"folders 64 deep": func(t *testing.T, dir *os.Root) { dig(t, dir, ".", 70) },
+	} {
+		t.Run(bound, func(t *testing.T) {
+			s, _ := started(t, Options{Warm: 2, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 1000}})
+			ctx, leave := enter(t, s, ann)
+			space, err := Workspace(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := space.Dir().WriteFile("old", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			fill(t, space.Dir())
+			ownAll(t, s, space)
+			leave()
+			for _, handler := range []string{"make a file", "make a folder", "make a link", "rename a file", "write to a file"} {
+				if _, err := runIsolated(t, s, ann, isolate.Call{Name: handler}); limitOfErr(err) != Quota || !strings.Contains(err.Error(), bound) {
+					t.Errorf("%s: %v", handler, err)
+				}
+			}
+			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: []byte("1")}); err != nil || got != "1" {
+				t.Errorf("a call that needs no workspace: %q, %v", got, err)
+			}
+			if _, err := runIsolated(t, s, ann, isolate.Call{Name: "clear"}); err != nil {
+				t.Errorf("a call that removes: %v", err)
+			}
+			if _, err := runIsolated(t, s, ann, isolate.Call{Name: "make a folder"}); err != nil {
+				t.Errorf("there is room again: %v", err)
+			}
+		})
+	}
+}
+
+// ownAll gives a workspace's files to the helpers' user.
+func ownAll(t *testing.T, s *Sandbox, space *ClientWorkspace) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	top := filepath.Join(s.options.Workspaces, space.name)
+	err := filepath.WalkDir(top, func(name string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = os.Lchown(name, 65534, 65534)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
+	s, _ := started(t, Options{Warm: 1, Max: 1, Workspaces: t.TempDir()})
+	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "keep a file", Arguments: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "its process is gone", func() bool { return len(s.pool.Load().slots) == 0 })
+	long := time.Now().Add(-23 * time.Hour)
+	space := s.spaces.spaces[nameOf(spelled(ann))]
+	s.spaces.mu.Lock()
+	space.last = long
+	s.spaces.mu.Unlock()
+	if err := s.root.Chtimes(space.name, long, long); err != nil {
+		t.Fatal(err)
+	}
+	last := func() (inMemory, onDisk time.Time) {
+		t.Helper()
+		info, err := s.root.Stat(space.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.spaces.mu.Lock()
+		defer s.spaces.mu.Unlock()
+		return space.last, info.ModTime()
+	}
+
+	ctx, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		inside, leave, err := s.Enter(ctx, bob, "wait", toolset.Limits{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer leave()
+		_, _ = s.Isolate(inside, isolate.Call{Name: "wait", Timeout: time.Minute})
+	})
+	until(t, "another call runs", func() bool { return len(s.pool.Load().slots) == 1 })
+	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "echo"}); limitOfErr(err) != Concurrency {
+		t.Errorf("a call without a place: %v", err)
+	}
+	end()
+	running.Wait()
+	until(t, "the other call's process is gone", func() bool { return len(s.pool.Load().slots) == 0 })
+	if memory, disk := last(); !memory.Equal(long) || !disk.Equal(long.Truncate(time.Microsecond)) && disk.Sub(long).Abs() > time.Second {
+		t.Errorf("a refused call renewed the workspace: %s and %s", memory, disk)
+	}
+	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	if memory, disk := last(); time.Since(memory) > time.Hour || time.Since(disk) > time.Hour {
+		t.Errorf("a call did not renew the workspace: %s and %s", memory, disk)
+	}
+}
+
+func TestClearingAWorkspace(t *testing.T) {
+	for name, test := range map[string]struct {
+		depth, files int
+		running      string
+		begun        string // what is there once the call runs, as far as that is seen
+	}{
+		"full, with a call":        {70, 10_001, "wait", ""},
+		"with a call that uses it": {60, 9000, "make files until it ends", "new/49/f"},
+	} {
+		t.Run(name, func(t *testing.T) { clearOne(t, test.depth, test.files, test.running, test.begun) })
+	}
+	s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir()})
+	if found, err := s.ClearWorkspace(t.Context(), ann); found || err != nil {
+		t.Errorf("a workspace that is not there was cleared: %v, %v", found, err)
+	}
+	if _, err := s.ClearWorkspace(t.Context(), isolate.Client{}); !errors.Is(err, errAnonymous) {
+		t.Errorf("of anonymous callers: %v", err)
+	}
+	if _, err := newSandbox(t, Options{}).ClearWorkspace(t.Context(), ann); !errors.Is(err, errKeepsNone) {
+		t.Errorf("of a sandbox without workspaces: %v", err)
+	}
+}
+
+// clearOne clears a workspace with all that is in the way: files, deep folders, links to elsewhere, a call that runs, and a
+// handler in the server that holds it.
+func clearOne(t *testing.T, depth, files int, running, begun string) {
+	folder, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("stays"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := started(t, Options{Warm: 2, Workspaces: folder})
+	if _, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file", Arguments: []byte("1")}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := enter(t, s, ann)
+	defer leave()
+	space, err := Workspace(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := space.Dir()
+	dig(t, dir, ".", depth)
+	for i := range files {
+		if err := dir.WriteFile(fmt.Sprint(i), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bobs := filepath.Join("..", nameOf(spelled(bob)))
+	for name, target := range map[string]string{
+		"file": outside, "folder": filepath.Dir(outside), "above": "..", "other": bobs, "d/other": "../" + bobs, "round": ".",
+	} {
+		if err := dir.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := space.Set("name", "value"); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Isolate(ctx, isolate.Call{Name: running, Timeout: time.Minute})
+		ended <- err
+	}()
+	until(t, "the call runs", func() bool {
+		if begun != "" {
+			_, err := dir.Stat(begun)
+			return err == nil || len(ended) > 0
+		}
+		return len(space.running()) > 0 || len(ended) > 0
+	})
+	found, err := s.ClearWorkspace(t.Context(), ann)
+	if !found || err != nil {
+		t.Fatalf("%v, %v", found, err)
+	}
+	if err := <-ended; limitOfErr(err) != Quota || !strings.Contains(err.Error(), "cleared") {
+		t.Errorf("the call that ran ended with %v", err)
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(bobs) {
+		t.Errorf("%v are left, %v", entries, err)
+	}
+	if err := dir.WriteFile("late", nil, 0o600); err == nil {
+		t.Error("a handler that held the workspace wrote to it")
+	}
+	leave()
+	if b, err := os.ReadFile(outside); err != nil || string(b) != "stays" {
+		t.Errorf("outside there is %q, %v", b, err)
+	}
+	if got, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file", Arguments: []byte("2")}); err != nil || got != "1" {
+		t.Errorf("another client's workspace is %q, %v", got, err)
+	}
+	got, err := runIsolated(t, s, ann, isolate.Call{Name: "variables", Arguments: []byte("{}")})
+	if err != nil || strings.Contains(got, "value") {
+		t.Errorf("the new workspace has %q, %v", got, err)
+	}
+}
+
+func TestClearingLeavesWhatIsMountedInAWorkspace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root alone can mount")
+	}
+	w, root := newWorkspaces(t, WorkspaceOptions{})
+	space, release := acquire(t, w, "a")
+	if err := errors.Join(space.Dir().Mkdir("mounted", 0o700), space.Dir().MkdirAll("sub/mounted", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := t.TempDir()
+	if err := os.WriteFile(filepath.Join(elsewhere, "file"), []byte("stays"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"mounted", "sub/mounted"} {
+		if err := unix.Mount(elsewhere, filepath.Join(root.Name(), space.name, at), "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unmount := sync.OnceFunc(func() {
+		for _, pattern := range []string{"*/mounted", "*/sub/mounted", "*/*/mounted"} {
+			mounted, _ := filepath.Glob(filepath.Join(root.Name(), pattern))
+			for _, at := range mounted {
+				_ = unix.Unmount(at, unix.MNT_DETACH)
+			}
+		}
+	})
+	defer unmount()
+	release()
+	if found, err := w.clear(t.Context(), "a"); !found || err == nil || !strings.Contains(err.Error(), "unmount it") {
+		t.Errorf("%v, %v", found, err)
+	}
+	if b, err := os.ReadFile(filepath.Join(elsewhere, "file")); err != nil || string(b) != "stays" {
+		t.Errorf("what was mounted has %q, %v", b, err)
+	}
+	// The client has a new workspace all the same, and what is left goes once it can.
+	if again, _ := acquire(t, w, "a"); again == space {
+		t.Error("the client has the old workspace")
+	}
+	unmount()
+	w.mu.Lock()
+	w.remove()
+	w.mu.Unlock()
+	w.removing.Wait()
+	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 1 {
+		t.Errorf("%v are left, %v", entries, err)
+	}
+}
+
+func TestOneWorkspaceOfAClientIsClearedAtATime(t *testing.T) {
+	w, root := newWorkspaces(t, WorkspaceOptions{})
+	space, release := acquire(t, w, "a")
+	h, err := space.hold(t.Context(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if found, err := w.clear(ended, "a"); !found || !errors.Is(err, context.Canceled) {
+		t.Errorf("while a call's processes end: %v, %v", found, err)
+	}
+	if cause := context.Cause(h.ctx); cause != errCleared {
+		t.Errorf("the call ends with %v", cause)
+	}
+	if _, err := space.hold(t.Context(), 1<<20); err != errCleared {
+		t.Errorf("a call that was let in before: %v", err)
+	}
+	_, releaseNew := acquire(t, w, "a")
+	if _, err := w.clear(ended, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the next workspace was cleared before the first was gone: %v", err)
+	}
+	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	h.stop()
+	h.gone()
+	release()
+	releaseNew()
+	if found, err := w.clear(t.Context(), "a"); !found || err != nil {
+		t.Errorf("%v, %v", found, err)
+	}
+	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
