@@ -29,6 +29,7 @@ import (
 	kept "github.com/mcpgen/mcpgen/runtime/grant/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/sandbox"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -129,7 +130,8 @@ func (s settings) serve(ctx context.Context) (err error) {
 		Roots:             roots,
 		Sandbox:           box,
 		SandboxBestEffort: s.bestEffort,
-	}, desk.Toolset(), permissionrequest.Toolset(permissionrequest.New(grants, defaults...)))
+	}, desk.Toolset(), permissionrequest.Toolset(permissionrequest.New(grants, defaults...)),
+		workspacetools.Tools(box))
 	if err != nil {
 		return err
 	}

@@ -228,7 +228,7 @@ func TestCommandsHaveADirectoryOfTheirOwn(t *testing.T) {
 
 func TestToolsAreListedToAgents(t *testing.T) {
 	p := start(t)
-	want := []string{"fetch_url", "list_files", "list_permissions", "read_file", "request_permission", "run_command", "write_file"}
+	want := []string{"clear_workspace", "fetch_url", "list_files", "list_permissions", "read_file", "request_permission", "run_command", "write_file"}
 	if got := mcptest.Tools(t, mcptest.Connect(t, p.Base+"/mcp", "demo-robin", "")); !slices.Equal(got, want) {
 		t.Error(got)
 	}

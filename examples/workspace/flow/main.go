@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/examples/internal/served"
 	"github.com/mcpgen/mcpgen/examples/workspace/desk"
+	"github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools"
 )
 
 func main() {
@@ -111,8 +113,38 @@ func (t visitor) visit() error {
 	if err := t.decide("/revoke", map[string]any{"issuer": "workspace", "client": "robin", "type": "file.read", "resource": "files/*.md", "reason": "done"}); err != nil {
 		return err
 	}
-	_, err = t.call(desk.ToolReadFile, map[string]any{"path": "files/plan.md"})
-	return err
+	if _, err = t.call(desk.ToolReadFile, map[string]any{"path": "files/plan.md"}); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.w, "robin clears its workspace; with a full one, isolated calls can only remove")
+	if _, err = t.call(workspacetools.ToolClearWorkspace, map[string]any{}); err != nil {
+		return err
+	}
+	return t.trail()
+}
+
+// trail prints robin's last call as olga finds it in the audit: an intent, and its outcome.
+func (t visitor) trail() error {
+	var found struct {
+		Items []struct {
+			Event struct {
+				Status    string
+				RequestID string `json:"request_id"`
+			}
+		}
+	}
+	search := "/audit/events?tool=" + workspacetools.ToolClearWorkspace
+	if err := t.admin(http.MethodGet, search, nil, &found); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.w, "the audit has two records of that call: one before it began, and one of its end")
+	if err := t.admin(http.MethodGet, "/audit/events?request_id="+found.Items[0].Event.RequestID, nil, &found); err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(found.Items) {
+		fmt.Fprintf(t.w, "  %-7s request %s\n", e.Event.Status, e.Event.RequestID)
+	}
+	return nil
 }
 
 // call calls a tool as robin, and says what came of it.
@@ -121,7 +153,10 @@ func (t visitor) call(tool string, args map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer := res.Content[0].(*mcp.TextContent).Text
+	answer := "done"
+	if len(res.Content) > 0 {
+		answer = res.Content[0].(*mcp.TextContent).Text
+	}
 	text, err := json.Marshal(args)
 	if err != nil {
 		return "", err
@@ -131,13 +166,19 @@ func (t visitor) call(tool string, args map[string]any) (string, error) {
 	return answer, nil
 }
 
-// decide posts to the API as olga.
+// decide posts a decision about grants to the API as olga.
 func (t visitor) decide(path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(t.ctx, http.MethodPost, strings.TrimSuffix(t.url, "/mcp")+"/api/v1/admin/mcp/grants"+path, bytes.NewReader(text))
+	return t.admin(http.MethodPost, "/mcp/grants"+path, bytes.NewReader(text), nil)
+}
+
+// admin calls the API as olga. answer may be nil.
+func (t visitor) admin(method, path string, body io.Reader, answer any) error {
+	url := strings.TrimSuffix(t.url, "/mcp") + "/api/v1/admin" + path
+	req, err := http.NewRequestWithContext(t.ctx, method, url, body)
 	if err != nil {
 		return err
 	}
@@ -147,9 +188,14 @@ func (t visitor) decide(path string, body any) error {
 		return err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		said, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
-		return errors.Join(fmt.Errorf("%s: %s %s", path, res.Status, said), err)
+	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	switch {
+	case err != nil:
+		return err
+	case res.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s: %s %s", path, res.Status, text)
+	case answer == nil:
+		return nil
 	}
-	return nil
+	return json.Unmarshal(text, answer)
 }
