@@ -592,8 +592,12 @@ func (c *raw) unread(t *testing.T, body string) net.Conn {
 	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: */*\r\n"+
-		"Mcp-Protocol-Version: %s\r\nMcp-Session-Id: %s\r\nMcp-Method: tools/call\r\nMcp-Name: work\r\nContent-Length: %d\r\n\r\n%s", host, c.token, c.era, c.session, len(body), body)
+	authorization := ""
+	if c.token != "" {
+		authorization = "Authorization: Bearer " + c.token + "\r\n"
+	}
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\n%sContent-Type: application/json\r\nAccept: */*\r\n"+
+		"Mcp-Protocol-Version: %s\r\nMcp-Session-Id: %s\r\nMcp-Method: tools/call\r\nMcp-Name: work\r\nContent-Length: %d\r\n\r\n%s", host, authorization, c.era, c.session, len(body), body)
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -626,46 +630,57 @@ func TestDirectCallOfAClientThatNeverReadsIsLetGo(t *testing.T) {
 	}
 }
 
-// TestUserWhoDoesNotReadIsBounded: six responses of 16 MiB that nobody reads.
+// TestUserWhoDoesNotReadIsBounded: six responses of 16 MiB that nobody reads. Anonymous callers are
+// users by their address.
 func TestUserWhoDoesNotReadIsBounded(t *testing.T) {
-	s := newServer(t, runtime.Options{}, oneTool("work", func(context.Context, toolset.Call) (toolset.Result, error) {
+	tool := toolset.Tool{Name: "work", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]string{"a": strings.Repeat("x", 16<<20)}, nil)
-	}))
-	c := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28")
-	var conns []net.Conn
-	for range 6 {
-		conns = append(conns, c.unread(t, c.request("tools/call", `"name":"work"`)))
-	}
-	var got reply
-	for deadline := time.Now().Add(20 * time.Second); got.status != http.StatusTooManyRequests; {
-		if got = c.ask(t, "tools/list", "", nil); time.Now().After(deadline) {
-			t.Fatalf("the user is not bounded: %s", got)
-		}
-	}
-	if got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "unread") {
-		t.Errorf("%s", got)
-	}
-	other := newRaw(t, c.url, tokens["Admin"], "2026-07-28")
-	if got := other.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
-		t.Errorf("another user: %s", got)
-	}
-	begun := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
-	defer cancel()
-	if err := s.Shutdown(ctx); err != nil {
-		t.Errorf("after %s: %v", time.Since(begun), err)
-	}
-	whole := 0
-	end := time.Now().Add(time.Second) // for one that was answered with 429: it stays open
-	for _, conn := range conns {
-		_ = conn.SetReadDeadline(end)
-		if n, _ := io.Copy(io.Discard, conn); n > 16<<20 {
-			whole++
-		}
-		conn.Close()
-	}
-	if whole > 0 {
-		t.Errorf("%d responses are whole", whole)
+	}}
+	elsewhere := &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}
+	defer elsewhere.CloseIdleConnections()
+	for name, test := range map[string]struct {
+		token, other string
+		from         http.RoundTripper // of the other caller
+	}{
+		"a user":              {token: tokens["Member"], other: tokens["Admin"]},
+		"an anonymous caller": {from: elsewhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, runtime.Options{Anonymous: true}, toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: "work", Public: true}))
+			c := newRaw(t, serve(t, s), test.token, "2026-07-28")
+			var conns []net.Conn
+			for range 6 {
+				conns = append(conns, c.unread(t, c.request("tools/call", `"name":"work"`)))
+			}
+			var got reply
+			for deadline := time.Now().Add(20 * time.Second); got.status != http.StatusTooManyRequests; {
+				if got = c.ask(t, "tools/list", "", nil); time.Now().After(deadline) {
+					t.Fatalf("the user is not bounded: %s", got)
+				}
+			}
+			if got.header.Get("Retry-After") != "1" || !strings.Contains(got.body, "unread") {
+				t.Errorf("%s", got)
+			}
+			other := newRaw(t, c.url, test.other, "2026-07-28")
+			other.client.Transport = test.from
+			if got := other.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
+				t.Errorf("another user: %s", got)
+			}
+			begun := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+			defer cancel()
+			if err := s.Shutdown(ctx); err != nil {
+				t.Errorf("after %s: %v", time.Since(begun), err)
+			}
+			end := time.Now().Add(time.Second) // for one that was answered with 429: it stays open
+			for _, conn := range conns {
+				_ = conn.SetReadDeadline(end)
+				if n, _ := io.Copy(io.Discard, conn); n > 16<<20 {
+					t.Error("a response is whole")
+				}
+				conn.Close()
+			}
+		})
 	}
 }
 

@@ -19,9 +19,10 @@ var (
 	showPath = flag.Bool("path", false, "log the entered functions in order")
 )
 
-// The limits of one tools/call.
+// The limits of one tools/call. Five of the changes of file are for the intent of a call and for the
+// bound of unread responses.
 const (
-	maxFileChanges    = 45
+	maxFileChanges    = 50
 	maxPackageChanges = 16
 )
 

@@ -6,6 +6,9 @@ import "strings"
 // the name's line. It reports whether there is one, and returns where the search goes on.
 func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	s, i := t.s, sep.value
+	if !sep.spaced {
+		return end, false
+	}
 	for range 2 {
 		if c := at(s, i); c == '!' || c == '&' { // a tag, an anchor
 			i = skipSpaces(s, runEnd(s, i+1, &bare))

@@ -538,7 +538,7 @@ func beforeNext(s string, i, end int) int {
 	gap := -1
 	for k := i; k < end; k++ {
 		switch {
-		case s[k] == '\\' && blank(s[k:end]) == 0:
+		case s[k] == '\\' && blank(s[k:min(k+2, end)]) == 0:
 			gap = k
 		case (s[k] == ':' || s[k] == '=') && gap >= 0 &&
 			(headerLine(s[gap:k]) || authority(s, k) >= 0 || literal(s, k+1) >= 0):

@@ -545,13 +545,13 @@ func TestTextsThatLeadOnEnd(t *testing.T) {
 		`\"value\":\"`, "<key>", ":key>", "<a:key>", `\u003ckey\u003e`, "&lt;key&gt;", "<key>x</", "pass=", `"pass":`, "password: ", "api_key: is ", `"key": did `, "bearer a/", "a://b:c\r", "LS0tLS1CRUdJTi",
 		`["--key",`, "\"--key\",\n", "\"--key\"\n", "- --key\n", "- --key\n- ", `- --key\n`, `- --key\n- `, "key=b'", "key=b''", "{'key': b'", "key=a(", "key=a(b'", "'key': a.", `\"key\": b`, "key: |\n", "key: |\n ", "key: |\n\n", `key: |\n`, `key: |\n `, `\"key\": |\\n `, "key: | #", "key: | #\\", "key: !", "key: !a &b ", "key: |\r", "- - key: >\n",
 		"Private-Lines", "Private-Lines: 1", "Private-Lines: 1 Private-MAC", "Private-MAC: 0", "Private-Lines%3A%201", "<key><![CDATA[", "<key>a<![CDATA[]]>", "<key>]]><", "<![CDATA[]]>", "&lt;key&gt;&lt;![CDATA[", `key="""`, `key=""""`, "key='''", `key=\"\"\"`, `key="""\`,
-		"%22key%22%3A", "%22key%22%3A%22", "%22a%22%3A", "%22a%22:", "%22a%22,", "%5C", "%5C%22", "a%5C%5C%22", "%2522a%2522%253A", "%25", "%2525", "%22a%22%3A ", "%22key%22%3A%22 ", "{%22key%22:[",
+		"%22key%22%3A", "%22key%22%3A%22", "%22a%22%3A", "%22a%22:", "%22a%22,", "%5C", "%5C%22", "a%5C%5C%22", "%2522a%2522%253A", "%25", "%2525", "%22a%22%3A ", "%22key%22%3A%22 ", "{%22key%22:[", ":!a", ":!a ", "key:!a", `key\`, `\key=`,
 		"AKIA" + strings.Repeat("A", 16) + "a_", "npm_" + strings.Repeat("a", 30) + "_",
 	} {
 		redact.Text(strings.Repeat(s, 1<<20/len(s)))
 	}
 	for _, ends := range [][2]string{ // far from each other, and both many times
-		{"<key><![CDATA[", "]]>"}, {"<key>", "<![CDATA[x"}, {`key="""`, `"""`}, {"key: |", "\n x"}, {" ", "key: |\n x"}, {"- --key", "\n- x"}, {"Private-Lines: 1", "Private-MAC"}, {"%22a%22%3A", "%22key%22%3A%22x"}, {"'key': b'", "'"}, {`"--key",`, `"x"`},
+		{"<key><![CDATA[", "]]>"}, {"<key>", "<![CDATA[x"}, {`key="""`, `"""`}, {"key: |", "\n x"}, {" ", "key: |\n x"}, {"- --key", "\n- x"}, {"Private-Lines: 1", "Private-MAC"}, {"%22a%22%3A", "%22key%22%3A%22x"}, {"'key': b'", "'"}, {`"--key",`, `"x"`}, {"api-key: ", `\`}, {"Private-MAC: ", `\`}, {"PuTTY-User-Key-File-2: ", `\`},
 	} {
 		const most = 4 << 20
 		for _, text := range []string{

@@ -60,6 +60,9 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 	if err := restrictFiles(rules, my); err != nil {
 		return Job{}, err
 	}
+	if err := restrictPreparation(my); err != nil {
+		return Job{}, err
+	}
 	highest := max(answerFD, int(job.highest()))
 	for _, r := range rules {
 		unix.Close(r.fd)

@@ -275,10 +275,7 @@ func arrange(my role, o order, descriptors []int) error {
 			}
 		}
 	}
-	if err := dropCapabilities(); err != nil {
-		return err
-	}
-	return restrictMounts(my)
+	return dropCapabilities()
 }
 
 // cloneNamed clones the tree that the server has by a name, if it is what its descriptor is open on.

@@ -128,6 +128,17 @@ func init() {
 			_, _, errno := unix.Syscall(number, 0, 0, 0)
 			try(fmt.Sprint("io_uring ", number), errno, unix.ENOSYS)
 		}
+		// A rule of Landlock keeps the blocks of a file that is removed and closed.
+		for _, number := range []uintptr{unix.SYS_LANDLOCK_CREATE_RULESET,
+			unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF} {
+			_, _, errno := unix.Syscall6(number, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION, 0, 0, 0)
+			try(fmt.Sprint("landlock ", number), errno, unix.ENOSYS)
+		}
+		if err := os.WriteFile("whole", nil, 0o600); err != nil {
+			return nil, err
+		}
+		err = unix.Renameat2(unix.AT_FDCWD, "whole", unix.AT_FDCWD, "moved", unix.RENAME_WHITEOUT)
+		try("a whiteout", err, unix.EPERM)
 		return json.Marshal(made)
 	})
 	Register("use a root", func(_ context.Context, job Job) ([]byte, error) {

@@ -61,6 +61,11 @@ var absent = append(archAbsent,
 // call needs.
 var mounting = []uint32{unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_CHROOT}
 
+// ruling calls are absent once the helper is confined. A rule of Landlock keeps the blocks of a file
+// that is removed and closed, where no quota counts them.
+var ruling = []uint32{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE,
+	unix.SYS_LANDLOCK_RESTRICT_SELF}
+
 // serving calls make a socket something others can reach, or a way between processes. Without
 // Request.Net there is no socket at all.
 var serving = append(archServing, unix.SYS_SOCKETPAIR, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT4, unix.SYS_ACCEPT)
@@ -96,11 +101,12 @@ const setID = unix.S_ISUID | unix.S_ISGID
 // restrictCalls installs the filter on all threads of this process, and no_new_privs with it.
 func restrictCalls(my role) error { return filterOf(my).install(my) }
 
-// restrictMounts refuses the calls that a helper with mounts was left until now.
-func restrictMounts(my role) error {
+// restrictPreparation refuses the calls that a helper needed to confine itself.
+func restrictPreparation(my role) error {
 	var f filter
 	f.load(dataCall)
 	f.mounts()
+	f.always(ruling, failWith(unix.ENOSYS))
 	f.answer(unix.SECCOMP_RET_ALLOW)
 	return f.install(my)
 }
@@ -257,6 +263,12 @@ func filterOf(my role) filter {
 		f.argument(0)
 		// A sibling would be the server's child, which it does not wait for.
 		f.add(hasAny, 0, 1, namespaces|unix.CLONE_PARENT)
+		f.answer(deny)
+	})
+	// It leaves a device in place of the file.
+	f.when(unix.SYS_RENAMEAT2, func(f *filter) {
+		f.argument(4)
+		f.add(hasAny, 0, 1, unix.RENAME_WHITEOUT)
 		f.answer(deny)
 	})
 	// Shared memory without a file is in no process's RLIMIT_DATA, and neither are stacks.

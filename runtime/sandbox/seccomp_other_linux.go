@@ -20,4 +20,4 @@ func restrictCalls(my role) error {
 	return haveSeccomp()
 }
 
-func restrictMounts(my role) error { return restrictCalls(my) }
+func restrictPreparation(my role) error { return restrictCalls(my) }

@@ -249,8 +249,8 @@ func page(t *testing.T, rec *httptest.ResponseRecorder, status int, says ...stri
 	if rec.Code != status {
 		t.Errorf("%d, want %d: %s", rec.Code, status, body)
 	}
-	later := rec.Code == http.StatusServiceUnavailable || rec.Code == http.StatusTooManyRequests
-	if later != (rec.Header().Get("Retry-After") != "") {
+	later := rec.Header().Get("Retry-After") != ""
+	if later != (rec.Code == http.StatusServiceUnavailable) && rec.Code != http.StatusTooManyRequests {
 		t.Errorf("%d with Retry-After %q", rec.Code, rec.Header().Get("Retry-After"))
 	}
 	rest := body

@@ -11,10 +11,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
-	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
-	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // authorize lets a message through, or refuses it, by the rules of its method.
@@ -60,23 +58,6 @@ func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error)
 		return Answer{Result: wire.ForbiddenTool(s.Name, d)}, nil
 	}
 	return Answer{}, wire.Forbidden(s.Kind, s.Name, d)
-}
-
-// recordDecision notes a decision in the event. An unknown name may be a misplaced token.
-func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
-	e, name := m.event, redact.Shorten[string]
-	if d.Axis == access.AxisUnknown {
-		name = g.Masker.TextWithin
-	}
-	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
-	e.Arguments = g.argumentsOf(m, s, d.Allowed)
-	if e.Axis = string(d.Axis); d.Allowed {
-		return
-	}
-	e.Missing = principal.Missing(m.Permissions, d)
-	if g.Policy.IsOff(s.Kind, s.Name) {
-		e.Missing = "the tool is switched off"
-	}
 }
 
 var errAsksForInput = errors.New("it asks the caller for input, which only tools may")

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/redact"
@@ -69,6 +70,23 @@ func (g *Guard) promptSubject(e *audit.Event, name string, texts map[string]stri
 	e.Prompt = name
 	target := request.Target{Kind: access.Prompts, Name: name}
 	return subject{target, name, g.Prompts[name] != nil, texts}
+}
+
+// recordDecision notes a decision in the event. An unknown name may be a misplaced token.
+func (g *Guard) recordDecision(m *Message, s subject, d access.Decision) {
+	e, name := m.event, redact.Shorten[string]
+	if d.Axis == access.AxisUnknown {
+		name = g.Masker.TextWithin
+	}
+	e.Tool, e.Prompt, e.Resource = name(e.Tool, 128), name(e.Prompt, 128), name(e.Resource, 256)
+	e.Arguments = g.argumentsOf(m, s, d.Allowed)
+	if e.Axis = string(d.Axis); d.Allowed {
+		return
+	}
+	e.Missing = principal.Missing(m.Permissions, d)
+	if g.Policy.IsOff(s.Kind, s.Name) {
+		e.Missing = "the tool is switched off"
+	}
 }
 
 // argumentsOf returns what the event has of a request's arguments. Of a denied one nothing is

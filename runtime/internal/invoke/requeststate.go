@@ -39,6 +39,9 @@ func NewSealer(key []byte) Sealer {
 
 var errState = errors.New("requestState is not one that this server gave for this call")
 
+// stateVersion is a part of each MAC: states of a version without schemas are not accepted.
+const stateVersion = "2"
+
 // state is the content of a sealed state.
 type state struct {
 	// Of the input requests, by key. Schemas are those of elicitation.
@@ -119,7 +122,7 @@ func (s Sealer) Seal(info *request.Info, params *mcp.CallToolParamsRaw,
 func (s Sealer) mac(info *request.Info, params *mcp.CallToolParamsRaw, raw []byte) []byte {
 	h, p := hmac.New(sha256.New, s.key), info.Principal
 	for _, part := range [][]byte{
-		[]byte(p.Issuer), []byte(p.Subject), []byte(p.ClientID()),
+		[]byte(stateVersion), []byte(p.Issuer), []byte(p.Subject), []byte(p.ClientID()),
 		[]byte(params.Name), decode.Canonical(params.Arguments), raw,
 	} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))

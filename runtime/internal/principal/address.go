@@ -40,6 +40,11 @@ func parseAddress(text string) (netip.Addr, bool) {
 	return addr.Unmap().WithZone(""), err == nil
 }
 
+// Address names what a request comes from: an IPv4 address, or an IPv6 network of 64 bits.
+func (a *Authenticator) Address(r *http.Request) string {
+	return countedAs(clientAddress(r, a.TrustedProxies))
+}
+
 // countedAs names what an address is counted as: itself, or its /64, which is one IPv6 network.
 func countedAs(addr netip.Addr) string {
 	if !addr.IsValid() {

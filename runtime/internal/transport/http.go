@@ -3,6 +3,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -114,7 +116,9 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	if !ok {
 		return
 	}
-	w.user = request.UserOf(id.Principal)
+	if w.user = request.UserOf(id.Principal); id.Principal.Anonymous() {
+		w.user.Issuer = h.Authenticator.Address(r) // they do not block each other
+	}
 	if isPost && h.unread.full(w.user) {
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "this caller leaves too many responses unread", http.StatusTooManyRequests)
@@ -405,3 +409,81 @@ func isJSON(types []string) bool {
 	charset, ok := params["charset"]
 	return err == nil && media == "application/json" && (!ok || strings.EqualFold(charset, "utf-8"))
 }
+
+// statusRecorder notes the status of a request whose message does not reach the guard, and bounds
+// in time how long its response waits for the client.
+type statusRecorder struct {
+	http.ResponseWriter
+	status  int
+	refused bool          // its message is malformed, which may be answered with 200
+	info    *request.Info // nil until the message is known
+	user    request.User  // of an anonymous caller, the address as its issuer
+	ended   atomic.Bool   // what admit has counted
+	unread  *unread
+	cut     bool // its user leaves too much unread; unread.mu guards it
+}
+
+// end ends what admit has counted, once. In a shutdown the response leaves before.
+func (s *statusRecorder) end() {
+	if s.ended.CompareAndSwap(false, true) {
+		if s.status != 0 && !s.unread.active.Open() {
+			_ = s.FlushError() // some writers cannot
+		}
+		s.unread.active.End()
+	}
+}
+
+func (s *statusRecorder) WriteHeader(status int) {
+	s.status = cmp.Or(s.status, status)
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes large bodies in parts, each with a deadline of its own.
+func (s *statusRecorder) Write(b []byte) (n int, err error) {
+	s.status = cmp.Or(s.status, http.StatusOK)
+	if len(b) <= largeBody {
+		return s.ResponseWriter.Write(b)
+	}
+	defer s.unread.done(s.unread.wait(s, len(b)))
+	for n < len(b) && err == nil {
+		s.move()
+		var part int
+		part, err = s.ResponseWriter.Write(b[n:min(n+partSize, len(b))])
+		n += part
+	}
+	return n, err
+}
+
+// FlushError is what http.ResponseController looks for.
+func (s *statusRecorder) FlushError() error {
+	defer s.unread.done(s.unread.wait(s, 0))
+	s.move()
+	c := http.NewResponseController(s.ResponseWriter)
+	err := c.Flush()
+	_ = c.SetWriteDeadline(time.Time{}) // a stream may wait: HTTP/2 would end it at the deadline
+	return err
+}
+
+// move sets the deadline of the next part of a response that waits.
+func (s *statusRecorder) move() {
+	s.unread.mu.Lock()
+	defer s.unread.mu.Unlock()
+	s.extend(0)
+}
+
+// extend sets the deadline for what is written next, after a pause of the server's own. It has no
+// effect on a writer without deadlines, which has that of the http.Server. For a response that
+// waits, unread.mu is held.
+func (s *statusRecorder) extend(pause time.Duration) {
+	timeout := s.unread.timeout
+	switch {
+	case s.cut:
+		timeout = 0
+	case !s.unread.active.Open():
+		timeout = min(timeout, flushTimeout)
+	}
+	_ = http.NewResponseController(s.ResponseWriter).
+		SetWriteDeadline(time.Now().Add(pause + timeout))
+}
+
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

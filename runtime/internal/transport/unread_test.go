@@ -115,17 +115,17 @@ func TestUnreadResponsesOfAUserAreBounded(t *testing.T) {
 			t.Error("full before a client can have read")
 		}
 		time.Sleep(1500 * time.Millisecond)
-		if !u.full(ada) || u.full(bob) || u.full(request.User{}) {
+		if !u.full(ada) || u.full(bob) {
 			t.Errorf("%v", u.users)
 		}
 		write("ada", &reader{}) // was admitted before
 		write("bob", &reader{})
 		for range 6 {
-			write("", &reader{}) // anonymous
+			write("eve", &reader{}) // all at once
 		}
 		time.Sleep(2 * time.Second)
-		if u.full(request.User{}) || u.users[request.User{}] > 2*maxUnread {
-			t.Errorf("anonymous callers: %v", u.users)
+		if u.users[request.User{Subject: "eve"}] > 2*maxUnread {
+			t.Errorf("%v", u.users)
 		}
 		time.Sleep(time.Minute)
 		mu.Lock()
@@ -133,7 +133,7 @@ func TestUnreadResponsesOfAUserAreBounded(t *testing.T) {
 		const cut, whole = time.Second, 30 * time.Second
 		want := map[string][]time.Duration{
 			"ada": {whole, whole, whole, whole}, "bob": {whole}, "quick": ended["quick"],
-			"": {cut, cut, whole, whole, whole, whole}}
+			"eve": {cut, cut, whole, whole, whole, whole}}
 		for user, took := range ended {
 			if slices.Sort(took); !slices.Equal(took, want[user]) {
 				t.Errorf("%q: %v", user, took)
@@ -143,6 +143,20 @@ func TestUnreadResponsesOfAUserAreBounded(t *testing.T) {
 			t.Errorf("%v, %v", u.waiting, u.users)
 		}
 	})
+}
+
+// TestWaitThatEndsAsItsTimerFiresCountsNothing: the timer may get the lock after the next wait.
+func TestWaitThatEndsAsItsTimerFiresCountsNothing(t *testing.T) {
+	u := newUnread(worker.NewGroup(), 30*time.Second)
+	s := recorderOf(u, &reader{}, "ada")
+	first := u.wait(s, maxUnread)
+	u.done(first)
+	second := u.wait(s, 1)
+	u.count(first)
+	u.done(second)
+	if len(u.users) != 0 {
+		t.Errorf("%v", u.users)
+	}
 }
 
 func TestShutdownDoesNotWaitForWhoDoesNotRead(t *testing.T) {
