@@ -142,7 +142,7 @@ func (t visitor) trail() error {
 		return err
 	}
 	for _, e := range slices.Backward(found.Items) {
-		fmt.Fprintf(t.w, "  %-7s request %s\n", e.Event.Status, e.Event.RequestID)
+		fmt.Fprintln(t.w, "  status", e.Event.Status)
 	}
 	return nil
 }
