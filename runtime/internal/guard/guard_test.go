@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -311,7 +312,10 @@ func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
 		var probes []time.Duration
 		begun, works := time.Now(), false
 		var lost int
+		var mu sync.Mutex
 		g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+			mu.Lock()
+			defer mu.Unlock()
 			switch {
 			case e.Type == audit.Outage:
 				probes, lost = append(probes, time.Since(begun)), e.Total
@@ -336,6 +340,7 @@ func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
 			}
 		}
 		time.Sleep(20 * time.Second)
+		mu.Lock()
 		var pauses []string
 		for i := range probes[1:] {
 			pauses = append(pauses, (probes[i+1] - probes[i]).String())
@@ -344,8 +349,12 @@ func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
 			t.Errorf("the pauses are %s", got)
 		}
 		works = true
+		mu.Unlock()
 		time.Sleep(5 * time.Second)
-		if err := ask(); err != nil || lost != 5 || g.sink.lost.Load() != 0 {
+		err := ask()
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil || lost != 5 || g.sink.lost.Load() != 0 {
 			t.Errorf("%v, with %d of 5 requests counted", err, lost)
 		}
 	})
