@@ -295,7 +295,8 @@ func (e startError) Unwrap() error { return e.error }
 // for running calls, and closes all sessions and streams, stdio included. If ctx ends first, it
 // cancels running calls, waits up to two seconds until they are answered with an error, and returns
 // ctx's error. A client that has not read for two seconds is not waited for. Call Shutdown before
-// http.Server.Shutdown, which waits for open streams and does not close them.
+// http.Server.Shutdown, which waits for open streams and does not close them, and give that a
+// context of its own: responses may still be leaving.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.authenticator.ReportFailures()
 	var err error

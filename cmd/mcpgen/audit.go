@@ -110,7 +110,10 @@ func auditKey(file string) ([]byte, error) {
 func readCheckpoints(files []string) (all []chain.Checkpoint, err error) {
 	for _, name := range files {
 		file, err := os.Open(name)
-		if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%w: a server writes its first checkpoint a minute after "+
+				"its start, or when chain.Close is called", err)
+		} else if err != nil {
 			return nil, err
 		}
 		some, err := chain.ReadCheckpoints(file)

@@ -131,13 +131,23 @@ func run[R any](ctx context.Context, j *job, do func(context.Context) returned[R
 	return o.Value
 }
 
+var (
+	errCancelled = errors.New("the call was cancelled")
+	errStopped   = errors.New("the server is shutting down; the call may have had an effect")
+)
+
 // stopped describes a run that failed because its context has ended.
 func (j *job) stopped(ended error) Report {
 	if errors.Is(ended, context.DeadlineExceeded) {
 		text := fmt.Sprintf("timed out after %s", j.timeout)
 		return Report{Status: audit.Timeout, Failure: &limitError{"timeout", text}}
 	}
-	cancelled := errors.New("the call was cancelled")
+	cancelled := errCancelled
+	select {
+	case <-j.Stop:
+		cancelled = errStopped
+	default:
+	}
 	return Report{
 		Status: audit.Failed, Axis: audit.AxisCancelled, Failure: cancelled, Cancelled: true}
 }
