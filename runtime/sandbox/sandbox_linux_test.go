@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -506,22 +507,22 @@ func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
 }
 
 func TestASlotThatIsAboutToBeFreeIsWaitedFor(t *testing.T) {
-	p := newPool(t, Options{Warm: 1, Max: 1})
-	p.slots <- struct{}{}
-	if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
-		t.Errorf("a slot of a call that runs: %v", err)
-	}
-	p.ending.Add(1)
-	time.AfterFunc(slotWithin*3/2, func() { <-p.slots; p.ending.Add(-1) })
-	if err := p.slot(t.Context()); err != nil {
-		t.Errorf("a slot of a call that has ended: %v", err)
-	}
-	p.ending.Add(1)
-	defer p.ending.Add(-1)
-	if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
-		t.Errorf("a slot that does not become free: %v", err)
-	}
-	<-p.slots
+	synctest.Test(t, func(t *testing.T) {
+		p := &Pool{slots: make(chan struct{}, 1), closing: make(chan struct{}), options: Options{Max: 1}}
+		p.slots <- struct{}{}
+		if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
+			t.Errorf("a slot of a call that runs: %v", err)
+		}
+		p.ending.Add(1)
+		time.AfterFunc(slotWithin*3/2, func() { <-p.slots; p.ending.Add(-1) })
+		if err := p.slot(t.Context()); err != nil {
+			t.Errorf("a slot of a call that has ended: %v", err)
+		}
+		p.ending.Add(1)
+		if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
+			t.Errorf("a slot that does not become free: %v", err)
+		}
+	})
 }
 
 func TestWhatCertificatesLieBesideIsNotRead(t *testing.T) {
