@@ -44,7 +44,7 @@ demo: ## serve the team directory, the inventory and the workspace, and visit th
 	bin/flow bin/workspace
 
 test: ## run all tests
-	$(GO) test -p 3 ./...
+	$(GO) test -p 3 -timeout 20m ./...
 	@$(MAKE) --no-print-directory decoderoracle DOCUMENTS=20000
 
 ci: export CI = true
