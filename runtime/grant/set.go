@@ -12,14 +12,15 @@ import (
 type Grant struct {
 	ID string `json:"id"`
 	Permission
-	// Issuer and Client are whose it is, as access.Principal names them. Both are empty for a default, which
-	// everybody has.
+	// Issuer and Client are whose it is, as access.Principal names them. Both are empty for a
+	// default, which everybody has.
 	Issuer string `json:"issuer,omitempty"`
 	Client string `json:"client,omitempty"`
 	// By is who granted it, and Reason why, for audit and console.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Created is when, and Expires from when on it does not count any more. The zero Expires is never.
+	// Created is when, and Expires from when on it does not count any more. The zero Expires is
+	// never.
 	Created time.Time `json:"created,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
 }
@@ -27,7 +28,8 @@ type Grant struct {
 // Expired reports whether the grant does not count any more at now.
 func (g *Grant) Expired(now time.Time) bool { return !g.Expires.IsZero() && !now.Before(g.Expires) }
 
-// Default returns permissions as the grants that everybody has, with the ids default:1, default:2 and so on.
+// Default returns permissions as the grants that everybody has, with the ids default:1, default:2
+// and so on.
 func Default(permissions ...Permission) []Grant {
 	grants := make([]Grant, len(permissions))
 	for i, p := range permissions {
@@ -36,8 +38,8 @@ func Default(permissions ...Permission) []Grant {
 	return grants
 }
 
-// Minimal returns the least that a server with a public folder would grant everybody: to read what is below
-// the root of that name, and to run echo, which shows that commands work and nothing else.
+// Minimal returns the least that a server with a public folder would grant everybody: to read what
+// is below the root of that name, and to run echo, which shows that commands work and nothing else.
 func Minimal(publicRoot string) []Permission {
 	return []Permission{
 		{Type: FileRead, Resource: publicRoot + "/**"},
@@ -59,15 +61,15 @@ func Revoke(grants []Grant, kind, resource string) (kept, revoked []Grant) {
 	return kept, revoked
 }
 
-// Set is what one client may use, compiled. It does not change, and may be used by many goroutines at once.
-// The nil Set and the zero Set allow nothing.
+// Set is what one client may use, compiled. It does not change, and may be used by many goroutines
+// at once. The nil Set and the zero Set allow nothing.
 type Set struct {
 	grants []Grant
 	kinds  map[string]*index
 }
 
-// NewSet compiles grants. Where one is not valid there is no set: the error names each, by its id. A grant that has
-// expired stays in it, so that a refusal can say so.
+// NewSet compiles grants. Where one is not valid there is no set: the error names each, by its id.
+// A grant that has expired stays in it, so that a refusal can say so.
 func NewSet(grants ...Grant) (*Set, error) {
 	s := &Set{grants: slices.Clone(grants), kinds: map[string]*index{}}
 	var errs []error
@@ -103,8 +105,9 @@ func (s *Set) Grants() []Grant {
 type Ask struct {
 	// Kind is the type of permission that it takes.
 	Kind string
-	// Resource is what is asked for: the canonical path of what was opened, "." for the top; a host, with its port
-	// where there is one, or a URL of http or https; or a resource of another kind. Commands leave it empty.
+	// Resource is what is asked for: the canonical path of what was opened, "." for the top; a
+	// host, with its port where there is one, or a URL of http or https; or a resource of another
+	// kind. Commands leave it empty.
 	Resource string
 	// Argv is the command that is asked for.
 	Argv []string
@@ -124,14 +127,15 @@ const (
 	Restricted Cause = "restricted" // one does, inside isolation only
 	Malformed  Cause = "malformed"  // no grant could hold what was named
 	Special    Cause = "special"    // it is a device, a FIFO or a socket, or a refused hard link
-	NotPublic  Cause = "not_public" // a name resolves to an address that no grant holds and that is not public
+	// a name resolves to an address that no grant holds and that is not public
+	NotPublic Cause = "not_public"
 )
 
 // Decision is the answer to an [Ask].
 type Decision struct {
 	Allowed bool
-	// Grant is the first grant that allows it, or, where it is refused, the first that would have but for its
-	// Cause, if any. It must not be changed.
+	// Grant is the first grant that allows it, or, where it is refused, the first that would have
+	// but for its Cause, if any. It must not be changed.
 	Grant *Grant
 	// Cause says why it is refused.
 	Cause Cause
@@ -165,8 +169,8 @@ func (d Decision) Err() error {
 	return &Denied{Kind: d.ask.Kind, Resource: named, Cause: d.Cause, Reason: reason}
 }
 
-// Decide says whether an ask is allowed at now, and by which grant. It reads nothing but memory, and where it
-// allows it allocates nothing.
+// Decide says whether an ask is allowed at now, and by which grant. It reads nothing but memory,
+// and where it allows it allocates nothing.
 func (s *Set) Decide(now time.Time, ask Ask) Decision {
 	s2 := search{set: s, now: now, isolated: ask.Isolated, found: none, unusable: none}
 	if reason := s2.look(&ask); reason != "" {
