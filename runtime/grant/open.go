@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Decider decides on resources for one call, and opens what it allows.
@@ -106,7 +108,7 @@ func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, er
 	if w.dirs == nil {
 		return nil, w.fail(fs.ErrNotExist)
 	}
-	for range (maxLinks+1)*maxPattern + maxTries {
+	for range (maxLinks+1)*pattern.MaxLength + maxTries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -145,7 +147,7 @@ func (w *walk) start(path string) string {
 	switch {
 	case path == "":
 		return `it is empty: "." is the top`
-	case len(path) > maxPattern:
+	case len(path) > pattern.MaxLength:
 		return "it is longer than any path"
 	case strings.IndexByte(path, 0) >= 0:
 		return "it holds a NUL"
@@ -253,7 +255,7 @@ func (w *walk) follow(dir *os.Root, name string) error {
 		return w.fail(errLoop)
 	}
 	if target == "" || strings.HasPrefix(target, "/") || filepath.IsAbs(target) ||
-		len(target) > maxPattern {
+		len(target) > pattern.MaxLength {
 		return w.fail(errEscapes)
 	}
 	w.pending = w.pending[1:]

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Roots are the directories that clients can name files in, each under a name, which is the first
@@ -126,11 +128,11 @@ func Missing(p Permission, names []string) string {
 	if FamilyOf(p.Type) != Paths || len(names) == 0 || slices.Contains(names, ".") {
 		return ""
 	}
-	pattern, err := parsePath(p.Resource)
-	if err != nil || pattern.depth == 0 || slices.Contains(names, pattern.segments[0].lit) {
+	path, err := pattern.ParsePath(p.Resource)
+	if err != nil || slices.Contains(names, path.Top()) {
 		return ""
 	}
-	return pattern.segments[0].lit
+	return path.Top()
 }
 
 // Close closes the roots that [OpenRoots] opened. Files stay open.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Grant is a permission that a client has.
@@ -65,13 +67,13 @@ func Revoke(grants []Grant, kind, resource string) (kept, revoked []Grant) {
 // at once. The nil Set and the zero Set allow nothing.
 type Set struct {
 	grants []Grant
-	kinds  map[string]*index
+	kinds  map[string]*pattern.Index
 }
 
 // NewSet compiles grants. Where one is not valid there is no set: the error names each, by its id.
 // A grant that has expired stays in it, so that a refusal can say so.
 func NewSet(grants ...Grant) (*Set, error) {
-	s := &Set{grants: slices.Clone(grants), kinds: map[string]*index{}}
+	s := &Set{grants: slices.Clone(grants), kinds: map[string]*pattern.Index{}}
 	var errs []error
 	for i := range s.grants {
 		g := &s.grants[i]
@@ -82,10 +84,10 @@ func NewSet(grants ...Grant) (*Set, error) {
 		}
 		x := s.kinds[g.Type]
 		if x == nil {
-			x = &index{}
+			x = &pattern.Index{}
 			s.kinds[g.Type] = x
 		}
-		x.add(i, compiled)
+		x.Add(i, compiled)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -154,7 +156,7 @@ func (d Decision) Err() error {
 		named = d.ask.Resource
 	}
 	if named == "" && len(d.ask.Argv) > 0 {
-		named = spellCommand(d.ask.Argv)
+		named = pattern.CommandText(d.ask.Argv)
 	}
 	reason := d.reason
 	switch {
@@ -172,86 +174,71 @@ func (d Decision) Err() error {
 // Decide says whether an ask is allowed at now, and by which grant. It reads nothing but memory,
 // and where it allows it allocates nothing.
 func (s *Set) Decide(now time.Time, ask Ask) Decision {
-	s2 := search{set: s, now: now, isolated: ask.Isolated, found: none, unusable: none}
-	if reason := s2.look(&ask); reason != "" {
+	var few [32]int // the usual number of holding grants, so that a decision allocates nothing
+	holding, reason := s.holding(few[:0], &ask)
+	if reason != "" {
 		return Decision{Cause: Malformed, ask: ask, reason: reason}
 	}
-	switch {
-	case s2.found != none:
-		return Decision{Allowed: true, Grant: &s.grants[s2.found], ask: ask}
-	case s2.unusable != none:
-		return Decision{Cause: s2.cause, Grant: &s.grants[s2.unusable], ask: ask}
+	refused := Decision{Cause: NoGrant, ask: ask}
+	allows, unusable := none, none // the first grant that allows, and that would but for its cause
+	for _, i := range holding {
+		g := &s.grants[i]
+		switch expired := g.Expired(now); {
+		case !expired && (ask.Isolated || !g.Restricted):
+			allows = min(allows, i)
+		case i < unusable:
+			unusable, refused.Grant, refused.Cause = i, g, Restricted
+			if expired {
+				refused.Cause = HasExpired
+			}
+		}
 	}
-	return Decision{Cause: NoGrant, ask: ask}
+	if allows != none {
+		return Decision{Allowed: true, Grant: &s.grants[allows], ask: ask}
+	}
+	return refused
 }
 
 const none = int(^uint(0) >> 1)
 
-// search is one decision under way.
-type search struct {
-	set             *Set
-	now             time.Time
-	isolated        bool
-	found, unusable int // the first grant that allows, and that would but for cause; or none
-	cause           Cause
-}
-
-// hold notes that a grant holds the resource.
-func (s *search) hold(i int) {
-	g := &s.set.grants[i]
-	switch {
-	case g.Expired(s.now):
-		if i < s.unusable {
-			s.unusable, s.cause = i, HasExpired
-		}
-	case g.Restricted && !s.isolated:
-		if i < s.unusable {
-			s.unusable, s.cause = i, Restricted
-		}
-	case i < s.found:
-		s.found = i
-	}
-}
-
-// look finds the grants that hold what is asked for, or says why none could.
-func (s *search) look(ask *Ask) string {
-	var x *index
-	if s.set != nil {
-		x = s.set.kinds[ask.Kind]
+// holding appends the numbers of the grants that hold the resource of ask. If none could, it
+// returns the reason.
+func (s *Set) holding(to []int, ask *Ask) (numbers []int, reason string) {
+	var x *pattern.Index
+	if s != nil {
+		x = s.kinds[ask.Kind]
 	}
 	if x == nil {
-		x = &nothing
+		x = &pattern.Index{}
 	}
 	switch FamilyOf(ask.Kind) {
 	case Paths:
 		path := ask.Resource
 		if path == "." {
 			path = ""
-		} else if path == "" || !canonicalPath(path) {
-			return "it is no path below a root"
+		} else if path == "" || !pattern.CanonicalPath(path) {
+			return nil, "it is no path below a root"
 		}
-		x.paths(s, path)
+		return x.Paths(to, path), ""
 	case Commands:
-		if len(ask.Argv) == 0 || !programName(ask.Argv[0]) {
-			return "name the program by a bare name or an absolute path"
+		if len(ask.Argv) == 0 || !pattern.ProgramName(ask.Argv[0]) {
+			return nil, "name the program by a bare name or an absolute path"
 		}
 		for _, arg := range ask.Argv {
 			if strings.IndexByte(arg, 0) >= 0 {
-				return "an argument holds a NUL"
+				return nil, "an argument holds a NUL"
 			}
 		}
-		x.commands(s, ask.Argv)
+		return x.Commands(to, ask.Argv), ""
 	case Hosts:
-		e, problem := parseEndpoint(ask.Resource)
+		e, problem := pattern.ParseEndpoint(ask.Resource)
 		if problem != "" {
-			return problem
+			return nil, problem
 		}
-		x.hosts(s, e)
-	default:
-		if ask.Resource == "" {
-			return "it names nothing"
-		}
-		x.custom(s, ask.Resource)
+		return x.Hosts(to, e), ""
 	}
-	return ""
+	if ask.Resource == "" {
+		return nil, "it names nothing"
+	}
+	return x.Custom(to, ask.Resource), ""
 }
