@@ -137,9 +137,7 @@ func (x *Index) Hosts(to []int, e Endpoint) []int {
 
 // Custom appends the patterns that hold a resource of another kind.
 func (x *Index) Custom(to []int, resource string) []int {
-	for _, number := range x.exact[resource] {
-		to = append(to, number)
-	}
+	to = append(to, x.exact[resource]...)
 	for _, n := range x.globs {
 		if n.pattern.Match(resource) {
 			to = append(to, n.number)
