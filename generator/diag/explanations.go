@@ -403,7 +403,7 @@ func Peek(ctx context.Context, name string) error {
 	{
 		Code:  HiddenText,
 		Title: "text that people do not see",
-		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a character that a model reads and a person does not see: a bidirectional control, a tag character, a control character or another invisible one. It can hide instructions, or show the text in another order. Joiners and variation selectors within emoji and scripts are allowed.",
+		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a character that a model reads and a person does not see: a bidirectional control, a tag character, a control character or another invisible one. It can hide instructions, or show the text in another order. Joiners and variation selectors within emoji and scripts are allowed. mcpgen leaves out comments of other modules that have such a character.",
 		Example: `// Find finds a device.\u202e
 //
 //mcp:tool minrole=Viewer title="Find\u200b"

@@ -110,7 +110,7 @@ func (s *scanner) scan() {
 func (s *scanner) header() {
 	for _, d := range s.decls {
 		if d.place == directive.PackageDoc {
-			s.description(d.doc)
+			s.visible(d.doc)
 		}
 	}
 	s.service.Server.Name = s.pkg.Name
