@@ -80,10 +80,19 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  NearMiss,
 		Title: "comment that is nearly a directive",
-		Cause: "Go reads a directive only from a line comment without any space, in lower case: //mcp:tool. Any other form is plain text, and its rule would not hold.",
+		Cause: "A directive is a line comment in lower case that begins with //mcp: and the name. " +
+			"Any other form is plain text, and its rule would not hold. " +
+			"A line is near if at most 2 edits make its first letters mcp and a directive's name. " +
+			"An edit inserts, removes or replaces a letter, or swaps two neighbours. " +
+			"At most 1 edit is in mcp, and at most 1 for each 3 letters of the name. " +
+			"Separators, markers, upper case and invisible characters do not count, " +
+			"and letters that look alike are equal. Prose such as \"MCP server\" is no finding. " +
+			"docs/directives.md has the whole rule.",
 		Example: `// mcp:tool minrole=Viewer
+//mcp.limit timeout=1s
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write //mcp:name without space and in lower case, or reword the comment.",
+		Cure: "Write //mcp:name as the message suggests it, or reword the comment. " +
+			"To comment a directive out, write // //mcp:name.",
 	},
 	{
 		Code:  Dangling,

@@ -41,8 +41,10 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 		fix := "write the directive's name in lower-case letters, then a space"
 		if known {
 			fix = "write //mcp:" + name + ", then its arguments after a space"
+		} else if h := nearestHead("mcp:" + raw.Name); h.edits <= mostEdits {
+			fix = "did you mean //mcp:" + h.spec.Name + "?"
 		}
-		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%q is no directive name", raw.Name))
+		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%+q is no directive name", raw.Name))
 		return d, l.bad
 	case !known:
 		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()), "there is no directive //mcp:"+name)
