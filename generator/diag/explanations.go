@@ -273,7 +273,11 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 	{
 		Code:  MissingKey,
 		Title: "required key is missing",
-		Cause: "The directive says too little without this key: //mcp:ignore needs a reason=, //mcp:param a name, //mcp:resource a uri=, //mcp:complete a ref= and an argument=, and a package whose tools take part in the host's permissions needs app= on //mcp:server.",
+		Cause: "The directive does nothing, or means nothing, without this key. " +
+			"//mcp:limit needs a limit, //mcp:default a rule, //mcp:allow a permission, //mcp:schema a file, " +
+			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
+			"//mcp:complete a ref= and an argument=. A package whose tools take part in the host's " +
+			"permissions needs app= on //mcp:server.",
 		Example: `//mcp:ignore
 func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",

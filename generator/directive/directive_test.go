@@ -208,7 +208,15 @@ func TestRefusals(t *testing.T) {
 		`//mcp:tool denial=conceal denial=hide`: diag.Duplicate,
 		`//mcp:param`:                           diag.MissingKey,
 		`//mcp:param minimum=1`:                 diag.MissingKey,
+		`//mcp:param limit`:                     diag.MissingKey,
+		`//mcp:limit`:                           diag.MissingKey,
+		"//mcp:limit \t":                        diag.MissingKey,
 		`//mcp:allow`:                           diag.MissingKey,
+		`//mcp:default`:                         diag.MissingKey,
+		`//mcp:schema`:                          diag.MissingKey,
+		`//mcp:ignore`:                          diag.MissingKey,
+		`//mcp:resource`:                        diag.MissingKey,
+		`//mcp:complete`:                        diag.MissingKey,
 	} {
 		c := &ast.Comment{Slash: 1, Text: text}
 		if want == "" {

@@ -185,6 +185,15 @@ func ofToolsAlone(key string) bool {
 	return slices.Equal(owners, []string{"tool"})
 }
 
+// bare are the directives that do nothing without any key. Without one the author has forgotten what
+// the directive was for. A bare //mcp:server does something: its package takes part.
+var bare = map[string]struct{ message, fix string }{
+	"default": {"has no access rule", "write the rule"},
+	"limit":   {"limits nothing", "write a limit"},
+	"param":   {"describes nothing", "write what the parameter has"},
+	"schema":  {"names no file", "write input=, output= or both"},
+}
+
 // required reports what a directive means nothing without.
 func (l *lexer) required() {
 	if l.d.Broken {
@@ -195,6 +204,9 @@ func (l *lexer) required() {
 		if !l.d.Has(key) {
 			l.problem(diag.MissingKey, 0, end, "write "+key+"=, as in "+l.d.Spec.Example, message)
 		}
+	}
+	if b, ok := bare[l.d.Name]; ok && len(l.d.Args) == 0 && (l.d.Spec.Form != Named || l.d.Subject.Text != "") {
+		l.problem(diag.MissingKey, 0, end, b.fix+", as in "+l.d.Spec.Example, "//mcp:"+l.d.Name+" "+b.message)
 	}
 	switch l.d.Name {
 	case "resource":
