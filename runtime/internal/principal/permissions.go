@@ -65,6 +65,9 @@ func (h *Host) Queries() int { return h.cache.Loading() }
 // load queries the host. It waits until the adapter returns, so that the query counts until then.
 func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, error) {
 	return Supervise(context.WithoutCancel(ctx), h.Pool, h.Masker, func() (*permissions, error) {
+		if err := h.Pending(); err != nil {
+			return nil, err
+		}
 		set, err := h.Source.Capabilities(ctx, p)
 		if err != nil {
 			return nil, err
