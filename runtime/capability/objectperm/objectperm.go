@@ -1,6 +1,8 @@
 // Package objectperm reads the permissions of NetBox and Nautobot from their database: object
 // permissions, each a list of actions on types of objects, given to users and groups, with
-// constraints on the objects that it covers.
+// constraints on the objects that it covers. Permissions that a host computes are not in its tables,
+// so the source does not find them: NetBox with LDAP and FIND_GROUP_PERMS takes groups from the
+// directory. Hosts on MySQL are not supported.
 //
 // # Database
 //
@@ -86,6 +88,9 @@ var (
 func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
+	}
+	if err := dialect.CheckDriver(db); err != nil {
+		return nil, fmt.Errorf("objectperm: %w", err)
 	}
 	s := &Source{db: db, exempt: map[string]bool{}, never: map[string]bool{}, defaults: map[string]*grant{}}
 	for _, model := range options.ExemptView {
