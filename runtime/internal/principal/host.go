@@ -25,7 +25,7 @@ type Host struct {
 	cache  *loader.Loader[access.Principal, *permissions]
 
 	pending atomic.Pointer[error] // why the checks at start have not passed; nil after
-	asking  atomic.Int32          // calls of the adapter by the checks at start, also abandoned ones
+	asking  atomic.Int32          // running calls of the adapter by the checks at start
 }
 
 // HostConfig is what a [Host] needs.

@@ -72,6 +72,11 @@ func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, erro
 		if err != nil {
 			return nil, err
 		}
+		for permission, err := range set.AllUnreadable() {
+			h.Log.ErrorContext(ctx, "a permission of the host cannot be read, and is denied",
+				"permission", permission, "user", p.User, "principal", p.Subject,
+				"issuer", p.Issuer, "error", h.Masker.Text(fmt.Sprint(err)))
+		}
 		return &permissions{set, h.Table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
 			return permitOf(set, rule.Permission, h.native[rule.Permission])
 		})}, nil
