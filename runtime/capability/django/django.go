@@ -1,6 +1,7 @@
 // Package django reads the permissions of a Django application from its database, as Django's own
 // ModelBackend does: those of the user, those of its groups, and all of them for a superuser. What
-// other authentication backends of the host would add is not seen.
+// other authentication backends of the host would add is not seen: LDAP with FIND_GROUP_PERMS takes
+// groups from the directory, and not from tables. Hosts on MySQL are not supported.
 //
 // # Database
 //
@@ -59,6 +60,9 @@ var (
 func New(db *sql.DB, d dialect.Dialect, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("django: no database: open the host's with sql.Open")
+	}
+	if err := dialect.CheckDriver(db); err != nil {
+		return nil, fmt.Errorf("django: %w", err)
 	}
 	s, err := options.statements(d)
 	if err != nil {

@@ -1,6 +1,8 @@
 // Package objectperm reads the permissions of NetBox and Nautobot from their database: object
 // permissions, each a list of actions on types of objects, given to users and groups, with
-// constraints on the objects that it covers.
+// constraints on the objects that it covers. Permissions that a host computes are not in its tables,
+// so the source does not find them: NetBox with LDAP and FIND_GROUP_PERMS takes groups from the
+// directory. Hosts on MySQL are not supported.
 //
 // # Database
 //
@@ -87,6 +89,9 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 	if db == nil {
 		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
 	}
+	if err := dialect.CheckDriver(db); err != nil {
+		return nil, fmt.Errorf("objectperm: %w", err)
+	}
 	s := &Source{db: db, exempt: map[string]bool{}, never: map[string]bool{}, defaults: map[string]*grant{}}
 	for _, model := range options.ExemptView {
 		if model == capability.Any {
@@ -113,7 +118,7 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 		g := &grant{}
 		for _, c := range constraints {
 			if err := g.constrain(c); err != nil {
-				return nil, fmt.Errorf("objectperm: DefaultPermissions: %s: constraint %q is no JSON: %w", name, c, err)
+				return nil, fmt.Errorf("objectperm: DefaultPermissions: %s: %w", name, err)
 			}
 		}
 		s.defaults[name] = g
@@ -135,8 +140,9 @@ func (s *Source) Resolve(ctx context.Context, p access.Principal) (capability.Us
 // those that all users hold. Constraints are raw JSON, each an object that is a queryset filter; "$user"
 // in one stands for the user's own key, as the host has it. A permission is held without constraints where
 // one of its grants has none (null, or an empty object), and so is every permission of a superuser and the viewing of
-// an exempt model, which hosts do not constrain either. What cannot be read as a permission is an
-// error, and a constraint that is no object is passed on for a handler to fail on: no object meets it.
+// an exempt model, which hosts do not constrain either. Actions that are no list of names are an error.
+// A constraint that is no JSON object makes its permission [capability.Set.Unreadable], even if another
+// grant of the permission has none.
 func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
 	var set capability.Set
 	grants := map[string]*grant{}
@@ -167,8 +173,7 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 				grants[name] = &grant{}
 			}
 			if err := grants[name].add(constraints); err != nil {
-				return fmt.Errorf("permission %s has constraints %q, which is no JSON: "+
-					"fix it in the host", name, constraints.String)
+				grants[name].malformed = fmt.Errorf("%w: fix it in the host", err)
 			}
 		}
 		return nil
@@ -185,11 +190,17 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 	}
 	for _, name := range slices.Sorted(maps.Keys(grants)) {
 		g := grants[name]
-		if parsed, ok := parse(name); g.free || u.Superuser || ok && set.Unrestricted(parsed.object(), parsed.action) {
+		parsed, ok := parse(name)
+		switch {
+		case u.Superuser || ok && set.Unrestricted(parsed.object(), parsed.action):
 			set.Add(name)
-			continue
+		case g.malformed != nil:
+			set.Unreadable(name, g.malformed)
+		case g.free:
+			set.Add(name)
+		default:
+			set.Add(name, g.constraints...)
 		}
-		set.Add(name, g.constraints...)
 	}
 	return set, nil
 }
@@ -240,6 +251,7 @@ func malformed(name string) error {
 type grant struct {
 	free        bool
 	constraints []capability.Constraint
+	malformed   error // of a constraint; the permission is then not held
 }
 
 // add adds a column of constraints: null, one, or a list of which an object must meet any.
@@ -254,7 +266,7 @@ func (g *grant) add(column sql.NullString) error {
 	}
 	var list []capability.Constraint
 	if err := json.Unmarshal(text, &list); err != nil {
-		return err
+		return noObject(text)
 	}
 	for _, c := range list {
 		if err := g.constrain(c); err != nil {
@@ -266,14 +278,16 @@ func (g *grant) add(column sql.NullString) error {
 
 // constrain adds one constraint; null and the empty object constrain nothing.
 func (g *grant) constrain(c capability.Constraint) error {
-	var value any
-	if err := json.Unmarshal(c, &value); err != nil {
-		return err
+	var members map[string]json.RawMessage // nil for null
+	if err := json.Unmarshal(c, &members); err != nil {
+		return noObject(c)
 	}
-	if members, ok := value.(map[string]any); value == nil || ok && len(members) == 0 {
+	if len(members) == 0 {
 		g.free = true
 		return nil
 	}
 	g.constraints = append(g.constraints, c)
 	return nil
 }
+
+func noObject(c []byte) error { return fmt.Errorf("the constraint %.200q is no JSON object", c) }
