@@ -102,9 +102,18 @@ var mayImport = map[string][]string{
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
 	"runtime/capability/internal/hostuser": {"runtime/capability"},
-	"runtime/capability/django":            {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
-	"runtime/capability/objectperm":        {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
-	"runtime/capability/static":            {"runtime/access", "runtime/capability", "runtime/decode"},
+	"runtime/capability/internal/hostcheck": {
+		"runtime/capability", "runtime/capability/dialect",
+	},
+	"runtime/capability/django": {
+		"runtime/access", "runtime/capability", "runtime/capability/dialect",
+		"runtime/capability/internal/hostcheck", "runtime/capability/internal/hostuser",
+	},
+	"runtime/capability/objectperm": {
+		"runtime/access", "runtime/capability", "runtime/capability/dialect",
+		"runtime/capability/internal/hostcheck", "runtime/capability/internal/hostuser",
+	},
+	"runtime/capability/static": {"runtime/access", "runtime/capability", "runtime/decode"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its

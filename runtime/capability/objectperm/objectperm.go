@@ -11,19 +11,32 @@
 //	db, err := sql.Open("pgx", "postgres://mcp_reader@db.example/netbox")
 //	source, err := objectperm.New(db, dialect.PostgreSQL, objectperm.NetBox(), objectperm.Options{})
 //
+// The releases of the hosts differ in their tables, in the models that no setting exempts, and in
+// the permissions that all users hold. There is a layout for each:
+//
+//   - [NetBox] for NetBox 4.4 and later
+//   - [NetBox41] for NetBox 4.1 to 4.3
+//   - [NetBox40] for NetBox 4.0
+//   - [NetBox36] for NetBox 3.6 and 3.7
+//   - [NetBox29] for NetBox 2.9 to 3.5
+//   - [Nautobot] for Nautobot 1.0 and later
+//
+// [Source.Check] compares the layout with the tables, and a server calls it at start. With the
+// layout of another release, the server does not start. The error names the layout to use.
+//
 // The driver is the program's own choice, imported by it: any that takes $1 for a parameter, as
 // github.com/jackc/pgx/v5/stdlib ("pgx") does, which this package is tested with. [dialect.SQLite], with
 // modernc.org/sqlite ("sqlite") as the driver, is for tests: neither host runs on it.
 //
-// Seven tables are read: those that the [Layout] names, and django_content_type. Of users four columns are, so that
-// the account needs no right to the hashes of their passwords. For NetBox this is all that it needs, besides
-// the right to connect:
+// A source reads seven tables: those that the [Layout] names, and django_content_type. It reads
+// four columns of users: the account needs no right to the hashes of passwords. For NetBox 4.0 and
+// later this is all that it needs, besides the right to connect:
 //
 //	GRANT SELECT (id, username, is_active, is_superuser) ON users_user TO mcp_reader;
 //	GRANT SELECT ON users_user_groups, users_objectpermission, users_user_object_permissions,
 //		users_group_object_permissions, users_objectpermission_object_types, django_content_type TO mcp_reader;
 //
-// And for Nautobot:
+// And for Nautobot, and NetBox before 4.0:
 //
 //	GRANT SELECT (id, username, is_active, is_superuser) ON auth_user TO mcp_reader;
 //	GRANT SELECT ON auth_user_groups, users_objectpermission, users_objectpermission_users,
@@ -70,6 +83,8 @@ type Options struct {
 // The user of a principal is [access.Principal.User], matched exactly. An inactive user is none.
 type Source struct {
 	db         *sql.DB
+	dialect    dialect.Dialect
+	layout     Layout
 	statements statements
 	exempt     map[string]bool // models
 	exemptAll  bool
@@ -79,12 +94,13 @@ type Source struct {
 
 var (
 	_ capability.Source      = (*Source)(nil)
+	_ capability.Checker     = (*Source)(nil)
 	_ capability.PartSpeller = (*Source)(nil)
 )
 
-// New returns a source that reads db, which stays the caller's to close. It does not connect: a server that
-// is given the source asks it at its start. Which driver and which account will do, the
-// documentation of the package says; an account that may do no more is what a server should be given.
+// New returns a source that reads db, which stays the caller's to close. It does not connect: a
+// server calls [Source.Check] at start. The documentation of the package names the drivers, and the
+// rights that the account needs. Give it no others.
 func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
@@ -92,7 +108,10 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 	if err := dialect.CheckDriver(db); err != nil {
 		return nil, fmt.Errorf("objectperm: %w", err)
 	}
-	s := &Source{db: db, exempt: map[string]bool{}, never: map[string]bool{}, defaults: map[string]*grant{}}
+	s := &Source{
+		db: db, dialect: d, layout: layout,
+		exempt: map[string]bool{}, never: map[string]bool{}, defaults: map[string]*grant{},
+	}
 	for _, model := range options.ExemptView {
 		if model == capability.Any {
 			s.exemptAll = true
