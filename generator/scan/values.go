@@ -36,7 +36,7 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
 	if t.Input.Schema != nil && t.Input.Written == "" {
-		codec, err := s.walker.Codec(typ, t.Input.Schema)
+		codec, err := s.codecs.Input(typ, t.Input.Schema)
 		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
 	}
 }
@@ -94,7 +94,7 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		for i, p := range t.Input.Params {
 			fields[i] = p.Field
 		}
-		codec, err := s.walker.ObjectCodec(t.Input.Name, props, fields, t.Input.Schema)
+		codec, err := s.codecs.Object(t.Input.Name, props, fields, t.Input.Schema)
 		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
 	}
 	s.problems(problems, func(path string) (token.Pos, token.Pos) {

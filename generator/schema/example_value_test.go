@@ -55,7 +55,7 @@ func example(t *testing.T, s *jsonschema.Schema, defs jsonschema.Definitions, de
 		switch {
 		case s.Format == "date-time":
 			return "2024-02-29T12:00:00Z"
-		case s.Pattern == numberPattern, s.Pattern == signedPattern, s.Pattern == unsignedPattern:
+		case s.Pattern == NumberPattern, s.Pattern == SignedPattern, s.Pattern == UnsignedPattern:
 			return "12"
 		case s.ContentEncoding == "base64":
 			return "AAEC"

@@ -9,8 +9,6 @@ import (
 
 	"github.com/invopop/jsonschema"
 	"golang.org/x/tools/go/types/typeutil"
-
-	"github.com/mcpgen/mcpgen/generator/model"
 )
 
 // Settings are the Reflector's settings that Reflect equals. Anonymous leaves the $id out,
@@ -30,7 +28,6 @@ type Walker struct {
 	enums map[*types.TypeName][]*types.Const
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
-	objects map[string]*model.Object // of the codecs made so far
 }
 
 // New returns a walker for the tools of package in. Without a source there are no
@@ -41,8 +38,6 @@ func New(in *types.Package, src Source) *Walker {
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{},
-
-		objects: map[string]*model.Object{},
 	}
 }
 
@@ -84,7 +79,7 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 		if isAnything(s) {
 			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
 		} else {
-			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", describe(p.resolve(s))),
+			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", Describe(p.resolve(s))),
 				"take a struct, or plain parameters, whose names become the properties")
 		}
 	}
@@ -244,8 +239,8 @@ func (w *Walker) enum(t types.Type) []*types.Const {
 	return list
 }
 
-// describe names the JSON type of a schema for a message.
-func describe(s *jsonschema.Schema) string {
+// Describe names the JSON type of a schema for a message.
+func Describe(s *jsonschema.Schema) string {
 	switch t := strings.TrimSpace(s.Type); t {
 	case "":
 		return "a choice of types"
