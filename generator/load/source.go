@@ -76,6 +76,29 @@ func (p *Program) FieldComment(owner *types.TypeName, path ...string) *ast.Comme
 	return field.Comment
 }
 
+// FieldTag is the tag of a struct field whose source is at hand, or nil.
+func (p *Program) FieldTag(field types.Object) *ast.BasicLit {
+	pkg := p.sources[field.Pkg().Path()]
+	if pkg == nil {
+		return nil
+	}
+	file := pkg.FileOf(p.Fset, field.Pos())
+	if file == nil {
+		return nil
+	}
+	var tag *ast.BasicLit
+	ast.Inspect(file.Syntax, func(n ast.Node) bool {
+		if n == nil || field.Pos() < n.Pos() || n.End() <= field.Pos() {
+			return false
+		}
+		if f, ok := n.(*ast.Field); ok {
+			tag = f.Tag // that of the innermost field counts
+		}
+		return true
+	})
+	return tag
+}
+
 // declared is the type name that an expression in the declaration of owner refers to, or nil.
 func (p *Program) declared(owner *types.TypeName, expr ast.Expr) *types.TypeName {
 	pkg := p.sources[owner.Pkg().Path()]

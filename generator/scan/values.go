@@ -2,8 +2,10 @@ package scan
 
 import (
 	"encoding/json"
+	"go/ast"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -201,8 +203,16 @@ func (s *scanner) placeOf(d *decl, v *types.Var) (pos, end token.Pos) {
 	return d.name.Pos(), d.name.End()
 }
 
-// problems reports what has no schema: at the field or type that is to blame when the author
-// can edit it, and otherwise where the handler meets it.
+// within is the place in source of a byte of a tag, or the tag's place if it is no raw string.
+func within(tag *ast.BasicLit, offset int) (pos, end token.Pos) {
+	if text, err := strconv.Unquote(tag.Value); err == nil && tag.Value == "`"+text+"`" {
+		return tag.Pos() + 1 + token.Pos(offset), tag.End()
+	}
+	return tag.Pos(), tag.End()
+}
+
+// problems reports types without a schema. The place is the field or the type if the author can
+// edit it, the tag if the tag is malformed, and otherwise the place where the handler meets it.
 func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, end token.Pos)) {
 	codes := map[schema.ProblemKind]diag.Code{
 		schema.UnsupportedType: diag.UnsupportedType, schema.BadTag: diag.BadTag, schema.HookedType: diag.HookedType,
@@ -214,6 +224,11 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, 
 		if p.Obj != nil && s.prog.Local(p.Obj.Pkg()) && p.Obj.Pos().IsValid() {
 			pos, end = p.Obj.Pos(), p.Obj.Pos()+token.Pos(len(p.Obj.Name()))
 			cause = p.Message
+			if p.InTag {
+				if tag := s.prog.FieldTag(p.Obj); tag != nil {
+					pos, end = within(tag, p.Offset)
+				}
+			}
 		}
 		*s.out = append(*s.out, diag.Diagnostic{
 			Code: codes[p.Kind], Pos: s.at(pos, end), Message: p.Path + ": " + p.Message, Suggestion: p.Cure, Cause: cause,

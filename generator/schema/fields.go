@@ -192,6 +192,7 @@ func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (propert
 	if whole == "-" || !p.on.has(dashName) && name == "-" {
 		return nil, nil
 	}
+	p.wellFormed(f, place{path: at.path + "." + f.path, obj: f.v})
 	if !validName(name) {
 		name = ""
 	}

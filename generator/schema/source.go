@@ -36,6 +36,9 @@ type Problem struct {
 	Obj     types.Object
 	Message string // one line, no full stop
 	Cure    string // one line
+	// InTag reports a struct tag that is malformed at the byte Offset of its text.
+	InTag  bool
+	Offset int
 }
 
 // ProblemKind sorts problems into the diagnostics that report them.
