@@ -16,7 +16,7 @@ func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at
 	s.Type, s.Properties, s.AdditionalProperties = object.Type, object.Properties, object.AdditionalProperties
 	s.Description = p.typeDoc(t)
 	for _, f := range p.fields(t, u, at) {
-		p.property(s, f, at)
+		p.property(s, t, f, at)
 	}
 }
 
@@ -36,7 +36,11 @@ func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at p
 	}
 	s.Type = "array"
 	at.path += "[]"
-	s.Items = p.open(p.schema(elem, at))
+	items := p.schema(elem, at)
+	if length > 0 && p.pointee(elem) != nil && p.leadsBack([]types.Type{p.pointed(elem)}, t) {
+		items = p.orNull(items)
+	}
+	s.Items = p.open(items)
 }
 
 // isByte reports whether a slice of elem is base64 in JSON.

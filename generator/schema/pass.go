@@ -32,6 +32,7 @@ type pass struct {
 	size     int // schemas made so far
 	depth    int // nesting of build
 	problems []Problem
+	places   map[*jsonschema.Schema]place // of the properties
 }
 
 // definition is a named type that references may point to.
@@ -64,7 +65,10 @@ func rootPlace(t types.Type) place {
 }
 
 func (w *Walker) pass(on ruleSet, d direction) *pass {
-	return &pass{w: w, on: on, dir: d, defs: map[string]*definition{}}
+	return &pass{
+		w: w, on: on, dir: d,
+		defs: map[string]*definition{}, places: map[*jsonschema.Schema]place{},
+	}
 }
 
 // problem adds a finding.

@@ -26,6 +26,7 @@ type Walker struct {
 	named map[string]*types.TypeName // by path and name
 	inst  map[string]*types.Named    // by Go type text
 	enums map[*types.TypeName][]*types.Const
+	held  map[string][]types.Type // by the key of the type; see holds
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
@@ -38,6 +39,7 @@ func New(in *types.Package, src Source) *Walker {
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{},
+		held:  map[string][]types.Type{},
 	}
 }
 
@@ -83,6 +85,7 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 				"take a struct, or plain parameters, whose names become the properties")
 		}
 	}
+	p.ends(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}
@@ -131,6 +134,7 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 			q.parameter(s, prop, at)
 		}
 	})
+	p.ends(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}

@@ -223,6 +223,26 @@ type Standing struct {
 	Marks [2]Endorsed `json:"marks" jsonschema:"default=a,default=b"`
 }
 
+// Chain requires a pointer to itself, which is null at the end.
+type Chain struct {
+	Next  *Chain `json:"next"`
+	Value int8   `json:"value"`
+}
+
+// Couple and Partner require each other.
+type Couple struct {
+	Partner **Partner  `json:"partner"`
+	Chain   *Chain     `json:"chain"`
+	Two     [2]*Couple `json:"two"`
+}
+
+// Partner has a couple in every place.
+type Partner struct {
+	Of    struct{ Couple *Couple } `json:"of"`
+	Pairs []Partner                `json:"pairs"`
+	Some  []*Couple                `json:"some" jsonschema:"minItems=1"`
+}
+
 // Group has properties of which some exclude others.
 type Group struct {
 	ID    int    `json:"id,omitempty" jsonschema:"oneof_required=number"`
