@@ -127,6 +127,9 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 	if err := c.form(&codec, t, &rest); err != nil {
 		return codec, err
 	}
+	if codec.Pointers > 0 && takesNull(codec) {
+		codec.Nullable = true // encoding/json makes the pointer nil before it looks at the value
+	}
 	if len(rest.OneOf)+len(rest.AnyOf) > 0 {
 		return codec, fmt.Errorf("%s is a choice of several schemas", gotype.Plain(t))
 	}
@@ -134,6 +137,15 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		return codec, fmt.Errorf("%s has a schema that is more than its Go type's", gotype.Plain(t))
 	}
 	return codec, nil
+}
+
+// takesNull reports the codec of a value of any kind, of which null is one.
+func takesNull(c model.Codec) bool {
+	typed := func(check model.Check) bool {
+		return check.Keyword == "type" && !slices.Contains(check.Values, "null")
+	}
+	return (c.Kind == model.AnyCodec || c.Kind == model.RawCodec) &&
+		!slices.ContainsFunc(c.Checks, typed)
 }
 
 // quoted makes the codec of a field with the string option of encoding/json.

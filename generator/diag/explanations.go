@@ -124,7 +124,7 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  UnsupportedType,
 		Title: "type without a JSON Schema",
-		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves. Or the type must hold itself again, so that no finite document fits.",
+		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves, or that get the method for it from an embedded pointer, which is nil then. Or the type must hold itself again, so that no finite document fits.",
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,

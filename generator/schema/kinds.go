@@ -101,6 +101,7 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 	}
 	switch {
 	case p.textKey(key):
+		p.readsByNil(key, at, unmarshalText)
 		return ""
 	case isBasic && basic.Info()&types.IsString != 0:
 		if list := p.w.enum(key); list != nil && p.dir == decoding && p.on.has(typedEnums) {

@@ -146,6 +146,9 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	if p.dir == reflecting || types.IsInterface(t) {
 		return nil, false
 	}
+	if p.readsByNil(t, at, unmarshalJSON, unmarshalText) {
+		return &jsonschema.Schema{}, true
+	}
 	if m, ok := p.opaque(t); ok {
 		p.problem(UnsupportedType, at, fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", gotype.Plain(t), m.name),
 			declaring(at))
@@ -166,6 +169,42 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	}
 	p.reachable(t, m, at)
 	return &jsonschema.Schema{Type: "string"}, true
+}
+
+// readsByNil reports an argument that the first of the methods reads which it has, if the method is
+// promoted from an embedded pointer or interface. That is nil in the value that encoding/json makes,
+// and the call panics.
+func (p *pass) readsByNil(t types.Type, at place, methods ...method) bool {
+	if p.dir != decoding || types.IsInterface(t) {
+		return false
+	}
+	for _, m := range methods {
+		if !p.has(t, m, byPointer) {
+			continue
+		}
+		embedded := p.viaNil(t, m)
+		if embedded == nil {
+			return false
+		}
+		p.problem(UnsupportedType, at,
+			fmt.Sprintf("%s has %s from the embedded %s, which is nil when a value is read",
+				gotype.Plain(t), m.name, gotype.Plain(embedded)),
+			"embed a struct by value, declare "+m.name+" on the type itself, or use another type")
+		return true
+	}
+	return false
+}
+
+// viaNil is the first embedded pointer or interface on the way to a promoted method, or nil.
+func (p *pass) viaNil(t types.Type, m method) types.Type {
+	index := p.w.methods.MethodSet(types.NewPointer(t)).Lookup(nil, m.name).Index()
+	for _, i := range index[:len(index)-1] {
+		t = t.Underlying().(*types.Struct).Field(i).Type()
+		if p.pointee(t) != nil || types.IsInterface(t) {
+			return t
+		}
+	}
+	return nil
 }
 
 // declaring is the cure for a type with its own JSON methods: a tag where a field has the

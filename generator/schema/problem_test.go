@@ -414,3 +414,48 @@ func TestMalformedTagsOfOtherModulesAreProblemsIfALimitIsLost(t *testing.T) {
 		}
 	}
 }
+
+// A method that is promoted through an embedded pointer panics on the value that encoding/json makes,
+// whose pointer is nil.
+func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
+	const base = "import (\n\"encoding\"\n\"encoding/json\"\n)\nvar _ encoding.TextUnmarshaler; var _ json.Unmarshaler\n" +
+		"type Base struct{ V int }\nfunc (*Base) UnmarshalText([]byte) error { return nil }\n" +
+		"type Own struct{ V int }\nfunc (*Own) UnmarshalJSON([]byte) error { return nil }\n"
+	const text = "%s has UnmarshalText from the embedded %s, which is nil when a value is read"
+	for _, test := range []struct{ src, path, typ, embedded string }{
+		{"type T struct { *Base }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Base"},
+		{"type T struct { *Base }\ntype Root struct { A []*T }", "Root.A[]", "p.T", "*p.Base"},
+		{"type T struct { *Base }\ntype Root struct { A map[T]int }", "Root.A", "p.T", "*p.Base"},
+		{"type M struct { *Base }\ntype T struct { M }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Base"},
+		{"type M struct { Base }\ntype T struct { *M }\ntype Root struct { A T }", "Root.A", "p.T", "*p.M"},
+		{"type T struct { encoding.TextUnmarshaler }\ntype Root struct { A T }", "Root.A", "p.T", "encoding.TextUnmarshaler"},
+		{"type Root struct { A struct { *Base } }", "Root.A", "struct{*p.Base}", "*p.Base"},
+		{"type T struct { *Own }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Own"},
+		{"type T struct { *Own }\ntype Root struct { A T `jsonschema:\"type=string\"` }", "Root.A", "p.T", "*p.Own"},
+		{"type T struct { json.Unmarshaler }\ntype Root struct { A T `jsonschema:\"type=string\"` }", "Root.A", "p.T", "encoding/json.Unmarshaler"},
+	} {
+		problems, _ := problemsOf(t, base+test.src, false)
+		want := strings.NewReplacer("encoding/json.", "json.").Replace(fmt.Sprintf(text, test.typ, test.embedded))
+		if strings.Contains(test.src, "Own") || strings.Contains(test.src, "json.") {
+			want = strings.Replace(want, "UnmarshalText", "UnmarshalJSON", 1)
+		}
+		if len(problems) != 1 || problems[0].Path != test.path || problems[0].Message != want || problems[0].Cure == "" {
+			t.Errorf("%s: %s\nwant %s: %s", test.src, said(problems), test.path, want)
+		}
+	}
+	for _, src := range []string{
+		"type T struct { Base }\ntype Root struct { A T }",
+		"type T struct { *Base }\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype Root struct { A T; B map[T]int }",
+		"type T struct { *Own }\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
+		"type T struct { P *Base }\ntype Root struct { A T }",
+	} {
+		if problems, _ := problemsOf(t, base+src, false); len(problems) > 0 {
+			t.Errorf("%s: %s", src, said(problems))
+		}
+	}
+	// A result may have what it embeds.
+	text2 := "type W struct{}\nfunc (*W) MarshalText() ([]byte, error) { return nil, nil }\ntype T struct { *W }\ntype Root struct { A *T }"
+	if problems, _ := problemsOf(t, text2, true); len(problems) > 0 {
+		t.Error(said(problems))
+	}
+}

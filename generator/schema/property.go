@@ -87,6 +87,7 @@ func (p *pass) describe(parent *jsonschema.Schema, f field, tag fieldTag, doc st
 	var s *jsonschema.Schema
 	if p.on.has(declaredType) && tag.declaredTypes() && p.needsDeclaring(t) {
 		s = &jsonschema.Schema{}
+		p.readsByNil(t, at, unmarshalJSON)
 	} else {
 		s = p.schema(t, at)
 	}

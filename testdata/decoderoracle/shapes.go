@@ -243,6 +243,22 @@ type Partner struct {
 	Some  []*Couple                `json:"some" jsonschema:"minItems=1"`
 }
 
+// Pointed has pointers to values of any kind, which null makes nil.
+type Pointed struct {
+	Raw    *json.RawMessage            `json:"raw"`
+	Any    *any                        `json:"any"`
+	Twice  **json.RawMessage           `json:"twice"`
+	Named  *Anything                   `json:"named,omitempty"`
+	List   []*json.RawMessage          `json:"list"`
+	ByName map[string]*any             `json:"by_name"`
+	Some   *json.RawMessage            `json:"some" jsonschema:"anyof_type=null;array"`
+	Text   *any                        `json:"text" jsonschema:"type=string"`
+	Null   *json.RawMessage            `json:"null" jsonschema:"nullable"`
+	Plain  json.RawMessage             `json:"plain"`
+	Value  any                         `json:"value"`
+	Deep   map[string][]*[]json.Number `json:"deep"`
+}
+
 // Group has properties of which some exclude others.
 type Group struct {
 	ID    int    `json:"id,omitempty" jsonschema:"oneof_required=number"`

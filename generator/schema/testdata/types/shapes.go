@@ -265,6 +265,9 @@ type Corpus struct {
 	Chained          Chained
 	Couple           Couple
 	Quad             Quad
+	Malformed        Malformed
+	Pointed          Pointed
+	Embedding        Embedding
 	Page             Page
 	OtherPage        other.Page
 	Wide             Wide
