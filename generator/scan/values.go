@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Input(typ)
 	if s.handInput(d, t) {
-		problems = nil // the walk was for the guards on what it met
+		problems = slices.DeleteFunc(problems, curable) // the walk was for the compile guards
 	}
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
@@ -89,9 +90,8 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Object(props)
 	if s.handInput(d, t) {
-		return
-	}
-	if t.Input.Schema != nil && len(problems) == 0 {
+		problems = slices.DeleteFunc(problems, curable)
+	} else if t.Input.Schema != nil && len(problems) == 0 {
 		fields := make([]string, len(t.Input.Params))
 		for i, p := range t.Input.Params {
 			fields[i] = p.Field
@@ -114,6 +114,9 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		return s.placeOf(d, v)
 	})
 }
+
+// curable reports a problem that a schema by hand solves.
+func curable(p schema.Problem) bool { return !p.Panics }
 
 // codecOrReason is a codec, or the reason that there is none.
 func codecOrReason(codec *model.Codec, err error) (*model.Codec, string) {

@@ -186,10 +186,12 @@ func (p *pass) readsByNil(t types.Type, at place, methods ...method) bool {
 		if embedded == nil {
 			return false
 		}
-		p.problem(UnsupportedType, at,
-			fmt.Sprintf("%s has %s from the embedded %s, which is nil when a value is read",
+		p.add(Problem{
+			Kind: UnsupportedType, Path: at.path, Obj: at.obj, Panics: true,
+			Message: fmt.Sprintf("%s has %s from the embedded %s, which is nil when a value is read",
 				gotype.Plain(t), m.name, gotype.Plain(embedded)),
-			"embed a struct by value, declare "+m.name+" on the type itself, or use another type")
+			Cure: "embed a struct by value, declare " + m.name + " on the type itself, or use another type",
+		})
 		return true
 	}
 	return false

@@ -336,6 +336,7 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 		{`json:"c" jsonschema:"minimum=3" jsonschema:"maximum=5"`, 32, `the struct tag has the key jsonschema twice, of which Go reads the first (write one)`},
 		{`json:"c" json:"d"`, 9, `the struct tag has the key json twice, of which Go reads the first (write one)`},
 		{`json:"c" jsonschema="minimum=3"`, 9, `the struct tag is no list of pairs from "jsonschema=" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+		{`json:"c" omitempty,jsonschema:"minimum=3"`, 9, `the struct tag is no list of pairs from "omitempty,jsonschema:" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
 		{`json: "c"`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:'c'`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:c,omitempty jsonschema:"minimum=3"`, 0, `the value of the tag key json has no double quotes (write json:"c,omitempty")`},

@@ -156,7 +156,7 @@ func flaws(tag string) (list []flaw) {
 			message := "the value of the tag key " + rest[:n] + " has no double quotes"
 			cure := fmt.Sprintf("write %s:%q", rest[:n], strings.Trim(value, "\"'`"))
 			return append(list, flaw{at, message, cure, rest})
-		case n <= 0 || rest[n] != ':':
+		case n <= 0 || rest[n] != ':' || strings.ContainsAny(rest[:n], noKey):
 			word := strings.Fields(rest + " .")[0]
 			if i := strings.IndexByte(word, '"'); i > 0 {
 				word = word[:i]
@@ -194,6 +194,9 @@ func flaws(tag string) (list []flaw) {
 		}
 	}
 }
+
+// noKey are characters that no library has in a key. A key with one of them is a mistake.
+const noKey = ",;=&|'`(){}[]<>\\"
 
 func endsKey(c rune) bool { return c <= ' ' || c == ':' || c == '"' || c == 0x7f }
 
