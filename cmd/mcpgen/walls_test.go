@@ -75,7 +75,8 @@ var mayImport = map[string][]string{
 	"runtime/debugtools":       {"runtime", "runtime/access", "runtime/decode", "runtime/redact", "runtime/toolset"},
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
-	"runtime/grant":            {},
+	"runtime/grant":            {"runtime/grant/pattern"},
+	"runtime/grant/pattern":    {},
 	"runtime/identity":         {"runtime/access"},
 	"runtime/identity/oidc":    {"internal/loader", "runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
@@ -90,8 +91,8 @@ var mayImport = map[string][]string{
 	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
 	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/isolate", "runtime/store"},
-	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/isolate", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
+	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/grant/pattern", "runtime/isolate", "runtime/redact", "runtime/store"},
+	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/grant/pattern", "runtime/identity", "runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
 
 	// The tool by which a client clears its workspace.
 	"runtime/sandbox/workspacetools": {"runtime", "runtime/access", "runtime/decode", "runtime/isolate", "runtime/toolset"},
@@ -123,6 +124,7 @@ var outside = map[string]links{
 	"runtime/debugtools":       {sdk: true},
 	"runtime/decode":           {},
 	"runtime/grant":            {},
+	"runtime/grant/pattern":    {},
 	"runtime/identity":         {},
 	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
 	"runtime/redact":           {},

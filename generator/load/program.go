@@ -40,6 +40,10 @@ type Program struct {
 	sources map[string]*Package
 	// types are all packages whose types are known, by import path.
 	types map[string]*types.Package
+	// dependencies are the packages below the sources, by import path, made on first use.
+	dependencies map[string]*packages.Package
+	// comments are those of the types and fields of a file, read on first use.
+	comments map[sourceFile]map[site]*ast.CommentGroup
 }
 
 // Package is one package read from source.
@@ -64,8 +68,7 @@ type Package struct {
 	// Foreign are files of the same names that somebody else wrote, sorted.
 	Foreign []string
 
-	meta  *packages.Package
-	decls map[string]*declaration // by type name, made on first use
+	meta *packages.Package
 }
 
 // File is one source file of the author.

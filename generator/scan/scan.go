@@ -27,7 +27,7 @@ import (
 // path, and everything that is wrong with what stands in them. A tool whose own directive
 // could not be read is left out, so that no later stage judges half a rule.
 //
-// A package without any directive has no service; its findings are near misses and syntax errors.
+// A package without any directive has no service. Its findings are near misses and syntax errors.
 func Services(prog *load.Program) ([]model.Service, diag.List) {
 	var (
 		services []model.Service
@@ -42,6 +42,10 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 		}
 		s := &scanner{prog: prog, pkg: pkg, out: &findings, partial: map[string]bool{}}
 		s.collect()
+		if s.opted {
+			s.testFiles()
+		}
+		s.reportMisses()
 		if !s.opted {
 			continue
 		}
@@ -56,13 +60,16 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 
 // scanner makes the service of one package.
 type scanner struct {
-	prog    *load.Program
-	pkg     *load.Package
-	out     *diag.List
-	unread  []*decl // tools whose signature holds a type that could not be read
-	decls   []*decl
-	opted   bool // the package has a directive
-	service model.Service
+	prog   *load.Program
+	pkg    *load.Package
+	out    *diag.List
+	unread []*decl // tools whose signature holds a type that could not be read
+	decls  []*decl
+	opted  bool // the package has a directive
+	// generates reports that a go:generate line runs mcpgen.
+	generates bool
+	near      []nearMiss
+	service   model.Service
 
 	walker *schema.Walker
 	codecs *codec.Planner
@@ -96,7 +103,6 @@ func (s *scanner) scan() {
 		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
 			"rename the file, or delete it if it was generated", "%s is not mcpgen's: it lacks %s", name, lacks)
 	}
-	s.testFiles()
 	s.header()
 	s.hierarchy()
 	s.defaults()
@@ -113,7 +119,7 @@ func (s *scanner) scan() {
 func (s *scanner) header() {
 	for _, d := range s.decls {
 		if d.place == directive.PackageDoc {
-			s.description(d.doc)
+			s.visible(d.doc)
 		}
 	}
 	s.service.Server.Name = s.pkg.Name

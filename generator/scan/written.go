@@ -36,10 +36,6 @@ func (s *scanner) byHand(d *decl) *byHand {
 	if found == nil {
 		return &byHand{}
 	}
-	if !found.Has("input") && !found.Has("output") && !found.Broken {
-		s.report(diag.MissingKey, found.Pos, found.End, "write input=, output= or both, as in "+found.Spec.Example,
-			"//mcp:schema names no file")
-	}
 	return &byHand{input: s.written(found, "input"), output: s.written(found, "output")}
 }
 

@@ -49,9 +49,6 @@ type definition struct {
 type place struct {
 	path string       // as in Problem.Path
 	obj  types.Object // innermost field or type with a position
-	// owner and doc lead Source.FieldDoc to fields of anonymous structs met here.
-	owner *types.TypeName
-	doc   []string
 	// addressable says that encoding/json finds methods of pointer receivers when it marshals.
 	addressable bool
 }
@@ -166,11 +163,11 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	}
 	n, isNamed := t.(*types.Named)
 	if isNamed && n.Obj().Pkg() != nil {
-		at.obj, at.owner, at.doc = innermost(at.obj, n.Obj()), n.Obj(), nil
+		at.obj = innermost(at.obj, n.Obj())
 	}
 	s, done := p.special(t, at)
 	if !done {
-		if isNamed && p.dir != reflecting {
+		if isNamed {
 			p.w.meet(n)
 		}
 		s = p.kind(t, at)

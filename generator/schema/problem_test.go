@@ -262,7 +262,7 @@ func TestReflectRefusesWhatTheReflectorPanicsOn(t *testing.T) {
 		"type Root struct { *Root }", "type Root struct{}\nfunc (Root) JSONSchemaAlias() any { return nil }", "type P *P\ntype Root struct { P P }",
 	} {
 		pkg := check(t, "example.com/p", "package p\n"+src)
-		if _, problems := New(pkg, nil).Reflect(pkg.Scope().Lookup("Root").Type()); len(problems) == 0 {
+		if _, problems := New(pkg, nil).Reflect(pkg.Scope().Lookup("Root").Type(), nil); len(problems) == 0 {
 			t.Errorf("no problem: %s", src)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -13,7 +14,7 @@ import (
 
 // property adds a field to the schema of its struct.
 func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, at place) {
-	at = place{path: at.path + "." + f.path, obj: f.v, owner: f.owner, doc: f.doc, addressable: at.addressable}
+	at = place{path: at.path + "." + f.path, obj: f.v, addressable: at.addressable}
 	if f.hidden && p.dir != reflecting {
 		if p.on.has(hiddenFields) {
 			parent.AdditionalProperties = nil
@@ -122,31 +123,50 @@ func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 	return f.present
 }
 
-// typeDoc is the description that a named type has from its comment. The Reflector's comments
-// know exported types that are no instances.
+// typeDoc is the description that a named type has from its comment.
 func (p *pass) typeDoc(t types.Type) string {
 	n, ok := t.(*types.Named)
-	if !ok || p.w.src == nil || n.Obj().Pkg() == nil {
+	switch {
+	case !ok || n.Obj().Pkg() == nil:
+		return ""
+	case !p.on.has(everyDoc):
+		return p.w.comments[commentKey(n)]
+	case p.w.src == nil:
 		return ""
 	}
-	if !p.on.has(everyDoc) && (!n.Obj().Exported() || n.TypeArgs().Len() > 0) {
-		return ""
-	}
-	return p.w.src.TypeDoc(n.Obj())
+	return p.description(n.Obj(), p.w.src.TypeDoc(n.Obj()))
 }
 
 // fieldDoc is the description that a field has from its comment.
 func (p *pass) fieldDoc(f field) string {
-	if p.w.src == nil || f.owner == nil {
-		return ""
-	}
 	if !p.on.has(everyDoc) {
-		n, ok := f.decl.(*types.Named)
-		if !ok || !n.Obj().Exported() || n.TypeArgs().Len() > 0 || f.v.Embedded() {
+		n, _ := f.decl.(*types.Named)
+		if n == nil || n.Obj().Pkg() == nil {
 			return ""
 		}
+		return p.w.comments[commentKey(n)+"."+f.v.Name()]
 	}
-	return p.w.src.FieldDoc(f.owner, f.doc...)
+	if p.w.src == nil {
+		return ""
+	}
+	return p.description(f.v, p.w.src.FieldDoc(f.v))
+}
+
+// commentKey is the key of a type in the Reflector's CommentMap.
+func commentKey(n *types.Named) string { return n.Obj().Pkg().Path() + "." + reflectName(n) }
+
+// description is the comment of a declaration as clients read it.
+func (p *pass) description(of types.Object, text string) string {
+	if p.on.has(joinedLines) {
+		text = Description(text)
+	}
+	if text != "" && p.on.has(foreignDoc) && !p.w.src.Local(of.Pkg()) {
+		if at, _ := model.Hidden(text); at >= 0 {
+			return ""
+		}
+		text, _, _ = strings.Cut(text, "\n\n")
+	}
+	return text
 }
 
 // bad reports a tag that cannot be meant.

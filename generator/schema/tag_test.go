@@ -68,7 +68,7 @@ func compareTags(t interface {
 		}
 	}
 
-	got, problems := w.Reflect(static)
+	got, problems := w.Reflect(static, nil)
 	if len(problems) > 0 {
 		t.Fatalf("tags %q: %v", tags, problems)
 	}

@@ -20,7 +20,7 @@ func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
 	src := read(t)
 	counts := map[string]int{}
 	for _, p := range src.pairs() {
-		walker := schema.New(src.packages[commented[0]].Types, src)
+		walker := schema.New(src.pkg, src)
 		in, problems := walker.Input(p.static)
 		judge(t, p.name+" as arguments", in, problems, counts)
 		if in != nil && !hasEnd(t, in) {

@@ -203,6 +203,12 @@ type Texts struct {
 
 // Corpus has one case a field.
 type Corpus struct {
+	Written          Written
+	GroupedFirst     GroupedFirst
+	GroupedSecond    GroupedSecond
+	GroupedThird     GroupedThird
+	Mixed            Mixed
+	Foreign          Foreign
 	Twice            Twice
 	Empty            Empty
 	Numbers          Numbers
