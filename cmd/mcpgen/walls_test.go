@@ -23,6 +23,8 @@ var mayImport = map[string][]string{
 	"generator/diag":       {"generator/model"},
 	"generator/directive":  {"generator/diag", "generator/model", "internal/editdistance"},
 	"generator/schema":     {"generator/gotype", "generator/model", "internal/editdistance"},
+	"generator/schemafile": {},
+	"generator/codec":      {"generator/gotype", "generator/model", "generator/schema"},
 	"generator/gotype":     {"generator/model"},
 	"generator/sourcehash": {"generator/model"},
 	"generator/check":      {"generator/diag", "generator/model", "internal/uritemplate"},
@@ -38,8 +40,9 @@ var mayImport = map[string][]string{
 		"generator/diag", "generator/directive", "generator/model", "generator/schema",
 	},
 	"generator/scan": {
-		"generator/compileguard", "generator/diag", "generator/directive", "generator/gotype",
-		"generator/load", "generator/model", "generator/schema", "internal/uritemplate",
+		"generator/codec", "generator/compileguard", "generator/diag", "generator/directive",
+		"generator/gotype", "generator/load", "generator/model", "generator/schema",
+		"generator/schemafile", "internal/uritemplate",
 	},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.

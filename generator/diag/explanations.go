@@ -133,7 +133,7 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  UnsupportedType,
 		Title: "type without a JSON Schema",
-		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves.",
+		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves, or that get the method for it from an embedded pointer, which is nil then. Or the type must hold itself again, so that no finite document fits.",
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,
@@ -142,7 +142,7 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  BadTag,
 		Title: "bad schema tag",
-		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the type, or contradicts another; or a tag without a key, which would be a description, looks as if it was meant to have one.",
+		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the type, or contradicts another; or a tag without a key, which would be a description, looks as if it was meant to have one. A struct tag that Go does not read to its end is an error as well, since the limits behind the mistake would be lost.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,

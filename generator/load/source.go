@@ -10,6 +10,29 @@ import (
 
 var _ schema.Source = (*Program)(nil)
 
+// FieldTag is the tag of a struct field whose source is at hand, or nil.
+func (p *Program) FieldTag(field types.Object) *ast.BasicLit {
+	pkg := p.sources[field.Pkg().Path()]
+	if pkg == nil {
+		return nil
+	}
+	file := pkg.FileOf(p.Fset, field.Pos())
+	if file == nil {
+		return nil
+	}
+	var tag *ast.BasicLit
+	ast.Inspect(file.Syntax, func(n ast.Node) bool {
+		if n == nil || field.Pos() < n.Pos() || n.End() <= field.Pos() {
+			return false
+		}
+		if f, ok := n.(*ast.Field); ok {
+			tag = f.Tag // that of the innermost field counts
+		}
+		return true
+	})
+	return tag
+}
+
 // Enum implements schema.Source. A type whose constants are spread over several blocks, or
 // stand in none, is no enum: which of them are its values would be a guess.
 func (p *Program) Enum(name *types.TypeName) []*types.Const {

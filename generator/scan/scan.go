@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/codec"
 	"github.com/mcpgen/mcpgen/generator/compileguard"
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -71,6 +72,7 @@ type scanner struct {
 	service   model.Service
 
 	walker *schema.Walker
+	codecs *codec.Planner
 	names  names
 	// The access rules of //mcp:default, on the package and on types by name.
 	packageRule rule
@@ -89,6 +91,7 @@ type scanner struct {
 
 func (s *scanner) scan() {
 	s.walker = schema.New(s.pkg.Types, comments{s.prog, s})
+	s.codecs = codec.New(s.pkg.Types, s.walker)
 	s.service = model.Service{
 		Package: s.pkg.Path, Name: s.pkg.Name, Dir: s.pkg.Dir, Module: s.pkg.Module,
 	}
@@ -106,7 +109,7 @@ func (s *scanner) scan() {
 	s.tools()
 	s.enums()
 	s.unused()
-	s.service.Objects = s.walker.Objects()
+	s.service.Objects = s.codecs.Objects()
 	s.receivers()
 	s.scope()
 	s.watch()

@@ -34,6 +34,26 @@ func (p *pass) fields(t types.Type, u *types.Struct, at place) []field {
 	return p.dominant(p.candidates(outer, at), at)
 }
 
+// Field is a property of a struct as a decoder fills it.
+type Field struct {
+	Name   string // as in JSON
+	Type   types.Type
+	Path   string // Go names from the struct inwards: "Base.ID"
+	Index  []int  // the same by number, through the structs that are embedded
+	Quoted bool   // the string option applies
+}
+
+// Fields lists the properties that Input gives a struct, in their order.
+func (w *Walker) Fields(t types.Type, u *types.Struct) []Field {
+	var list []Field
+	for _, f := range w.pass(inputRules, decoding).fields(t, u, place{}) {
+		if !f.hidden {
+			list = append(list, Field{f.name, f.typ, f.path, f.depth, f.quoted})
+		}
+	}
+	return list
+}
+
 // within makes the field i of a struct that was reached as outer.
 func (outer field) within(u *types.Struct, i int) field {
 	v := u.Field(i)
@@ -166,6 +186,7 @@ func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (propert
 	if whole == "-" || !p.on.has(dashName) && name == "-" {
 		return nil, nil
 	}
+	p.wellFormed(f, place{path: at.path + "." + f.path, obj: f.v})
 	if !validName(name) {
 		name = ""
 	}

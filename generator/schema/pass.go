@@ -32,6 +32,7 @@ type pass struct {
 	size     int // schemas made so far
 	depth    int // nesting of build
 	problems []Problem
+	places   map[*jsonschema.Schema]place // of the properties
 }
 
 // definition is a named type that references may point to.
@@ -61,17 +62,25 @@ func rootPlace(t types.Type) place {
 }
 
 func (w *Walker) pass(on ruleSet, d direction) *pass {
-	return &pass{w: w, on: on, dir: d, defs: map[string]*definition{}}
+	return &pass{
+		w: w, on: on, dir: d,
+		defs: map[string]*definition{}, places: map[*jsonschema.Schema]place{},
+	}
 }
 
-// problem adds a finding once: a type that is met twice has its problems once a path.
+// problem adds a finding.
 func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
+	p.add(Problem{Kind: kind, Path: at.path, Obj: at.obj, Message: message, Cure: cure})
+}
+
+// add adds a finding once: a type that is met twice has its problems once a path.
+func (p *pass) add(found Problem) {
 	for _, q := range p.problems {
-		if q.Path == at.path && q.Message == message {
+		if q.Path == found.Path && q.Message == found.Message {
 			return
 		}
 	}
-	p.problems = append(p.problems, Problem{Kind: kind, Path: at.path, Obj: at.obj, Message: message, Cure: cure})
+	p.problems = append(p.problems, found)
 }
 
 // key identifies a type among the definitions; types without a name have none.
@@ -123,7 +132,7 @@ func (p *pass) reread(t types.Type, at place) {
 	q := p.w.pass(p.on, p.dir)
 	q.build(t, at)
 	for _, found := range q.problems {
-		p.problem(found.Kind, place{path: found.Path, obj: found.Obj}, found.Message, found.Cure)
+		p.add(found)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // property adds a field to the schema of its struct.
-func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
+func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, at place) {
 	at = place{path: at.path + "." + f.path, obj: f.v, addressable: at.addressable}
 	if f.hidden && p.dir != reflecting {
 		if p.on.has(hiddenFields) {
@@ -35,13 +35,18 @@ func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
 	}
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
 	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))
+	required := p.required(f, tag, s)
+	if required && p.pointee(f.typ) != nil {
+		null = null || p.leadsBack(p.needs(f, tag), holder)
+	}
 	if null && p.on.has(nullableAnyOf) {
 		s = p.orNull(s)
 	} else if null {
 		s = &jsonschema.Schema{OneOf: []*jsonschema.Schema{s, {Type: "null"}}}
 	}
 	parent.Properties.Set(f.name, p.open(s))
-	if p.required(f, tag, s) && !slices.Contains(parent.Required, f.name) {
+	p.places[s] = at
+	if required && !slices.Contains(parent.Required, f.name) {
 		parent.Required = append(parent.Required, f.name)
 	}
 }
@@ -83,6 +88,7 @@ func (p *pass) describe(parent *jsonschema.Schema, f field, tag fieldTag, doc st
 	var s *jsonschema.Schema
 	if p.on.has(declaredType) && tag.declaredTypes() && p.needsDeclaring(t) {
 		s = &jsonschema.Schema{}
+		p.readsByNil(t, at, unmarshalJSON)
 	} else {
 		s = p.schema(t, at)
 	}

@@ -15,6 +15,7 @@ const (
 	jsonFields
 	dashName
 	embeddedPointer
+	cyclicNull
 	defaultOptional
 	jsonMapKeys
 	textMarshaler
@@ -76,6 +77,8 @@ var rules = [ruleCount]Rule{
 		`the Reflector drops a field tagged json:"-,", which encoding/json calls "-"`, true, true},
 	embeddedPointer: {"embedded-pointer",
 		"the Reflector requires fields promoted through an embedded pointer, which encoding/json leaves out when it is nil", true, true},
+	cyclicNull: {"cyclic-null",
+		"the Reflector requires a pointer that leads back to its own type, so that no finite document fits; encoding/json writes and reads null there", true, false},
 	defaultOptional: {"default-optional",
 		"the Reflector requires fields that have a default; what has a default may be left out", true, false},
 	jsonMapKeys: {"json-map-keys",

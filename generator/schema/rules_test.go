@@ -27,6 +27,7 @@ func TestRules(t *testing.T) {
 		jsonFields:         {name: "Ambiguous", with: `{"properties":{"L":{"type":"string"},"R"`, without: `{"properties":{"X":{"type":"integer"`},
 		dashName:           {name: "Dash", with: `{"properties":{"-":{"type":"string"},"own"`, without: `{"properties":{"own"`},
 		embeddedPointer:    {name: "EmbedsPointer", with: `"required":["name"]`, without: `"required":["id","name"]`},
+		cyclicNull:         {name: "Chain", with: `"next":{"anyOf":[{"$ref":"#/$defs/Chain"},{"type":"null"}],"description":"Next is null at the end."}`, without: "no finite document fits: Next must hold itself again"},
 		defaultOptional:    {name: "RuleDefault", with: `"additionalProperties":false,"type":"object"}`, without: `"required":["a"]`},
 		jsonMapKeys:        {name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`, without: `"^[0-9]+$"`},
 		textMarshaler:      {name: "RuleText", with: `"t":{"type":"string"`, without: `"t":{"properties":{}`},

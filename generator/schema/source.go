@@ -38,6 +38,11 @@ type Problem struct {
 	Obj     types.Object
 	Message string // one line, no full stop
 	Cure    string // one line
+	// Panics reports a type that no decoder can fill, also by a schema that is written by hand.
+	Panics bool
+	// InTag reports a struct tag that is malformed at the byte Offset of its text.
+	InTag  bool
+	Offset int
 }
 
 // ProblemKind sorts problems into the diagnostics that report them.
