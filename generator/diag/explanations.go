@@ -226,7 +226,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  DoesNotCheck,
 		Title: "declaration does not type-check",
-		Cause: "A declaration has an error that the compiler would report as well, in a package with directives or in one that it imports. Errors within function bodies do not count here.",
+		Cause: "A declaration has an error that the compiler would report as well, in a package with directives or in one that it imports. A constraint interface as the type of a parameter, a result or a field is such an error. Errors within function bodies do not count here.",
 		Example: `//mcp:tool minrole=Viewer
 func Find(ctx context.Context, in NoSuchType) (Device, error)`,
 		Cure: "Fix it; `go build` shows the same error.",

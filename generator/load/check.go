@@ -214,8 +214,9 @@ func (c *checker) check(pkg *Package) {
 		Importer:         importer{c, pkg.meta},
 		Error: func(err error) {
 			te, ok := errors.AsType[types.Error](err)
-			// Soft errors concern style. A message that begins with a tab goes on with the one before.
-			if !ok || te.Soft || strings.HasPrefix(te.Msg, "\t") {
+			// Without bodies no soft error concerns style: go/types reports constraints used as types
+			// softly. A message that begins with a tab goes on with the one before.
+			if !ok || strings.HasPrefix(te.Msg, "\t") {
 				return
 			}
 			e := TypeError{Pos: c.prog.Position(te.Pos, token.NoPos), Message: firstLine(te.Msg)}
