@@ -16,7 +16,8 @@ import (
 // defaultTimeout bounds calls of tools that write no //mcp:limit timeout=.
 const defaultTimeout = 30 * time.Second
 
-// tools reads every func, method and interface method of the package.
+// tools reads every func, method and interface method of the package, in the order of their names:
+// a handler that moves to another place or file changes nothing that is generated.
 func (s *scanner) tools() {
 	served := map[string]bool{}
 	for _, d := range s.decls {
@@ -25,10 +26,7 @@ func (s *scanner) tools() {
 		}
 	}
 	s.workers()
-	for _, d := range s.decls {
-		if d.place != directive.Func && d.place != directive.InterfaceMethod || d.fn == nil {
-			continue
-		}
+	for _, d := range s.funcs() {
 		found, ignore := d.serving(), d.find("ignore")
 		switch {
 		case found != nil && found.Name == "tool":
@@ -64,6 +62,20 @@ func (s *scanner) tools() {
 	slices.SortFunc(s.service.Ignored, func(a, b model.Ignored) int { return strings.Compare(a.Handler, b.Handler) })
 	s.constantsOf()
 	s.completions()
+}
+
+// funcs returns the funcs, methods and interface methods of the package, by name.
+func (s *scanner) funcs() []*decl {
+	var list []*decl
+	for _, d := range s.decls {
+		if d.fn != nil {
+			list = append(list, d)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *decl) int {
+		return strings.Compare(handlerName(a), handlerName(b))
+	})
+	return list
 }
 
 func handlerName(d *decl) string {
