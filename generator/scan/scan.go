@@ -79,6 +79,7 @@ type scanner struct {
 	typeRules   map[string]rule
 	inherits    map[string]bool // types of which a tool has looked at the default
 	handlers    []*types.Func
+	bases       []string          // types of the package that served types embed
 	hand        *byHand           // of the tool at hand
 	files       []string          // schemas by hand, relative to the package
 	partial     map[string]bool   // prompts and resources whose arguments are not all known, by name and URI
@@ -233,6 +234,9 @@ func (s *scanner) watch() {
 		if t.Worker != nil {
 			add(s.pkg, t.Worker.Name)
 		}
+	}
+	for _, base := range s.bases {
+		add(s.pkg, base+".") // a handler of the type would be one of a served type
 	}
 	if s.roleType != nil {
 		named = append(slices.Clone(named), s.roleType)

@@ -1,8 +1,11 @@
 package scan
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +49,7 @@ func (s *scanner) tools() {
 				"handler %s has no //mcp:tool and no //mcp:ignore", handlerName(d))
 		}
 	}
+	s.promoted(served)
 	s.idle()
 	slices.SortFunc(s.service.Tools, func(a, b model.Tool) int {
 		return strings.Compare(a.Name+"\x00"+a.Handler.String(), b.Name+"\x00"+b.Handler.String())
@@ -76,6 +80,75 @@ func (s *scanner) funcs() []*decl {
 		return strings.Compare(handlerName(a), handlerName(b))
 	})
 	return list
+}
+
+// promoted reports handlers that a served type has by embedding another type of the package, each
+// once: they belong to the type as its own methods do, and the same question is open.
+func (s *scanner) promoted(served map[string]bool) {
+	decls := map[*types.Func]*decl{}
+	for _, d := range s.decls {
+		if d.fn != nil {
+			decls[d.fn] = d
+		}
+	}
+	owners := map[*types.Func][]string{} // the served types that have the method
+	for _, name := range slices.Sorted(maps.Keys(served)) {
+		t := s.pkg.Types.Scope().Lookup(name).Type()
+		s.embedded(t, map[*types.TypeName]bool{})
+		if !types.IsInterface(t) {
+			t = types.NewPointer(t)
+		}
+		for method := range types.NewMethodSet(t).Methods() {
+			fn := method.Obj().(*types.Func).Origin()
+			recv, d := receiver(fn), decls[fn]
+			if fn.Pkg() == s.pkg.Types && fn.Exported() && isHandler(fn.Signature()) &&
+				(recv == nil || !served[recv.Name()]) && (d == nil || !d.attempted) {
+				owners[fn] = append(owners[fn], name)
+			}
+		}
+	}
+	for fn, names := range owners {
+		of, has := names[0], "has"
+		switch n := len(names) - 1; {
+		case n == 1:
+			of, has = names[0]+" and "+names[1], "have"
+		case n > 1:
+			of, has = fmt.Sprintf("%s and %d other types", names[0], n), "have"
+		}
+		name := fn.Name()
+		fix := "declare " + name + " in " + names[0] + " itself, with //mcp:tool or //mcp:ignore"
+		if recv := receiver(fn); recv != nil {
+			name = recv.Name() + "." + name
+			fix = fmt.Sprintf(`write //mcp:ignore reason="…" on %s, or //mcp:tool and an access rule on it or on a method %s of %s`,
+				name, fn.Name(), names[0])
+		}
+		s.report(diag.MissingDirective, fn.Pos(), fn.Pos()+token.Pos(len(fn.Name())), fix,
+			"handler %s, which %s %s by embedding, has no //mcp:tool and no //mcp:ignore", name, of, has)
+	}
+}
+
+// embedded lists the types of the package that a served type embeds, for the source hash.
+func (s *scanner) embedded(t types.Type, seen map[*types.TypeName]bool) {
+	add := func(t types.Type) {
+		n, ok := types.Unalias(pointee(t)).(*types.Named)
+		if ok && n.Obj().Pkg() == s.pkg.Types && !seen[n.Obj()] {
+			seen[n.Obj()] = true
+			s.bases = append(s.bases, n.Obj().Name())
+			s.embedded(n, seen)
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		for f := range u.Fields() {
+			if f.Embedded() {
+				add(f.Type())
+			}
+		}
+	case *types.Interface:
+		for e := range u.EmbeddedTypes() {
+			add(e)
+		}
+	}
 }
 
 func handlerName(d *decl) string {

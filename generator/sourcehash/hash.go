@@ -24,7 +24,11 @@ import (
 // declaration in decls, by directory relative to dir, with slashes, it covers the doc comment, the
 // comments of fields, the text with parameter names, and the constants of the type. It does not
 // cover layout, func bodies, other declarations, line ends, the order of declarations, tests and
-// files that mcpgen writes.
+// files that mcpgen writes. A declaration counts as another one in a file that is not part of every
+// build.
+//
+// A name of decls that ends in a dot, as in "Base.", is a type whose methods a served type has by
+// embedding it: the digest covers the names of its handlers, and what it embeds itself.
 //
 // Of files, relative to dir with slashes, the digest covers the whole content except line ends.
 //
@@ -98,7 +102,7 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 		}
 		r := &sourceReader{
 			listed: listed, served: served, own: own, source: source, files: files,
-			owners: map[*ast.CommentGroup]string{},
+			owners: map[*ast.CommentGroup]string{}, constrained: isConstrained(name, parsed),
 		}
 		r.readFile(parsed)
 		facts = append(facts, r.facts...)
@@ -112,6 +116,27 @@ func isSource(name string) bool {
 		name[0] != '.' && name[0] != '_' && name != "mcp_gen.go" && name != "aa_mcp_error.go"
 }
 
+// isConstrained reports whether a file is not part of every build: it has a //go:build line, or its
+// name ends in a system.
+func isConstrained(name string, file *ast.File) bool {
+	const systems = " aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd" +
+		" openbsd plan9 solaris wasip1 windows zos 386 amd64 amd64p32 arm armbe arm64 arm64be" +
+		" loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc ppc64 ppc64le riscv" +
+		" riscv64 s390 s390x sparc sparc64 wasm "
+	name, _, _ = strings.Cut(name, ".")
+	if i := strings.LastIndexByte(name, '_'); i >= 0 && strings.Contains(systems, " "+name[i+1:]+" ") {
+		return true
+	}
+	for _, group := range file.Comments {
+		for _, line := range group.List {
+			if line.Pos() < file.Package && strings.HasPrefix(line.Text, "//go:build ") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // sourceReader collects the facts of one file.
 type sourceReader struct {
 	listed  map[string]bool // declarations that count, as in "Status" and "Service.Get"
@@ -122,9 +147,16 @@ type sourceReader struct {
 	context string // the name by which the file imports package context, or empty
 	owners  map[*ast.CommentGroup]string
 	facts   []string
+	// constrained is true for a file that is not part of every build.
+	constrained bool
 }
 
-func (r *sourceReader) add(parts ...string) { r.facts = append(r.facts, fmt.Sprintf("%q", parts)) }
+func (r *sourceReader) add(parts ...string) {
+	if r.constrained {
+		parts = append(parts, "constrained")
+	}
+	r.facts = append(r.facts, fmt.Sprintf("%q", parts))
+}
 
 func (r *sourceReader) readFile(file *ast.File) {
 	for _, spec := range file.Imports {
@@ -230,6 +262,9 @@ func (r *sourceReader) readType(spec *ast.TypeSpec, doc *ast.CommentGroup) {
 		})
 		r.add(parts...)
 	}
+	if r.own && r.served[name] {
+		r.readEmbedded(name, spec.Type)
+	}
 	iface, ok := spec.Type.(*ast.InterfaceType)
 	if !ok {
 		return
@@ -242,6 +277,28 @@ func (r *sourceReader) readType(spec *ast.TypeSpec, doc *ast.CommentGroup) {
 		for _, method := range field.Names {
 			r.owners[field.Doc] = name + "." + method.Name
 			r.readFunc(name+"."+method.Name, typ, field.Doc, field.Comment)
+		}
+	}
+}
+
+// readEmbedded reads which types of the package a served type embeds.
+func (r *sourceReader) readEmbedded(name string, typ ast.Expr) {
+	var fields *ast.FieldList
+	switch typ := typ.(type) {
+	case *ast.StructType:
+		fields = typ.Fields
+	case *ast.InterfaceType:
+		fields = typ.Methods
+	default:
+		return
+	}
+	for _, field := range fields.List {
+		embedded := field.Type
+		if star, ok := embedded.(*ast.StarExpr); ok {
+			embedded = star.X
+		}
+		if ident, ok := embedded.(*ast.Ident); ok && len(field.Names) == 0 {
+			r.add("embeds", name, ident.Name)
 		}
 	}
 }

@@ -2,12 +2,17 @@ package sourcehash
 
 import (
 	"errors"
+	"go/ast"
+	"go/build"
 	"go/format"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // desk is a package as an author may have written it, gofmt not always.
@@ -25,7 +30,10 @@ import (
 // Service answers.
 //
 //mcp:default authenticated
-type Service struct{ name string }
+type Service struct {
+	name string
+	base
+}
 
 // Get returns a parcel.
 //
@@ -95,6 +103,12 @@ const (
 	Clerk
 )
 
+type base struct{ *deep }
+
+func (base) Count(n int) {}
+
+type deep struct{}
+
 // Lone is handled by nobody.
 func (l Lone) Lone(ctx context.Context) error { return nil }
 
@@ -118,7 +132,7 @@ func Get() {}
 `
 
 var deskDecls = map[string][]string{
-	".":     {"Service.Get", "Count", "Till.Pay", "Parcel", "Status", "Role"},
+	".":     {"Service.Get", "Count", "Till.Pay", "Parcel", "Status", "Role", "base.", "deep."},
 	"kinds": {"Mass"},
 }
 
@@ -191,6 +205,12 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 		{"added role", "\tClerk\n", "\tClerk\n\tBoss\n"},
 		{"new handler", "func helper", "// New is a handler.\nfunc New(ctx context.Context) error { return nil }\n\nfunc helper"},
 		{"new method of a served type", "func helper", "func (s Service) New(_ context.Context) error { return nil }\n\nfunc helper"},
+		{"new promoted method", "func helper", "func (*base) New(_ context.Context) error { return nil }\n\nfunc helper"},
+		{"new method promoted twice", "func helper", "func (deep) New(_ context.Context) error { return nil }\n\nfunc helper"},
+		{"type embedded by a served one", "\tbase\n", "\tbase\n\tLone\n"},
+		{"pointer embedded by a served one", "\tbase\n", "\tbase\n\t*Lone\n"},
+		{"type embedded by an embedded one", "*deep }", "*deep; Lone }"},
+		{"interface embedded by a served one", "type Till interface {\n", "type Till interface {\n\tOther\n"},
 		{"new interface method", "\tShut(ctx", "\tOpen(ctx context.Context) error\n\tShut(ctx"},
 		{"removed declaration", "func Count(", "func count("},
 		{"detached directive", "func helper", "//mcp:tool public\n\nfunc helper"},
@@ -201,6 +221,16 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 				old = `json:"id"`
 			}
 			if hash(t, map[string]string{"desk.go": replace(t, desk, old, new), "kinds/kinds.go": kinds}) == want {
+				t.Error("the change does not show")
+			}
+		})
+	}
+	for name, file := range map[string][2]string{
+		"build constraint":   {"desk.go", "//go:build linux\n\n" + desk},
+		"system in the name": {"desk_windows.go", desk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if hash(t, map[string]string{file[0]: file[1], "kinds/kinds.go": kinds}) == want {
 				t.Error("the change does not show")
 			}
 		})
@@ -230,6 +260,9 @@ func TestWhatMcpgenDoesNotReadDoesNotCount(t *testing.T) {
 		{"gofmt", map[string]string{"desk.go": string(formatted)}},
 		{"line ends", map[string]string{"desk.go": strings.ReplaceAll(desk, "\n", "\r\n")}},
 		{"file name", map[string]string{"counter.go": desk}},
+		{"file name with a word", map[string]string{"desk_counter.go": desk}},
+		{"field of a served type", map[string]string{"desk.go": replace(t, desk, "\tbase\n", "\tbase\n\tlock other.Builder\n")}},
+		{"embedded type of another package", map[string]string{"desk.go": replace(t, desk, "\tbase\n", "\tbase\n\tother.Builder\n")}},
 		{"declarations in two files", map[string]string{"a.go": strings.Replace(split["a.go"], "package desk", "package desk\n\nimport \"context\"", 1), "z.go": split["z.go"]}},
 		{"func body", map[string]string{"desk.go": replace(t, desk, "return Parcel{}, nil", "panic(1) // soon")}},
 		{"receiver's name", map[string]string{"desk.go": replace(t, desk, "(s *Service) Get", "(service *Service) Get")}},
@@ -251,6 +284,34 @@ func TestWhatMcpgenDoesNotReadDoesNotCount(t *testing.T) {
 				t.Error("the change shows")
 			}
 		})
+	}
+}
+
+// TestConstrainedFilesAreThoseOfTheGoCommand compares file names with package build.
+func TestConstrainedFilesAreThoseOfTheGoCommand(t *testing.T) {
+	out, err := exec.Command("go", "tool", "dist", "list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	systems := strings.FieldsFunc(string(out), func(r rune) bool { return unicode.IsSpace(r) || r == '/' })
+	systems = append(systems, "hurd", "nacl", "zos", "amd64p32", "armbe", "arm64be", "mips64p32",
+		"mips64p32le", "ppc", "riscv", "s390", "sparc", "sparc64", "unix", "cgo", "test1", "amd")
+	names := []string{"linux.go", "a.go", "a_b.go", "a_b_c.go", "windows_a.go", "a_linux.x.go", "_linux.go", "a_.go"}
+	for _, system := range systems {
+		names = append(names, "a_"+system+".go", "a_"+system+"_b.go", "a_b_"+system+".go", "a_linux_"+system+".go", system+".go")
+	}
+	nowhere := build.Context{GOOS: "nowhere", GOARCH: "nothing", Compiler: "gc"}
+	nowhere.OpenFile = func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("package p\n")), nil
+	}
+	for _, name := range names {
+		match, err := nowhere.MatchFile(".", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isSource(name) && isConstrained(name, &ast.File{}) == match {
+			t.Errorf("%s: package build matches it on every system: %v", name, match)
+		}
 	}
 }
 
