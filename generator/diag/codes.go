@@ -55,6 +55,7 @@ const (
 	Unprovable         Code = "MCP044"
 	WritesReadOnly     Code = "MCP045"
 	HiddenText         Code = "MCP046"
+	StrayConstant      Code = "MCP047"
 )
 
 // Explanation is what there is to know about one code.

@@ -423,4 +423,18 @@ func Peek(ctx context.Context, name string) error {
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove the character. Text of right-to-left scripts needs no control.",
 	},
+	{
+		Code:  StrayConstant,
+		Title: "constant that an enum lacks",
+		Cause: "The enum of a string type is its const block with the most constants, of two or more. A constant of the type in another block, whose value that block lacks, would be refused as an argument. A constant that repeats a value of the block is no finding.",
+		Example: `type Color string
+
+const (
+	Red  Color = "red"
+	Blue Color = "blue"
+)
+
+const Green Color = "green"`,
+		Cure: "Move the constant into the block of the others, or declare it without the type. Where any text is valid, use string in place of the type.",
+	},
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
@@ -33,18 +34,30 @@ func (p *Program) FieldTag(field types.Object) *ast.BasicLit {
 	return tag
 }
 
-// Enum implements schema.Source. A type whose constants are spread over several blocks, or
-// stand in none, is no enum: which of them are its values would be a guess.
+// Enum implements schema.Source. The enum is the largest const block of the type, of two constants
+// or more.
 func (p *Program) Enum(name *types.TypeName) []*types.Const {
+	enum, _ := p.enum(name)
+	return enum
+}
+
+// Stray returns the constants that the enum of a type lacks: those of other const blocks, one slice
+// a block, unless their values are in the enum.
+func (p *Program) Stray(name *types.TypeName) [][]*types.Const {
+	_, stray := p.enum(name)
+	return stray
+}
+
+func (p *Program) enum(name *types.TypeName) (enum []*types.Const, stray [][]*types.Const) {
 	if name.Pkg() == nil {
-		return nil
+		return nil, nil
 	}
 	pkg := p.sources[name.Pkg().Path()]
 	basic, ok := name.Type().Underlying().(*types.Basic)
 	if pkg == nil || !pkg.Local || !ok || basic.Info()&types.IsString == 0 {
-		return nil
+		return nil, nil
 	}
-	var found []*types.Const
+	var blocks [][]*types.Const
 	for _, file := range pkg.Files {
 		for _, decl := range file.Syntax.Decls {
 			block, ok := decl.(*ast.GenDecl)
@@ -52,19 +65,28 @@ func (p *Program) Enum(name *types.TypeName) []*types.Const {
 				continue
 			}
 			constants := pkg.Constants(block, name)
-			if len(constants) == 0 {
-				continue
+			blocks = append(blocks, constants)
+			if len(constants) > max(len(enum), 1) {
+				enum = constants
 			}
-			if found != nil {
-				return nil
-			}
-			found = constants
 		}
 	}
-	if len(found) < 2 {
-		return nil
+	if enum == nil {
+		return nil, nil
 	}
-	return found
+	values := map[string]bool{}
+	for _, c := range enum {
+		values[c.Val().ExactString()] = true
+	}
+	for _, block := range blocks {
+		lacking := slices.DeleteFunc(slices.Clone(block), func(c *types.Const) bool {
+			return values[c.Val().ExactString()]
+		})
+		if len(lacking) > 0 {
+			stray = append(stray, lacking)
+		}
+	}
+	return enum, stray
 }
 
 // Constants returns the constants of a const declaration that have the named type, blank ones

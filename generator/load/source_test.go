@@ -313,15 +313,22 @@ func TestMissingSourceMeansNoComment(t *testing.T) {
 	}
 }
 
-func TestEnumsAreStringTypesWithOneBlockOfConstants(t *testing.T) {
+func TestAnEnumIsTheLargestConstBlockOfAStringType(t *testing.T) {
 	prog := loadtest.Load(t, files(documented))
 	scope := prog.Package(loadtest.Module + "/e").Types.Scope()
 	for name, want := range map[string][]string{
-		"Single": nil, "Spread": nil, "Level": nil, "None": nil, "Status": nil,
+		"Single": nil, "Spread": {"1", "2", "not 3"}, "Level": nil, "None": nil,
+		"Status": {"active", "planned", "retired", "not a1"},
 	} {
 		var got []string
-		for _, c := range prog.Enum(scope.Lookup(name).(*types.TypeName)) {
+		typ := scope.Lookup(name).(*types.TypeName)
+		for _, c := range prog.Enum(typ) {
 			got = append(got, constant.StringVal(c.Val()))
+		}
+		for _, block := range prog.Stray(typ) {
+			for _, c := range block {
+				got = append(got, "not "+constant.StringVal(c.Val()))
+			}
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)

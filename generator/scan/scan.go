@@ -109,6 +109,7 @@ func (s *scanner) scan() {
 	s.defaults()
 	s.tools()
 	s.enums()
+	s.strays()
 	s.unused()
 	s.service.Objects = s.codecs.Objects()
 	s.receivers()

@@ -21,8 +21,8 @@ type Source interface {
 	TypeDoc(name *types.TypeName) string
 	// FieldDoc is the comment of a struct field, doc comment before line comment.
 	FieldDoc(field *types.Var) string
-	// Enum returns the constants of a string type of the same module when two or more stand
-	// in one const block, in source order, and nil otherwise.
+	// Enum returns the constants of a string type of the same module in its largest const block,
+	// in source order, and nil if none has two constants.
 	Enum(name *types.TypeName) []*types.Const
 	// Local reports whether a package belongs to a module of this run: its types can be
 	// edited together with the handlers.
