@@ -133,11 +133,11 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  UnsupportedType,
 		Title: "type without a JSON Schema",
-		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves, or that get the method for it from an embedded pointer, which is nil then. Or the type must hold itself again, so that no finite document fits.",
+		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves, or that get the method for it from an embedded pointer, which is nil then. Or the type must hold itself again, so that no finite document fits. A named type that cannot be read is one finding a run, with the number of places that use it: where it is declared, or in the first place if another module declares it.",
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,
-		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag json:\"-\". Where the type has to stay, write its schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool.",
+		Cure: "Change the part that the path names; a field can be hidden from JSON with the tag json:\"-\". In place of a type of another module, use a type of your own. Where the type has to stay, write its schema by hand and name it with //mcp:schema input=FILE or output=FILE below //mcp:tool.",
 	},
 	{
 		Code:  BadTag,

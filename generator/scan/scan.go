@@ -33,6 +33,7 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 		services []model.Service
 		findings diag.List
 		scanners []*scanner
+		causes   = faults{}
 	)
 	for _, pkg := range prog.Roots {
 		if len(pkg.Syntax) > 0 {
@@ -40,7 +41,7 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 			findings = append(findings, pkg.Syntax...)
 			continue
 		}
-		s := &scanner{prog: prog, pkg: pkg, out: &findings, partial: map[string]bool{}}
+		s := &scanner{prog: prog, pkg: pkg, out: &findings, faults: causes, partial: map[string]bool{}}
 		s.collect()
 		if s.opted {
 			s.testFiles()
@@ -54,6 +55,7 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 		services = append(services, s.service)
 	}
 	findings = append(findings, declarationErrors(prog, scanners)...)
+	findings = append(findings, causes.list()...)
 	findings.Sort()
 	return services, findings
 }
@@ -63,6 +65,7 @@ type scanner struct {
 	prog   *load.Program
 	pkg    *load.Package
 	out    *diag.List
+	faults faults
 	unread []*decl // tools whose signature holds a type that could not be read
 	decls  []*decl
 	opted  bool // the package has a directive
@@ -313,16 +316,20 @@ func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
 // compile, or the type is C's, which the go command alone could tell.
 func (s *scanner) reportUnread() {
 	why, fix := "uses a C type, whose size and fields differ from system to system", "use a Go type, and convert it in the handler"
+	name := "C types"
 	for _, pkg := range s.prog.Imports(s.pkg) {
 		if len(pkg.TypeErrors) > 0 && !pkg.Local {
 			e := pkg.TypeErrors[0]
 			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s", pkg.Path, load.Short(e.Pos), e.Message)
-			fix = "use another version of its module"
+			fix, name = "use another version of its module", "types of package "+pkg.Path
 			break
 		}
 	}
 	for _, d := range s.unread {
-		s.report(diag.UnsupportedType, d.name.Pos(), d.name.End(), fix, "%s %s", handlerName(d), why)
+		s.faults.note([2]string{name}, name, diag.Diagnostic{
+			Code: diag.UnsupportedType, Pos: s.at(d.name.Pos(), d.name.End()),
+			Message: handlerName(d) + " " + why, Suggestion: fix,
+		})
 	}
 }
 

@@ -213,28 +213,3 @@ func within(tag *ast.BasicLit, offset int) (pos, end token.Pos) {
 	}
 	return tag.Pos(), tag.End()
 }
-
-// problems reports types without a schema. The place is the field or the type if the author can
-// edit it, the tag if the tag is malformed, and otherwise the place where the handler meets it.
-func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, end token.Pos)) {
-	codes := map[schema.ProblemKind]diag.Code{
-		schema.UnsupportedType: diag.UnsupportedType, schema.BadTag: diag.BadTag, schema.HookedType: diag.HookedType,
-		schema.HiddenText: diag.HiddenText,
-	}
-	for _, p := range list {
-		pos, end := place(p.Path)
-		cause := "" // at a handler only the path tells two fields apart
-		if p.Obj != nil && s.prog.Local(p.Obj.Pkg()) && p.Obj.Pos().IsValid() {
-			pos, end = p.Obj.Pos(), p.Obj.Pos()+token.Pos(len(p.Obj.Name()))
-			cause = p.Message
-			if p.InTag {
-				if tag := s.prog.FieldTag(p.Obj); tag != nil {
-					pos, end = within(tag, p.Offset)
-				}
-			}
-		}
-		*s.out = append(*s.out, diag.Diagnostic{
-			Code: codes[p.Kind], Pos: s.at(pos, end), Message: p.Path + ": " + p.Message, Suggestion: p.Cure, Cause: cause,
-		})
-	}
-}

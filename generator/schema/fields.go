@@ -75,6 +75,14 @@ func (p *pass) embed(f field, elem types.Type) field {
 	return f
 }
 
+// declarer is the named type that declares the field; outer if the struct has no name.
+func (f field) declarer(outer *types.TypeName) *types.TypeName {
+	if n, ok := types.Unalias(f.decl).(*types.Named); ok {
+		return n.Obj()
+	}
+	return outer
+}
+
 func join(path, name string) string {
 	if path == "" {
 		return name
@@ -194,7 +202,7 @@ func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (propert
 		if isPointer {
 			f.maybe = true
 			if !f.v.Exported() && p.dir == decoding && hasExported(inner) {
-				at.path, at.obj = at.path+"."+f.path, f.v
+				at.path, at.obj, at.owner, at.field = at.path+"."+f.path, f.v, f.declarer(at.owner), true
 				p.problem(UnsupportedType, at, "encoding/json cannot fill an embedded pointer to an unexported struct", "embed the struct itself")
 			}
 		}
@@ -240,7 +248,9 @@ func (p *pass) dominant(list []field, at place) []field {
 		if len(same) == 1 || len(same[0].depth) != len(same[1].depth) || same[0].named != same[1].named {
 			kept = append(kept, same[0])
 		} else if parent := len(same[0].depth) - 1; slices.Equal(same[0].depth[:parent], same[1].depth[:parent]) && same[0].v != same[1].v {
-			at := place{path: at.path + "." + same[1].path, obj: same[1].v}
+			at := place{
+				path: at.path + "." + same[1].path, obj: same[1].v, owner: same[1].declarer(at.owner), field: true, own: at.own,
+			}
 			p.bad(at, "give one of them another name", "%s is the name of %s as well, and encoding/json leaves both out", same[1].name, same[0].v.Name())
 		}
 	}

@@ -129,10 +129,14 @@ func (p *pass) textKey(key types.Type) bool {
 	return p.has(key, marshalText, byValue)
 }
 
-// dynamic fills the schema of an interface: anything.
-func (p *pass) dynamic(u *types.Interface, s *jsonschema.Schema, at place) {
+// dynamic leaves the schema of an interface empty: it admits anything.
+func (p *pass) dynamic(t types.Type, u *types.Interface, at place) {
 	if p.dir == decoding && u.NumMethods() > 0 {
-		p.problem(UnsupportedType, at, "an interface with methods cannot be filled from JSON", "use a concrete type, or any")
+		subject := "an interface with methods"
+		if _, isNamed := t.(*types.Named); isNamed {
+			subject = gotype.Plain(t) + ", " + subject + ","
+		}
+		p.problem(UnsupportedType, at, subject+" cannot be filled from JSON", "use a concrete type, or any")
 	}
 }
 

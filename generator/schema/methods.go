@@ -98,8 +98,11 @@ func (p *pass) hooked(t types.Type, at place) bool {
 	}
 	for _, m := range list {
 		if p.has(t, m, byValue) {
-			p.problem(HookedType, at, fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs", gotype.Plain(t), m.name),
-				"say the same with jsonschema tags, or write the schema by hand: //mcp:schema input=FILE or output=FILE")
+			cure := "say the same with jsonschema tags, or write the schema by hand: //mcp:schema input=FILE or output=FILE"
+			if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) {
+				cure = p.declaring(t, at)
+			}
+			p.problem(HookedType, at, fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs", gotype.Plain(t), m.name), cure)
 			return true
 		}
 	}
@@ -151,7 +154,7 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	}
 	if m, ok := p.opaque(t); ok {
 		p.problem(UnsupportedType, at, fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", gotype.Plain(t), m.name),
-			declaring(at))
+			p.declaring(t, at))
 		return &jsonschema.Schema{}, true
 	}
 	if !p.on.has(textMarshaler) {
@@ -186,12 +189,12 @@ func (p *pass) readsByNil(t types.Type, at place, methods ...method) bool {
 		if embedded == nil {
 			return false
 		}
-		p.add(Problem{
-			Kind: UnsupportedType, Path: at.path, Obj: at.obj, Panics: true,
-			Message: fmt.Sprintf("%s has %s from the embedded %s, which is nil when a value is read",
+		found := p.within(t, at).found(UnsupportedType,
+			fmt.Sprintf("%s has %s from the embedded %s, which is nil when a value is read",
 				gotype.Plain(t), m.name, gotype.Plain(embedded)),
-			Cure: "embed a struct by value, declare " + m.name + " on the type itself, or use another type",
-		})
+			"embed a struct by value, declare "+m.name+" on the type itself, or use another type")
+		found.Panics = true
+		p.add(found)
 		return true
 	}
 	return false
@@ -211,19 +214,25 @@ func (p *pass) viaNil(t types.Type, m method) types.Type {
 
 // declaring is the cure for a type with its own JSON methods: a tag where a field has the
 // type itself, another type elsewhere.
-func declaring(at place) string {
+func (p *pass) declaring(t types.Type, at place) string {
 	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
-		return `declare the form in the field's tag, as in jsonschema:"type=string", or write the schema by hand: //mcp:schema`
+		return `declare the form in the field's tag, as in jsonschema:"type=string", ` + ByHand
 	}
-	return "use a type without the method, or write the schema by hand: //mcp:schema"
+	if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) {
+		return foreignCure
+	}
+	return "use a type without the method, " + ByHand
 }
 
 // reachable reports results that encoding/json marshals past their method, because it is
 // declared on the pointer and the value cannot be addressed.
 func (p *pass) reachable(t types.Type, m method, at place) {
 	if p.dir == encoding && !at.addressable && !p.has(t, m, byValue) {
-		p.problem(UnsupportedType, at, fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value", gotype.Plain(t), m.name),
-			"return a pointer to it, or declare the method on the value")
+		cure := "return a pointer to it"
+		if n, ok := t.(*types.Named); !ok || !p.foreign(n.Obj()) {
+			cure += ", or declare the method on the value"
+		}
+		p.problem(UnsupportedType, at, fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value", gotype.Plain(t), m.name), cure)
 	}
 }
 

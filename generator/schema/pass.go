@@ -49,6 +49,11 @@ type definition struct {
 type place struct {
 	path string       // as in Problem.Path
 	obj  types.Object // innermost field or type with a position
+	// owner is the innermost named type, as in Problem.Type, and field is true while obj is a field in
+	// its declaration.
+	owner *types.TypeName
+	field bool
+	own   types.Object // as in Problem.Own
 	// addressable says that encoding/json finds methods of pointer receivers when it marshals.
 	addressable bool
 }
@@ -68,9 +73,30 @@ func (w *Walker) pass(on ruleSet, d direction) *pass {
 	}
 }
 
-// problem adds a finding.
+// ByHand ends the cure of a type that a schema by hand can describe.
+const ByHand = "or write the schema by hand: //mcp:schema"
+
+// foreignCure is what helps with a type of another module, which its users cannot edit.
+const foreignCure = "use a type of your own in its place, " + ByHand
+
+// problem adds a finding. In a struct of another module, the cure is one that the author of the
+// handlers can apply.
 func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
-	p.add(Problem{Kind: kind, Path: at.path, Obj: at.obj, Message: message, Cure: cure})
+	if field, ok := at.obj.(*types.Var); ok && p.foreign(field) {
+		cure = foreignCure
+		if _, isField := at.own.(*types.Var); isField {
+			cure = `leave the field out with json:"-", ` + cure
+		}
+	}
+	p.add(at.found(kind, message, cure))
+}
+
+// found is a problem in the place.
+func (at place) found(kind ProblemKind, message, cure string) Problem {
+	return Problem{
+		Kind: kind, Path: at.path, Obj: at.obj, Type: at.owner, Field: at.field, Own: at.own,
+		Message: message, Cure: cure,
+	}
 }
 
 // add adds a finding once: a type that is met twice has its problems once a path.
@@ -82,6 +108,11 @@ func (p *pass) add(found Problem) {
 	}
 	p.problems = append(p.problems, found)
 }
+
+// local reports whether the author of the handlers can change a declaration, and foreign whether it
+// is another's. Without a source neither is known.
+func (p *pass) local(obj types.Object) bool   { return p.w.src != nil && p.w.src.Local(obj.Pkg()) }
+func (p *pass) foreign(obj types.Object) bool { return p.w.src != nil && !p.w.src.Local(obj.Pkg()) }
 
 // key identifies a type among the definitions; types without a name have none.
 func (p *pass) key(t types.Type) string {
@@ -158,12 +189,10 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		}
 		return s
 	}
+	n, isNamed := t.(*types.Named)
+	at = p.within(t, at)
 	if p.hooked(t, at) {
 		return &jsonschema.Schema{}
-	}
-	n, isNamed := t.(*types.Named)
-	if isNamed && n.Obj().Pkg() != nil {
-		at.obj = innermost(at.obj, n.Obj())
 	}
 	s, done := p.special(t, at)
 	if !done {
@@ -176,6 +205,17 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		s.Description = p.typeDoc(t)
 	}
 	return p.close(t, s)
+}
+
+// within is the place within the declaration of a named type.
+func (p *pass) within(t types.Type, at place) place {
+	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
+		at.obj, at.owner, at.field = innermost(at.obj, n.Obj()), n.Obj(), false
+		if p.local(n.Obj()) {
+			at.own = n.Obj()
+		}
+	}
+	return at
 }
 
 // innermost prefers the field over the type of another package that it holds, since that is
@@ -216,7 +256,7 @@ func (p *pass) kind(t types.Type, at place) *jsonschema.Schema {
 	case *types.Map:
 		p.mapping(t, u, s, at)
 	case *types.Interface:
-		p.dynamic(u, s, at)
+		p.dynamic(t, u, at)
 	case *types.Basic:
 		p.basic(t, u, s, at)
 	default:

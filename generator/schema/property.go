@@ -14,7 +14,13 @@ import (
 
 // property adds a field to the schema of its struct.
 func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, at place) {
-	at = place{path: at.path + "." + f.path, obj: f.v, addressable: at.addressable}
+	at = place{
+		path: at.path + "." + f.path, obj: f.v, owner: f.declarer(at.owner), field: true,
+		own: at.own, addressable: at.addressable,
+	}
+	if p.local(f.v) {
+		at.own = f.v
+	}
 	if f.hidden && p.dir != reflecting {
 		if p.on.has(hiddenFields) {
 			parent.AdditionalProperties = nil

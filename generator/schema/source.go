@@ -35,7 +35,14 @@ type Problem struct {
 	// Path names the offending part from the root type inwards: "GetByIDInput.Filter.Match".
 	Path string
 	// Obj is the innermost field or type name that has a position, or nil.
-	Obj     types.Object
+	Obj types.Object
+	// Type is the innermost named type, or nil. Its declaration has the fault, in the field Obj if
+	// Field is set.
+	Type  *types.TypeName
+	Field bool
+	// Own is the innermost field or type name of this run's module, which its author can change, or
+	// nil.
+	Own     types.Object
 	Message string // one line, no full stop
 	Cure    string // one line
 	// Panics reports a type that no decoder can fill, also by a schema that is written by hand.

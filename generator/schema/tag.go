@@ -287,11 +287,10 @@ func (p *pass) wellFormed(f field, at place) {
 			if !losesLimit(flaw.lost) {
 				continue
 			}
-			flaw.cure = "use a type of your own, or write the schema by hand: //mcp:schema"
+			flaw.cure = foreignCure
 		}
-		p.add(Problem{
-			Kind: BadTag, Path: at.path, Obj: at.obj, Message: flaw.message, Cure: flaw.cure,
-			InTag: true, Offset: flaw.offset,
-		})
+		found := at.found(BadTag, flaw.message, flaw.cure)
+		found.InTag, found.Offset = true, flaw.offset
+		p.add(found)
 	}
 }
