@@ -214,8 +214,8 @@ func (c *checker) check(pkg *Package) {
 		Importer:         importer{c, pkg.meta},
 		Error: func(err error) {
 			te, ok := errors.AsType[types.Error](err)
-			// Without bodies no soft error concerns style: go/types reports constraints used as types
-			// softly. A message that begins with a tab goes on with the one before.
+			// Soft errors count: without bodies none is about style, and the misuse of a
+			// constraint is soft. A message that begins with a tab goes on with the one before.
 			if !ok || strings.HasPrefix(te.Msg, "\t") {
 				return
 			}

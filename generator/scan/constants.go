@@ -51,8 +51,8 @@ func (s *scanner) strays() {
 		if file != nil && file.Constrained {
 			s.report(diag.BuildConstraint, c.Pos(), token.NoPos,
 				"move the constants into a file that every build has",
-				"the schema of a tool reads the constants of %s, whose file is not part of every build",
-				typ.Name())
+				"the schema of a tool reads the constants of %s, "+
+					"whose file is not part of every build", typ.Name())
 		}
 		for _, block := range s.prog.Stray(typ) {
 			names := make([]string, len(block))

@@ -76,7 +76,8 @@ type fault struct {
 
 // add notes a finding about a type. In another module a type has one fault, whatever its code.
 func (f faults) add(code diag.Code, typ *types.TypeName, found diag.Diagnostic) *fault {
-	return f.note([2]string{typ.Pkg().Path() + "." + typ.Name(), string(code)}, typ.Pkg().Name()+"."+typ.Name(), found)
+	key := [2]string{typ.Pkg().Path() + "." + typ.Name(), string(code)}
+	return f.note(key, typ.Pkg().Name()+"."+typ.Name(), found)
 }
 
 func (f faults) note(key [2]string, name string, found diag.Diagnostic) *fault {
@@ -126,13 +127,15 @@ func (f *fault) finding() diag.Diagnostic {
 		}
 	}
 	if count > 1 || d.Pos == f.declared {
-		d.Message += fmt.Sprintf("; places with %s: %d (%s)", f.name, count, strings.Join(places, ", "))
+		d.Message += fmt.Sprintf("; places with %s: %d (%s)",
+			f.name, count, strings.Join(places, ", "))
 	}
 	i := slices.IndexFunc(f.found, func(other diag.Diagnostic) bool {
 		return !strings.HasSuffix(d.Suggestion, other.Suggestion)
 	})
 	if i > 0 {
-		d.Suggestion = strings.TrimSuffix(d.Suggestion, ", "+schema.ByHand) + "; elsewhere " + f.found[i].Suggestion
+		d.Suggestion = strings.TrimSuffix(d.Suggestion, ", "+schema.ByHand) +
+			"; elsewhere " + f.found[i].Suggestion
 	}
 	return d
 }

@@ -41,7 +41,9 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 			findings = append(findings, pkg.Syntax...)
 			continue
 		}
-		s := &scanner{prog: prog, pkg: pkg, out: &findings, faults: causes, partial: map[string]bool{}}
+		s := &scanner{
+			prog: prog, pkg: pkg, out: &findings, faults: causes, partial: map[string]bool{},
+		}
 		s.collect()
 		if s.opted {
 			s.testFiles()

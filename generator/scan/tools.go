@@ -119,11 +119,13 @@ func (s *scanner) promoted(served map[string]bool) {
 		fix := "declare " + name + " in " + names[0] + " itself, with //mcp:tool or //mcp:ignore"
 		if recv := receiver(fn); recv != nil {
 			name = recv.Name() + "." + name
-			fix = fmt.Sprintf(`write //mcp:ignore reason="…" on %s, or //mcp:tool and an access rule on it or on a method %s of %s`,
+			fix = fmt.Sprintf(`write //mcp:ignore reason="…" on %s, or `+
+				`//mcp:tool and an access rule on it or on a method %s of %s`,
 				name, fn.Name(), names[0])
 		}
 		s.report(diag.MissingDirective, fn.Pos(), fn.Pos()+token.Pos(len(fn.Name())), fix,
-			"handler %s, which %s %s by embedding, has no //mcp:tool and no //mcp:ignore", name, of, has)
+			"handler %s, which %s %s by embedding, has no //mcp:tool and no //mcp:ignore",
+			name, of, has)
 	}
 }
 

@@ -249,7 +249,8 @@ func (p *pass) dominant(list []field, at place) []field {
 			kept = append(kept, same[0])
 		} else if parent := len(same[0].depth) - 1; slices.Equal(same[0].depth[:parent], same[1].depth[:parent]) && same[0].v != same[1].v {
 			at := place{
-				path: at.path + "." + same[1].path, obj: same[1].v, owner: same[1].declarer(at.owner), field: true, own: at.own,
+				path: at.path + "." + same[1].path, obj: same[1].v,
+				owner: same[1].declarer(at.owner), field: true, own: at.own,
 			}
 			p.bad(at, "give one of them another name", "%s is the name of %s as well, and encoding/json leaves both out", same[1].name, same[0].v.Name())
 		}

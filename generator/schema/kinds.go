@@ -136,7 +136,8 @@ func (p *pass) dynamic(t types.Type, u *types.Interface, at place) {
 		if _, isNamed := t.(*types.Named); isNamed {
 			subject = gotype.Plain(t) + ", " + subject + ","
 		}
-		p.problem(UnsupportedType, at, subject+" cannot be filled from JSON", "use a concrete type, or any")
+		p.problem(UnsupportedType, at, subject+" cannot be filled from JSON",
+			"use a concrete type, or any")
 	}
 }
 

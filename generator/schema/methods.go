@@ -98,11 +98,13 @@ func (p *pass) hooked(t types.Type, at place) bool {
 	}
 	for _, m := range list {
 		if p.has(t, m, byValue) {
-			cure := "say the same with jsonschema tags, or write the schema by hand: //mcp:schema input=FILE or output=FILE"
+			cure := "say the same with jsonschema tags, " + ByHand + " input=FILE or output=FILE"
 			if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) {
 				cure = p.declaring(t, at)
 			}
-			p.problem(HookedType, at, fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs", gotype.Plain(t), m.name), cure)
+			p.problem(HookedType, at,
+				fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs",
+					gotype.Plain(t), m.name), cure)
 			return true
 		}
 	}
@@ -232,7 +234,9 @@ func (p *pass) reachable(t types.Type, m method, at place) {
 		if n, ok := t.(*types.Named); !ok || !p.foreign(n.Obj()) {
 			cure += ", or declare the method on the value"
 		}
-		p.problem(UnsupportedType, at, fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value", gotype.Plain(t), m.name), cure)
+		p.problem(UnsupportedType, at,
+			fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value",
+				gotype.Plain(t), m.name), cure)
 	}
 }
 

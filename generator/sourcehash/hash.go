@@ -84,7 +84,10 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 			served[recv] = true
 		}
 	}
-	var facts []string
+	var (
+		readers   []*sourceReader
+		constants = map[string]string{}
+	)
 	for _, entry := range entries {
 		name := entry.Name()
 		if entry.IsDir() || !isSource(name) {
@@ -101,10 +104,20 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 			continue
 		}
 		r := &sourceReader{
-			listed: listed, served: served, own: own, source: source, files: files,
+			file: parsed, listed: listed, served: served, own: own, source: source, files: files,
 			owners: map[*ast.CommentGroup]string{}, constrained: isConstrained(name, parsed),
 		}
-		r.readFile(parsed)
+		r.eachConst(func(spec *ast.ValueSpec, typ string) {
+			for _, name := range spec.Names {
+				constants[name.Name] = typ
+			}
+		})
+		readers = append(readers, r)
+	}
+	var facts []string
+	for _, r := range readers {
+		r.constants = constants
+		r.readFile()
 		facts = append(facts, r.facts...)
 	}
 	return facts, nil
@@ -124,7 +137,8 @@ func isConstrained(name string, file *ast.File) bool {
 		" loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc ppc64 ppc64le riscv" +
 		" riscv64 s390 s390x sparc sparc64 wasm "
 	name, _, _ = strings.Cut(name, ".")
-	if i := strings.LastIndexByte(name, '_'); i >= 0 && strings.Contains(systems, " "+name[i+1:]+" ") {
+	i := strings.LastIndexByte(name, '_')
+	if i >= 0 && strings.Contains(systems, " "+name[i+1:]+" ") {
 		return true
 	}
 	for _, group := range file.Comments {
@@ -139,6 +153,7 @@ func isConstrained(name string, file *ast.File) bool {
 
 // sourceReader collects the facts of one file.
 type sourceReader struct {
+	file    *ast.File
 	listed  map[string]bool // declarations that count, as in "Status" and "Service.Get"
 	served  map[string]bool // types with such methods
 	own     bool
@@ -149,6 +164,8 @@ type sourceReader struct {
 	facts   []string
 	// constrained is true for a file that is not part of every build.
 	constrained bool
+	// constants are those with a written type, by name, with their types.
+	constants map[string]string
 }
 
 func (r *sourceReader) add(parts ...string) {
@@ -158,7 +175,8 @@ func (r *sourceReader) add(parts ...string) {
 	r.facts = append(r.facts, fmt.Sprintf("%q", parts))
 }
 
-func (r *sourceReader) readFile(file *ast.File) {
+func (r *sourceReader) readFile() {
+	file := r.file
 	for _, spec := range file.Imports {
 		if spec.Path.Value == `"context"` {
 			r.context = "context"
@@ -303,31 +321,47 @@ func (r *sourceReader) readEmbedded(name string, typ ast.Expr) {
 	}
 }
 
-// readConsts reads the constants of listed types. A constant without type and value repeats
-// those of the one before it.
+// readConsts reads the constants of listed types.
 func (r *sourceReader) readConsts(decl *ast.GenDecl) {
 	of := map[string][]string{}
-	current, first := "", ""
-	for _, spec := range decl.Specs {
-		spec := spec.(*ast.ValueSpec)
-		if first == "" {
-			first = spec.Names[0].Name
+	r.consts(decl, func(spec *ast.ValueSpec, typ string) {
+		if r.listed[typ] {
+			of[typ] = append(of[typ], r.words(spec.Pos(), spec.End()))
 		}
-		if spec.Type != nil || len(spec.Values) > 0 {
-			current = constType(spec)
-		}
-		if r.listed[current] {
-			of[current] = append(of[current], r.words(spec.Pos(), spec.End()))
-		}
+	})
+	if len(decl.Specs) > 0 {
+		r.owners[decl.Doc] = "const " + decl.Specs[0].(*ast.ValueSpec).Names[0].Name
 	}
-	r.owners[decl.Doc] = "const " + first
 	for name, specs := range of {
 		r.add(append([]string{"const", name}, specs...)...)
 	}
 }
 
-// constType names the type of a constant: the one written, or that of a conversion.
-func constType(spec *ast.ValueSpec) string {
+// eachConst calls f for each specification of constants in the file, with the name of their type.
+func (r *sourceReader) eachConst(f func(spec *ast.ValueSpec, typ string)) {
+	for _, decl := range r.file.Decls {
+		if decl, ok := decl.(*ast.GenDecl); ok && decl.Tok == token.CONST {
+			r.consts(decl, f)
+		}
+	}
+}
+
+// consts is eachConst for one declaration. A constant without type and value repeats those of the
+// one before it.
+func (r *sourceReader) consts(decl *ast.GenDecl, f func(spec *ast.ValueSpec, typ string)) {
+	current := ""
+	for _, spec := range decl.Specs {
+		spec := spec.(*ast.ValueSpec)
+		if spec.Type != nil || len(spec.Values) > 0 {
+			current = r.constType(spec)
+		}
+		f(spec, current)
+	}
+}
+
+// constType names the type of a constant: the one written, that of a conversion, or that of a
+// constant in its value.
+func (r *sourceReader) constType(spec *ast.ValueSpec) string {
 	typ := spec.Type
 	if typ == nil && len(spec.Values) > 0 {
 		if call, ok := spec.Values[0].(*ast.CallExpr); ok {
@@ -337,7 +371,16 @@ func constType(spec *ast.ValueSpec) string {
 	if name, ok := typ.(*ast.Ident); ok {
 		return name.Name
 	}
-	return ""
+	found := ""
+	for _, value := range spec.Values {
+		ast.Inspect(value, func(n ast.Node) bool {
+			if name, ok := n.(*ast.Ident); ok && found == "" {
+				found = r.constants[name.Name]
+			}
+			return found == ""
+		})
+	}
+	return found
 }
 
 // receiverName is the type of a receiver, without pointer and type parameters.

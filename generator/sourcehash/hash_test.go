@@ -202,15 +202,25 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 		{"added value", "\tUnrelated ", "\tLost Status = \"lost\"\n\tUnrelated "},
 		{"changed value", `"booked"`, `"ordered"`},
 		{"converted value", `Status("sent")`, `Status("gone")`},
+		{"computed value", "\tUnrelated ", "\tLost = Booked + \"!\"\n\tUnrelated "},
 		{"added role", "\tClerk\n", "\tClerk\n\tBoss\n"},
 		{"new handler", "func helper", "// New is a handler.\nfunc New(ctx context.Context) error { return nil }\n\nfunc helper"},
 		{"new method of a served type", "func helper", "func (s Service) New(_ context.Context) error { return nil }\n\nfunc helper"},
-		{"new promoted method", "func helper", "func (*base) New(_ context.Context) error { return nil }\n\nfunc helper"},
-		{"new method promoted twice", "func helper", "func (deep) New(_ context.Context) error { return nil }\n\nfunc helper"},
+		{
+			"new promoted method", "func helper",
+			"func (*base) New(_ context.Context) error { return nil }\n\nfunc helper",
+		},
+		{
+			"new method promoted twice", "func helper",
+			"func (deep) New(_ context.Context) error { return nil }\n\nfunc helper",
+		},
 		{"type embedded by a served one", "\tbase\n", "\tbase\n\tLone\n"},
 		{"pointer embedded by a served one", "\tbase\n", "\tbase\n\t*Lone\n"},
 		{"type embedded by an embedded one", "*deep }", "*deep; Lone }"},
-		{"interface embedded by a served one", "type Till interface {\n", "type Till interface {\n\tOther\n"},
+		{
+			"interface embedded by a served one", "type Till interface {\n",
+			"type Till interface {\n\tOther\n",
+		},
 		{"new interface method", "\tShut(ctx", "\tOpen(ctx context.Context) error\n\tShut(ctx"},
 		{"removed declaration", "func Count(", "func count("},
 		{"detached directive", "func helper", "//mcp:tool public\n\nfunc helper"},
@@ -261,8 +271,12 @@ func TestWhatMcpgenDoesNotReadDoesNotCount(t *testing.T) {
 		{"line ends", map[string]string{"desk.go": strings.ReplaceAll(desk, "\n", "\r\n")}},
 		{"file name", map[string]string{"counter.go": desk}},
 		{"file name with a word", map[string]string{"desk_counter.go": desk}},
-		{"field of a served type", map[string]string{"desk.go": replace(t, desk, "\tbase\n", "\tbase\n\tlock other.Builder\n")}},
-		{"embedded type of another package", map[string]string{"desk.go": replace(t, desk, "\tbase\n", "\tbase\n\tother.Builder\n")}},
+		{"field of a served type", map[string]string{
+			"desk.go": replace(t, desk, "\tbase\n", "\tbase\n\tlock other.Builder\n"),
+		}},
+		{"embedded type of another package", map[string]string{
+			"desk.go": replace(t, desk, "\tbase\n", "\tbase\n\tother.Builder\n"),
+		}},
 		{"declarations in two files", map[string]string{"a.go": strings.Replace(split["a.go"], "package desk", "package desk\n\nimport \"context\"", 1), "z.go": split["z.go"]}},
 		{"func body", map[string]string{"desk.go": replace(t, desk, "return Parcel{}, nil", "panic(1) // soon")}},
 		{"receiver's name", map[string]string{"desk.go": replace(t, desk, "(s *Service) Get", "(service *Service) Get")}},
@@ -293,12 +307,18 @@ func TestConstrainedFilesAreThoseOfTheGoCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	systems := strings.FieldsFunc(string(out), func(r rune) bool { return unicode.IsSpace(r) || r == '/' })
+	systems := strings.FieldsFunc(string(out), func(r rune) bool {
+		return unicode.IsSpace(r) || r == '/'
+	})
 	systems = append(systems, "hurd", "nacl", "zos", "amd64p32", "armbe", "arm64be", "mips64p32",
 		"mips64p32le", "ppc", "riscv", "s390", "sparc", "sparc64", "unix", "cgo", "test1", "amd")
-	names := []string{"linux.go", "a.go", "a_b.go", "a_b_c.go", "windows_a.go", "a_linux.x.go", "_linux.go", "a_.go"}
+	names := []string{
+		"linux.go", "a.go", "a_b.go", "a_b_c.go", "windows_a.go", "a_linux.x.go", "_linux.go",
+		"a_.go",
+	}
 	for _, system := range systems {
-		names = append(names, "a_"+system+".go", "a_"+system+"_b.go", "a_b_"+system+".go", "a_linux_"+system+".go", system+".go")
+		names = append(names, "a_"+system+".go", "a_"+system+"_b.go", "a_b_"+system+".go",
+			"a_linux_"+system+".go", system+".go")
 	}
 	nowhere := build.Context{GOOS: "nowhere", GOARCH: "nothing", Compiler: "gc"}
 	nowhere.OpenFile = func(string) (io.ReadCloser, error) {
