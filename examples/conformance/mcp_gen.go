@@ -807,18 +807,13 @@ const (
 // changed since: run go generate.
 
 func _() {
-	type runGoGenerate = func(context.Context) error
-	var _ runGoGenerate = TestWait
+	type runGoGenerate = func(context.Context, string) ([]string, error)
+	var _ runGoGenerate = CompleteArg1
 }
 
 func _() {
-	type runGoGenerate = func(context.Context) error
-	var _ runGoGenerate = TestWaited
-}
-
-func _() {
-	type runGoGenerate = func(*Lists, context.Context) error
-	var _ runGoGenerate = (*Lists).TestTriggerToolChange
+	type runGoGenerate = func(context.Context, Contact) (string, error)
+	var _ runGoGenerate = JSONSchema
 }
 
 func _() {
@@ -828,7 +823,7 @@ func _() {
 
 func _() {
 	type runGoGenerate = func(*Lists, context.Context) error
-	var _ runGoGenerate = (*Lists).TransientTool
+	var _ runGoGenerate = (*Lists).TestTriggerToolChange
 }
 
 func _() {
@@ -837,8 +832,28 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Prompt) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestSampling
+	type runGoGenerate = func(*Lists, context.Context) error
+	var _ runGoGenerate = (*Lists).TransientTool
+}
+
+func _() {
+	type runGoGenerate = func(context.Context) ([]byte, error)
+	var _ runGoGenerate = StaticBinary
+}
+
+func _() {
+	type runGoGenerate = func(context.Context) (string, error)
+	var _ runGoGenerate = StaticText
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, string) (string, error)
+	var _ runGoGenerate = Template
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestAudioContent
 }
 
 func _() {
@@ -858,7 +873,22 @@ func _() {
 
 func _() {
 	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestMissingCapability
+	var _ runGoGenerate = TestEmbeddedResource
+}
+
+func _() {
+	type runGoGenerate = func(context.Context) error
+	var _ runGoGenerate = TestErrorHandling
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestImageContent
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestInputRequiredResultCapabilities
 }
 
 func _() {
@@ -868,27 +898,7 @@ func _() {
 
 func _() {
 	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultSampling
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
 	var _ runGoGenerate = TestInputRequiredResultListRoots
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultRequestState
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultTamperedState
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultMultipleInputs
 }
 
 func _() {
@@ -898,22 +908,42 @@ func _() {
 
 func _() {
 	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultCapabilities
+	var _ runGoGenerate = TestInputRequiredResultMultipleInputs
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestInputRequiredResultRequestState
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestInputRequiredResultSampling
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestInputRequiredResultTamperedState
 }
 
 func _() {
 	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestSimplePrompt
+	var _ runGoGenerate = TestLoggingTool
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestMissingCapability
+}
+
+func _() {
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestMultipleContentTypes
 }
 
 func _() {
 	type runGoGenerate = func(context.Context, string, string) (string, error)
 	var _ runGoGenerate = TestPromptWithArguments
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, string) ([]string, error)
-	var _ runGoGenerate = CompleteArg1
 }
 
 func _() {
@@ -927,23 +957,18 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = StaticText
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestReconnection
 }
 
 func _() {
-	type runGoGenerate = func(context.Context) ([]byte, error)
-	var _ runGoGenerate = StaticBinary
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, string) (string, error)
-	var _ runGoGenerate = Template
+	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Prompt) (*mcp.CallToolResult, any, error)
+	var _ runGoGenerate = TestSampling
 }
 
 func _() {
 	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = WatchedResource
+	var _ runGoGenerate = TestSimplePrompt
 }
 
 func _() {
@@ -952,23 +977,8 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestImageContent
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestAudioContent
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestEmbeddedResource
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestMultipleContentTypes
+	type runGoGenerate = func(context.Context) (string, error)
+	var _ runGoGenerate = TestStreamingElicitation
 }
 
 func _() {
@@ -978,37 +988,27 @@ func _() {
 
 func _() {
 	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestLoggingTool
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
 	var _ runGoGenerate = TestToolWithProgress
 }
 
 func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestStreamingElicitation
+	type runGoGenerate = func(context.Context) error
+	var _ runGoGenerate = TestWait
 }
 
 func _() {
 	type runGoGenerate = func(context.Context) error
-	var _ runGoGenerate = TestErrorHandling
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestReconnection
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, Contact) (string, error)
-	var _ runGoGenerate = JSONSchema
+	var _ runGoGenerate = TestWaited
 }
 
 func _() {
 	type runGoGenerate = func(context.Context, Mirrored) (string, error)
 	var _ runGoGenerate = TestXMcpHeader
+}
+
+func _() {
+	type runGoGenerate = func(context.Context) (string, error)
+	var _ runGoGenerate = WatchedResource
 }
 
 func _() {

@@ -131,13 +131,13 @@ const (
 // changed since: run go generate.
 
 func _() {
-	type runGoGenerate = func(context.Context, NowInput) (Moment, error)
-	var _ runGoGenerate = Now
+	type runGoGenerate = func(context.Context, string) (int, error)
+	var _ runGoGenerate = CountWords
 }
 
 func _() {
-	type runGoGenerate = func(context.Context, string) (int, error)
-	var _ runGoGenerate = CountWords
+	type runGoGenerate = func(context.Context, NowInput) (Moment, error)
+	var _ runGoGenerate = Now
 }
 
 func _() {

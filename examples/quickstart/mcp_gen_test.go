@@ -43,7 +43,7 @@ func TestMcpgenSourceHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "d19ed73791a35f45980dafa0ca30519a"; mcpgenDigest(code) != want {
+	if want := "601a054346c189d72b45b96e4880cc9c"; mcpgenDigest(code) != want {
 		t.Error("mcp_gen.go is not as mcpgen wrote it: run go generate, and change the directives instead")
 	}
 }
@@ -56,7 +56,11 @@ func TestMcpgenSourceHash(t *testing.T) {
 // declaration in decls, by directory relative to dir, with slashes, it covers the doc comment, the
 // comments of fields, the text with parameter names, and the constants of the type. It does not
 // cover layout, func bodies, other declarations, line ends, the order of declarations, tests and
-// files that mcpgen writes.
+// files that mcpgen writes. A declaration counts as another one in a file that is not part of every
+// build.
+//
+// A name of decls that ends in a dot, as in "Base.", is a type whose methods a served type has by
+// embedding it: the digest covers the names of its handlers, and what it embeds itself.
 //
 // Of files, relative to dir with slashes, the digest covers the whole content except line ends.
 //
@@ -112,7 +116,10 @@ func mcpgenReadDirectory(dir string, names []string, own bool) ([]string, error)
 			served[recv] = true
 		}
 	}
-	var facts []string
+	var (
+		readers   []*mcpgenSourceReader
+		constants = map[string]string{}
+	)
 	for _, entry := range entries {
 		name := entry.Name()
 		if entry.IsDir() || !mcpgenIsSource(name) {
@@ -129,10 +136,20 @@ func mcpgenReadDirectory(dir string, names []string, own bool) ([]string, error)
 			continue
 		}
 		r := &mcpgenSourceReader{
-			listed: listed, served: served, own: own, source: source, files: files,
-			owners: map[*ast.CommentGroup]string{},
+			file: parsed, listed: listed, served: served, own: own, source: source, files: files,
+			owners: map[*ast.CommentGroup]string{}, constrained: mcpgenIsConstrained(name, parsed),
 		}
-		r.readFile(parsed)
+		r.eachConst(func(spec *ast.ValueSpec, typ string) {
+			for _, name := range spec.Names {
+				constants[name.Name] = typ
+			}
+		})
+		readers = append(readers, r)
+	}
+	var facts []string
+	for _, r := range readers {
+		r.constants = constants
+		r.readFile()
 		facts = append(facts, r.facts...)
 	}
 	return facts, nil
@@ -144,8 +161,31 @@ func mcpgenIsSource(name string) bool {
 		name[0] != '.' && name[0] != '_' && name != "mcp_gen.go" && name != "aa_mcp_error.go"
 }
 
+// mcpgenIsConstrained reports whether a file is not part of every build: it has a //go:build line, or its
+// name ends in a system.
+func mcpgenIsConstrained(name string, file *ast.File) bool {
+	const systems = " aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd" +
+		" openbsd plan9 solaris wasip1 windows zos 386 amd64 amd64p32 arm armbe arm64 arm64be" +
+		" loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc ppc64 ppc64le riscv" +
+		" riscv64 s390 s390x sparc sparc64 wasm "
+	name, _, _ = strings.Cut(name, ".")
+	i := strings.LastIndexByte(name, '_')
+	if i >= 0 && strings.Contains(systems, " "+name[i+1:]+" ") {
+		return true
+	}
+	for _, group := range file.Comments {
+		for _, line := range group.List {
+			if line.Pos() < file.Package && strings.HasPrefix(line.Text, "//go:build ") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // mcpgenSourceReader collects the facts of one file.
 type mcpgenSourceReader struct {
+	file    *ast.File
 	listed  map[string]bool // declarations that count, as in "Status" and "Service.Get"
 	served  map[string]bool // types with such methods
 	own     bool
@@ -154,13 +194,21 @@ type mcpgenSourceReader struct {
 	context string // the name by which the file imports package context, or empty
 	owners  map[*ast.CommentGroup]string
 	facts   []string
+	// constrained is true for a file that is not part of every build.
+	constrained bool
+	// constants are those with a written type, by name, with their types.
+	constants map[string]string
 }
 
 func (r *mcpgenSourceReader) add(parts ...string) {
+	if r.constrained {
+		parts = append(parts, "constrained")
+	}
 	r.facts = append(r.facts, fmt.Sprintf("%q", parts))
 }
 
-func (r *mcpgenSourceReader) readFile(file *ast.File) {
+func (r *mcpgenSourceReader) readFile() {
+	file := r.file
 	for _, spec := range file.Imports {
 		if spec.Path.Value == `"context"` {
 			r.context = "context"
@@ -264,6 +312,9 @@ func (r *mcpgenSourceReader) readType(spec *ast.TypeSpec, doc *ast.CommentGroup)
 		})
 		r.add(parts...)
 	}
+	if r.own && r.served[name] {
+		r.readEmbedded(name, spec.Type)
+	}
 	iface, ok := spec.Type.(*ast.InterfaceType)
 	if !ok {
 		return
@@ -280,31 +331,69 @@ func (r *mcpgenSourceReader) readType(spec *ast.TypeSpec, doc *ast.CommentGroup)
 	}
 }
 
-// readConsts reads the constants of listed types. A constant without type and value repeats
-// those of the one before it.
-func (r *mcpgenSourceReader) readConsts(decl *ast.GenDecl) {
-	of := map[string][]string{}
-	current, first := "", ""
-	for _, spec := range decl.Specs {
-		spec := spec.(*ast.ValueSpec)
-		if first == "" {
-			first = spec.Names[0].Name
+// readEmbedded reads which types of the package a served type embeds.
+func (r *mcpgenSourceReader) readEmbedded(name string, typ ast.Expr) {
+	var fields *ast.FieldList
+	switch typ := typ.(type) {
+	case *ast.StructType:
+		fields = typ.Fields
+	case *ast.InterfaceType:
+		fields = typ.Methods
+	default:
+		return
+	}
+	for _, field := range fields.List {
+		embedded := field.Type
+		if star, ok := embedded.(*ast.StarExpr); ok {
+			embedded = star.X
 		}
-		if spec.Type != nil || len(spec.Values) > 0 {
-			current = mcpgenConstType(spec)
-		}
-		if r.listed[current] {
-			of[current] = append(of[current], r.words(spec.Pos(), spec.End()))
+		if ident, ok := embedded.(*ast.Ident); ok && len(field.Names) == 0 {
+			r.add("embeds", name, ident.Name)
 		}
 	}
-	r.owners[decl.Doc] = "const " + first
+}
+
+// readConsts reads the constants of listed types.
+func (r *mcpgenSourceReader) readConsts(decl *ast.GenDecl) {
+	of := map[string][]string{}
+	r.consts(decl, func(spec *ast.ValueSpec, typ string) {
+		if r.listed[typ] {
+			of[typ] = append(of[typ], r.words(spec.Pos(), spec.End()))
+		}
+	})
+	if len(decl.Specs) > 0 {
+		r.owners[decl.Doc] = "const " + decl.Specs[0].(*ast.ValueSpec).Names[0].Name
+	}
 	for name, specs := range of {
 		r.add(append([]string{"const", name}, specs...)...)
 	}
 }
 
-// mcpgenConstType names the type of a constant: the one written, or that of a conversion.
-func mcpgenConstType(spec *ast.ValueSpec) string {
+// eachConst calls f for each specification of constants in the file, with the name of their type.
+func (r *mcpgenSourceReader) eachConst(f func(spec *ast.ValueSpec, typ string)) {
+	for _, decl := range r.file.Decls {
+		if decl, ok := decl.(*ast.GenDecl); ok && decl.Tok == token.CONST {
+			r.consts(decl, f)
+		}
+	}
+}
+
+// consts is eachConst for one declaration. A constant without type and value repeats those of the
+// one before it.
+func (r *mcpgenSourceReader) consts(decl *ast.GenDecl, f func(spec *ast.ValueSpec, typ string)) {
+	current := ""
+	for _, spec := range decl.Specs {
+		spec := spec.(*ast.ValueSpec)
+		if spec.Type != nil || len(spec.Values) > 0 {
+			current = r.constType(spec)
+		}
+		f(spec, current)
+	}
+}
+
+// constType names the type of a constant: the one written, that of a conversion, or that of a
+// constant in its value.
+func (r *mcpgenSourceReader) constType(spec *ast.ValueSpec) string {
 	typ := spec.Type
 	if typ == nil && len(spec.Values) > 0 {
 		if call, ok := spec.Values[0].(*ast.CallExpr); ok {
@@ -314,7 +403,16 @@ func mcpgenConstType(spec *ast.ValueSpec) string {
 	if name, ok := typ.(*ast.Ident); ok {
 		return name.Name
 	}
-	return ""
+	found := ""
+	for _, value := range spec.Values {
+		ast.Inspect(value, func(n ast.Node) bool {
+			if name, ok := n.(*ast.Ident); ok && found == "" {
+				found = r.constants[name.Name]
+			}
+			return found == ""
+		})
+	}
+	return found
 }
 
 // mcpgenReceiverName is the type of a receiver, without pointer and type parameters.

@@ -135,16 +135,6 @@ const (
 // changed since: run go generate.
 
 func _() {
-	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, UserClaims, error)
-	var _ runGoGenerate = (*Inspector).GetUserClaims
-}
-
-func _() {
-	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, Environment, error)
-	var _ runGoGenerate = (*Inspector).PrintEnv
-}
-
-func _() {
 	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, HTTPHeaders, error)
 	var _ runGoGenerate = (*Inspector).GetHTTPHeaders
 }
@@ -152,6 +142,16 @@ func _() {
 func _() {
 	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, ServerInfo, error)
 	var _ runGoGenerate = (*Inspector).GetServerInfo
+}
+
+func _() {
+	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, UserClaims, error)
+	var _ runGoGenerate = (*Inspector).GetUserClaims
+}
+
+func _() {
+	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, Environment, error)
+	var _ runGoGenerate = (*Inspector).PrintEnv
 }
 
 func _() {

@@ -852,43 +852,8 @@ const (
 // changed since: run go generate.
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context) ([]Address, error)
-	var _ runGoGenerate = (*Inventory).ListIPAddresses
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64) (Address, error)
-	var _ runGoGenerate = (*Inventory).GetIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string, *string) (Address, error)
-	var _ runGoGenerate = (*Inventory).AddIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64, *string) (Address, error)
-	var _ runGoGenerate = (*Inventory).UpdateIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64) error
-	var _ runGoGenerate = (*Inventory).DeleteIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context) (Report, error)
-	var _ runGoGenerate = (*Inventory).CheckReferences
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, DeviceFilter) ([]Device, error)
-	var _ runGoGenerate = (*Inventory).ListDevices
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (Device, error)
-	var _ runGoGenerate = (*Inventory).GetDevice
+	type runGoGenerate = func(*Inventory, context.Context, NewRecord) (Record, error)
+	var _ runGoGenerate = (*Inventory).AddDNSRecord
 }
 
 func _() {
@@ -897,13 +862,23 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, DeviceChange) (Device, error)
-	var _ runGoGenerate = (*Inventory).UpdateDevice
+	type runGoGenerate = func(*Inventory, context.Context, string, *string) (Address, error)
+	var _ runGoGenerate = (*Inventory).AddIPAddress
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string, string) error
-	var _ runGoGenerate = (*Inventory).RenameDevice
+	type runGoGenerate = func(*Inventory, context.Context) (Report, error)
+	var _ runGoGenerate = (*Inventory).CheckReferences
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
+	var _ runGoGenerate = (*Inventory).Decommission
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context, int64) error
+	var _ runGoGenerate = (*Inventory).DeleteDNSRecord
 }
 
 func _() {
@@ -912,8 +887,8 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, *string) ([]Record, error)
-	var _ runGoGenerate = (*Inventory).ListDNSRecords
+	type runGoGenerate = func(*Inventory, context.Context, int64) error
+	var _ runGoGenerate = (*Inventory).DeleteIPAddress
 }
 
 func _() {
@@ -922,18 +897,28 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, NewRecord) (Record, error)
-	var _ runGoGenerate = (*Inventory).AddDNSRecord
+	type runGoGenerate = func(*Inventory, context.Context, string) (Device, error)
+	var _ runGoGenerate = (*Inventory).GetDevice
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64, string) (Record, error)
-	var _ runGoGenerate = (*Inventory).UpdateDNSRecord
+	type runGoGenerate = func(*Inventory, context.Context, int64) (Address, error)
+	var _ runGoGenerate = (*Inventory).GetIPAddress
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64) error
-	var _ runGoGenerate = (*Inventory).DeleteDNSRecord
+	type runGoGenerate = func(*Inventory, context.Context, *string) ([]Record, error)
+	var _ runGoGenerate = (*Inventory).ListDNSRecords
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context, DeviceFilter) ([]Device, error)
+	var _ runGoGenerate = (*Inventory).ListDevices
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context) ([]Address, error)
+	var _ runGoGenerate = (*Inventory).ListIPAddresses
 }
 
 func _() {
@@ -947,18 +932,33 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
-	var _ runGoGenerate = (*Inventory).Decommission
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
-	var _ runGoGenerate = (*Inventory).Zone
+	type runGoGenerate = func(*Inventory, context.Context, string, string) error
+	var _ runGoGenerate = (*Inventory).RenameDevice
 }
 
 func _() {
 	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
 	var _ runGoGenerate = (*Inventory).Sheet
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context, int64, string) (Record, error)
+	var _ runGoGenerate = (*Inventory).UpdateDNSRecord
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context, DeviceChange) (Device, error)
+	var _ runGoGenerate = (*Inventory).UpdateDevice
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context, int64, *string) (Address, error)
+	var _ runGoGenerate = (*Inventory).UpdateIPAddress
+}
+
+func _() {
+	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
+	var _ runGoGenerate = (*Inventory).Zone
 }
 
 func _() {

@@ -423,53 +423,8 @@ const (
 // changed since: run go generate.
 
 func _() {
-	type runGoGenerate = func(*Directory, context.Context, int64) (Person, error)
-	var _ runGoGenerate = (*Directory).GetByID
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context) ([]Person, error)
-	var _ runGoGenerate = (*Directory).GetAll
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, NewPerson) (Person, error)
-	var _ runGoGenerate = (*Directory).Create
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, Change) (Person, error)
-	var _ runGoGenerate = (*Directory).Update
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, int64) (Person, error)
-	var _ runGoGenerate = (*Directory).PromoteToManager
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context) (PublicInfo, error)
-	var _ runGoGenerate = (*Directory).GetPublicInfo
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, Letter) (string, error)
-	var _ runGoGenerate = (*Directory).Welcome
-}
-
-func _() {
 	type runGoGenerate = func(*Directory, context.Context, string) (string, error)
 	var _ runGoGenerate = (*Directory).AnnouncePromotion
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, string) ([]string, error)
-	var _ runGoGenerate = (*Directory).Names
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context) (string, error)
-	var _ runGoGenerate = (*Directory).Handbook
 }
 
 func _() {
@@ -478,13 +433,58 @@ func _() {
 }
 
 func _() {
-	type runGoGenerate = func(*Directory, context.Context, Rank) (string, error)
-	var _ runGoGenerate = (*Directory).Ranked
+	type runGoGenerate = func(*Directory, context.Context, NewPerson) (Person, error)
+	var _ runGoGenerate = (*Directory).Create
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context) ([]Person, error)
+	var _ runGoGenerate = (*Directory).GetAll
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, int64) (Person, error)
+	var _ runGoGenerate = (*Directory).GetByID
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context) (PublicInfo, error)
+	var _ runGoGenerate = (*Directory).GetPublicInfo
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context) (string, error)
+	var _ runGoGenerate = (*Directory).Handbook
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, string) ([]string, error)
+	var _ runGoGenerate = (*Directory).Names
 }
 
 func _() {
 	type runGoGenerate = func(*Directory, context.Context, string) ([]string, error)
 	var _ runGoGenerate = (*Directory).Numbers
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, int64) (Person, error)
+	var _ runGoGenerate = (*Directory).PromoteToManager
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, Rank) (string, error)
+	var _ runGoGenerate = (*Directory).Ranked
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, Change) (Person, error)
+	var _ runGoGenerate = (*Directory).Update
+}
+
+func _() {
+	type runGoGenerate = func(*Directory, context.Context, Letter) (string, error)
+	var _ runGoGenerate = (*Directory).Welcome
 }
 
 func _() {

@@ -289,13 +289,8 @@ const (
 // changed since: run go generate.
 
 func _() {
-	type runGoGenerate = func(context.Context, grant.Path) (string, error)
-	var _ runGoGenerate = ReadFile
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, grant.Path, string) (Written, error)
-	var _ runGoGenerate = WriteFile
+	type runGoGenerate = func(context.Context, grant.Host) (Page, error)
+	var _ runGoGenerate = FetchURL
 }
 
 func _() {
@@ -304,13 +299,18 @@ func _() {
 }
 
 func _() {
+	type runGoGenerate = func(context.Context, grant.Path) (string, error)
+	var _ runGoGenerate = ReadFile
+}
+
+func _() {
 	type runGoGenerate = func(context.Context, grant.Argv) (Ran, error)
 	var _ runGoGenerate = RunCommand
 }
 
 func _() {
-	type runGoGenerate = func(context.Context, grant.Host) (Page, error)
-	var _ runGoGenerate = FetchURL
+	type runGoGenerate = func(context.Context, grant.Path, string) (Written, error)
+	var _ runGoGenerate = WriteFile
 }
 
 func _() {

@@ -111,13 +111,13 @@ const (
 // changed since: run go generate.
 
 func _() {
-	type runGoGenerate = func(*Service, context.Context, Input) (Request, error)
-	var _ runGoGenerate = (*Service).RequestPermission
+	type runGoGenerate = func(*Service, context.Context) (Permissions, error)
+	var _ runGoGenerate = (*Service).ListPermissions
 }
 
 func _() {
-	type runGoGenerate = func(*Service, context.Context) (Permissions, error)
-	var _ runGoGenerate = (*Service).ListPermissions
+	type runGoGenerate = func(*Service, context.Context, Input) (Request, error)
+	var _ runGoGenerate = (*Service).RequestPermission
 }
 
 func _() {
