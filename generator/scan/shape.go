@@ -93,6 +93,9 @@ func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {
 	case d.recv != nil && constraint(d.recv):
 		bad(diag.BadShape, "declare an interface of methods alone", "%s is a type constraint, which no value can be passed as", d.recv.Name())
 		return nil, nil, false
+	case d.recv != nil && d.recv.Name() == "_":
+		bad(diag.BadShape, "give the type a name", "%s is a method of a type without a name", d.fn.Name())
+		return nil, nil, false
 	case d.name.Name == "_":
 		bad(diag.BadShape, "give it a name", "a func without a name cannot be called")
 		return nil, nil, false

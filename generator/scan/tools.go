@@ -93,7 +93,11 @@ func (s *scanner) promoted(served map[string]bool) {
 	}
 	owners := map[*types.Func][]string{} // the served types that have the method
 	for _, name := range slices.Sorted(maps.Keys(served)) {
-		t := s.pkg.Types.Scope().Lookup(name).Type()
+		object := s.pkg.Types.Scope().Lookup(name)
+		if object == nil {
+			continue // a type without a name, which is a finding
+		}
+		t := object.Type()
 		s.embedded(t, map[*types.TypeName]bool{})
 		if !types.IsInterface(t) {
 			t = types.NewPointer(t)
