@@ -105,25 +105,26 @@ func (p *Program) Position(pos, end token.Pos) model.Position {
 	return place
 }
 
-// Imports returns the packages read from source that p imports, directly or not, p itself
+// Imports returns the packages read from source that pkg imports, directly or not, pkg itself
 // first, then by import path.
 func (p *Program) Imports(pkg *Package) []*Package {
-	seen := map[*Package]bool{pkg: true}
-	var walk func(*Package)
-	walk = func(pkg *Package) {
-		for _, imported := range pkg.meta.Imports {
-			if next := p.sources[imported.PkgPath]; next != nil && !seen[next] {
-				seen[next] = true
-				walk(next)
+	var list []*Package
+	seen := map[*packages.Package]bool{pkg.meta: true}
+	var walk func(*packages.Package)
+	walk = func(meta *packages.Package) {
+		for _, imported := range meta.Imports {
+			// The standard library, which belongs to no module, imports nothing of a module.
+			if seen[imported] || imported.Module == nil {
+				continue
 			}
+			seen[imported] = true
+			if next := p.sources[imported.PkgPath]; next != nil {
+				list = append(list, next)
+			}
+			walk(imported)
 		}
 	}
-	walk(pkg)
-	delete(seen, pkg)
-	list := make([]*Package, 0, len(seen)+1)
-	for next := range seen {
-		list = append(list, next)
-	}
+	walk(pkg.meta)
 	slices.SortFunc(list, func(a, b *Package) int { return strings.Compare(a.Path, b.Path) })
 	return slices.Insert(list, 0, pkg)
 }
