@@ -129,6 +129,16 @@ func (p *Program) Imports(pkg *Package) []*Package {
 	return slices.Insert(list, 0, pkg)
 }
 
+// Release frees the syntax and the types of a package, which are most of its memory. No package that
+// imports it may be scanned afterwards.
+func (p *Program) Release(pkg *Package) {
+	for _, f := range slices.Concat(pkg.Files, pkg.Ignored) {
+		f.Syntax = nil
+	}
+	pkg.Types, pkg.Info, pkg.decls = nil, nil, nil
+	delete(p.types, pkg.Path)
+}
+
 // FileOf returns the author's file that holds the position, or nil.
 func (pkg *Package) FileOf(fset *token.FileSet, pos token.Pos) *File {
 	if !pos.IsValid() {

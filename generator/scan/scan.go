@@ -31,26 +31,61 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 	var (
 		services []model.Service
 		findings diag.List
-		scanners []*scanner
+		scanned  []*Package
 	)
 	for _, pkg := range prog.Roots {
-		if len(pkg.Syntax) > 0 {
-			// What a half-read file seems to say is not worth telling.
-			findings = append(findings, pkg.Syntax...)
-			continue
+		p := One(prog, pkg)
+		scanned = append(scanned, p)
+		findings = append(findings, p.Findings...)
+		if p.Serves {
+			services = append(services, p.Service)
 		}
-		s := &scanner{prog: prog, pkg: pkg, out: &findings, partial: map[string]bool{}}
-		s.collect()
-		if !s.opted {
-			continue
-		}
-		s.scan()
-		scanners = append(scanners, s)
-		services = append(services, s.service)
 	}
-	findings = append(findings, declarationErrors(prog, scanners)...)
+	findings = append(findings, DeclarationErrors(prog, scanned)...)
 	findings.Sort()
 	return services, findings
+}
+
+// Package is what the source of one package declares.
+type Package struct {
+	Service  model.Service // if Serves
+	Serves   bool          // the package has a directive
+	Findings diag.List     // about the package, without those of DeclarationErrors
+
+	pkg    *load.Package
+	unread []unread
+}
+
+// unread is a tool whose signature holds a type that could not be read.
+type unread struct {
+	handler string
+	pos     model.Position
+}
+
+// One reads one root of the program.
+func One(prog *load.Program, pkg *load.Package) *Package {
+	p := &Package{pkg: pkg}
+	if len(pkg.Syntax) > 0 {
+		// A file that was read in part may lack directives: its other findings would mislead.
+		p.Findings = pkg.Syntax
+		return p
+	}
+	s := &scanner{prog: prog, pkg: pkg, out: &p.Findings, partial: map[string]bool{}}
+	s.collect()
+	if s.opted {
+		s.scan()
+		p.Serves, p.Service, p.unread = true, s.service, s.unread
+	}
+	return p
+}
+
+// Sound reports whether neither the package nor the packages of the main module that it imports
+// have a finding or a type error. DeclarationErrors has no finding about a sound package.
+func (p *Package) Sound(prog *load.Program) bool {
+	return len(p.Findings)+len(p.unread) == 0 &&
+		!slices.ContainsFunc(prog.Imports(p.pkg), func(i *load.Package) bool {
+			return i.Local && len(i.Syntax)+len(i.TypeErrors) > 0
+		})
 }
 
 // scanner makes the service of one package.
@@ -58,7 +93,7 @@ type scanner struct {
 	prog    *load.Program
 	pkg     *load.Package
 	out     *diag.List
-	unread  []*decl // tools whose signature holds a type that could not be read
+	unread  []unread
 	decls   []*decl
 	opted   bool // the package has a directive
 	service model.Service
@@ -260,20 +295,23 @@ func (s *scanner) watch() {
 	}
 }
 
-// declarationErrors reports type errors of packages with directives and of all packages of the
+// DeclarationErrors reports type errors of packages with directives and of all packages of the
 // main module that they import. Names that generation will declare are no errors, and what
-// merely follows from a file that does not parse is not told.
-func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
+// merely follows from a file that does not parse is not reported.
+func DeclarationErrors(prog *load.Program, scanned []*Package) diag.List {
 	generated := map[string]bool{"Toolset": true}
-	for _, s := range scanners {
-		for _, served := range s.service.Served() {
+	for _, p := range scanned {
+		for _, served := range p.Service.Served() {
 			generated[served.Const] = true
 		}
 	}
 	var list diag.List
-	for _, s := range scanners {
-		told := len(list)
-		for _, pkg := range prog.Imports(s.pkg) {
+	for _, p := range scanned {
+		if !p.Serves {
+			continue
+		}
+		before := len(list)
+		for _, pkg := range prog.Imports(p.pkg) {
 			if !pkg.Local {
 				continue
 			}
@@ -287,8 +325,8 @@ func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
 				}
 			}
 		}
-		if len(list) == told {
-			s.reportUnread()
+		if len(list) == before {
+			p.reportUnread(prog, &list)
 		}
 	}
 	return list
@@ -297,9 +335,12 @@ func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
 // reportUnread reports tools whose types could not be read although nothing of the main module
 // is in error: they must not be lost in silence. Either a package of another module does not
 // compile, or the type is C's, which the go command alone could tell.
-func (s *scanner) reportUnread() {
+func (p *Package) reportUnread(prog *load.Program, list *diag.List) {
+	if len(p.unread) == 0 {
+		return
+	}
 	why, fix := "uses a C type, whose size and fields differ from system to system", "use a Go type, and convert it in the handler"
-	for _, pkg := range s.prog.Imports(s.pkg) {
+	for _, pkg := range prog.Imports(p.pkg) {
 		if len(pkg.TypeErrors) > 0 && !pkg.Local {
 			e := pkg.TypeErrors[0]
 			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s", pkg.Path, load.Short(e.Pos), e.Message)
@@ -307,8 +348,8 @@ func (s *scanner) reportUnread() {
 			break
 		}
 	}
-	for _, d := range s.unread {
-		s.report(diag.UnsupportedType, d.name.Pos(), d.name.End(), fix, "%s %s", handlerName(d), why)
+	for _, u := range p.unread {
+		list.Add(diag.UnsupportedType, u.pos, fix, "%s %s", u.handler, why)
 	}
 }
 
