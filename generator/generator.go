@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/runcache"
 	"github.com/mcpgen/mcpgen/generator/scan"
 	"github.com/mcpgen/mcpgen/generator/sourcehash"
 	"github.com/mcpgen/mcpgen/generator/writefiles"
@@ -39,16 +40,21 @@ type Result struct {
 	// Remove are the paths of owned files of packages without directives, and of error files of
 	// packages without diagnostics.
 	Remove []string
+
+	packages []runcache.Package // without diagnostics, for Generate
 }
 
 // Run reads the packages and computes the files. It fails if it cannot read them: no package
 // matches, the go command is missing, a file is unreadable. An error in the source is not a
 // failure: it is one of the diagnostics.
+func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, nil) }
+
+// run is Run beside other packages, which may be of the same servers.
 //
 // It prints the files of a service, and compares them with the disk, while it scans the next
 // package. Only files that differ stay in memory, and the part of the service that Result has:
 // schemas and files are most of the memory of a run.
-func Run(ctx context.Context, o Options) (Result, error) {
+func run(ctx context.Context, o Options, others []check.Outline) (Result, error) {
 	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
 	if err != nil {
 		return Result{}, err
@@ -98,7 +104,11 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		}
 	}
 	r.Diagnostics = append(r.Diagnostics, scan.DeclarationErrors(program, packages)...)
-	r.Diagnostics = append(r.Diagnostics, check.Servers(r.Services)...)
+	all := slices.Clone(r.Services)
+	for _, other := range others {
+		all = append(all, other.Service())
+	}
+	r.Diagnostics = append(r.Diagnostics, check.Servers(all)...)
 	r.Diagnostics.Sort()
 	if len(r.Diagnostics) > 0 {
 		r.Files, r.Remove = errorFiles(program, r.Diagnostics)
@@ -118,6 +128,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	r.Files, r.Remove = append(slices.Concat(files...), rest...), remove
+	r.packages = cacheable(program, packages)
 	return r, nil
 }
 

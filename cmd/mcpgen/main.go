@@ -33,9 +33,9 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// collectFrom lets the heap grow to a size before the first garbage collection. A run for 50 packages
-// ends before: collections from 4 MB on would take a quarter of its time. From the first collection
-// on, the heap grows to two and a half times what is in use.
+// collectFrom lets the heap grow to a size before the first garbage collection. A run for 50
+// packages ends before it: collections from 4 MB on would take a quarter of its time. From the
+// first collection on, the heap grows to two and a half times the memory in use.
 func collectFrom(size int64) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

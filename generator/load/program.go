@@ -63,6 +63,8 @@ type Package struct {
 	Owned []string
 	// Foreign are files of the same names that somebody else wrote, sorted.
 	Foreign []string
+	// Named are directories of the same module from which Scope has read only the package's name.
+	Named []string
 
 	meta  *packages.Package
 	decls map[string]*declaration // by type name, made on first use
@@ -129,8 +131,8 @@ func (p *Program) Imports(pkg *Package) []*Package {
 	return slices.Insert(list, 0, pkg)
 }
 
-// Release frees the syntax and the types of a package, which are most of its memory. No package that
-// imports it may be scanned afterwards.
+// Release frees the syntax and the types of a package, which are most of its memory. No package
+// that imports it may be scanned afterwards.
 func (p *Program) Release(pkg *Package) {
 	for _, f := range slices.Concat(pkg.Files, pkg.Ignored) {
 		f.Syntax = nil

@@ -104,7 +104,7 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 		return nil
 	}
 	var loaded *types.Package
-	if slices.ContainsFunc(pkg.Files, func(f *File) bool { return imports(f.Syntax, spec.Path.Value) }) {
+	if imports(pkg, spec.Path.Value) {
 		loaded = p.types[target]
 	}
 	switch {
@@ -123,6 +123,7 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	if rel, inside := strings.CutPrefix(target, pkg.Module+"/"); inside && pkg.GoMod != "" {
 		dir := filepath.Join(filepath.Dir(pkg.GoMod), filepath.FromSlash(rel))
 		if found, err := build.ImportDir(dir, 0); err == nil {
+			pkg.Named = append(pkg.Named, dir)
 			return []string{found.Name}
 		}
 	}
@@ -133,9 +134,12 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	return []string{base}
 }
 
-// imports reports whether a file has an import of the quoted path.
-func imports(file *ast.File, path string) bool {
-	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == path })
+// imports reports whether a file of the package, tests left aside, imports the quoted path.
+func imports(pkg *Package, path string) bool {
+	return slices.ContainsFunc(pkg.Files, func(f *File) bool {
+		is := func(i *ast.ImportSpec) bool { return i.Path.Value == path }
+		return slices.ContainsFunc(f.Syntax.Imports, is)
+	})
 }
 
 // Short is a place as one message names another: file name and line.
