@@ -2,8 +2,9 @@
 // that mcpgen runs for those alone.
 //
 // It earns its place by one figure: of 200 packages with 4,000 tools, a run for one edited package
-// takes 0.3 s, and a run for all of them 4 s. A run cannot be as fast without it, because printing
-// Go takes most of the time. (mcpgen check of 50 unchanged packages takes 0.3 s without it.)
+// takes 0.3 s, and a run for all of them 3 s. Without digests of the other packages, mcpgen would
+// have to scan and print them, which takes most of this time. A check of 50 unchanged packages with
+// 3 tools each takes less than 0.3 s without the cache, and never reads it.
 //
 // An entry holds digests of everything that a run depends on: the mcpgen program, the version and
 // settings of the go command, and every Go file, module file and generated file of the module and

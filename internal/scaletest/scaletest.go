@@ -15,7 +15,10 @@ const Module = "example.com/scale"
 
 var moduleLine = regexp.MustCompile(`(?m)^module (\S+)$`)
 
-// Write makes a module in dir with a number of packages p000, p001, … of the same number of tools.
+// Name is the name and the directory of a package.
+func Name(i int) string { return fmt.Sprintf("p%03d", i) }
+
+// Write makes a module in dir with a number of packages that have the same number of tools.
 // The module uses the checkout of this repository in root, and may import what root may import.
 func Write(dir, root string, packages, tools int) error {
 	for _, name := range []string{"go.mod", "go.sum"} {
@@ -33,7 +36,7 @@ func Write(dir, root string, packages, tools int) error {
 		}
 	}
 	for i := range packages {
-		name := fmt.Sprintf("p%03d", i)
+		name := Name(i)
 		if err := write(filepath.Join(dir, name, name+".go"), Package(name, tools, 0)); err != nil {
 			return err
 		}
