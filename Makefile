@@ -26,7 +26,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
-	corpus benchtest browser bench benchreadme timing examples fuzz cover decoderoracle \
+	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients
 
 help: ## list the targets
@@ -132,6 +132,9 @@ conformance: ## count the checks of the official conformance suite that examples
 
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/bench && $(GO) run ./table -o bench.out $(BENCHFLAGS)
+
+benchscale: ## measure mcpgen on modules of 50 and 200 packages: time, and memory at its peak
+	cd testdata/bench && $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
 
 benchreadme: ## write the results of make bench into the README
 	cd testdata/bench && $(GO) run ./table -from bench.out -readme ../../README.md

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/runcache"
 	"github.com/mcpgen/mcpgen/generator/scan"
 	"github.com/mcpgen/mcpgen/generator/sourcehash"
 	"github.com/mcpgen/mcpgen/generator/writefiles"
@@ -29,55 +30,109 @@ type Options struct {
 
 // Result is what a run found, and the files that it generates and removes.
 type Result struct {
-	Services    []model.Service // by import path; incomplete if there are diagnostics
-	Diagnostics diag.List       // sorted
-	// Files are the generated files. If there are diagnostics, they are the error files of the
-	// packages with diagnostics instead.
+	// Services are in the order of import paths, and incomplete if there are diagnostics. They lack
+	// schemas and all else that only their files are printed from.
+	Services    []model.Service
+	Diagnostics diag.List // sorted
+	// Files are the generated files that the disk does not have yet. If there are diagnostics, they
+	// are the error files of the packages with diagnostics instead.
 	Files []emit.File
 	// Remove are the paths of owned files of packages without directives, and of error files of
 	// packages without diagnostics.
 	Remove []string
+
+	packages []runcache.Package // without diagnostics, for Generate
 }
 
 // Run reads the packages and computes the files. It fails if it cannot read them: no package
 // matches, the go command is missing, a file is unreadable. An error in the source is not a
 // failure: it is one of the diagnostics.
-func Run(ctx context.Context, o Options) (Result, error) {
-	program, services, found, err := scanned(ctx, o)
+func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, nil) }
+
+// run is Run beside other packages, which may be of the same servers.
+//
+// It prints the files of a service, and compares them with the disk, while it scans the next
+// package. Only files that differ stay in memory, and the part of the service that Result has:
+// schemas and files are most of the memory of a run.
+func run(ctx context.Context, o Options, others []check.Outline) (Result, error) {
+	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Services: services, Diagnostics: found}
-	if len(found) > 0 {
-		r.Files, r.Remove = errorFiles(program, found)
-		return r, nil
-	}
-	// Nothing in emission is shared between services, and printing Go takes most of its time.
-	files := make([][]emit.File, len(services))
+	var r Result
+	files := make([][]emit.File, len(program.Roots))
+	packages := make([]*scan.Package, len(program.Roots))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range services {
+	generate := func(i int) {
 		group.Go(func() (err error) {
-			if services[i].Proof, err = proofOf(program, services[i]); err != nil {
-				return err
-			}
-			files[i], err = emitted(services[i])
+			files[i], err = generated(program, &packages[i].Service)
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return Result{}, err
+	importers := map[*load.Package]int{} // the number of roots to scan, each with its imports
+	for _, root := range program.Roots {
+		for _, p := range program.Imports(root) {
+			importers[p]++
+		}
 	}
-	r.Files = slices.Concat(files...)
-	rest, remove, err := leftover(program, services)
+	var later []int // packages about which SharedFindings may have findings
+	for i, root := range program.Roots {
+		p := scan.One(program, root)
+		packages[i] = p
+		r.Diagnostics = append(r.Diagnostics, p.Findings...)
+		if p.Serves {
+			r.Diagnostics = append(r.Diagnostics, check.Service(p.Service)...)
+		}
+		switch {
+		case !p.Serves || len(r.Diagnostics) > 0: // after a finding, no service is generated
+		case p.Sound(program):
+			generate(i)
+		default:
+			later = append(later, i)
+		}
+		for _, p := range program.Imports(root) {
+			if importers[p]--; importers[p] == 0 {
+				program.Release(p)
+			}
+		}
+	}
+	err = group.Wait()
+	for _, p := range packages {
+		if p.Serves {
+			r.Services = append(r.Services, p.Service)
+		}
+	}
+	r.Diagnostics = append(r.Diagnostics, scan.SharedFindings(program, packages)...)
+	all := slices.Clone(r.Services)
+	for _, other := range others {
+		all = append(all, other.Service())
+	}
+	r.Diagnostics = append(r.Diagnostics, check.Servers(all)...)
+	r.Diagnostics.Sort()
+	if len(r.Diagnostics) > 0 {
+		r.Files, r.Remove = errorFiles(program, r.Diagnostics)
+		return r, nil
+	}
+	if err == nil {
+		for _, i := range later {
+			generate(i)
+		}
+		err = group.Wait()
+	}
 	if err != nil {
 		return Result{}, err
 	}
-	r.Files, r.Remove = append(r.Files, rest...), remove
+	rest, remove, err := leftover(program, r.Services)
+	if err != nil {
+		return Result{}, err
+	}
+	r.Files, r.Remove = append(slices.Concat(files...), rest...), remove
+	r.packages = cacheable(program, packages)
 	return r, nil
 }
 
-// scanned reads the packages, and says what they serve and what is wrong with them.
+// scanned reads the packages and returns their services and all findings.
 func scanned(ctx context.Context, o Options) (*load.Program, []model.Service, diag.List, error) {
 	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
 	if err != nil {
@@ -87,6 +142,32 @@ func scanned(ctx context.Context, o Options) (*load.Program, []model.Service, di
 	found = append(found, check.Services(services)...)
 	found.Sort()
 	return program, services, found, nil
+}
+
+// generated returns the files of a service that differ from the disk. It drops the parts of the
+// service that only they are printed from.
+func generated(program *load.Program, s *model.Service) (files []emit.File, err error) {
+	if s.Proof, err = proofOf(program, *s); err != nil {
+		return nil, err
+	}
+	if files, err = emitted(*s); err != nil {
+		return nil, err
+	}
+	s.Objects, s.CompileGuards = nil, nil
+	drop := func(t *model.Tool) {
+		t.Input.Schema, t.Input.Codec, t.Input.Written = nil, nil, ""
+		t.Output.Schema, t.Output.Written = nil, ""
+	}
+	for i := range s.Tools {
+		drop(&s.Tools[i])
+	}
+	for i := range s.Prompts {
+		drop(&s.Prompts[i].Tool)
+	}
+	for i := range s.Resources {
+		drop(&s.Resources[i].Tool)
+	}
+	return slices.DeleteFunc(files, writefiles.Unchanged), nil
 }
 
 // emitted are the files of one service, made with what emission needs to know of its directory.

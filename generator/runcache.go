@@ -2,30 +2,109 @@ package generator
 
 import (
 	"context"
+	"encoding/json"
+	"path/filepath"
 	"slices"
 
-	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/check"
+	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/runcache"
+	"github.com/mcpgen/mcpgen/generator/scan"
 )
 
-// Generate writes and removes files as Run computes, and returns the paths that it changed. If no
-// input has changed since a run without findings, it skips the run: the result is then empty and
-// unchanged is true.
-func Generate(ctx context.Context, o Options) (result Result, changed []string, unchanged bool, err error) {
+// Generate writes and removes files as Run computes, and returns the paths that it changed. It runs
+// only for the packages whose inputs have changed since a run without findings. If there are none,
+// the result is empty and unchanged is true.
+func Generate(ctx context.Context, o Options) (
+	result Result, changed []string, unchanged bool, err error,
+) {
 	cached := runcache.Find(ctx, o.Dir, o.Patterns)
-	if cached.Current() {
+	edited, rest, known := cached.Changed()
+	if known && len(edited) == 0 {
 		return Result{}, nil, true, nil
 	}
-	if result, err = Run(ctx, o); err != nil {
-		return Result{}, nil, false, err
+	if known {
+		result, known = runEdited(ctx, o, edited, rest)
+	}
+	if !known {
+		rest = nil
+		if result, err = Run(ctx, o); err != nil {
+			return Result{}, nil, false, err
+		}
 	}
 	if changed, err = result.Write(); err != nil {
 		return Result{}, nil, false, err
 	}
-	if len(result.Diagnostics) == 0 && len(result.Services) > 0 && !result.byHand() {
-		cached.Store(result.written(changed), result.Remove)
+	if len(result.Diagnostics) == 0 && len(result.Services) > 0 {
+		cached.Store(append(result.packages, rest...), result.written(changed), result.Remove)
 	}
 	return result, changed, false, nil
+}
+
+// runEdited runs for the edited packages of a run without findings. It returns false if this could
+// differ from a run for all: if there is any finding or error, or if there are other packages now.
+func runEdited(ctx context.Context, o Options, edited, rest []runcache.Package) (Result, bool) {
+	base, err := filepath.Abs(o.Dir)
+	if err != nil || len(rest) == 0 {
+		return Result{}, false
+	}
+	var others []check.Outline
+	for _, p := range rest {
+		var outline *check.Outline
+		if json.Unmarshal(p.Outline, &outline) != nil {
+			return Result{}, false
+		}
+		if outline != nil {
+			others = append(others, *outline)
+		}
+	}
+	o.Patterns = nil
+	for _, p := range edited {
+		rel, err := filepath.Rel(base, p.Dir)
+		if err != nil {
+			return Result{}, false
+		}
+		o.Patterns = append(o.Patterns, "./"+filepath.ToSlash(rel))
+	}
+	r, err := run(ctx, o, others)
+	if err != nil || len(r.Diagnostics) > 0 || len(r.packages) != len(edited) {
+		return Result{}, false
+	}
+	for _, p := range edited {
+		is := func(q runcache.Package) bool { return p.Dir == q.Dir }
+		if !slices.ContainsFunc(r.packages, is) {
+			return Result{}, false
+		}
+	}
+	for _, other := range others {
+		r.Services = append(r.Services, other.Service())
+	}
+	return r, true
+}
+
+// cacheable returns what the run cache keeps of the packages. It leaves out a package without files
+// in this build, which the patterns may or may not match.
+func cacheable(program *load.Program, packages []*scan.Package) []runcache.Package {
+	var list []runcache.Package
+	for i, root := range program.Roots {
+		if len(root.Files) == 0 {
+			continue
+		}
+		p := runcache.Package{Dir: root.Dir, Uses: root.Named}
+		for _, used := range program.Imports(root)[1:] {
+			if used.Local {
+				p.Uses = append(p.Uses, used.Dir)
+			}
+		}
+		var outline *check.Outline
+		if s := packages[i].Service; packages[i].Serves {
+			o := check.OutlineOf(s)
+			outline, p.Unseen = &o, len(s.HashInputs.Files) > 0
+		}
+		p.Outline, _ = json.Marshal(outline) // strings and maps of strings
+		list = append(list, p)
+	}
+	return list
 }
 
 // written returns the files of the result that were changed on the disk.
@@ -37,12 +116,4 @@ func (r Result) written(changed []string) map[string][]byte {
 		}
 	}
 	return files
-}
-
-// byHand reports whether a service names a file with a schema by hand. Such a run is not cached:
-// the file may have any name, so that package runcache does not read it.
-func (r Result) byHand() bool {
-	return slices.ContainsFunc(r.Services, func(s model.Service) bool {
-		return len(s.HashInputs.Files) > 0
-	})
 }

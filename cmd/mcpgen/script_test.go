@@ -12,9 +12,10 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts print into their wanted files")
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mcpgen": main})
-}
+// commands are the programs that this one is under another name.
+var commands = map[string]func(){"mcpgen": main}
+
+func TestMain(m *testing.M) { testscript.Main(m, commands) }
 
 // TestScripts runs the built command as a user does, in scratch modules outside the tree, and
 // compares its exact output. The scripts are testdata/script/*.txtar.

@@ -53,8 +53,8 @@ var mayImport = map[string][]string{
 	"internal/groupcommit": {},
 	// Databases of tests: no package may import it, and tests are left aside here.
 	"internal/testdb": {}, "internal/testdisk": {},
-	// Servers of tests, likewise.
-	"internal/testserver": {},
+	// Servers of tests, and modules of many packages, likewise.
+	"internal/testserver": {}, "internal/scaletest": {},
 	// Secrets in tests, likewise.
 	"internal/secrettest": {},
 	// It measures the runtime from outside, by a test alone.

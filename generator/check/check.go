@@ -16,23 +16,34 @@ import (
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
-// Services returns every finding about the services of one run, sorted. Packages whose
-// //mcp:server has the same name= are one server: their tools and hierarchies must go together.
+// Services returns every finding about the services of one run, sorted.
 func Services(services []model.Service) diag.List {
-	var list diag.List
+	list := Servers(services)
 	for _, s := range services {
-		names(s, &list)
-		for _, t := range s.Served() {
-			served(t, &list)
-		}
-		label(s, &list)
+		list = append(list, Service(s)...)
 	}
+	list.Sort()
+	return list
+}
+
+// Service returns the findings about one service in which no other service has a part.
+func Service(s model.Service) (list diag.List) {
+	names(s, &list)
+	for _, t := range s.Served() {
+		served(t, &list)
+	}
+	label(s, &list)
+	return list
+}
+
+// Servers returns the findings about names and hierarchies of whole servers. Packages whose
+// //mcp:server has the same name= are one server: their tools and hierarchies must go together.
+func Servers(services []model.Service) (list diag.List) {
 	for _, server := range servers(services) {
 		duplicates(server, &list)
 		overlaps(server, &list)
 		hierarchies(server, &list)
 	}
-	list.Sort()
 	return list
 }
 

@@ -280,6 +280,82 @@ var Made b.T
 	}
 }
 
+func TestImportsContainPackagesBelowForeignOnes(t *testing.T) {
+	prog := loadtest.Load(t, files(`
+-- go.mod --
+module example.com/scratch
+
+go 1.26
+
+require example.com/dep v0.0.0
+
+replace example.com/dep => ./dep
+-- a.go --
+package a
+
+import "example.com/dep"
+
+var _ = dep.Made
+-- b/b.go --
+package b
+
+type T struct{ X int }
+-- dep/go.mod --
+module example.com/dep
+
+go 1.26
+
+require example.com/scratch v0.0.0
+-- dep/dep.go --
+package dep
+
+import "example.com/scratch/b"
+
+var Made b.T
+`), ".")
+	var got []string
+	for _, p := range prog.Imports(prog.Roots[0]) {
+		got = append(got, p.Path)
+	}
+	if want := []string{"example.com/scratch", "example.com/scratch/b"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// Generated names avoid those of a package's imports, so that a run for one package writes what a
+// run for all of them writes.
+func TestNamesOfImportsDoNotDependOnThePatterns(t *testing.T) {
+	const module = `
+-- a/a.go --
+package a
+-- a/a_test.go --
+package a
+
+import (
+	"example.com/scratch/sub"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/yosida95/uritemplate/v3"
+)
+-- sub/sub.go --
+package other
+-- sub/sub_windows.go --
+package other
+-- b/b.go --
+package b
+
+import "github.com/go-jose/go-jose/v4"
+
+var _ jose.Signature
+`
+	for _, patterns := range [][]string{{"./a"}, {"./..."}} {
+		prog := loadtest.Load(t, files(module), patterns...)
+		got := prog.Scope(prog.Roots[0]).Imports
+		if want := []string{"go-jose", "other", "uritemplate"}; !slices.Equal(got, want) {
+			t.Errorf("%v: got %v, want %v", patterns, got, want)
+		}
+	}
+}
+
 func TestImportCyclesAreReportedNotFollowed(t *testing.T) {
 	prog := loadtest.Load(t, files(`
 -- a/a.go --

@@ -67,6 +67,8 @@ type Package struct {
 	Owned []string
 	// Foreign are files of the same names that somebody else wrote, sorted.
 	Foreign []string
+	// Named are directories of the same module from which Scope has read only the package's name.
+	Named []string
 
 	meta *packages.Package
 }
@@ -108,27 +110,38 @@ func (p *Program) Position(pos, end token.Pos) model.Position {
 	return place
 }
 
-// Imports returns the packages read from source that p imports, directly or not, p itself
+// Imports returns the packages read from source that pkg imports, directly or not, pkg itself
 // first, then by import path.
 func (p *Program) Imports(pkg *Package) []*Package {
-	seen := map[*Package]bool{pkg: true}
-	var walk func(*Package)
-	walk = func(pkg *Package) {
-		for _, imported := range pkg.meta.Imports {
-			if next := p.sources[imported.PkgPath]; next != nil && !seen[next] {
-				seen[next] = true
-				walk(next)
+	var list []*Package
+	seen := map[*packages.Package]bool{pkg.meta: true}
+	var walk func(*packages.Package)
+	walk = func(meta *packages.Package) {
+		for _, imported := range meta.Imports {
+			// The standard library, which belongs to no module, imports nothing of a module.
+			if seen[imported] || imported.Module == nil {
+				continue
 			}
+			seen[imported] = true
+			if next := p.sources[imported.PkgPath]; next != nil {
+				list = append(list, next)
+			}
+			walk(imported)
 		}
 	}
-	walk(pkg)
-	delete(seen, pkg)
-	list := make([]*Package, 0, len(seen)+1)
-	for next := range seen {
-		list = append(list, next)
-	}
+	walk(pkg.meta)
 	slices.SortFunc(list, func(a, b *Package) int { return strings.Compare(a.Path, b.Path) })
 	return slices.Insert(list, 0, pkg)
+}
+
+// Release frees the syntax and the types of a package, which are most of its memory. No package
+// that imports it may be scanned afterwards.
+func (p *Program) Release(pkg *Package) {
+	for _, f := range slices.Concat(pkg.Files, pkg.Ignored) {
+		f.Syntax = nil
+	}
+	pkg.Types, pkg.Info = nil, nil
+	delete(p.types, pkg.Path)
 }
 
 // FileOf returns the author's file that holds the position, or nil.

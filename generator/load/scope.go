@@ -3,8 +3,10 @@ package load
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"path"
@@ -37,7 +39,7 @@ func (p *Program) Scope(pkg *Package) Scope {
 			}
 		}
 		for _, spec := range file.Imports {
-			for _, name := range p.imported(spec) {
+			for _, name := range p.imported(pkg, spec) {
 				imports[name] = true
 			}
 		}
@@ -92,15 +94,19 @@ func declared(file *ast.File) []*ast.Ident {
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// imported are the names that an import binds: one, or all exported ones for a dot import. A
-// package that was not loaded, because only a test imports it, is taken to be named as its
-// path ends.
-func (p *Program) imported(spec *ast.ImportSpec) []string {
+// imported are the names that an import in a file of pkg binds: one, or all exported ones for a dot
+// import. A package that only a test imports may or may not be loaded, for other reasons: its name
+// is read from its source if it is in the same module, and is otherwise taken to be the end of its
+// path.
+func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	target, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
 		return nil
 	}
-	loaded := p.types[target]
+	var loaded *types.Package
+	if imports(pkg, spec.Path.Value) {
+		loaded = p.types[target]
+	}
 	switch {
 	case spec.Name != nil && spec.Name.Name == "_":
 		return nil
@@ -114,11 +120,26 @@ func (p *Program) imported(spec *ast.ImportSpec) []string {
 	case loaded != nil:
 		return []string{loaded.Name()}
 	}
+	if rel, inside := strings.CutPrefix(target, pkg.Module+"/"); inside && pkg.GoMod != "" {
+		dir := filepath.Join(filepath.Dir(pkg.GoMod), filepath.FromSlash(rel))
+		if found, err := build.ImportDir(dir, 0); err == nil {
+			pkg.Named = append(pkg.Named, dir)
+			return []string{found.Name}
+		}
+	}
 	base := path.Base(target)
 	if majorVersion.MatchString(base) {
 		base = path.Base(path.Dir(target))
 	}
 	return []string{base}
+}
+
+// imports reports whether a file of the package, tests left aside, imports the quoted path.
+func imports(pkg *Package, path string) bool {
+	return slices.ContainsFunc(pkg.Files, func(f *File) bool {
+		is := func(i *ast.ImportSpec) bool { return i.Path.Value == path }
+		return slices.ContainsFunc(f.Syntax.Imports, is)
+	})
 }
 
 // Short is a place as one message names another: file name and line.

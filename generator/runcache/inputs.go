@@ -64,27 +64,27 @@ var ownDigest = sync.OnceValue(func() string {
 	if err != nil {
 		return ""
 	}
-	file, err := os.Open(path)
+	program, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
-	defer file.Close()
+	defer program.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
+	if _, err := io.Copy(sum, program); err != nil {
 		return ""
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 })
 
-// state is what a file is: a digest of its content, and whether it is reached by a link.
-type state struct {
+// file is a digest of a file's content, and whether the file is reached by a link.
+type file struct {
 	sum  [sha256.Size]byte
 	link bool
 }
 
-func regular(content []byte) state { return state{sum: sha256.Sum256(content)} }
+func regular(content []byte) file { return file{sum: sha256.Sum256(content)} }
 
-func (s state) line(path string) string { return fmt.Sprintf("%q %x %t", path, s.sum, s.link) }
+func (f file) line(path string) string { return fmt.Sprintf("%q %x %t", path, f.sum, f.link) }
 
 // readRegular reads a regular file or the target of a link to one. Opening anything else, such as a
 // named pipe, may block for ever.
@@ -102,7 +102,7 @@ func readRegular(path string) ([]byte, error) {
 // tree is the input files below some directories.
 type tree struct {
 	dirs  []string
-	files map[string]state // by absolute path
+	files map[string]file // by absolute path
 }
 
 // modules is the tree of a module and of those that its go.mod replaces by directories.
@@ -133,14 +133,19 @@ func modules(gomod string) (tree, error) {
 	return t.again()
 }
 
-// counts reports whether a file is an input. A schema by hand may have any name: Entry.Store must
-// not be called for a run that reads one.
+// counts reports whether a file is an input. A schema by hand may have any name: Package.Unseen
+// reports that a package reads one.
 func counts(name string) bool {
 	switch name {
-	case "go.mod", "go.sum", "modules.txt", "mcp.manifest.json", "mcp.proven.json", "MCP.md":
+	case "mcp.manifest.json", "mcp.proven.json", "MCP.md":
 		return true
 	}
-	return strings.HasSuffix(name, ".go")
+	return ofModule(name) || strings.HasSuffix(name, ".go")
+}
+
+// ofModule reports whether a file is the go command's own, and decides which packages exist.
+func ofModule(name string) bool {
+	return name == "go.mod" || name == "go.sum" || name == "modules.txt"
 }
 
 // most is how many files and directories are visited: with more, the visit takes as long as the run
@@ -151,7 +156,7 @@ const most = 20_000
 // they can still be imported by name, but not .git. It fails at a link to a directory, since the
 // target is outside of the directories that it visits.
 func (t tree) again() (tree, error) {
-	now := tree{dirs: t.dirs, files: map[string]state{}}
+	now := tree{dirs: t.dirs, files: map[string]file{}}
 	var lock sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
@@ -184,11 +189,11 @@ func (t tree) again() (tree, error) {
 			if err != nil {
 				return err
 			}
-			s := regular(content)
-			s.link = link
+			f := regular(content)
+			f.link = link
 			lock.Lock()
 			defer lock.Unlock()
-			now.files[path] = s
+			now.files[path] = f
 			return nil
 		})
 		return nil

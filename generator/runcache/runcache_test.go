@@ -1,8 +1,12 @@
 package runcache
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +28,8 @@ func module(t *testing.T) string {
 	put(t, dir, "svc/svc.go", "package svc\n")
 	put(t, dir, "svc/mcp_gen.go", "package svc // generated\n")
 	put(t, dir, "svc/MCP.md", "# svc\n")
+	put(t, dir, "lib/lib.go", "package lib\n")
+	put(t, dir, "other/other.go", "package other\n")
 	put(t, dir, "testdata/t.go", "package t\n")
 	put(t, dir, "notes.txt", "nothing\n")
 	put(t, dir, "../dep/go.mod", "module example.com/dep\n")
@@ -42,12 +48,39 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
+// packages are those of module: svc imports lib.
+func packages(dir string) []Package {
+	lib, other := filepath.Join(dir, "lib"), filepath.Join(dir, "other")
+	outline := json.RawMessage(`{"Package":"p"}`)
+	return []Package{
+		{Dir: lib, Outline: outline},
+		{Dir: other, Outline: outline},
+		{Dir: filepath.Join(dir, "svc"), Uses: []string{lib}, Outline: outline},
+	}
+}
+
 func storeEntry(t *testing.T, dir string) {
 	t.Helper()
-	find(t, dir).Store(nil, nil)
-	if !find(t, dir).Current() {
-		t.Fatal("the entry is not current although nothing has changed")
+	find(t, dir).Store(packages(dir), nil, nil)
+	if got := changed(find(t, dir)); got != "" {
+		t.Fatalf("changed although nothing has changed: %s", got)
 	}
+}
+
+// changed names the packages that have to run again; "all" stands for all patterns.
+func changed(e *Entry) string {
+	again, rest, known := e.Changed()
+	if !known {
+		return "all"
+	}
+	var names []string
+	for _, p := range again {
+		names = append(names, filepath.Base(p.Dir))
+	}
+	if n := len(e.last.Packages); len(again)+len(rest) != n {
+		names = append(names, fmt.Sprint("and of ", n, " rest ", rest))
+	}
+	return strings.Join(names, " ")
 }
 
 func find(t *testing.T, dir string, patterns ...string) *Entry {
@@ -59,35 +92,51 @@ func find(t *testing.T, dir string, patterns ...string) *Entry {
 	return e
 }
 
-func TestEveryInputInvalidatesTheEntry(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, dir string){
-		"an edited source":           func(t *testing.T, dir string) { put(t, dir, "svc/svc.go", "package svc \n") },
-		"an edited generated file":   func(t *testing.T, dir string) { put(t, dir, "svc/mcp_gen.go", "package svc // by hand\n") },
-		"edited documents":           func(t *testing.T, dir string) { put(t, dir, "svc/MCP.md", "# mine\n") },
-		"a new manifest":             func(t *testing.T, dir string) { put(t, dir, "svc/mcp.manifest.json", "{}\n") },
-		"a new package":              func(t *testing.T, dir string) { put(t, dir, "new/new.go", "package new\n") },
-		"a new test":                 func(t *testing.T, dir string) { put(t, dir, "svc/svc_test.go", "package svc\n") },
-		"an edited testdata package": func(t *testing.T, dir string) { put(t, dir, "testdata/t.go", "package u\n") },
-		"an edited go.mod":           func(t *testing.T, dir string) { put(t, dir, "go.mod", "module example.com/m\n\ngo 1.25\n") },
-		"a new go.sum":               func(t *testing.T, dir string) { put(t, dir, "go.sum", "\n") },
-		"a vendor directory":         func(t *testing.T, dir string) { put(t, dir, "vendor/modules.txt", "\n") },
-		"a replaced module":          func(t *testing.T, dir string) { put(t, dir, "../dep/dep.go", "package dep // edited\n") },
-		"build tags":                 func(t *testing.T, dir string) { t.Setenv("GOFLAGS", "-tags=x") },
-		"another system":             func(t *testing.T, dir string) { t.Setenv("GOOS", "plan9") },
-		"a nested module": func(t *testing.T, dir string) {
-			put(t, dir, "svc/go.mod", "module example.com/m/svc\n")
-		},
-		"a removed file": func(t *testing.T, dir string) {
+func TestChangedInputsNameTheirPackages(t *testing.T) {
+	write := func(name, text string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { put(t, dir, name, text) }
+	}
+	set := func(name, value string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { t.Setenv(name, value) }
+	}
+	for name, test := range map[string]struct {
+		change func(t *testing.T, dir string)
+		want   string
+	}{
+		"an edited source":           {write("svc/svc.go", "package svc \n"), "svc"},
+		"an edited import":           {write("lib/lib.go", "package lib \n"), "lib svc"},
+		"an edited generated file":   {write("svc/mcp_gen.go", "package svc // by hand\n"), "svc"},
+		"edited documents":           {write("svc/MCP.md", "# mine\n"), "svc"},
+		"a new manifest":             {write("other/mcp.manifest.json", "{}\n"), "other"},
+		"a new proof":                {write("lib/mcp.proven.json", "{}\n"), "lib svc"},
+		"a new file":                 {write("svc/new.go", "package svc\n"), "svc"},
+		"a new test":                 {write("svc/svc_test.go", "package svc\n"), "svc"},
+		"a new package":              {write("new/new.go", "package new\n"), "all"},
+		"a new package below":        {write("svc/new/new.go", "package new\n"), "all"},
+		"an edited testdata package": {write("testdata/t.go", "package u\n"), "all"},
+		"an edited go.mod":           {write("go.mod", "module example.com/m\n\ngo 1.25\n"), "all"},
+		"a new go.sum":               {write("go.sum", "\n"), "all"},
+		"a vendor directory":         {write("vendor/modules.txt", "\n"), "all"},
+		"a replaced module":          {write("../dep/dep.go", "package dep // edited\n"), "all"},
+		"a nested module":            {write("svc/go.mod", "module example.com/m/svc\n"), "all"},
+		"build tags":                 {set("GOFLAGS", "-tags=x"), "all"},
+		"another system":             {set("GOOS", "plan9"), "all"},
+		"a removed file": {func(t *testing.T, dir string) {
 			if err := os.Remove(filepath.Join(dir, "svc", "mcp_gen.go")); err != nil {
 				t.Fatal(err)
 			}
-		},
-		"a renamed package": func(t *testing.T, dir string) {
+		}, "svc"},
+		"a removed package": {func(t *testing.T, dir string) {
+			if err := os.RemoveAll(filepath.Join(dir, "lib")); err != nil {
+				t.Fatal(err)
+			}
+		}, "lib svc"},
+		"a renamed package": {func(t *testing.T, dir string) {
 			if err := os.Rename(filepath.Join(dir, "svc"), filepath.Join(dir, "service")); err != nil {
 				t.Fatal(err)
 			}
-		},
-		"a link with the same content": func(t *testing.T, dir string) {
+		}, "all"},
+		"a link with the same content": {func(t *testing.T, dir string) {
 			path := filepath.Join(dir, "svc", "mcp_gen.go")
 			if err := os.Rename(path, filepath.Join(dir, "notes.old")); err != nil {
 				t.Fatal(err)
@@ -95,16 +144,28 @@ func TestEveryInputInvalidatesTheEntry(t *testing.T) {
 			if err := os.Symlink("../notes.old", path); err != nil {
 				t.Fatal(err)
 			}
-		},
+		}, "svc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := module(t)
 			storeEntry(t, dir)
-			change(t, dir)
-			if find(t, dir).Current() {
-				t.Error("the entry is current")
+			test.change(t, dir)
+			if got := changed(find(t, dir)); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestPackageWithUnseenInputsIsAlwaysChanged(t *testing.T) {
+	dir := module(t)
+	list := packages(dir)
+	list[0].Unseen = true
+	find(t, dir).Store(list, nil, nil)
+	again, rest, known := find(t, dir).Changed()
+	same := reflect.DeepEqual(again, list[:1]) && reflect.DeepEqual(rest, list[1:])
+	if !known || !same {
+		t.Errorf("%v %v %t", again, rest, known)
 	}
 }
 
@@ -114,10 +175,11 @@ func TestEntryStaysCurrentWhenNoInputChanges(t *testing.T) {
 	put(t, dir, "notes.txt", "something\n")
 	put(t, dir, ".git/hooks/x.go", "no Go\n")
 	put(t, dir, "svc/svc.go", "package svc\n") // touched
-	if !find(t, dir).Current() {
-		t.Error("the entry is not current")
+	if got := changed(find(t, dir)); got != "" {
+		t.Errorf("changed: %s", got)
 	}
-	if find(t, dir, "./svc").Current() || Find(t.Context(), filepath.Join(dir, "svc"), []string{"./..."}).Current() {
+	elsewhere := Find(t.Context(), filepath.Join(dir, "svc"), []string{"./..."})
+	if changed(find(t, dir, "./svc")) != "all" || changed(elsewhere) != "all" {
 		t.Error("the entry is current for other patterns or another directory")
 	}
 }
@@ -130,18 +192,21 @@ func TestMissingOrTruncatedEntryIsNotCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, torn := range []string{"", "{}", string(text[:len(text)/2]), "\x00", `{"digest":1}`} {
+	flipped := bytes.Replace(text, []byte("svc"), []byte("svd"), 1)
+	for _, torn := range []string{
+		"", "{}", string(text[:len(text)/2]), "\x00", `{"digest":1}`, string(flipped),
+	} {
 		if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if find(t, dir).Current() {
+		if changed(find(t, dir)) != "all" {
 			t.Errorf("%q is current", torn)
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if find(t, dir).Current() {
+	if changed(find(t, dir)) != "all" {
 		t.Error("a missing entry is current")
 	}
 	storeEntry(t, dir)
@@ -152,12 +217,12 @@ func TestEntryDescribesTheFilesAfterTheRun(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		during map[string]string // what another program writes during the run
-		want   bool
+		want   string
 	}{
-		{"no other change", nil, true},
-		{"a source is edited", map[string]string{"svc/svc.go": "package svc // edited\n"}, false},
-		{"a package appears", map[string]string{"new/new.go": "package new\n"}, false},
-		{"a written file is edited", map[string]string{"svc/mcp_gen.go": "package svc // by hand\n"}, false},
+		{"no other change", nil, ""},
+		{"a source is edited", map[string]string{"svc/svc.go": "package svc // edited\n"}, "all"},
+		{"a package appears", map[string]string{"new/new.go": "package new\n"}, "all"},
+		{"a written file is edited", map[string]string{"svc/mcp_gen.go": "package svc\n"}, "all"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := module(t)
@@ -172,9 +237,9 @@ func TestEntryDescribesTheFilesAfterTheRun(t *testing.T) {
 				put(t, dir, name, text)
 			}
 			written := map[string][]byte{filepath.Join(dir, "svc", "mcp_gen.go"): []byte(generated)}
-			e.Store(written, []string{errorFile})
-			if got := find(t, dir).Current(); got != test.want {
-				t.Errorf("current: %v", got)
+			e.Store(packages(dir), written, []string{errorFile})
+			if got := changed(find(t, dir)); got != test.want {
+				t.Errorf("changed: %q", got)
 			}
 		})
 	}
@@ -210,8 +275,8 @@ func TestUnknownInputsDisableTheCache(t *testing.T) {
 			dir := module(t)
 			change(t, dir)
 			e := Find(t.Context(), dir, nil)
-			e.Store(nil, nil)
-			if e != nil || e.Current() {
+			e.Store(nil, nil, nil)
+			if e != nil || changed(e) != "all" {
 				t.Error("it was stored")
 			}
 		})
@@ -246,8 +311,8 @@ func TestEntryThatCannotBeWrittenIsNotCurrent(t *testing.T) {
 	dir := module(t)
 	put(t, os.Getenv("XDG_CACHE_HOME"), "mcpgen", "a file in the way\n")
 	e := find(t, dir)
-	e.Store(nil, nil)
-	if e.Current() {
+	e.Store(nil, nil, nil)
+	if changed(find(t, dir)) != "all" {
 		t.Error("it is current")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,6 +87,17 @@ func (f faults) note(key [2]string, name string, found diag.Diagnostic) *fault {
 	}
 	f[key].found = append(f[key].found, found)
 	return f[key]
+}
+
+// merge adds the faults of a package.
+func (f faults) merge(of faults) {
+	for key, other := range of {
+		for _, found := range other.found {
+			fault := f.note(key, other.name, found)
+			fault.declared = other.declared
+			maps.Copy(fault.fields, other.fields)
+		}
+	}
 }
 
 // list returns one finding a fault, with the number of places and the first of them.

@@ -32,34 +32,69 @@ func Services(prog *load.Program) ([]model.Service, diag.List) {
 	var (
 		services []model.Service
 		findings diag.List
-		scanners []*scanner
-		causes   = faults{}
+		scanned  []*Package
 	)
 	for _, pkg := range prog.Roots {
-		if len(pkg.Syntax) > 0 {
-			// What a half-read file seems to say is not worth telling.
-			findings = append(findings, pkg.Syntax...)
-			continue
+		p := One(prog, pkg)
+		scanned = append(scanned, p)
+		findings = append(findings, p.Findings...)
+		if p.Serves {
+			services = append(services, p.Service)
 		}
-		s := &scanner{
-			prog: prog, pkg: pkg, out: &findings, faults: causes, partial: map[string]bool{},
-		}
-		s.collect()
-		if s.opted {
-			s.testFiles()
-		}
-		s.reportMisses()
-		if !s.opted {
-			continue
-		}
-		s.scan()
-		scanners = append(scanners, s)
-		services = append(services, s.service)
 	}
-	findings = append(findings, declarationErrors(prog, scanners)...)
-	findings = append(findings, causes.list()...)
+	findings = append(findings, SharedFindings(prog, scanned)...)
 	findings.Sort()
 	return services, findings
+}
+
+// Package is what the source of one package declares.
+type Package struct {
+	Service  model.Service // if Serves
+	Serves   bool          // the package has a directive
+	Findings diag.List     // about the package, without those of SharedFindings
+
+	pkg    *load.Package
+	faults faults
+	unread []unread
+}
+
+// unread is a tool whose signature holds a type that could not be read.
+type unread struct {
+	handler string
+	pos     model.Position
+}
+
+// One reads one root of the program.
+func One(prog *load.Program, pkg *load.Package) *Package {
+	p := &Package{pkg: pkg}
+	if len(pkg.Syntax) > 0 {
+		// A file that was read in part may lack directives: its other findings would mislead.
+		p.Findings = pkg.Syntax
+		return p
+	}
+	p.faults = faults{}
+	s := &scanner{
+		prog: prog, pkg: pkg, out: &p.Findings, faults: p.faults, partial: map[string]bool{},
+	}
+	s.collect()
+	if s.opted {
+		s.testFiles()
+	}
+	s.reportMisses()
+	if s.opted {
+		s.scan()
+		p.Serves, p.Service, p.unread = true, s.service, s.unread
+	}
+	return p
+}
+
+// Sound reports whether neither the package nor the packages of the main module that it imports
+// have a finding or a type error. SharedFindings has no finding about a sound package.
+func (p *Package) Sound(prog *load.Program) bool {
+	return len(p.Findings)+len(p.faults)+len(p.unread) == 0 &&
+		!slices.ContainsFunc(prog.Imports(p.pkg), func(i *load.Package) bool {
+			return i.Local && len(i.Syntax)+len(i.TypeErrors) > 0
+		})
 }
 
 // scanner makes the service of one package.
@@ -68,7 +103,7 @@ type scanner struct {
 	pkg    *load.Package
 	out    *diag.List
 	faults faults
-	unread []*decl // tools whose signature holds a type that could not be read
+	unread []unread
 	decls  []*decl
 	opted  bool // the package has a directive
 	// generates reports that a go:generate line runs mcpgen.
@@ -279,20 +314,26 @@ func (s *scanner) watch() {
 	}
 }
 
-// declarationErrors reports type errors of packages with directives and of all packages of the
-// main module that they import. Names that generation will declare are no errors, and what
-// merely follows from a file that does not parse is not told.
-func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
+// SharedFindings reports what several packages may have in common: a type without a schema, and type
+// errors of packages with directives and of all packages of the main module that they import. Names
+// that generation will declare are no errors, and what merely follows from a file that does not
+// parse is not reported.
+func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 	generated := map[string]bool{"Toolset": true}
-	for _, s := range scanners {
-		for _, served := range s.service.Served() {
+	for _, p := range scanned {
+		for _, served := range p.Service.Served() {
 			generated[served.Const] = true
 		}
 	}
 	var list diag.List
-	for _, s := range scanners {
-		told := len(list)
-		for _, pkg := range prog.Imports(s.pkg) {
+	all := faults{}
+	for _, p := range scanned {
+		all.merge(p.faults)
+		if !p.Serves {
+			continue
+		}
+		before := len(list)
+		for _, pkg := range prog.Imports(p.pkg) {
 			if !pkg.Local {
 				continue
 			}
@@ -306,20 +347,23 @@ func declarationErrors(prog *load.Program, scanners []*scanner) diag.List {
 				}
 			}
 		}
-		if len(list) == told {
-			s.reportUnread()
+		if len(list) == before {
+			p.noteUnread(prog, all)
 		}
 	}
-	return list
+	return append(list, all.list()...)
 }
 
-// reportUnread reports tools whose types could not be read although nothing of the main module
+// noteUnread notes tools whose types could not be read although nothing of the main module
 // is in error: they must not be lost in silence. Either a package of another module does not
 // compile, or the type is C's, which the go command alone could tell.
-func (s *scanner) reportUnread() {
+func (p *Package) noteUnread(prog *load.Program, all faults) {
+	if len(p.unread) == 0 {
+		return
+	}
 	why, fix := "uses a C type, whose size and fields differ from system to system", "use a Go type, and convert it in the handler"
 	name := "C types"
-	for _, pkg := range s.prog.Imports(s.pkg) {
+	for _, pkg := range prog.Imports(p.pkg) {
 		if len(pkg.TypeErrors) > 0 && !pkg.Local {
 			e := pkg.TypeErrors[0]
 			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s", pkg.Path, load.Short(e.Pos), e.Message)
@@ -327,10 +371,10 @@ func (s *scanner) reportUnread() {
 			break
 		}
 	}
-	for _, d := range s.unread {
-		s.faults.note([2]string{name}, name, diag.Diagnostic{
-			Code: diag.UnsupportedType, Pos: s.at(d.name.Pos(), d.name.End()),
-			Message: handlerName(d) + " " + why, Suggestion: fix,
+	for _, u := range p.unread {
+		all.note([2]string{name}, name, diag.Diagnostic{
+			Code: diag.UnsupportedType, Pos: u.pos,
+			Message: u.handler + " " + why, Suggestion: fix,
 		})
 	}
 }

@@ -80,7 +80,8 @@ func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {
 	name := handlerName(d)
 	switch {
 	case invalid(sig):
-		s.unread = append(s.unread, d) // most often a type error, which is reported where it stands
+		// Most often a type error, which is reported at its own position.
+		s.unread = append(s.unread, unread{name, s.at(d.name.Pos(), d.name.End())})
 		return nil, nil, false
 	case d.recv == nil && sig.TypeParams().Len() > 0:
 		bad(diag.Generic, "annotate a plain func that calls the instance to serve",

@@ -184,6 +184,13 @@ func (t *transaction) finish() {
 	}
 }
 
+// Unchanged reports whether the disk has the content of the file: Write does not touch it, and
+// Stale does not report it.
+func Unchanged(file emit.File) bool {
+	old, info, err := current(system{}, file.Path)
+	return err == nil && info != nil && same(old, file.Content)
+}
+
 // current reads the regular file at a path. The info is nil if the path does not exist.
 func current(d disk, path string) ([]byte, fs.FileInfo, error) {
 	info, err := d.Lstat(path)

@@ -2,9 +2,12 @@ package bench
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/scaletest"
 )
 
 // generatedPackage is a package as services have it: a receiver, an enum, a few types and tools. It
@@ -131,5 +134,61 @@ func BenchmarkGenerate(b *testing.B) {
 				b.ReportMetric(float64(peak)/(1<<20), "peak-MB")
 			})
 		}
+	}
+}
+
+// BenchmarkScale runs the built command on 200 packages of 20 tools: when all of them lack a
+// generated file, after an edit of one, and without an edit. It also runs the check, which never uses
+// the run cache, of these and of 50 packages of 3 tools.
+func BenchmarkScale(b *testing.B) {
+	b.Setenv("CI", "")
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		b.Fatal(err)
+	}
+	mcpgen := filepath.Join(b.TempDir(), "mcpgen")
+	scratch{root}.run(b, "go", "build", "-o", mcpgen, "./cmd/mcpgen")
+	module := func(packages, tools int) scratch {
+		s := scratch{b.TempDir()}
+		if err := scaletest.Write(s.dir, root, packages, tools); err != nil {
+			b.Fatal(err)
+		}
+		s.run(b, mcpgen, "./...")
+		return s
+	}
+	large, small := module(200, 20), module(50, 3)
+	edits := 0
+	for _, run := range []struct {
+		name    string
+		module  scratch
+		before  func()
+		command string
+	}{
+		{"generate/packages=200/edited=200", large, func() {
+			for i := range 200 {
+				if err := os.Remove(filepath.Join(large.dir, scaletest.Name(i), "mcp_gen.go")); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}, "./..."},
+		{"generate/packages=200/edited=1", large, func() {
+			edits++
+			name := scaletest.Name(7)
+			large.write(b, name+"/"+name+".go", string(scaletest.Package(name, 20, edits)))
+		}, "./..."},
+		{"generate/packages=200/edited=0", large, func() {}, "./..."},
+		{"check/packages=200", large, func() {}, "check ./..."},
+		{"check/packages=50", small, func() {}, "check ./..."},
+	} {
+		b.Run(run.name, func(b *testing.B) {
+			peak := int64(0)
+			for b.Loop() {
+				b.StopTimer()
+				run.before()
+				b.StartTimer()
+				peak = max(peak, run.module.run(b, mcpgen, strings.Fields(run.command)...))
+			}
+			b.ReportMetric(float64(peak)/(1<<20), "peak-MB")
+		})
 	}
 }
