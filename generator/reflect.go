@@ -25,15 +25,26 @@ func Reflect(ctx context.Context, o Options) (reflection.Result, error) {
 		return reflection.Result{}, nil
 	}
 	var packages []reflection.Package
+	files := map[string][]string{}
 	for _, s := range services {
-		files, err := emitted(s)
+		generated, err := emitted(s)
 		if err != nil {
 			return reflection.Result{}, err
 		}
-		files = slices.DeleteFunc(files, func(f emit.File) bool { return filepath.Base(f.Path) != emit.Code })
+		generated = slices.DeleteFunc(generated, func(f emit.File) bool { return filepath.Base(f.Path) != emit.Code })
+		found := scan.ReflectedTypes(program, s)
+		for i := range found {
+			for _, path := range found[i].Reflect(nil) {
+				files[path] = program.GoFiles(path)
+			}
+		}
 		packages = append(packages, reflection.Package{
-			Path: s.Package, Name: s.Name, Dir: s.Dir, Types: scan.ReflectedTypes(program, s), Files: files,
+			Path: s.Package, Name: s.Name, Dir: s.Dir, Types: found, Files: generated,
 		})
 	}
-	return reflection.Compare(ctx, o.Dir, packages)
+	comments, err := reflection.Comments(files)
+	if err != nil {
+		return reflection.Result{}, err
+	}
+	return reflection.Compare(ctx, o.Dir, packages, comments)
 }

@@ -134,7 +134,8 @@ func newDoorRun(t testing.TB, seed uint64, adjust func(*runtime.Options)) *doorR
 // episode opens one client at both doors and sends its messages.
 func (run *doorRun) episode(number int) {
 	random := rand.New(rand.NewPCG(run.seed, uint64(number)))
-	e := &episode{doorRun: run, Rand: random, number: number, pair: run.pairs[random.IntN(len(run.pairs))]}
+	e := &episode{doorRun: run, Rand: random, number: number,
+		pair: run.pairs[random.IntN(len(run.pairs))]}
 	e.play()
 }
 
@@ -157,7 +158,9 @@ func (d *door) note(format string, args ...any) {
 
 // Record implements audit.Sink. It fails for a call with an argument "unrecorded".
 func (d *door) Record(_ context.Context, e audit.Event) error {
-	if slices.ContainsFunc(e.Arguments, func(a audit.Argument) bool { return a.Name == "unrecorded" }) {
+	if slices.ContainsFunc(e.Arguments, func(a audit.Argument) bool {
+		return a.Name == "unrecorded"
+	}) {
 		return errors.New("the disk is full")
 	}
 	e.Time, e.RequestID, e.Milliseconds = time.Time{}, "", 0
@@ -190,11 +193,14 @@ func (d *door) logger() *slog.Logger {
 func (d *door) observer() observe.Observer {
 	return watchers{
 		began: func(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
-			if m.Transport == observe.TransportHTTP && strings.HasPrefix(m.Method, "notifications/") {
+			if m.Transport == observe.TransportHTTP &&
+				strings.HasPrefix(m.Method, "notifications/") {
 				return ctx, nil
 			}
 			d.note("began %q %s %s %v %v", m.Method, m.Transport, m.Protocol, m.Meta, m.Header)
-			return ctx, observation{ended: func(o observe.Outcome) { d.note("ended %q %s", m.Method, outcome(o)) }}
+			return ctx, observation{ended: func(o observe.Outcome) {
+				d.note("ended %q %s", m.Method, outcome(o))
+			}}
 		},
 		away: func(status int) { d.note("turned away %d", status) },
 	}
@@ -299,7 +305,8 @@ func agree(a, b doorResponse) bool {
 }
 
 // exemptHeaders may differ.
-var exemptHeaders = []string{"Content-Type", "Content-Length", "Connection", "Date", "Transfer-Encoding"}
+var exemptHeaders = []string{"Content-Type", "Content-Length", "Connection", "Date",
+	"Transfer-Encoding"}
 
 // fill puts the values of this connection into the text of a message.
 func (l *link) fill(text string) string {
@@ -309,7 +316,8 @@ func (l *link) fill(text string) string {
 
 // post sends a message over HTTP and reads its response.
 func (l *link) post(ctx context.Context, m message) (a doorResponse) {
-	req, err := http.NewRequestWithContext(ctx, m.verb, l.url+m.query, strings.NewReader(l.fill(m.body)))
+	req, err := http.NewRequestWithContext(ctx, m.verb, l.url+m.query,
+		strings.NewReader(l.fill(m.body)))
 	if err != nil {
 		return doorResponse{Fault: err.Error()}
 	}
@@ -363,8 +371,8 @@ func (l *link) post(ctx context.Context, m message) (a doorResponse) {
 	}
 }
 
-// take adds a message to a response, and responds to a request of the server with the headers of the
-// client's message. It returns text that is no message.
+// take adds a message to a response, and responds to a request of the server with the headers of
+// the client's message. It returns text that is no message.
 func (l *link) take(a *doorResponse, text string, header http.Header) (rest string) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -416,7 +424,8 @@ func (l *link) respond(m map[string]any, header http.Header) {
 		panic(err) // it was decoded
 	}
 	result := map[any]string{
-		"elicitation/create": `{"action":"accept","content":{"reason":"because"}}`, "roots/list": `{"roots":[]}`,
+		"elicitation/create":     `{"action":"accept","content":{"reason":"because"}}`,
+		"roots/list":             `{"roots":[]}`,
 		"sampling/createMessage": `{"role":"assistant","model":"m","content":{"type":"text","text":"x"}}`,
 	}[m["method"]]
 	body := `"result":` + cmp.Or(result, "{}")
@@ -504,7 +513,8 @@ func (l *link) collect(a *doorResponse, responses int) {
 				a.Fault = "a line that is no message: " + rest
 				return
 			}
-			if m, _ := a.Messages[len(a.Messages)-1].(map[string]any); m["method"] == nil && responses > 0 {
+			if m, _ := a.Messages[len(a.Messages)-1].(map[string]any); m["method"] == nil &&
+				responses > 0 {
 				responses--
 			}
 		case <-time.After(5 * time.Second):
@@ -573,7 +583,8 @@ func (e *episode) compare(m message, responses [2]doorResponse) {
 	}
 	const form = "%s (DOORS_SEED=%d DOORS_EPISODE=%d), server %s, caller %q, message %d\n%s %v\n%s\n" +
 		"go-sdk: %s\n%s\ndirect: %s\n%s"
-	e.differences = append(e.differences, fmt.Sprintf(form, kind, e.seed, e.number, e.pair.name, e.caller,
+	e.differences = append(e.differences, fmt.Sprintf(form, kind, e.seed, e.number, e.pair.name,
+		e.caller,
 		e.count, m.verb+m.query, m.header, m.body, responses[0], strings.Join(records[0], "\n"),
 		responses[1], strings.Join(records[1], "\n")))
 }

@@ -42,9 +42,11 @@ type doorWorld struct {
 func doorWorlds(t testing.TB) []doorWorld {
 	folder := roots(t, map[string]string{"a": "A"})
 	callers := map[string]access.Principal{
-		"":     {},
-		"few":  {Issuer: "test", Subject: "few", Role: "Member", Scopes: []string{"stock:read", `qu"ote`}},
-		"full": {Issuer: "test", Subject: "full", Client: "cli", Role: "Admin", Scopes: []string{"stock:read", "stock:write"}},
+		"": {},
+		"few": {Issuer: "test", Subject: "few", Role: "Member", Scopes: []string{"stock:read",
+			`qu"ote`}},
+		"full": {Issuer: "test", Subject: "full", Client: "cli", Role: "Admin",
+			Scopes: []string{"stock:read", "stock:write"}},
 	}
 	for _, user := range []string{"Viewer", "Member", "Manager", "Admin"} {
 		callers[user] = principalOf(user)
@@ -56,13 +58,15 @@ func doorWorlds(t testing.TB) []doorWorld {
 				o := options
 				o.Identity, o.Roots, o.Sandbox = doorIdentity(callers), folder, &doorSandbox{}
 				o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "docs/**"}}
-				return o, []toolset.Toolset{directory(&desk{}), library(), headerTool(), permitting(reading, readAll), doorTools(d, false)}
+				return o, []toolset.Toolset{directory(&desk{}), library(), headerTool(),
+					permitting(reading, readAll), doorTools(d, false)}
 			},
 		}
 	}
 	hosted := map[string]access.Principal{
 		"": {}, "mara": {Issuer: "test", Subject: "sub-mara", User: "mara", Role: "Manager"},
-		"vic": {Issuer: "test", Subject: "sub-vic", User: "vic", Role: "Viewer", Scopes: []string{"move"}},
+		"vic": {Issuer: "test", Subject: "sub-vic", User: "vic", Role: "Viewer",
+			Scopes: []string{"move"}},
 		"nil": {Issuer: "test", Subject: "sub-nil", User: "nil", Role: "Admin"},
 	}
 	aware := doorWorld{
@@ -73,15 +77,18 @@ func doorWorlds(t testing.TB) []doorWorld {
 				"vic":  permissionsOf("dcim.view_device?", "dcim.view_site"),
 			})
 			source := identity.Bearer(doorVerifier(hosted), identity.NamesUsers())
-			return runtime.Options{Anonymous: true, Identity: source, PermissionAware: true, Capabilities: host, Sandbox: &doorSandbox{}},
+			return runtime.Options{Anonymous: true, Identity: source, PermissionAware: true,
+					Capabilities: host, Sandbox: &doorSandbox{}},
 				[]toolset.Toolset{scopedStock(), doorTools(d, true)}
 		},
 	}
 	worlds := []doorWorld{
 		plain("conceal", runtime.Options{Anonymous: true}),
-		plain("forbid", runtime.Options{Anonymous: true, Denial: access.Forbid, PageSize: 3, MaxBodyBytes: 60 << 10}),
+		plain("forbid", runtime.Options{Anonymous: true, Denial: access.Forbid, PageSize: 3,
+			MaxBodyBytes: 60 << 10}),
 		plain("challenge", runtime.Options{Denial: access.Challenge}),
-		plain("catalogs, list all", runtime.Options{Anonymous: true, ListAll: true, Catalogs: kits(), PageSize: 20}),
+		plain("catalogs, list all", runtime.Options{Anonymous: true, ListAll: true,
+			Catalogs: kits(), PageSize: 20}),
 		aware,
 	}
 	for i := range worlds {
@@ -97,7 +104,8 @@ func doorWorlds(t testing.TB) []doorWorld {
 			}
 			for _, resource := range g.Resources {
 				w.resources = append(w.resources, resource.URI)
-				w.uris = append(w.uris, strings.NewReplacer("{id}", "a%20b", "{n}", "7", "{+path}", "a/b", "{name}", "x").Replace(resource.URI))
+				w.uris = append(w.uris, strings.NewReplacer("{id}", "a%20b", "{n}", "7", "{+path}",
+					"a/b", "{name}", "x").Replace(resource.URI))
 			}
 		}
 	}
@@ -135,7 +143,8 @@ func doorVerifier(callers map[string]access.Principal) identity.Verifier {
 // doorSandbox refuses the tool "limited", and runs isolated tools in this process.
 type doorSandbox struct{ box }
 
-func (b *doorSandbox) Enter(ctx context.Context, _ isolate.Client, tool string, _ toolset.Limits) (context.Context, func(), error) {
+func (b *doorSandbox) Enter(ctx context.Context, _ isolate.Client, tool string,
+	_ toolset.Limits) (context.Context, func(), error) {
 	if tool == "limited" {
 		return nil, nil, reached("rate")
 	}
@@ -153,20 +162,30 @@ func (b *doorSandbox) Isolate(_ context.Context, call isolate.Call) (json.RawMes
 func doorTools(d *door, public bool) toolset.Toolset {
 	type handler = func(context.Context, toolset.Call) (toolset.Result, error)
 	handlers := map[string]handler{
-		"nothing": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) },
-		"scalar":  func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Wrapped(1e21, nil) },
+		"nothing": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(nil)
+		},
+		"scalar": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Wrapped(1e21, nil)
+		},
 		"fail": func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Done(errors.New("no luck with password=t0psecret"))
 		},
 		"fail_rpc": func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 			var in struct{ Code int64 }
 			_ = json.Unmarshal(call.Arguments, &in) // without a code, the default
-			return toolset.Done(&jsonrpc.Error{Code: cmp.Or(in.Code, jsonrpc.CodeInvalidParams), Message: "no", Data: json.RawMessage(`{"a":1}`)})
+			return toolset.Done(&jsonrpc.Error{Code: cmp.Or(in.Code, jsonrpc.CodeInvalidParams),
+				Message: "no", Data: json.RawMessage(`{"a":1}`)})
 		},
-		"panics":      func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") },
-		"unencodable": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Structured(liar{}, nil) },
+		"panics": func(context.Context, toolset.Call) (toolset.Result, error) {
+			panic("hunter2")
+		},
+		"unencodable": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(liar{}, nil)
+		},
 		"bad_content": func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{badContent()}}, nil, nil)
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{badContent()}}, nil,
+				nil)
 		},
 		"slow": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
@@ -205,7 +224,8 @@ func doorTools(d *door, public bool) toolset.Toolset {
 				return toolset.Done(errors.New("after messages"))
 			}
 			if strings.Contains(string(call.Arguments), "code") {
-				return toolset.Done(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "after messages"})
+				return toolset.Done(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+					Message: "after messages"})
 			}
 			return toolset.Structured(map[string]any{"client": runtime.RequestID(ctx) != ""}, nil)
 		},
@@ -216,7 +236,9 @@ func doorTools(d *door, public bool) toolset.Toolset {
 		"big": func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 			return toolset.Wrapped(strings.Repeat("é<", 200+5*len(call.Arguments)), nil)
 		},
-		"limited": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) },
+		"limited": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(nil)
+		},
 		"isolated": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			return toolset.Wrapped(call.Isolated(ctx))
 		},
@@ -224,14 +246,18 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			return toolset.Native(&mcp.CallToolResult{
 				Meta: mcp.Meta{"example.com/a": 1},
 				Content: []mcp.Content{
-					&mcp.TextContent{Text: "a\u2028<&>"}, &mcp.ImageContent{Data: []byte{1, 2}, MIMEType: "image/png"},
+					&mcp.TextContent{Text: "a\u2028<&>"}, &mcp.ImageContent{Data: []byte{1, 2},
+						MIMEType: "image/png"},
 					&mcp.ResourceLink{URI: "lib://hall", Name: "hall"},
-					&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "lib://hall", Text: "t"}},
+					&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "lib://hall",
+						Text: "t"}},
 				},
 				IsError: strings.Contains(string(call.Arguments), "nobody"),
 			}, map[string]any{"n": json.Number("1.50")}, nil)
 		},
-		"native_nil": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Native(nil, nil, nil) },
+		"native_nil": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Native(nil, nil, nil)
+		},
 		"echo": func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 			req := toolset.Request(call)
 			seen := map[string]any{"params": req.Params, "session": req.Session != nil}
@@ -243,7 +269,8 @@ func doorTools(d *door, public bool) toolset.Toolset {
 		},
 		"session": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			session := toolset.Request(call).Session
-			err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "own", Progress: 1})
+			err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "own",
+				Progress: 1})
 			seen := map[string]any{"notified": fmt.Sprint(err), "has id": session.ID() != ""}
 			if p := session.InitializeParams(); p != nil {
 				seen["version"], seen["client"] = p.ProtocolVersion, p.ClientInfo
@@ -251,13 +278,17 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			return toolset.Native(&mcp.CallToolResult{}, seen, nil)
 		},
 		"elicit": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			res, err := toolset.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"response": res, "error": fmt.Sprint(err)}, nil)
+			res, err := toolset.Request(call).Session.Elicit(ctx,
+				&mcp.ElicitParams{Message: "Sure?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"response": res,
+				"error": fmt.Sprint(err)}, nil)
 		},
 		"question":     doorQuestion,
 		"nil_question": asks(nil),
 	}
-	g := toolset.Generated{Package: "example.com/doors", Server: toolset.ServerInfo{Name: "doors", Title: "Doors", Version: "1"}}
+	g := toolset.Generated{Package: "example.com/doors", Server: toolset.ServerInfo{Name: "doors",
+		Title: "Doors", Version: "1"}}
 	g.Table.Roles = access.DefaultRoles()
 	rules := map[string]access.Rule{
 		"native": {Authenticated: true}, "nothing": {MinRole: manager}, "echo": {MinRole: member},
@@ -269,7 +300,8 @@ func doorTools(d *door, public bool) toolset.Toolset {
 		if rule.Tool = name; public || !ruled {
 			rule = access.Rule{Tool: name, Public: true}
 		}
-		tool := toolset.Tool{Name: name, Title: "T", Description: name + " does it.", Input: `{"type":"object"}`, Call: handlers[name]}
+		tool := toolset.Tool{Name: name, Title: "T", Description: name + " does it.",
+			Input: `{"type":"object"}`, Call: handlers[name]}
 		switch name {
 		case "echo", "session", "elicit", "question", "nil_question", "native", "bad_content":
 			tool.SDK = true
@@ -298,12 +330,15 @@ func doorTools(d *door, public bool) toolset.Toolset {
 func doorQuestion(_ context.Context, call toolset.Call) (toolset.Result, error) {
 	p := toolset.Request(call).Params
 	if p.InputResponses != nil {
-		return toolset.Native(&mcp.CallToolResult{}, map[string]any{"responses": p.InputResponses, "state": p.RequestState}, nil)
+		return toolset.Native(&mcp.CallToolResult{}, map[string]any{"responses": p.InputResponses,
+			"state": p.RequestState}, nil)
 	}
 	kinds := map[string]mcp.InputRequest{
-		"elicitation": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`)},
-		"sampling":    &mcp.CreateMessageParams{MaxTokens: 5, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "x"}}}},
-		"roots":       &mcp.ListRootsParams{},
+		"elicitation": &mcp.ElicitParams{Message: "Sure?",
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"}}}`)},
+		"sampling": &mcp.CreateMessageParams{MaxTokens: 5,
+			Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "x"}}}},
+		"roots": &mcp.ListRootsParams{},
 	}
 	questions := mcp.InputRequestMap{}
 	for kind, q := range kinds {
@@ -314,36 +349,49 @@ func doorQuestion(_ context.Context, call toolset.Call) (toolset.Result, error) 
 	if len(questions) == 0 {
 		questions["elicitation"] = kinds["elicitation"]
 	}
-	return toolset.Native(&mcp.CallToolResult{InputRequests: questions, RequestState: "own state"}, nil, nil)
+	return toolset.Native(&mcp.CallToolResult{InputRequests: questions, RequestState: "own state"},
+		nil, nil)
 }
 
 // addDoorOffers adds prompts and resources.
 func addDoorOffers(g *toolset.Generated, public bool) {
-	question := mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}
+	question := mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?",
+		RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}
 	prompts := map[string]func(context.Context, toolset.Call) (toolset.PromptAnswer, error){
 		"p_fail": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
 			return toolset.PromptText("", errors.New("no prompt"))
 		},
 		"p_native": func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
 			runtime.Logger(ctx).Info("prompting")
-			return toolset.PromptResult(&mcp.GetPromptResult{Description: "d", Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "x"}}}}, nil)
+			return toolset.PromptResult(&mcp.GetPromptResult{Description: "d",
+				Messages: []*mcp.PromptMessage{{Role: "user",
+					Content: &mcp.TextContent{Text: "x"}}}}, nil)
 		},
 		"p_question": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
-			return toolset.PromptResult(&mcp.GetPromptResult{InputRequests: question, RequestState: "s"}, nil)
+			return toolset.PromptResult(&mcp.GetPromptResult{InputRequests: question,
+				RequestState: "s"}, nil)
 		},
-		"p_scoped": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { return toolset.PromptText("x", nil) },
-		"p_panics": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { panic("hunter2") },
+		"p_scoped": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptText("x", nil)
+		},
+		"p_panics": func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			panic("hunter2")
+		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(prompts)) {
 		rule := access.Rule{Prompt: name, Public: true}
 		if name == "p_scoped" && !public {
-			rule = access.Rule{Prompt: name, MinRole: viewer, Scopes: []string{"stock:write"}, Denial: access.Challenge}
+			rule = access.Rule{Prompt: name, MinRole: viewer, Scopes: []string{"stock:write"},
+				Denial: access.Challenge}
 		}
 		g.Table.Prompts = append(g.Table.Prompts, rule)
-		g.Prompts = append(g.Prompts, toolset.Prompt{Name: name, Get: prompts[name], Arguments: []toolset.Argument{{Name: "a", Required: true, Values: []string{"one", "two", "three"}}}})
+		g.Prompts = append(g.Prompts, toolset.Prompt{Name: name, Get: prompts[name],
+			Arguments: []toolset.Argument{{Name: "a", Required: true, Values: []string{"one", "two",
+				"three"}}}})
 	}
 	resources := map[string]func(context.Context, toolset.Call) (toolset.ResourceAnswer, error){
-		"odd://blob/{name}": func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
+		"odd://blob/{name}": func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer,
+			error) {
 			return toolset.ResourceBytes(call.Arguments, nil)
 		},
 		"odd://fail": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
@@ -357,7 +405,8 @@ func addDoorOffers(g *toolset.Generated, public bool) {
 			return toolset.ResourceResult(nil, nil)
 		},
 		"odd://question": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
-			return toolset.ResourceResult(&mcp.ReadResourceResult{InputRequests: question, RequestState: "s"}, nil)
+			return toolset.ResourceResult(&mcp.ReadResourceResult{InputRequests: question,
+				RequestState: "s"}, nil)
 		},
 		"odd://scoped": func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
 			return toolset.ResourceText("x", nil)
@@ -366,13 +415,16 @@ func addDoorOffers(g *toolset.Generated, public bool) {
 	for _, uri := range slices.Sorted(maps.Keys(resources)) {
 		rule := access.Rule{Resource: uri, Public: true}
 		if uri == "odd://scoped" && !public {
-			rule = access.Rule{Resource: uri, MinRole: viewer, Scopes: []string{"stock:write"}, Denial: access.Challenge}
+			rule = access.Rule{Resource: uri, MinRole: viewer, Scopes: []string{"stock:write"},
+				Denial: access.Challenge}
 		}
 		resource := toolset.Resource{URI: uri, Name: "odd", Read: resources[uri]}
 		if strings.Contains(uri, "{name}") {
-			resource.MIMEType, resource.Variables = "image/png", []toolset.Variable{{Name: "name", Values: []string{"x", "xy"}}}
+			resource.MIMEType, resource.Variables = "image/png",
+				[]toolset.Variable{{Name: "name", Values: []string{"x", "xy"}}}
 		}
-		g.Table.Resources, g.Resources = append(g.Table.Resources, rule), append(g.Resources, resource)
+		g.Table.Resources, g.Resources = append(g.Table.Resources, rule),
+			append(g.Resources, resource)
 	}
 }
 
@@ -414,7 +466,9 @@ func object(members []property) string {
 }
 
 func setMember(members []property, name, value string) []property {
-	members = slices.DeleteFunc(slices.Clone(members), func(m property) bool { return m.name == name })
+	members = slices.DeleteFunc(slices.Clone(members), func(m property) bool {
+		return m.name == name
+	})
 	if value == "" {
 		return members
 	}
@@ -491,7 +545,8 @@ func (e *episode) play() {
 	if e.stdio && e.caller == "nil" {
 		e.caller = "mara" // the host has no user "nil", and refuses to serve it
 	}
-	inputResponse := pick(e, "", "", `"result":{"action":"decline"}`, `"error":{"code":-1,"message":"no"}`, `"result":7`)
+	inputResponse := pick(e, "", "", `"result":{"action":"decline"}`,
+		`"error":{"code":-1,"message":"no"}`, `"result":7`)
 	for i, d := range e.pair.doors {
 		e.links[i] = &link{door: d, inputResponse: inputResponse}
 		if e.stdio {
@@ -541,8 +596,10 @@ func (e *episode) learn(d *draft) {
 func (e *episode) handshake() {
 	d := e.draft("initialize", "")
 	d.kind, d.opens = "initialize", true
-	abilities := pick(e, `{}`, `{"elicitation":{}}`, `{"elicitation":{"form":{}},"sampling":{},"roots":{"listChanged":true}}`)
-	d.params = []property{{"protocolVersion", quote(e.era)}, {"capabilities", abilities}, {"clientInfo", `{"name":"doors","version":"1"}`}}
+	abilities := pick(e, `{}`, `{"elicitation":{}}`,
+		`{"elicitation":{"form":{}},"sampling":{},"roots":{"listChanged":true}}`)
+	d.params = []property{{"protocolVersion", quote(e.era)}, {"capabilities", abilities},
+		{"clientInfo", `{"name":"doors","version":"1"}`}}
 	d.header.Del("Mcp-Session-Id")
 	e.send(d.write())
 	if e.chance(85) {
@@ -573,11 +630,14 @@ func (e *episode) deletion() message {
 
 // draft begins a message with the headers and the _meta of the era.
 func (e *episode) draft(method, name string) *draft {
-	d := &draft{method: method, name: name, id: fmt.Sprint(e.count + 100*e.IntN(9)), version: `"2.0"`}
+	d := &draft{method: method, name: name, id: fmt.Sprint(e.count + 100*e.IntN(9)),
+		version: `"2.0"`}
 	d.kind, d.verb = method, "POST"
-	d.header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	d.header = http.Header{"Content-Type": {"application/json"},
+		"Accept": {"application/json, text/event-stream"}}
 	// Each message has its own address, so that failed authentications do not add up.
-	d.header.Set("X-Forwarded-For", fmt.Sprintf("10.%d.%d.%d", e.number>>8&255, e.number&255, e.count&255))
+	d.header.Set("X-Forwarded-For", fmt.Sprintf("10.%d.%d.%d", e.number>>8&255, e.number&255,
+		e.count&255))
 	if e.caller != "" {
 		d.header.Set("Authorization", "Bearer "+e.caller)
 	}
@@ -604,12 +664,15 @@ func (d *draft) modern(e *episode) {
 		d.header.Set("Mcp-Name", d.name)
 	}
 	d.meta = []property{{metaPrefix + "protocolVersion", quote(modern)},
-		{metaPrefix + "clientCapabilities", pick(e, `{}`, `{}`, `{"elicitation":{}}`, `{"elicitation":{"form":{}},"sampling":{},"roots":{}}`)}}
+		{metaPrefix + "clientCapabilities", pick(e, `{}`, `{}`, `{"elicitation":{}}`,
+			`{"elicitation":{"form":{}},"sampling":{},"roots":{}}`)}}
 	if e.chance(30) {
-		d.meta = append(d.meta, property{metaPrefix + "clientInfo", `{"name":"doors","version":"1"}`})
+		d.meta = append(d.meta, property{metaPrefix + "clientInfo",
+			`{"name":"doors","version":"1"}`})
 	}
 	if e.chance(30) {
-		d.meta = append(d.meta, property{metaPrefix + "logLevel", pick(e, `"debug"`, `"info"`, `"warning"`, `"error"`, `"emergency"`)})
+		d.meta = append(d.meta, property{metaPrefix + "logLevel", pick(e, `"debug"`, `"info"`,
+			`"warning"`, `"error"`, `"emergency"`)})
 	}
 }
 
@@ -635,17 +698,22 @@ func (e *episode) next() (d *draft) {
 		}
 		d = e.draft(list, "")
 		if e.chance(20) {
-			d.params = append(d.params, pick(e, property{"cursor", `"x"`}, property{"cursor", `""`}, property{"catalog", `"reading"`},
-				property{"catalog_id", `2`}, property{"catalog", `"none"`}, property{"cursor", `null`}))
+			d.params = append(d.params, pick(e, property{"cursor", `"x"`}, property{"cursor", `""`},
+				property{"catalog", `"reading"`},
+				property{"catalog_id", `2`}, property{"catalog", `"none"`},
+				property{"cursor", `null`}))
 		}
 		return d
 	case n < 63:
 		name := pick(e, append(e.pair.prompts, "unknown", "hir_")...)
 		d = e.draft("prompts/get", name)
-		d.params = append(d.params, property{"name", quote(name)}, property{"arguments", pick(e, `{"a":"x"}`, `{"a":"x"}`, `{}`, `{"a":"x","b":"one"}`, `{"a":"x","z":"y"}`, `null`)})
+		d.params = append(d.params, property{"name", quote(name)},
+			property{"arguments", pick(e, `{"a":"x"}`, `{"a":"x"}`, `{}`, `{"a":"x","b":"one"}`,
+				`{"a":"x","z":"y"}`, `null`)})
 		return d
 	case n < 72:
-		uri := pick(e, append(e.pair.uris, "lib://unknown", "lib://pages/x", "odd://blob/", "lib://books/", "x", "odd://blob/%zz")...)
+		uri := pick(e, append(e.pair.uris, "lib://unknown", "lib://pages/x", "odd://blob/",
+			"lib://books/", "x", "odd://blob/%zz")...)
 		d = e.draft("resources/read", uri)
 		d.params = append(d.params, property{"uri", quote(uri)})
 		return d
@@ -663,10 +731,13 @@ func (e *episode) withResponses() *draft {
 	d.params = slices.Clone(e.pending.params)
 	const accept = `{"action":"accept","content":{"reason":"x"}}`
 	d.params = setMember(d.params, "inputResponses", pick(e,
-		`{"elicitation":`+accept+`,"sampling":{"role":"assistant","model":"m","content":{"type":"text","text":"x"}},"roots":{"roots":[]}}`,
-		`{"elicitation":`+accept+`}`, `{"elicitation":`+accept+`}`, `{"sure":`+accept+`}`, `{"elicitation":{"action":"decline"}}`,
+		`{"elicitation":`+accept+
+			`,"sampling":{"role":"assistant","model":"m","content":{"type":"text","text":"x"}},"roots":{"roots":[]}}`,
+		`{"elicitation":`+accept+`}`, `{"elicitation":`+accept+`}`, `{"sure":`+accept+`}`,
+		`{"elicitation":{"action":"decline"}}`,
 		`{}`, `null`, `{"roots":{"roots":[{"uri":"file:///a"}]}}`, `{"elicitation":7}`))
-	d.params = setMember(d.params, "requestState", pick(e, `"@state@"`, `"@state@"`, `"@state@"`, `"@state@"`, `"@state@"`, `"x@state@"`, `""`, `7`, ``))
+	d.params = setMember(d.params, "requestState", pick(e, `"@state@"`, `"@state@"`, `"@state@"`,
+		`"@state@"`, `"@state@"`, `"x@state@"`, `""`, `7`, ``))
 	if e.chance(10) {
 		d.params = setMember(d.params, "arguments", `{"other":1}`)
 	}
@@ -684,19 +755,25 @@ func (e *episode) withResponses() *draft {
 
 // argumentsOf are the arguments that matter to some tools.
 var argumentsOf = map[string][]string{
-	"fail_rpc": {`{"code":-32601}`, `{"code":-32603}`, `{"code":-32022}`, `{"code":-32021}`, `{"code":5}`, `{"code":-32002}`, `{"code":-32042}`},
-	"talk":     {`{"code":1}`, `{"id":"nobody"}`, `{"id":17}`},
-	"question": {`{"kind":"elicitation"}`, `{"kind":"sampling"}`, `{"kind":"roots"}`, `{"kinds":["sampling","elicitation"]}`},
-	"read":     {`{"path":"docs/a"}`, `{"path":"docs/none"}`, `{"path":"else/a"}`, `{"path":"../a"}`, `{}`},
-	"route":    {`{"region":"eu"}`, `{"region":"eu","n":5}`, `{"region":"é"}`, `{"region":null}`, `{"deep":{"on":true}}`},
-	"big":      {`{"id":"` + strings.Repeat("x", 100) + `"}`, `{"id":"` + strings.Repeat("x", 5000) + `"}`},
+	"fail_rpc": {`{"code":-32601}`, `{"code":-32603}`, `{"code":-32022}`, `{"code":-32021}`,
+		`{"code":5}`, `{"code":-32002}`, `{"code":-32042}`},
+	"talk": {`{"code":1}`, `{"id":"nobody"}`, `{"id":17}`},
+	"question": {`{"kind":"elicitation"}`, `{"kind":"sampling"}`, `{"kind":"roots"}`,
+		`{"kinds":["sampling","elicitation"]}`},
+	"read": {`{"path":"docs/a"}`, `{"path":"docs/none"}`, `{"path":"else/a"}`,
+		`{"path":"../a"}`, `{}`},
+	"route": {`{"region":"eu"}`, `{"region":"eu","n":5}`, `{"region":"é"}`, `{"region":null}`,
+		`{"deep":{"on":true}}`},
+	"big": {`{"id":"` + strings.Repeat("x", 100) + `"}`, `{"id":"` + strings.Repeat("x",
+		5000) + `"}`},
 }
 
 func (e *episode) toolCall() *draft {
 	name := pick(e, e.pair.tools...)
 	switch {
 	case e.chance(10):
-		name = pick(e, "unknown", "promote_to_managex", "Update", "", "é", strings.Repeat("long", 60))
+		name = pick(e, "unknown", "promote_to_managex", "Update", "", "é",
+			strings.Repeat("long", 60))
 	case e.chance(15):
 		name = pick(e, "question", "talk", "echo", "session", "elicit")
 	case e.chance(8) && len(e.pair.tools) > 0 && slices.Contains(e.pair.tools, "route"):
@@ -707,13 +784,16 @@ func (e *episode) toolCall() *draft {
 
 func (e *episode) callOf(name string) *draft {
 	d := e.draft("tools/call", name)
-	choices := []string{`{"id":"ada"}`, `{"id":"ada"}`, `{}`, `{"id":"nobody"}`, `{"id":17}`, `{"id":null}`, ``, `null`, `[1]`, `"x"`,
-		`{"id":"ada","secret_field":1}`, `{ "id" : "\u0061\ud83d\ude00" }`, `{"id":1e400}`, `{"a":[{"b":[1,2,{"c":null}]}]}`, `{"unrecorded":1}`}
+	choices := []string{`{"id":"ada"}`, `{"id":"ada"}`, `{}`, `{"id":"nobody"}`, `{"id":17}`,
+		`{"id":null}`, ``, `null`, `[1]`, `"x"`,
+		`{"id":"ada","secret_field":1}`, `{ "id" : "\u0061\ud83d\ude00" }`, `{"id":1e400}`,
+		`{"a":[{"b":[1,2,{"c":null}]}]}`, `{"unrecorded":1}`}
 	if own := argumentsOf[name]; own != nil && e.chance(80) {
 		choices = own
 	}
 	if name == "question" && e.era != modern {
-		choices = choices[:min(3, len(choices))] // go-sdk makes several requests of a session in any order
+		// go-sdk makes several requests of a session in any order
+		choices = choices[:min(3, len(choices))]
 	}
 	d.params = []property{{"name", quote(name)}}
 	d.params = setMember(d.params, "arguments", pick(e, choices...))
@@ -734,44 +814,55 @@ func (e *episode) callOf(name string) *draft {
 
 func (e *episode) completion() *draft {
 	d := e.draft("completion/complete", "")
-	ref := `{"type":"ref/prompt","name":` + quote(pick(e, append(e.pair.prompts, "unknown")...)) + `}`
+	ref := `{"type":"ref/prompt","name":` + quote(pick(e, append(e.pair.prompts, "unknown")...)) +
+		`}`
 	if e.chance(50) {
-		ref = `{"type":"ref/resource","uri":` + quote(pick(e, append(e.pair.resources, "lib://unknown", "lib://books/7")...)) + `}`
+		ref = `{"type":"ref/resource","uri":` +
+			quote(pick(e, append(e.pair.resources, "lib://unknown", "lib://books/7")...)) + `}`
 	}
 	if e.chance(8) {
-		ref = pick(e, `{}`, `null`, `{"type":"ref/else"}`, `{"type":"ref/prompt"}`, `{"type":"ref/prompt","uri":"x"}`, `7`)
+		ref = pick(e, `{}`, `null`, `{"type":"ref/else"}`, `{"type":"ref/prompt"}`,
+			`{"type":"ref/prompt","uri":"x"}`, `7`)
 	}
-	d.params = []property{{"ref", ref}, {"argument", pick(e, `{"name":"a","value":"t"}`, `{"name":"id","value":"x"}`, `{"name":"name","value":"x"}`,
+	d.params = []property{{"ref", ref}, {"argument", pick(e, `{"name":"a","value":"t"}`,
+		`{"name":"id","value":"x"}`, `{"name":"name","value":"x"}`,
 		`{"name":"b","value":""}`, `{"name":"none","value":"x"}`, `{}`, `null`)}}
 	if e.chance(15) {
-		d.params = append(d.params, property{"context", pick(e, `{"arguments":{"a":"one"}}`, `{}`, `null`, `{"arguments":{"a":7}}`)})
+		d.params = append(d.params, property{"context", pick(e, `{"arguments":{"a":"one"}}`, `{}`,
+			`null`, `{"arguments":{"a":7}}`)})
 	}
 	return d
 }
 
 // other makes a message that only go-sdk answers.
 func (e *episode) other() *draft {
-	method := pick(e, "ping", "ping", "server/discover", "logging/setLevel", "logging/setLevel", "initialize", "resources/subscribe",
-		"resources/unsubscribe", "tasks/list", "tasks/get", "tools/other", "notifications/initialized", "notifications/cancelled",
-		"notifications/progress", "notifications/roots/list_changed", "notifications/unknown", "a response", "an error", "GET",
+	method := pick(e, "ping", "ping", "server/discover", "logging/setLevel", "logging/setLevel",
+		"initialize", "resources/subscribe",
+		"resources/unsubscribe", "tasks/list", "tasks/get", "tools/other",
+		"notifications/initialized", "notifications/cancelled",
+		"notifications/progress", "notifications/roots/list_changed", "notifications/unknown",
+		"a response", "an error", "GET",
 		"subscriptions/listen")
 	d := e.draft(method, "")
 	switch method {
 	case "logging/setLevel":
 		d.params = []property{{"level", pick(e, `"debug"`, `"info"`, `"error"`, `"none"`, `7`)}}
 	case "initialize":
-		d.params = []property{{"protocolVersion", quote(pick(e, "2025-06-18", "2025-11-25", modern, "x"))}, {"capabilities", `{}`},
+		d.params = []property{{"protocolVersion", quote(pick(e, "2025-06-18", "2025-11-25", modern,
+			"x"))}, {"capabilities", `{}`},
 			{"clientInfo", `{"name":"again","version":"1"}`}}
 	case "resources/subscribe", "resources/unsubscribe":
 		d.params = []property{{"uri", pick(e, `"lib://hall"`, `"lib://safe"`, `"x"`, `7`)}}
 	case "notifications/cancelled":
-		d.params = []property{{"requestId", pick(e, `7`, `"x"`, `null`, `1.5`)}, {"reason", `"because"`}}
+		d.params = []property{{"requestId", pick(e, `7`, `"x"`, `null`, `1.5`)},
+			{"reason", `"because"`}}
 	case "notifications/progress":
 		d.params = []property{{"progressToken", `1`}, {"progress", pick(e, `1`, `"x"`)}}
 	case "a response", "an error":
 		d.kind, d.method = method, ""
 		d.last = append(d.last, func(body string) string {
-			end := map[string]string{"a response": `,"result":{}}`, "an error": `,"error":{"code":1,"message":"x"}}`}[method]
+			end := map[string]string{"a response": `,"result":{}}`,
+				"an error": `,"error":{"code":1,"message":"x"}}`}[method]
 			return strings.TrimSuffix(body, "}") + end
 		})
 	case "GET":
@@ -788,7 +879,8 @@ func (e *episode) other() *draft {
 		if e.stdio {
 			return e.draft("ping", "") // it would have no response
 		}
-		d.params = []property{{"notifications", pick(e, `{}`, `{"toolsListChanged":true}`, `7`, `{"resourceSubscriptions":["lib://hall"]}`)}}
+		d.params = []property{{"notifications", pick(e, `{}`, `{"toolsListChanged":true}`, `7`,
+			`{"resourceSubscriptions":["lib://hall"]}`)}}
 		d.firstOnly = true
 	}
 	if strings.HasPrefix(method, "notifications/") && !e.chance(10) {
@@ -803,7 +895,8 @@ func (e *episode) held() {
 	d.params = setMember(d.params, "arguments", `{"hold":1}`)
 	d.params = setMember(d.params, "inputResponses", "")
 	d.params = setMember(d.params, "requestState", "")
-	how := pick(e, "cancelled", "cancelled", "released", "same id", "another call", "dropped", "deleted")
+	how := pick(e, "cancelled", "cancelled", "released", "same id", "another call", "dropped",
+		"deleted")
 	if e.stdio && how == "dropped" || (e.stdio || e.era == modern) && how == "deleted" {
 		how = "released"
 	}
@@ -839,7 +932,8 @@ func (e *episode) held() {
 			return a
 		}
 		var during doorResponse
-		ended := how == "cancelled" && (e.stdio || e.era != modern) || how == "dropped" && e.era == modern
+		ended := how == "cancelled" && (e.stdio || e.era != modern) || how == "dropped" &&
+			e.era == modern
 		switch {
 		case how == "dropped":
 			cancel()
@@ -912,19 +1006,28 @@ func withHeader(name string, values ...string) func(*episode, *draft) {
 }
 
 var headerAlterations = []alteration{
-	{"Accept", withHeader("Accept", "", "application/json", "text/event-stream", "*/*", "application/*, text/*;q=0.5",
-		"application/json|text/event-stream", "TEXT/event-stream,application/JSON", "text/html", "application/json;charset=utf-8, text/event-stream")},
-	{"Content-Type", withHeader("Content-Type", "", "text/plain", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json|text/plain", "x")},
+	{"Accept", withHeader("Accept", "", "application/json", "text/event-stream", "*/*",
+		"application/*, text/*;q=0.5",
+		"application/json|text/event-stream", "TEXT/event-stream,application/JSON", "text/html",
+		"application/json;charset=utf-8, text/event-stream")},
+	{"Content-Type", withHeader("Content-Type", "", "text/plain", "application/json; charset=utf-8",
+		"APPLICATION/JSON", "application/json|text/plain", "x")},
 	{"Last-Event-ID", withHeader("Last-Event-Id", "1", "x_0", "x|y")},
-	{"version header", withHeader("Mcp-Protocol-Version", "", "", "2025-03-26", "2025-06-18", "2025-11-25", modern, modern, "2024-11-05", "2030-01-01", "1", "x",
+	{"version header", withHeader("Mcp-Protocol-Version", "", "", "2025-03-26", "2025-06-18",
+		"2025-11-25", modern, modern, "2024-11-05", "2030-01-01", "1", "x",
 		modern+"|"+modern, modern+"|2025-11-25", "2025-11-25|"+modern, " "+modern)},
-	{"Mcp-Method", withHeader("Mcp-Method", "", "tools/list", "tools/call", "TOOLS/CALL", "x", "tools/call|tools/call", "tools/list|tools/call", "password=t0psecret")},
-	{"Mcp-Name", withHeader("Mcp-Name", "", "x", "get_all", "promote_to_manager", "get_all|get_all", "get_all|x", "=?base64?Z2V0X2FsbA==?=", "=?base64?!?=", "Get_all")},
+	{"Mcp-Method", withHeader("Mcp-Method", "", "tools/list", "tools/call", "TOOLS/CALL", "x",
+		"tools/call|tools/call", "tools/list|tools/call", "password=t0psecret")},
+	{"Mcp-Name", withHeader("Mcp-Name", "", "x", "get_all", "promote_to_manager", "get_all|get_all",
+		"get_all|x", "=?base64?Z2V0X2FsbA==?=", "=?base64?!?=", "Get_all")},
 	{"Mcp-Name in base64", func(_ *episode, d *draft) {
 		d.header.Set("Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte(d.name))+"?=")
 	}},
-	{"Mcp-Name twice", func(_ *episode, d *draft) { d.header["Mcp-Name"] = []string{d.name, d.name} }},
-	{"session header", withHeader("Mcp-Session-Id", "", "", "unknown", "@session@|@session@", "@session@|x", "@session@ ", "@session@", "password=t0psecret")},
+	{"Mcp-Name twice", func(_ *episode, d *draft) {
+		d.header["Mcp-Name"] = []string{d.name, d.name}
+	}},
+	{"session header", withHeader("Mcp-Session-Id", "", "", "unknown", "@session@|@session@",
+		"@session@|x", "@session@ ", "@session@", "password=t0psecret")},
 	{"session of another user", func(e *episode, d *draft) {
 		e.openForeign()
 		d.header.Set("Mcp-Session-Id", "@foreign@")
@@ -936,23 +1039,30 @@ var headerAlterations = []alteration{
 		}
 	}},
 	{"credential", func(e *episode, d *draft) {
-		withHeader("Authorization", "", "Basic x", "Bearer", "Bearer unknown", "Bearer broken", "Bearer expired-"+e.caller, "Bearer x|Bearer x")(e, d)
+		withHeader("Authorization", "", "Basic x", "Bearer", "Bearer unknown", "Bearer broken",
+			"Bearer expired-"+e.caller, "Bearer x|Bearer x")(e, d)
 	}},
 	{"credential of another user", func(e *episode, d *draft) {
-		withHeader("Authorization", "Bearer "+pick(e, slices.Sorted(maps.Keys(e.pair.callers))[1:]...))(e, d)
+		withHeader("Authorization", "Bearer "+
+			pick(e, slices.Sorted(maps.Keys(e.pair.callers))[1:]...))(e, d)
 	}},
 	{"", func(e *episode, d *draft) {
 		if e.caller != "" && e.chance(15) {
 			*d = *e.callOf("waits")
-			d.kind, d.params = "tools/call, credential expires", setMember(d.params, "arguments", `{"wait":1}`)
+			d.kind, d.params = "tools/call, credential expires", setMember(d.params, "arguments",
+				`{"wait":1}`)
 			d.header.Set("Authorization", "Bearer brief-"+e.caller)
 		}
 	}},
 	{"Origin", withHeader("Origin", "https://evil.example", "null", "http://127.0.0.1", "")},
-	{"traceparent", withHeader("Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "x", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01|x")},
-	{"catalog header", withHeader("Mcpgen-Catalog", "reading", "none", "", "100%", "reading|writing")},
+	{"traceparent", withHeader("Traceparent",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "x",
+		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01|x")},
+	{"catalog header", withHeader("Mcpgen-Catalog", "reading", "none", "", "100%",
+		"reading|writing")},
 	{"catalog query", func(e *episode, d *draft) {
-		d.query = pick(e, "?catalog=reading", "?catalog_id=2", "?catalog=", "?catalog=%zz", "?x=1;y=2")
+		d.query = pick(e, "?catalog=reading", "?catalog_id=2", "?catalog=", "?catalog=%zz",
+			"?x=1;y=2")
 	}},
 	{"Mcp-Param", withHeader("Mcp-Param-Region", "eu", "us", "eu|us", "=?base64?!?=")},
 	{"verb", func(e *episode, d *draft) { d.verb = pick(e, "PUT", "OPTIONS", "HEAD", "PATCH") }},
@@ -980,56 +1090,93 @@ const traceMeta = `"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`
 
 var alterations = []alteration{
 	{"id", func(e *episode, d *draft) {
-		d.id = pick(e, "", "null", `"text"`, `""`, `"1"`, "0", "-1", "9007199254740991", "-9007199254740991", "9007199254740992", "1e400",
-			"1.5", "1e2", "1.0", "[1]", "{}", "true", `"\u0061<&"`, `"é"`, `"`+strings.Repeat("x", 300)+`"`, "-0", "99999999999999999999")
+		d.id = pick(e, "", "null", `"text"`, `""`, `"1"`, "0", "-1", "9007199254740991",
+			"-9007199254740991", "9007199254740992", "1e400",
+			"1.5", "1e2", "1.0", "[1]", "{}", "true", `"\u0061<&"`, `"é"`,
+			`"`+strings.Repeat("x", 300)+`"`, "-0", "99999999999999999999")
 	}},
-	{"jsonrpc", func(e *episode, d *draft) { d.version = pick(e, "", `"1.0"`, `2.0`, `null`, `"2.0 "`, `"\u0032.0"`) }},
+	{"jsonrpc", func(e *episode, d *draft) {
+		d.version = pick(e, "", `"1.0"`, `2.0`, `null`, `"2.0 "`, `"\u0032.0"`)
+	}},
 	{"method", func(e *episode, d *draft) {
-		d.method = pick(e, "", "Tools/call", "tools/call ", "tools", "rpc.discover", "notifications/"+d.method, "password=t0psecret")
+		d.method = pick(e, "", "Tools/call", "tools/call ", "tools", "rpc.discover",
+			"notifications/"+d.method, "password=t0psecret")
 	}},
-	{"method that is no text", withBody(replacing(`"method":"`, `"method":7,"was":"`), replacing(`"method":"`, `"method":null,"was":"`))},
-	{"escaped method", withBody(replacing(`"method":"t`, `"method":"\u0074`), replacing(`tools/`, `tools\/`))},
+	{"method that is no text", withBody(replacing(`"method":"`, `"method":7,"was":"`),
+		replacing(`"method":"`, `"method":null,"was":"`))},
+	{"escaped method", withBody(replacing(`"method":"t`, `"method":"\u0074`),
+		replacing(`tools/`, `tools\/`))},
 	{"params", func(e *episode, d *draft) {
-		d.paramsText = pick(e, "-", "-", "null", "[]", "[1]", "{}", "7", `"x"`, "true", `{"_meta":null}`)
+		d.paramsText = pick(e, "-", "-", "null", "[]", "[1]", "{}", "7", `"x"`, "true",
+			`{"_meta":null}`)
 	}},
-	{"repeated member", withBody(replacing(`{"jsonrpc":"2.0"`, `{"jsonrpc":"2.0","jsonrpc":"2.0"`), replacing(`"method":`, `"m\u0065thod":"ping","method":`),
-		replacing(`"name":`, `"name":"get_all","name":`), replacing(`"arguments":{`, `"arguments":{"id":"b","id":"c",`), replacing(`"_meta":{`, `"_meta":{"progressToken":1,"progressToken":2,`))},
-	{"unknown member", withBody(replacing(`{"jsonrpc"`, `{"extra":{"a":[1]},"jsonrpc"`), replacing(`"params":{`, `"params":{"extra":1e3,`), replacing(`"params":{"`, `"params":{"Name":"get_all","`))},
-	{"upper case", withBody(replacing(`"id"`, `"ID"`), replacing(`"method"`, `"Method"`), replacing(`"params"`, `"PARAMS"`), replacing(`"name"`, `"Name"`),
+	{"repeated member", withBody(replacing(`{"jsonrpc":"2.0"`, `{"jsonrpc":"2.0","jsonrpc":"2.0"`),
+		replacing(`"method":`, `"m\u0065thod":"ping","method":`),
+		replacing(`"name":`, `"name":"get_all","name":`), replacing(`"arguments":{`,
+			`"arguments":{"id":"b","id":"c",`),
+		replacing(`"_meta":{`, `"_meta":{"progressToken":1,"progressToken":2,`))},
+	{"unknown member", withBody(replacing(`{"jsonrpc"`, `{"extra":{"a":[1]},"jsonrpc"`),
+		replacing(`"params":{`, `"params":{"extra":1e3,`), replacing(`"params":{"`,
+			`"params":{"Name":"get_all","`))},
+	{"upper case", withBody(replacing(`"id"`, `"ID"`), replacing(`"method"`, `"Method"`),
+		replacing(`"params"`, `"PARAMS"`), replacing(`"name"`, `"Name"`),
 		replacing(`"arguments"`, `"Arguments"`), replacing(`"_meta"`, `"_Meta"`))},
-	{"white space", withBody(around(" \r\n\t", " \r\n"), func(body string) string { return strings.ReplaceAll(body, `":`, "\" :\t ") })},
-	{"more than a message", withBody(around("", "{}"), around("", "\x00"), around("[", "]"), around("\xef\xbb\xbf", ""), around("", " x"), around("/**/", ""))},
-	{"less than a message", withBody(func(body string) string { return body[:len(body)/2] }, func(string) string { return "[]" }, func(string) string { return "null" },
+	{"white space", withBody(around(" \r\n\t", " \r\n"), func(body string) string {
+		return strings.ReplaceAll(body, `":`, "\" :\t ")
+	})},
+	{"more than a message", withBody(around("", "{}"), around("", "\x00"), around("[", "]"),
+		around("\xef\xbb\xbf", ""), around("", " x"), around("/**/", ""))},
+	{"less than a message", withBody(func(body string) string {
+		return body[:len(body)/2]
+	}, func(string) string { return "[]" }, func(string) string { return "null" },
 		func(string) string { return `"x"` }, func(string) string { return "{}" })},
 	{"not UTF-8", withBody(replacing(`:"`, ":\"\xff"), replacing(`:"`, `:"\ud800`))},
-	{"deep", withBody(replacing(`"params":{`, `"params":{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`,`), replacing(`"arguments":{`, `"arguments":{"a":`+strings.Repeat("[", 66)+strings.Repeat("]", 66)+`,`))},
+	{"deep", withBody(replacing(`"params":{`, `"params":{"a":`+strings.Repeat("[", 200)+
+		strings.Repeat("]", 200)+`,`), replacing(`"arguments":{`, `"arguments":{"a":`+
+		strings.Repeat("[", 66)+strings.Repeat("]", 66)+`,`))},
 	{"long", func(e *episode, d *draft) {
 		if e.chance(20) {
-			withBody(replacing(`"params":{`, `"params":{"a":"`+strings.Repeat("x", 70<<10)+`",`))(e, d)
+			withBody(replacing(`"params":{`, `"params":{"a":"`+strings.Repeat("x", 70<<10)+
+				`",`))(e, d)
 		}
 	}},
 	{"name", func(e *episode, d *draft) {
-		d.params = setMember(d.params, "name", pick(e, "", "null", "7", `""`, `"\u0000"`, `"get_\u0061ll"`))
+		d.params = setMember(d.params, "name", pick(e, "", "null", "7", `""`, `"\u0000"`,
+			`"get_\u0061ll"`))
 	}},
-	{"_meta", func(e *episode, d *draft) { d.metaText = pick(e, "-", "null", "[]", "{}", "7", `{"a":1}`) }},
-	{"_meta protocolVersion", withMeta(metaPrefix+"protocolVersion", "", quote(modern), quote(modern), `"2025-11-25"`, `"2030-01-01"`, `"x"`, `7`, `null`, `""`)},
-	{"_meta clientCapabilities", withMeta(metaPrefix+"clientCapabilities", "", `null`, `[]`, `"x"`, `7`, `{"elicitation":7}`, `{"elicitation":null}`, `{"x":{}}`, `{"sampling":{"tools":{}}}`)},
-	{"_meta clientInfo", withMeta(metaPrefix+"clientInfo", `null`, `[]`, `"x"`, `{}`, `{"name":7}`, `{"name":"a"}`, `{"name":"a","version":"1","title":"t","x":1}`)},
-	{"_meta logLevel", withMeta(metaPrefix+"logLevel", `null`, `"none"`, `7`, `""`, `"debug"`, `"INFO"`)},
-	{"_meta progressToken", withMeta("progressToken", `null`, `1.5`, `[]`, `{}`, `true`, `9007199254740993`, `1e2`, `"é"`)},
+	{"_meta", func(e *episode, d *draft) {
+		d.metaText = pick(e, "-", "null", "[]", "{}", "7", `{"a":1}`)
+	}},
+	{"_meta protocolVersion", withMeta(metaPrefix+"protocolVersion", "", quote(modern),
+		quote(modern), `"2025-11-25"`, `"2030-01-01"`, `"x"`, `7`, `null`, `""`)},
+	{"_meta clientCapabilities", withMeta(metaPrefix+"clientCapabilities", "", `null`, `[]`, `"x"`,
+		`7`, `{"elicitation":7}`, `{"elicitation":null}`, `{"x":{}}`, `{"sampling":{"tools":{}}}`)},
+	{"_meta clientInfo", withMeta(metaPrefix+"clientInfo", `null`, `[]`, `"x"`, `{}`, `{"name":7}`,
+		`{"name":"a"}`, `{"name":"a","version":"1","title":"t","x":1}`)},
+	{"_meta logLevel", withMeta(metaPrefix+"logLevel", `null`, `"none"`, `7`, `""`, `"debug"`,
+		`"INFO"`)},
+	{"_meta progressToken", withMeta("progressToken", `null`, `1.5`, `[]`, `{}`, `true`,
+		`9007199254740993`, `1e2`, `"é"`)},
 	{"_meta traceparent", withMeta("traceparent", traceMeta, `7`, `"x"`)},
 	{"_meta catalog", withMeta(runtime.MetaCatalog, `"reading"`, `7`, `""`)},
 	{"message of 2026-07-28", func(e *episode, d *draft) { d.modern(e) }},
-	{"message without a version", func(_ *episode, d *draft) { d.meta = nil; d.header.Del("Mcp-Protocol-Version") }},
+	{"message without a version", func(_ *episode, d *draft) {
+		d.meta = nil
+		d.header.Del("Mcp-Protocol-Version")
+	}},
 }
 
 // openForeign opens a session of another user.
 func (e *episode) openForeign() {
-	others := slices.DeleteFunc(slices.Sorted(maps.Keys(e.pair.callers)), func(token string) bool { return token == "" || token == e.caller })
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(e.pair.callers)), func(token string) bool {
+		return token == "" || token == e.caller
+	})
 	d := &draft{method: "initialize", id: "0", version: `"2.0"`}
 	d.verb, d.opens = "POST", true
-	d.header = http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "Authorization": {"Bearer " + pick(e, others...)}}
-	d.params = []property{{"protocolVersion", `"2025-11-25"`}, {"capabilities", `{}`}, {"clientInfo", `{"name":"other","version":"1"}`}}
+	d.header = http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"},
+		"Authorization": {"Bearer " + pick(e, others...)}}
+	d.params = []property{{"protocolVersion", `"2025-11-25"`}, {"capabilities", `{}`},
+		{"clientInfo", `{"name":"other","version":"1"}`}}
 	for _, l := range e.links {
 		if own := l.session; l.foreign == "" {
 			l.post(context.Background(), d.write())

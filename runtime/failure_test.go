@@ -26,31 +26,39 @@ func unlucky(timeout time.Duration, fail func(context.Context) error) toolset.To
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/failing", Server: toolset.ServerInfo{Name: "failing", Version: "1"},
 		Table: access.Table{
-			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: viewer}, {Tool: "result", MinRole: viewer}},
-			Prompts: []access.Rule{{Prompt: "greet", MinRole: viewer}}, Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
+			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: viewer},
+				{Tool: "result", MinRole: viewer}},
+			Prompts:   []access.Rule{{Prompt: "greet", MinRole: viewer}},
+			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
 		},
 		Tools: []toolset.Tool{
-			{Name: "work", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				return toolset.Done(fail(ctx))
-			}},
-			{Name: "result", Input: `{"type":"object"}`, Timeout: timeout, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				if err := fail(ctx); err != nil {
-					return toolset.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil, nil)
-				}
-				return toolset.Done(nil)
-			}},
+			{Name: "work", Input: `{"type":"object"}`, Timeout: timeout,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					return toolset.Done(fail(ctx))
+				}},
+			{Name: "result", Input: `{"type":"object"}`, Timeout: timeout,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					if err := fail(ctx); err != nil {
+						return toolset.Native(&mcp.CallToolResult{IsError: true,
+							Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil, nil)
+					}
+					return toolset.Done(nil)
+				}},
 		},
-		Prompts: []toolset.Prompt{{Name: "greet", Timeout: timeout, Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
-			return toolset.PromptText("hello", fail(ctx))
-		}}},
-		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: timeout, Variables: []toolset.Variable{{Name: "id"}},
+		Prompts: []toolset.Prompt{{Name: "greet", Timeout: timeout,
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
+				return toolset.PromptText("hello", fail(ctx))
+			}}},
+		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: timeout,
+			Variables: []toolset.Variable{{Name: "id"}},
 			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
 				return toolset.ResourceText("book", fail(ctx))
 			}}},
 	})
 }
 
-// What goes wrong behind a call has one line in the log, with an audit or without, that tells whose it is and why.
+// What goes wrong behind a call has one line in the log, with an audit or without, that tells whose
+// it is and why.
 func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 	const secret = "t0psecret"
 	unread := json.Unmarshal([]byte(`{"pin":4711471147}`), &struct {
@@ -60,37 +68,56 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 		fail func(context.Context) error
 		want string // "" for no line
 	}{
-		"fine":    {func(context.Context) error { return nil }, ""},
-		"fails":   {func(context.Context) error { return errors.New("connect postgres://app:" + secret + "@db/x: refused") }, "INFO failed  connect postgres://app:***MASKED***@db/x: refused"},
-		"is late": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, "WARN timeout timeout timed out after 50ms"},
-		"reaches a limit": {func(context.Context) error { return fmt.Errorf("upstream: %w", reached("rate")) },
+		"fine": {func(context.Context) error { return nil }, ""},
+		"fails": {func(context.Context) error {
+			return errors.New("connect postgres://app:" + secret + "@db/x: refused")
+		}, "INFO failed  connect postgres://app:***MASKED***@db/x: refused"},
+		"is late": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, "WARN timeout timeout timed out after 50ms"},
+		"reaches a limit": {func(context.Context) error {
+			return fmt.Errorf("upstream: %w", reached("rate"))
+		},
 			"INFO limited rate upstream: the tool reached its limit on rate"},
 		"refuses arguments": {func(context.Context) error {
-			return decode.NewError([]decode.Problem{{Pointer: "/id", Message: secret + " is no number"}})
+			return decode.NewError([]decode.Problem{{Pointer: "/id", Message: secret +
+				" is no number"}})
 		}, "DEBUG failed  the arguments did not fit"},
-		"chooses its error":     {func(context.Context) error { return &jsonrpc.Error{Code: -32050, Message: "no stock, token=" + secret} }, "INFO failed  no stock, token=***MASKED***"},
-		"cannot decode":         {func(context.Context) error { return fmt.Errorf("upstream: %w", unread) }, `INFO failed  upstream: a value that does not fit a int8 (field "pin")`},
-		"fails at great length": {func(context.Context) error { return errors.New(strings.Repeat("long ", 4<<10)) }, "INFO failed  " + strings.Repeat("long ", 4<<10)[:4<<10]},
-		"panics":                {func(context.Context) error { panic(secret) }, ""},
+		"chooses its error": {func(context.Context) error {
+			return &jsonrpc.Error{Code: -32050, Message: "no stock, token=" + secret}
+		}, "INFO failed  no stock, token=***MASKED***"},
+		"cannot decode": {func(context.Context) error {
+			return fmt.Errorf("upstream: %w", unread)
+		}, `INFO failed  upstream: a value that does not fit a int8 (field "pin")`},
+		"fails at great length": {func(context.Context) error {
+			return errors.New(strings.Repeat("long ", 4<<10))
+		}, "INFO failed  " + strings.Repeat("long ", 4<<10)[:4<<10]},
+		"panics": {func(context.Context) error { panic(secret) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, sink := range []*kept{nil, {}} {
 				var log lines
-				o := runtime.Options{Logger: log.at(slog.LevelDebug), Observer: watchers{began: func(ctx context.Context, _ observe.Message) (context.Context, observe.Observation) {
-					return ctx, observation{trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7"}
-				}}}
+				o := runtime.Options{Logger: log.at(slog.LevelDebug),
+					Observer: watchers{began: func(ctx context.Context,
+						_ observe.Message) (context.Context, observe.Observation) {
+						return ctx, observation{trace: "4bf92f3577b34da6a3ce929d0e0e4736",
+							span: "00f067aa0ba902b7"}
+					}}}
 				if sink != nil {
 					o.Audit = sink
 				}
-				l := overPipe(t, newServer(t, o, unlucky(50*time.Millisecond, test.fail)), principalOf("Member"), "2025-11-25")
+				l := overPipe(t, newServer(t, o, unlucky(50*time.Millisecond, test.fail)),
+					principalOf("Member"), "2025-11-25")
 				for _, ask := range []struct{ method, params, kind, name string }{
 					{"tools/call", `"name":"work"`, "tool", "work"},
 					{"tools/call", `"name":"result"`, "tool", "result"},
 					{"prompts/get", `"name":"greet"`, "prompt", "greet"},
 					{"resources/read", `"uri":"lib://books/7"`, "resource", "lib://books/{id}"},
 				} {
-					if ask.name == "result" && name != "fails" && name != "fine" || ask.kind == "resource" && name == "refuses arguments" {
+					if ask.name == "result" && name != "fails" && name != "fine" ||
+						ask.kind == "resource" && name == "refuses arguments" {
 						continue // a result has words alone; and there is no such resource
 					}
 					before := len(log.of(t, "call failed"))
@@ -104,11 +131,14 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 						continue
 					}
 					limit, _ := got[0]["limit"].(string)
-					if said := fmt.Sprint(got[0]["level"], " ", got[0]["status"], " ", limit, " ", got[0]["error"]); said != test.want {
+					if said := fmt.Sprint(got[0]["level"], " ", got[0]["status"], " ", limit, " ",
+						got[0]["error"]); said != test.want {
 						t.Errorf("%s: %s\nwant %s", ask.name, said, test.want)
 					}
-					if got[0][ask.kind] != ask.name || got[0]["principal"] != "user-Member" || got[0]["request_id"] == nil ||
-						got[0]["trace_id"] != "4bf92f3577b34da6a3ce929d0e0e4736" || got[0]["span_id"] != "00f067aa0ba902b7" {
+					if got[0][ask.kind] != ask.name || got[0]["principal"] != "user-Member" ||
+						got[0]["request_id"] == nil ||
+						got[0]["trace_id"] != "4bf92f3577b34da6a3ce929d0e0e4736" ||
+						got[0]["span_id"] != "00f067aa0ba902b7" {
 						t.Errorf("%s: %v", ask.name, got[0])
 					}
 				}
@@ -131,18 +161,24 @@ func TestLinesOfARequestNameItsTrace(t *testing.T) {
 		}
 		return errors.New("the disk is full")
 	})
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full}, offering(func(context.Context) { panic("p") }), directory(&desk{}))
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full},
+		offering(func(context.Context) {
+			panic("p")
+		}), directory(&desk{}))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		l.meta = traceparent
 		for _, ask := range [][3]string{
-			{"tools/call", "work", `"name":"work"`}, {"tools/call", "nothing", `"name":"nothing"`}, {"tools/call", "delete", `"name":"delete"`},
-			{"prompts/get", "greet", `"name":"greet"`}, {"prompts/get", "nothing", `"name":"nothing"`}, {"tools/list", "", ""},
+			{"tools/call", "work", `"name":"work"`}, {"tools/call", "nothing", `"name":"nothing"`},
+			{"tools/call", "delete", `"name":"delete"`},
+			{"prompts/get", "greet", `"name":"greet"`}, {"prompts/get", "nothing",
+				`"name":"nothing"`}, {"tools/list", "", ""},
 		} {
 			l.ask(t, ask[0], ask[1], ask[2])
 		}
 	})
 	for text, atLeast := range map[string]int{
-		"call refused": 12, "request refused": 6, "a handler panicked": 12, "decided": 30, "list filtered": 6,
+		"call refused": 12, "request refused": 6, "a handler panicked": 12, "decided": 30,
+		"list filtered": 6,
 		"an audit record could not be written; the request is refused":                        24,
 		"the outcome of a call could not be recorded; it has run, and its answer is withheld": 12,
 	} {
@@ -151,7 +187,8 @@ func TestLinesOfARequestNameItsTrace(t *testing.T) {
 			t.Errorf("%s: %d times", text, len(got))
 		}
 		for _, line := range got {
-			if line["trace_id"] != "4bf92f3577b34da6a3ce929d0e0e4736" || line["request_id"] == nil || line["request_id"] == "" {
+			if line["trace_id"] != "4bf92f3577b34da6a3ce929d0e0e4736" ||
+				line["request_id"] == nil || line["request_id"] == "" {
 				t.Errorf("%v", line)
 			}
 		}
@@ -166,26 +203,34 @@ func TestFailuresOfMiddlewareAreLoggedOnce(t *testing.T) {
 		line string
 		want string
 	}{
-		"a result":     {&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no stock"}, &mcp.TextContent{Text: "password=t0psecret"}}}, nil, "call failed", "no stock\npassword=***MASKED***"},
-		"an error":     {nil, &jsonrpc.Error{Code: -32050, Message: "no stock"}, "call failed", "no stock"},
-		"a plain one":  {nil, errors.New("no stock"), "a request failed", "no stock"},
-		"a cancelling": {nil, fmt.Errorf("upstream: %w", context.Canceled), "call failed", "upstream: context canceled"},
+		"a result": {&mcp.CallToolResult{IsError: true,
+			Content: []mcp.Content{&mcp.TextContent{Text: "no stock"},
+				&mcp.TextContent{Text: "password=t0psecret"}}}, nil, "call failed",
+			"no stock\npassword=***MASKED***"},
+		"an error": {nil, &jsonrpc.Error{Code: -32050, Message: "no stock"}, "call failed",
+			"no stock"},
+		"a plain one": {nil, errors.New("no stock"), "a request failed", "no stock"},
+		"a cancelling": {nil, fmt.Errorf("upstream: %w", context.Canceled), "call failed",
+			"upstream: context canceled"},
 	} {
 		var log lines
-		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Middleware: []mcp.Middleware{func(next mcp.MethodHandler) mcp.MethodHandler {
-			return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-				switch {
-				case method != "tools/call":
-					return next(ctx, method, req)
-				case test.err != nil:
-					return nil, test.err
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
+			Middleware: []mcp.Middleware{func(next mcp.MethodHandler) mcp.MethodHandler {
+				return func(ctx context.Context, method string, req mcp.Request) (mcp.Result,
+					error) {
+					switch {
+					case method != "tools/call":
+						return next(ctx, method, req)
+					case test.err != nil:
+						return nil, test.err
+					}
+					return test.res, nil
 				}
-				return test.res, nil
-			}
-		}}}, directory(&desk{}))
+			}}}, directory(&desk{}))
 		overPipe(t, s, principalOf("Member"), "2026-07-28").call(t, "get_by_id", `{}`)
 		got := append(log.of(t, "call failed"), log.of(t, "a request failed")...)
-		if len(got) != 1 || got[0]["msg"] != test.line || got[0]["error"] != test.want || got[0]["request_id"] == nil {
+		if len(got) != 1 || got[0]["msg"] != test.line || got[0]["error"] != test.want ||
+			got[0]["request_id"] == nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -24,17 +24,20 @@ import (
 func hostile(c *raw) map[string]string {
 	good := c.request("tools/call", `"name":"promote_to_manager","arguments":{"id":"ada"}`)
 	return map[string]string{
-		"a batch":                     "[" + good + "]",
-		"a batch after white space":   " \n[" + good + "]",
-		"an empty batch":              "[]",
-		"a byte order mark":           "\xef\xbb\xbf" + good,
-		"UTF-16":                      "\xff\xfe{\x00}\x00",
-		"invalid UTF-8":               strings.Replace(good, "ada", "a\xffa", 1),
-		"half a surrogate pair":       strings.Replace(good, "ada", `\ud800`, 1),
-		"a key twice in the message":  strings.Replace(good, `"id":7`, `"id":7,"method":"ping"`, 1),
-		"a key twice, escaped":        strings.Replace(good, `"id":7`, `"id":7,"m\u0065thod":"ping"`, 1),
-		"a key twice in params":       strings.Replace(good, `"name":"promote_to_manager"`, `"name":"get_all","name":"promote_to_manager"`, 1),
-		"a key twice in arguments":    strings.Replace(good, `"id":"ada"`, `"id":"ada","id":"bob"`, 1),
+		"a batch":                    "[" + good + "]",
+		"a batch after white space":  " \n[" + good + "]",
+		"an empty batch":             "[]",
+		"a byte order mark":          "\xef\xbb\xbf" + good,
+		"UTF-16":                     "\xff\xfe{\x00}\x00",
+		"invalid UTF-8":              strings.Replace(good, "ada", "a\xffa", 1),
+		"half a surrogate pair":      strings.Replace(good, "ada", `\ud800`, 1),
+		"a key twice in the message": strings.Replace(good, `"id":7`, `"id":7,"method":"ping"`, 1),
+		"a key twice, escaped": strings.Replace(good, `"id":7`,
+			`"id":7,"m\u0065thod":"ping"`, 1),
+		"a key twice in params": strings.Replace(good, `"name":"promote_to_manager"`,
+			`"name":"get_all","name":"promote_to_manager"`, 1),
+		"a key twice in arguments": strings.Replace(good, `"id":"ada"`, `"id":"ada","id":"bob"`,
+			1),
 		"something after the message": good + `{"jsonrpc":"2.0"}`,
 		"a NUL after the message":     good + "\x00",
 		"half a message":              good[:len(good)-2],
@@ -45,14 +48,16 @@ func hostile(c *raw) map[string]string {
 		"an id with a fraction":       strings.Replace(good, `"id":7`, `"id":7.5`, 1),
 		"an id with an exponent":      strings.Replace(good, `"id":7`, `"id":7e0`, 1),
 		"an id beyond 2^53":           strings.Replace(good, `"id":7`, `"id":9007199254740993`, 1),
-		"an id beyond int64":          strings.Replace(good, `"id":7`, `"id":99999999999999999999`, 1),
-		"an id that is an object":     strings.Replace(good, `"id":7`, `"id":{}`, 1),
-		"a string":                    `"tools/call"`,
-		"null":                        `null`,
-		"nothing":                     ``,
-		"white space":                 "   ",
-		"too deep":                    strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000),
-		"a huge exponent":             strings.Replace(good, `"ada"`, `1e999999999`, 1),
+		"an id beyond int64": strings.Replace(good, `"id":7`, `"id":99999999999999999999`,
+			1),
+		"an id that is an object": strings.Replace(good, `"id":7`, `"id":{}`, 1),
+		"a string":                `"tools/call"`,
+		"null":                    `null`,
+		"nothing":                 ``,
+		"white space":             "   ",
+		"too deep": strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}",
+			2000),
+		"a huge exponent": strings.Replace(good, `"ada"`, `1e999999999`, 1),
 	}
 }
 
@@ -67,11 +72,14 @@ func TestBodiesThatReadersDisagreeOnAreRefusedForEverybody(t *testing.T) {
 				headers["Mcp-Method"], headers["Mcp-Name"] = "tools/call", "promote_to_manager"
 			}
 			got := c.send(t, "POST", body, headers)
-			if got.status != http.StatusBadRequest || strings.Contains(got.body, "structuredContent") || !strings.Contains(got.body, `"error":{"code":-32`) {
+			if got.status != http.StatusBadRequest ||
+				strings.Contains(got.body, "structuredContent") ||
+				!strings.Contains(got.body, `"error":{"code":-32`) {
 				t.Errorf("%s, %s: %s", era, name, got)
 			}
 		}
-		if got := c.send(t, "POST", c.request("ping", ""), map[string]string{"Mcp-Method": "ping"}); era != "2026-07-28" && got.status != 200 {
+		if got := c.send(t, "POST", c.request("ping", ""),
+			map[string]string{"Mcp-Method": "ping"}); era != "2026-07-28" && got.status != 200 {
 			t.Errorf("%s: the session does not live on: %s", era, got)
 		}
 	}
@@ -90,7 +98,8 @@ func TestOtherSpellingsOfKeysDoNotChangeWhatIsDecided(t *testing.T) {
 		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"promote_to_manager"},"Params":{"name":"get_all"}}`,
 		`{"jsonrpc":"2.0","id":7,"m\u0065thod":"tools/call","params":{"n\u0061me":"promote_to_manager"}}`,
 	} {
-		if got := c.send(t, "POST", body, nil); !strings.Contains(got.body, `unknown tool \"promote_to_manager\"`) {
+		if got := c.send(t, "POST", body, nil); !strings.Contains(got.body,
+			`unknown tool \"promote_to_manager\"`) {
 			t.Errorf("%s: %s", body, got)
 		}
 	}
@@ -112,7 +121,8 @@ func TestWrongContentTypeIsRefused(t *testing.T) {
 		"application/vnd.api+json":                 415,
 		"application/json; charset=utf-8; charset": 415,
 	} {
-		if got := c.send(t, "POST", ping, map[string]string{"Content-Type": value}); got.status != status {
+		if got := c.send(t, "POST", ping,
+			map[string]string{"Content-Type": value}); got.status != status {
 			t.Errorf("%s: %s", value, got)
 		}
 	}
@@ -124,7 +134,8 @@ func TestWrongContentTypeIsRefused(t *testing.T) {
 func TestUnusualMethodsAreRefused(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"], era: "2026-07-28"}
-	for _, method := range []string{"PUT", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND", "post"} {
+	for _, method := range []string{"PUT", "PATCH", "OPTIONS", "HEAD", "TRACE", "PROPFIND",
+		"post"} {
 		got := c.send(t, method, ping, nil)
 		if got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") == "" {
 			t.Errorf("%s: %s", method, got)
@@ -158,16 +169,23 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 		{"a rebound name with a port", runtime.Options{}, "evil.example:80", "", 403},
 		{"a name that looks like loopback", runtime.Options{}, "127.0.0.1.evil.example", "", 403},
 		{"a name with loopback as a user", runtime.Options{}, "localhost.evil.example", "", 403},
-		{"an allowed host", runtime.Options{AllowedHosts: []string{"mcp.example"}}, "MCP.example:8443", "", 200},
-		{"loopback where hosts are listed", runtime.Options{AllowedHosts: []string{"mcp.example"}}, "localhost", "", 403},
+		{"an allowed host", runtime.Options{AllowedHosts: []string{"mcp.example"}},
+			"MCP.example:8443", "", 200},
+		{"loopback where hosts are listed", runtime.Options{AllowedHosts: []string{"mcp.example"}},
+			"localhost", "", 403},
 		{"a foreign origin", runtime.Options{}, "", "https://evil.example", 403},
 		{"another port of this machine", runtime.Options{}, "", "http://localhost:9", 403},
 		{"the null origin", runtime.Options{}, "", "null", 403},
 		{"an origin that is no URL", runtime.Options{}, "", "://", 403},
 		{"the server's own origin", runtime.Options{}, "localhost:77", "http://localhost:77", 200},
-		{"an allowed origin", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "", "https://app.example", 200},
-		{"an origin below an allowed one", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "", "https://app.example.evil.example", 403},
-		{"an allowed origin by another scheme", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "", "http://app.example", 403},
+		{"an allowed origin", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
+			"https://app.example", 200},
+		{"an origin below an allowed one",
+			runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
+			"https://app.example.evil.example", 403},
+		{"an allowed origin by another scheme",
+			runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
+			"http://app.example", 403},
 	} {
 		s := newServer(t, test.options, directory(&desk{}))
 		ts := httptest.NewServer(s.Handler())
@@ -176,7 +194,8 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 		if test.host != "" {
 			headers["Host"] = test.host
 		}
-		if got := c.send(t, "POST", c.request("tools/list", ""), headers); got.status != test.status {
+		if got := c.send(t, "POST", c.request("tools/list", ""),
+			headers); got.status != test.status {
 			t.Errorf("%s: %s", test.name, got)
 		}
 		ts.Close()
@@ -184,12 +203,16 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 }
 
 func TestAllowedOriginsArePreflighted(t *testing.T) {
-	s := newServer(t, runtime.Options{AllowedOrigins: []string{"https://app.example"}}, directory(&desk{}))
+	s := newServer(t, runtime.Options{AllowedOrigins: []string{"https://app.example"}},
+		directory(&desk{}))
 	c := &raw{url: serve(t, s)}
-	preflight := map[string]string{"Origin": "https://app.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,mcp-method"}
+	preflight := map[string]string{"Origin": "https://app.example",
+		"Access-Control-Request-Method":  "POST",
+		"Access-Control-Request-Headers": "authorization,mcp-method"}
 	got := c.send(t, "OPTIONS", "", preflight)
 	if got.status != 204 || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
-		got.header.Get("Access-Control-Allow-Headers") != "authorization,mcp-method" || got.header.Get("Vary") != "Origin" {
+		got.header.Get("Access-Control-Allow-Headers") != "authorization,mcp-method" ||
+		got.header.Get("Vary") != "Origin" {
 		t.Errorf("%s", got)
 	}
 	got = c.send(t, "POST", ping, map[string]string{"Origin": "https://app.example"})
@@ -197,7 +220,8 @@ func TestAllowedOriginsArePreflighted(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	preflight["Origin"] = "https://evil.example"
-	if got := c.send(t, "OPTIONS", "", preflight); got.status != 403 || got.header.Get("Access-Control-Allow-Origin") != "" {
+	if got := c.send(t, "OPTIONS", "", preflight); got.status != 403 ||
+		got.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("%s", got)
 	}
 }
@@ -214,7 +238,8 @@ func TestHealthAsksForNoCredential(t *testing.T) {
 		res.Body.Close()
 		return res.StatusCode
 	}
-	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 404, "/sse": 404, "/messages": 404, "/mcp/": 404} {
+	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 404, "/sse": 404,
+		"/messages": 404, "/mcp/": 404} {
 		if got := get(path); got != status {
 			t.Errorf("%s: %d, want %d", path, got, status)
 		}
@@ -229,18 +254,20 @@ func TestHealthAsksForNoCredential(t *testing.T) {
 	if got := c.send(t, "POST", ping, nil); got.status != 503 {
 		t.Errorf("after shutdown: %s", got)
 	}
-	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard, principalOf("Admin")); err == nil {
+	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard,
+		principalOf("Admin")); err == nil {
 		t.Error("after shutdown a client is served on streams")
 	}
 }
 
 func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-		close(started)
-		<-release
-		return toolset.Structured(map[string]bool{"done": true}, ctx.Err())
-	}))
+	s := newServer(t, runtime.Options{},
+		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			close(started)
+			<-release
+			return toolset.Structured(map[string]bool{"done": true}, ctx.Err())
+		}))
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
 	c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], "2025-11-25")
@@ -269,12 +296,13 @@ func TestShutdownWaitsForCallsAndClosesStreams(t *testing.T) {
 func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
 	cancelled := make(chan error, 1)
 	started := make(chan struct{})
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-		close(started)
-		<-ctx.Done()
-		cancelled <- ctx.Err()
-		return toolset.Result{}, ctx.Err()
-	}))
+	s := newServer(t, runtime.Options{},
+		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			close(started)
+			<-ctx.Done()
+			cancelled <- ctx.Err()
+			return toolset.Result{}, ctx.Err()
+		}))
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
 	c := newRaw(t, ts.URL+"/mcp", tokens["Admin"], "2026-07-28")
@@ -294,11 +322,12 @@ func TestShutdownCancelsWhatDoesNotEndInTime(t *testing.T) {
 func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
 	for _, era := range eras {
 		started := make(chan struct{}, 2)
-		s := newServer(t, runtime.Options{}, bothDoors(func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			started <- struct{}{}
-			<-ctx.Done()
-			return toolset.Result{}, ctx.Err()
-		}))
+		s := newServer(t, runtime.Options{},
+			bothDoors(func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				started <- struct{}{}
+				<-ctx.Done()
+				return toolset.Result{}, ctx.Err()
+			}))
 		ts := httptest.NewServer(s.Handler())
 		var answers []chan reply
 		for _, tool := range []string{"hold", "held"} {
@@ -313,7 +342,8 @@ func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
 		cancel()
 		ts.Config.Close()
 		for door, answer := range answers {
-			if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") && !strings.Contains(got.body, "isError") {
+			if got := <-answer; got.status != 200 || !strings.Contains(got.body, "error") &&
+				!strings.Contains(got.body, "isError") {
 				t.Errorf("%s, door %d: %s", era, door, got)
 			}
 		}
@@ -322,7 +352,8 @@ func TestCallsStillRunningAtTheEndOfTheGraceAreAnswered(t *testing.T) {
 }
 
 func TestIdleSessionsEnd(t *testing.T) {
-	s := newServer(t, runtime.Options{SessionTimeout: time.Second}, directory(&desk{})) // longer than a handshake takes on a busy machine
+	// longer than a handshake takes on a busy machine
+	s := newServer(t, runtime.Options{SessionTimeout: time.Second}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	// The stream ends with its session; waiting for it keeps nothing alive. go-sdk ends the
 	// stream a moment before it forgets the session.
@@ -341,7 +372,8 @@ func TestIdleSessionsEnd(t *testing.T) {
 func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
-	for _, era := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
+	for _, era := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
+		"2026-07-28"} {
 		list, err := connectHTTP(t, url, tokens["Member"], era).ListTools(context.Background(), nil)
 		if err != nil || len(list.Tools) != 4 {
 			t.Errorf("%s: %v, %v", era, list, err)
@@ -349,11 +381,16 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 	}
 	// Requests without the header belong to the first version with this transport.
 	c := newRaw(t, url, tokens["Member"], "2025-03-26")
-	if got := c.ask(t, "tools/list", "", map[string]string{"Mcp-Protocol-Version": ""}); got.status != 200 || !strings.Contains(got.body, "get_by_id") {
+	if got := c.ask(t, "tools/list", "",
+		map[string]string{"Mcp-Protocol-Version": ""}); got.status != 200 ||
+		!strings.Contains(got.body, "get_by_id") {
 		t.Errorf("without the header: %s", got)
 	}
-	for _, version := range []string{"1999-01-01", "2026-07-29", "latest", "2025-11-25, 2026-07-28"} {
-		if got := c.ask(t, "tools/list", "", map[string]string{"Mcp-Protocol-Version": version}); strings.Contains(got.body, "get_by_id") {
+	for _, version := range []string{"1999-01-01", "2026-07-29", "latest",
+		"2025-11-25, 2026-07-28"} {
+		if got := c.ask(t, "tools/list", "",
+			map[string]string{"Mcp-Protocol-Version": version}); strings.Contains(got.body,
+			"get_by_id") {
 			t.Errorf("version %s: %s", version, got)
 		}
 	}
@@ -361,10 +398,11 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 
 func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
 	versions := make(chan string, 1)
-	s := newServer(t, runtime.Options{}, oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		versions <- toolset.Request(call).Session.InitializeParams().ProtocolVersion
-		return toolset.Done(nil)
-	}))
+	s := newServer(t, runtime.Options{},
+		oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+			versions <- toolset.Request(call).Session.InitializeParams().ProtocolVersion
+			return toolset.Done(nil)
+		}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"]}
 	got := c.send(t, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
 	if !strings.Contains(got.body, `"protocolVersion":"2025-11-25"`) {
@@ -395,18 +433,23 @@ func TestOnlyListedMethodsAreAnswered(t *testing.T) {
 		} {
 			headers := map[string]string{}
 			if era == "2026-07-28" {
-				headers["Mcp-Name"] = map[string]string{"prompts/get": "x", "resources/read": "file:///x"}[method]
+				headers["Mcp-Name"] = map[string]string{"prompts/get": "x",
+					"resources/read": "file:///x"}[method]
 			}
 			got := c.ask(t, method, params, headers)
-			if strings.Contains(got.body, `"result"`) || !strings.Contains(got.body, "error") && got.status < 400 {
+			if strings.Contains(got.body, `"result"`) || !strings.Contains(got.body, "error") &&
+				got.status < 400 {
 				t.Errorf("%s, %s: %s", era, method, got)
 			}
 		}
-		for method, member := range map[string]string{"prompts/list": `"prompts":[]`, "resources/list": `"resources":[]`, "resources/templates/list": `"resourceTemplates":[]`} {
+		for method, member := range map[string]string{"prompts/list": `"prompts":[]`,
+			"resources/list":           `"resources":[]`,
+			"resources/templates/list": `"resourceTemplates":[]`} {
 			if got := c.ask(t, method, "", nil); !strings.Contains(got.body, member) {
 				t.Errorf("%s, %s: %s", era, method, got)
 			}
-			if got := c.ask(t, method, `"cursor":"abc"`, nil); !strings.Contains(got.body, "-32602") {
+			if got := c.ask(t, method, `"cursor":"abc"`, nil); !strings.Contains(got.body,
+				"-32602") {
 				t.Errorf("%s, %s with a cursor: %s", era, method, got)
 			}
 		}
@@ -438,8 +481,10 @@ func TestSubscriptionsHearNothing(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 	// It ends at once, since there is nothing to wait for.
-	got := c.ask(t, "subscriptions/listen", `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///x"]}`, nil)
-	if got.status != 200 || !strings.Contains(got.body, `"notifications":{}`) || !strings.Contains(got.body, `"result"`) {
+	got := c.ask(t, "subscriptions/listen",
+		`"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file:///x"]}`, nil)
+	if got.status != 200 || !strings.Contains(got.body, `"notifications":{}`) ||
+		!strings.Contains(got.body, `"result"`) {
 		t.Errorf("%s", got)
 	}
 }
@@ -463,7 +508,8 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 		}
 	}
 	for _, listAll := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{middleware}, ListAll: listAll}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{middleware},
+			ListAll: listAll}, directory(&desk{}))
 		c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 		if got := c.call(t, "promote_to_manager", ``, nil); strings.Contains(got.body, "cached") {
 			t.Errorf("middleware answered a refused call: %s", got)
@@ -492,11 +538,14 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 	s.Hasten(300 * time.Millisecond)
 	address := strings.TrimSuffix(strings.TrimPrefix(serve(t, s), "http://"), runtime.PathMCP)
 	for name, c := range map[string]struct{ head, want string }{
-		"nobody":        {"Content-Type: application/json\r\n", "401"},
-		"a wrong token": {"Authorization: Bearer nonsense\r\nContent-Type: application/json\r\n", "401"},
-		"another type":  {"Authorization: Bearer " + tokens["Admin"] + "\r\n", "415"},
-		"a caller":      {"Authorization: Bearer " + tokens["Admin"] + "\r\nContent-Type: application/json\r\n", "400"},
-		"another site":  {"Origin: https://evil.example\r\nContent-Type: application/json\r\n", "403"},
+		"nobody": {"Content-Type: application/json\r\n", "401"},
+		"a wrong token": {"Authorization: Bearer nonsense\r\nContent-Type: application/json\r\n",
+			"401"},
+		"another type": {"Authorization: Bearer " + tokens["Admin"] + "\r\n", "415"},
+		"a caller": {"Authorization: Bearer " + tokens["Admin"] +
+			"\r\nContent-Type: application/json\r\n", "400"},
+		"another site": {"Origin: https://evil.example\r\nContent-Type: application/json\r\n",
+			"403"},
 	} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
@@ -514,18 +563,20 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 
 // The time that a body has is no bound for the call that it asks for.
 func TestCallMayTakeLongerThanItsBodyMay(t *testing.T) {
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-		select {
-		case <-ctx.Done():
-			return toolset.Done(ctx.Err())
-		case <-time.After(600 * time.Millisecond):
-			return toolset.Done(nil)
-		}
-	}))
+	s := newServer(t, runtime.Options{},
+		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			select {
+			case <-ctx.Done():
+				return toolset.Done(ctx.Err())
+			case <-time.After(600 * time.Millisecond):
+				return toolset.Done(nil)
+			}
+		}))
 	s.Hasten(200 * time.Millisecond)
 	url := serve(t, s)
 	for _, era := range eras {
-		res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(), &mcp.CallToolParams{Name: "slow"})
+		res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
+			&mcp.CallToolParams{Name: "slow"})
 		if err != nil || res.IsError {
 			t.Errorf("%s: %v, %v", era, res, err)
 		}

@@ -57,19 +57,28 @@ func TestCallerWithoutValidTokenIsChallenged(t *testing.T) {
 		challenge     string
 	}{
 		{"no token", false, "", 401, `Bearer realm="team"`},
-		{"an unknown token", false, "Bearer nonsense", 401, `Bearer realm="team", error="invalid_token"`},
-		{"an unknown token where anonymous callers are admitted", true, "Bearer nonsense", 401, `Bearer realm="team", error="invalid_token"`},
-		{"another scheme where anonymous callers are admitted", true, "Basic dXNlcjpwYXNz", 401, `Bearer realm="team", error="invalid_token"`},
-		{"an empty token where anonymous callers are admitted", true, "Bearer ", 401, `Bearer realm="team", error="invalid_token"`},
-		{"two tokens in one header", true, "Bearer " + tokens["Admin"] + " " + tokens["Viewer"], 401, `Bearer realm="team", error="invalid_token"`},
-		{"a token of another case", false, "Bearer " + strings.ToUpper(tokens["Admin"]), 401, `Bearer realm="team", error="invalid_token"`},
+		{"an unknown token", false, "Bearer nonsense", 401,
+			`Bearer realm="team", error="invalid_token"`},
+		{"an unknown token where anonymous callers are admitted", true, "Bearer nonsense", 401,
+			`Bearer realm="team", error="invalid_token"`},
+		{"another scheme where anonymous callers are admitted", true, "Basic dXNlcjpwYXNz", 401,
+			`Bearer realm="team", error="invalid_token"`},
+		{"an empty token where anonymous callers are admitted", true, "Bearer ", 401,
+			`Bearer realm="team", error="invalid_token"`},
+		{"two tokens in one header", true, "Bearer " + tokens["Admin"] + " " + tokens["Viewer"],
+			401, `Bearer realm="team", error="invalid_token"`},
+		{"a token of another case", false, "Bearer " + strings.ToUpper(tokens["Admin"]), 401,
+			`Bearer realm="team", error="invalid_token"`},
 	} {
 		s := newServer(t, runtime.Options{Anonymous: test.anonymous}, directory(&desk{}))
 		c := &raw{url: serve(t, s)}
 		for _, method := range []string{"POST", "GET", "DELETE"} {
 			for _, era := range []string{"", "2025-11-25", "2026-07-28"} {
-				got := c.send(t, method, ping, map[string]string{"Authorization": test.authorization, "Mcp-Protocol-Version": era})
-				if got.status != test.status || got.header.Get("Www-Authenticate") != test.challenge {
+				got := c.send(t, method, ping,
+					map[string]string{"Authorization": test.authorization,
+						"Mcp-Protocol-Version": era})
+				if got.status != test.status ||
+					got.header.Get("Www-Authenticate") != test.challenge {
 					t.Errorf("%s, %s %s: %s", test.name, method, era, got)
 				}
 				if strings.Contains(got.String(), "nonsense") {
@@ -83,12 +92,18 @@ func TestCallerWithoutValidTokenIsChallenged(t *testing.T) {
 // A name with control characters could forge lines of logs and change what a terminal shows.
 func TestNamesWithControlCharactersAreBadCredentials(t *testing.T) {
 	for want, p := range map[string]access.Principal{
-		`Subject "a\nlevel=ERROR"`: {Subject: "a\nlevel=ERROR"}, `Client "a\u009b2J"`: {Subject: "ada", Client: "a\u009b2J"},
-		`Issuer "a\x7fb"`: {Subject: "ada", Issuer: "a\x7fb"}, "": {Issuer: "https://login.example", Subject: "Ada Löve\u00a0lace", Client: "日本"},
+		`Subject "a\nlevel=ERROR"`: {Subject: "a\nlevel=ERROR"},
+		`Client "a\u009b2J"`:       {Subject: "ada", Client: "a\u009b2J"},
+		`Issuer "a\x7fb"`:          {Subject: "ada", Issuer: "a\x7fb"},
+		"": {Issuer: "https://login.example",
+			Subject: "Ada Löve\u00a0lace", Client: "日本"},
 	} {
 		var log journal
-		verify := func(context.Context, string) (identity.Identity, error) { return identity.Identity{Principal: p}, nil }
-		s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger(), Identity: identity.Bearer(verify)}, directory(&desk{}))
+		verify := func(context.Context, string) (identity.Identity, error) {
+			return identity.Identity{Principal: p}, nil
+		}
+		s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger(),
+			Identity: identity.Bearer(verify)}, directory(&desk{}))
 		got := (&raw{url: serve(t, s), token: "x"}).send(t, "POST", ping, nil)
 		if want == "" {
 			if got.status != 200 {
@@ -96,11 +111,13 @@ func TestNamesWithControlCharactersAreBadCredentials(t *testing.T) {
 			}
 			continue
 		}
-		if got.status != 401 || got.header.Get("Www-Authenticate") != `Bearer realm="team", error="invalid_token"` {
+		if got.status != 401 ||
+			got.header.Get("Www-Authenticate") != `Bearer realm="team", error="invalid_token"` {
 			t.Errorf("%+v: %s", p, got)
 		}
 		quoted := strconv.Quote(want) // the log quotes the error once more
-		if got := log.String(); !strings.Contains(got, "credential refused") || !strings.Contains(got, quoted[1:len(quoted)-1]) {
+		if got := log.String(); !strings.Contains(got, "credential refused") ||
+			!strings.Contains(got, quoted[1:len(quoted)-1]) {
 			t.Errorf("%+v: the log does not quote it: %s", p, got)
 		}
 	}
@@ -109,7 +126,8 @@ func TestNamesWithControlCharactersAreBadCredentials(t *testing.T) {
 func TestTokensOutsideTheHeaderAreNotLookedFor(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := &raw{url: serve(t, s) + "?access_token=" + tokens["Admin"]}
-	if got := c.send(t, "POST", ping, map[string]string{"Cookie": "access_token=" + tokens["Admin"]}); got.status != 401 {
+	if got := c.send(t, "POST", ping, map[string]string{"Cookie": "access_token=" +
+		tokens["Admin"]}); got.status != 401 {
 		t.Errorf("%s", got)
 	}
 }
@@ -125,10 +143,13 @@ func TestIdentitySourceThatFailsDenies(t *testing.T) {
 		{"errs", func(context.Context, string) (identity.Identity, error) {
 			return identity.Identity{}, errors.New("the database password is hunter2")
 		}, 503},
-		{"panics", func(context.Context, string) (identity.Identity, error) { panic("hunter2") }, 503},
+		{"panics", func(context.Context, string) (identity.Identity, error) {
+			panic("hunter2")
+		}, 503},
 		{"takes too long", func(context.Context, string) (identity.Identity, error) {
 			<-stuck
-			return identity.Identity{Principal: access.Principal{Subject: "late", Role: "Admin"}}, nil
+			return identity.Identity{Principal: access.Principal{Subject: "late", Role: "Admin"}},
+				nil
 		}, 503},
 		{"heeds its context", func(ctx context.Context, _ string) (identity.Identity, error) {
 			<-ctx.Done()
@@ -141,18 +162,23 @@ func TestIdentitySourceThatFailsDenies(t *testing.T) {
 			return identity.Identity{}, fmt.Errorf("hunter2 is %w", identity.ErrInvalidToken)
 		}, 401},
 		{"returns an expired token", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Subject: "old", Role: "Admin"}, Expires: time.Now().Add(-time.Second)}, nil
+			return identity.Identity{Principal: access.Principal{Subject: "old", Role: "Admin"},
+				Expires: time.Now().Add(-time.Second)}, nil
 		}, 401},
-		{"returns an identity with an error", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Subject: "both", Role: "Admin"}}, errors.New("not sure")
-		}, 503},
+		{"returns an identity with an error",
+			func(context.Context, string) (identity.Identity, error) {
+				return identity.Identity{Principal: access.Principal{Subject: "both",
+						Role: "Admin"}},
+					errors.New("not sure")
+			}, 503},
 	} {
 		patience := 10 * time.Second
 		if test.name == "takes too long" || test.name == "heeds its context" {
 			patience = 20 * time.Millisecond
 		}
 		for _, anonymous := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Identity: identity.Bearer(test.verify), Anonymous: anonymous, IdentityTimeout: patience}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Identity: identity.Bearer(test.verify),
+				Anonymous: anonymous, IdentityTimeout: patience}, directory(&desk{}))
 			c := &raw{url: serve(t, s), token: "abc"}
 			got := c.send(t, "POST", ping, nil)
 			if got.status != test.status || strings.Contains(got.String(), "hunter2") {
@@ -178,12 +204,15 @@ func TestHighestKnownRoleWinsAndUnknownOnesCountAsNothing(t *testing.T) {
 		{"Viewer,Admin", nil, 2},
 	} {
 		verify := func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Subject: "x", Role: test.role}, Roles: test.roles}, nil
+			return identity.Identity{Principal: access.Principal{Subject: "x", Role: test.role},
+				Roles: test.roles}, nil
 		}
 		s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
-		list, err := connectHTTP(t, serve(t, s), "abc", "2026-07-28").ListTools(context.Background(), nil)
+		list, err := connectHTTP(t, serve(t, s), "abc",
+			"2026-07-28").ListTools(context.Background(), nil)
 		if err != nil || len(list.Tools) != test.tools {
-			t.Errorf("role %q, roles %q: %d tools, want %d (%v)", test.role, test.roles, len(list.Tools), test.tools, err)
+			t.Errorf("role %q, roles %q: %d tools, want %d (%v)", test.role, test.roles,
+				len(list.Tools), test.tools, err)
 		}
 	}
 }
@@ -191,15 +220,18 @@ func TestHighestKnownRoleWinsAndUnknownOnesCountAsNothing(t *testing.T) {
 func TestIdentityIsReadFromEachRequestAndNotFromTheSession(t *testing.T) {
 	// The same person first with a token of an admin, then with one of a viewer.
 	verify := func(_ context.Context, token string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Issuer: "i", Subject: "ada", Role: token}}, nil
+		return identity.Identity{Principal: access.Principal{Issuer: "i", Subject: "ada",
+			Role: token}}, nil
 	}
 	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), "Admin", "2025-11-25")
-	if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"x"}`, nil); !strings.Contains(got.body, "structuredContent") {
+	if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"x"}`,
+		nil); !strings.Contains(got.body, "structuredContent") {
 		t.Fatalf("as admin: %s", got)
 	}
 	c.token = "Viewer"
-	if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"x"}`, nil); !strings.Contains(got.body, "unknown tool") {
+	if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"x"}`,
+		nil); !strings.Contains(got.body, "unknown tool") {
 		t.Errorf("as viewer, on the admin's session: %s", got)
 	}
 	if got := c.ask(t, "tools/list", "", nil); strings.Contains(got.body, "promote_to_manager") {
@@ -224,7 +256,8 @@ func TestForeignSessionIsByteForByteAnUnknownSession(t *testing.T) {
 				c.session = strings.Repeat("A", len(session))
 				unknown := c.send(t, method, ping, nil)
 				if foreign.status != http.StatusNotFound || foreign.String() != unknown.String() {
-					t.Errorf("%q's session, %s by %q:\n%s\nan unknown session:\n%s", owner, method, other, foreign, unknown)
+					t.Errorf("%q's session, %s by %q:\n%s\nan unknown session:\n%s", owner, method,
+						other, foreign, unknown)
 				}
 			}
 		}
@@ -237,7 +270,8 @@ func TestForeignSessionIsByteForByteAnUnknownSession(t *testing.T) {
 
 func TestSameSubjectOfAnotherIssuerIsAnotherUser(t *testing.T) {
 	verify := func(_ context.Context, issuer string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Issuer: issuer, Subject: "ada", Role: "Admin"}}, nil
+		return identity.Identity{Principal: access.Principal{Issuer: issuer, Subject: "ada",
+			Role: "Admin"}}, nil
 	}
 	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), "one", "2025-11-25")
@@ -266,7 +300,9 @@ func TestSessionIsBoundToItsClientAsWell(t *testing.T) {
 	c := newRaw(t, serve(t, s), "owner", "2025-11-25")
 	for token := range people {
 		c.token = token
-		if got := c.send(t, "POST", ping, nil); (got.status == http.StatusOK) != (token == "owner") || token != "owner" && got.status != http.StatusNotFound {
+		if got := c.send(t, "POST", ping,
+			nil); (got.status == http.StatusOK) != (token == "owner") || token != "owner" &&
+			got.status != http.StatusNotFound {
 			t.Errorf("%s: %s", token, got)
 		}
 	}
@@ -274,13 +310,15 @@ func TestSessionIsBoundToItsClientAsWell(t *testing.T) {
 
 func TestStreamEndsWithItsToken(t *testing.T) {
 	verify := func(context.Context, string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"}, Expires: time.Now().Add(300 * time.Millisecond)}, nil
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
+			Expires: time.Now().Add(300 * time.Millisecond)}, nil
 	}
 	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), "abc", "2025-11-25")
 	start := time.Now()
 	// send reads to the end of the stream; the client gives up after 20 seconds.
-	if got := c.send(t, "GET", "", nil); got.status != http.StatusOK || time.Since(start) > 10*time.Second {
+	if got := c.send(t, "GET", "", nil); got.status != http.StatusOK ||
+		time.Since(start) > 10*time.Second {
 		t.Errorf("after %s: %s", time.Since(start), got)
 	}
 }
@@ -289,18 +327,22 @@ func TestHandlersNeverSeeTheToken(t *testing.T) {
 	for _, header := range []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key"} {
 		for _, era := range eras {
 			seen := make(chan string, 1)
-			s := newServer(t, runtime.Options{}, oneTool("look", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				p, ok := runtime.Caller(ctx)
-				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, toolset.Request(call).Extra.Header)
-				if toolset.Request(call).Extra.TokenInfo != nil {
-					text += fmt.Sprintf("TokenInfo %+v", toolset.Request(call).Extra.TokenInfo)
-				}
-				if info := auth.TokenInfoFromContext(ctx); info != nil {
-					text += fmt.Sprintf("TokenInfo %+v", info)
-				}
-				seen <- text
-				return toolset.Done(nil)
-			}))
+			s := newServer(t, runtime.Options{},
+				oneTool("look",
+					func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+						p, ok := runtime.Caller(ctx)
+						text := fmt.Sprintf("%v %+v %+v", ok, p.Subject,
+							toolset.Request(call).Extra.Header)
+						if toolset.Request(call).Extra.TokenInfo != nil {
+							text += fmt.Sprintf("TokenInfo %+v",
+								toolset.Request(call).Extra.TokenInfo)
+						}
+						if info := auth.TokenInfoFromContext(ctx); info != nil {
+							text += fmt.Sprintf("TokenInfo %+v", info)
+						}
+						seen <- text
+						return toolset.Done(nil)
+					}))
 			c := newRaw(t, serve(t, s), tokens["Admin"], era)
 			further := map[string]string{}
 			if header != "Authorization" {
@@ -310,10 +352,12 @@ func TestHandlersNeverSeeTheToken(t *testing.T) {
 				t.Fatalf("%s", got)
 			}
 			got := <-seen
-			if strings.Contains(got, tokens["Admin"]) || strings.Contains(got, "TokenInfo") || strings.Contains(got, "Bearer") {
+			if strings.Contains(got, tokens["Admin"]) || strings.Contains(got, "TokenInfo") ||
+				strings.Contains(got, "Bearer") {
 				t.Errorf("%s in %s: a handler saw %s", header, era, got)
 			}
-			if !strings.HasPrefix(got, "true user-Admin") || !strings.Contains(got, "Content-Type") {
+			if !strings.HasPrefix(got, "true user-Admin") ||
+				!strings.Contains(got, "Content-Type") {
 				t.Errorf("a handler does not see its caller or its headers: %s", got)
 			}
 		}
@@ -371,23 +415,30 @@ func TestSecretsOfHostsAndSourcesAreMasked(t *testing.T) {
 	c.call(t, "device_get", "", nil)
 	c.call(t, jwt, "", nil)
 	c.ask(t, "prompts/get", `"name":"`+jwt+`"`, nameOf("2026-07-28", jwt))
-	c.ask(t, "completion/complete", `"ref":{"type":"ref/resource","uri":"x://`+jwt+`"},"argument":{"name":"a","value":""}`, nil)
+	c.ask(t, "completion/complete", `"ref":{"type":"ref/resource","uri":"x://`+jwt+
+		`"},"argument":{"name":"a","value":""}`, nil)
 	h.failing(func(context.Context) error { panic(fault) })
 	ctx := context.Background()
 	said := map[string]string{
-		"explanation": s.Explain(ctx, access.Principal{Subject: "ada", User: "ada"}, "device_get").String(),
-		"doctor":      s.Doctor(ctx, access.Principal{Subject: "ada", User: "ada"}).String(),
-		"log":         log.String(), "audit": records.String(),
+		"explanation": s.Explain(ctx, access.Principal{Subject: "ada", User: "ada"},
+			"device_get").String(),
+		"doctor": s.Doctor(ctx, access.Principal{Subject: "ada", User: "ada"}).String(),
+		"log":    log.String(), "audit": records.String(),
 	}
-	options.PermissionAware, options.Capabilities, options.Logger = true, oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) { return nil, fault }}, quiet()
+	options.PermissionAware, options.Capabilities, options.Logger = true,
+		oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) {
+			return nil, fault
+		}}, quiet()
 	_, err := runtime.New(options, stock())
 	said["start"] = fmt.Sprint(err)
 	for where, text := range said {
-		if strings.Contains(text, secret) || strings.Contains(text, "c2VjcmV0c2VjcmV0") || !strings.Contains(text, redact.Mask) {
+		if strings.Contains(text, secret) || strings.Contains(text, "c2VjcmV0c2VjcmV0") ||
+			!strings.Contains(text, redact.Mask) {
 			t.Errorf("%s: %s", where, text)
 		}
 	}
-	for _, want := range []string{"the host's permissions could not be read", "the identity source failed"} {
+	for _, want := range []string{"the host's permissions could not be read",
+		"the identity source failed"} {
 		if !strings.Contains(said["log"], want) {
 			t.Errorf("the log does not say %q:\n%s", want, said["log"])
 		}
@@ -411,7 +462,8 @@ func TestServerWithoutIdentityAnswersNobodyOverHTTP(t *testing.T) {
 		t.Errorf("the log does not say what to do: %s", log.String())
 	}
 	session := connectIO(t, s, principalOf("Admin"), "2025-11-25")
-	if list, err := session.ListTools(context.Background(), nil); err != nil || len(list.Tools) != 6 {
+	if list, err := session.ListTools(context.Background(), nil); err != nil ||
+		len(list.Tools) != 6 {
 		t.Errorf("stdio: %v, %v", list, err)
 	}
 }
@@ -422,11 +474,13 @@ func TestAnonymousServerWithoutIdentityRefusesEveryToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := serve(t, s)
-	if list, err := connectHTTP(t, url, "", "2025-06-18").ListTools(context.Background(), nil); err != nil || len(list.Tools) != 1 {
+	if list, err := connectHTTP(t, url, "", "2025-06-18").ListTools(context.Background(),
+		nil); err != nil || len(list.Tools) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
 	c := &raw{url: url, token: "abc"}
-	if got := c.send(t, "POST", ping, nil); got.status != http.StatusUnauthorized || !strings.Contains(got.header.Get("Www-Authenticate"), "invalid_token") {
+	if got := c.send(t, "POST", ping, nil); got.status != http.StatusUnauthorized ||
+		!strings.Contains(got.header.Get("Www-Authenticate"), "invalid_token") {
 		t.Errorf("%s", got)
 	}
 }

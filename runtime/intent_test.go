@@ -71,14 +71,16 @@ func checkPair(t *testing.T, what string, sink *keeper, outcome audit.Event) {
 }
 
 func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
-	for _, policy := range []audit.IntentPolicy{"", audit.IntentNonReadonly, audit.IntentAll, audit.IntentNone} {
+	for _, policy := range []audit.IntentPolicy{"", audit.IntentNonReadonly, audit.IntentAll,
+		audit.IntentNone} {
 		sink := &keeper{}
 		var missing atomic.Int32
-		s := newServer(t, runtime.Options{Audit: sink, AuditIntent: policy}, offering(func(ctx context.Context) {
-			if len(sink.intentsOf(runtime.RequestID(ctx))) == 0 {
-				missing.Add(1)
-			}
-		}))
+		s := newServer(t, runtime.Options{Audit: sink, AuditIntent: policy},
+			offering(func(ctx context.Context) {
+				if len(sink.intentsOf(runtime.RequestID(ctx))) == 0 {
+					missing.Add(1)
+				}
+			}))
 		everywhere(t, s, func(t *testing.T, over string, l *listener) {
 			for _, use := range everyUse {
 				sink.taken()
@@ -88,9 +90,11 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 				if len(outcomes) != 1 || outcomes[0].Status != audit.OK {
 					t.Fatalf("%s, %s: %+v", over, use.method, outcomes)
 				}
-				want := policy == audit.IntentAll || policy != audit.IntentNone && use.method == "tools/call"
+				want := policy == audit.IntentAll || policy != audit.IntentNone &&
+					use.method == "tools/call"
 				if got := missing.Load() == 0; got != want {
-					t.Errorf("%q, %s, %s: the handler finds its intent: %v", policy, over, use.method, got)
+					t.Errorf("%q, %s, %s: the handler finds its intent: %v", policy, over,
+						use.method, got)
 				}
 				if want {
 					checkPair(t, use.method, sink, outcomes[0])
@@ -100,17 +104,23 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 			}
 		})
 	}
-	if _, err := runtime.New(runtime.Options{AuditIntent: "readonly", Logger: quiet()}, directory(&desk{})); err == nil ||
-		!strings.Contains(err.Error(), `Options.AuditIntent is "readonly": use audit.IntentNonReadonly`) {
+	if _, err := runtime.New(runtime.Options{AuditIntent: "readonly", Logger: quiet()},
+		directory(&desk{})); err == nil ||
+		!strings.Contains(err.Error(),
+			`Options.AuditIntent is "readonly": use audit.IntentNonReadonly`) {
 		t.Error(err)
 	}
 }
 
-// readingAndWriting are a tool that is declared readonly, one that is not, and one in go-sdk's shape.
-func readingAndWriting(call func(context.Context, toolset.Call) (toolset.Result, error)) []toolset.Tool {
+// readingAndWriting are a tool that is declared readonly, one that is not, and one in go-sdk's
+// shape.
+func readingAndWriting(call func(context.Context, toolset.Call) (toolset.Result,
+	error)) []toolset.Tool {
 	return []toolset.Tool{
-		{Name: "reads", Input: `{"type":"object"}`, Call: call, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
-		{Name: "writes", Input: `{"type":"object"}`, Call: call, Annotations: &mcp.ToolAnnotations{Title: "Writes"}},
+		{Name: "reads", Input: `{"type":"object"}`, Call: call,
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		{Name: "writes", Input: `{"type":"object"}`, Call: call,
+			Annotations: &mcp.ToolAnnotations{Title: "Writes"}},
 		{Name: "held", Input: `{"type":"object"}`, Call: call, SDK: true},
 	}
 }
@@ -123,20 +133,25 @@ func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
 		options runtime.Options
 		want    map[string]bool
 	}{
-		"a server":        {runtime.Options{}, map[string]bool{"reads": false, "writes": true, "held": true}},
-		"by go-sdk alone": {runtime.Options{SDKOnly: true}, map[string]bool{"reads": false, "writes": true, "held": true}},
+		"a server": {runtime.Options{}, map[string]bool{"reads": false, "writes": true,
+			"held": true}},
+		"by go-sdk alone": {runtime.Options{SDKOnly: true}, map[string]bool{"reads": false,
+			"writes": true, "held": true}},
 		// An interceptor may call another tool than the one that was decided.
-		"interceptors": {runtime.Options{Interceptors: []intercept.Middleware{through}}, map[string]bool{"reads": true, "writes": true}},
+		"interceptors": {runtime.Options{Interceptors: []intercept.Middleware{through}},
+			map[string]bool{"reads": true, "writes": true}},
 	} {
 		sink := &keeper{}
 		test.options.Audit = sink
 		s := newServer(t, test.options, toolsetOf(readingAndWriting(done)))
 		session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 		for tool, want := range test.want {
-			if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool}); err != nil {
+			if _, err := session.CallTool(t.Context(),
+				&mcp.CallToolParams{Name: tool}); err != nil {
 				t.Fatal(err)
 			}
-			if got := sink.taken()[0]; got.Intended != want || (len(sink.intentsOf(got.RequestID)) == 1) != want {
+			if got := sink.taken()[0]; got.Intended != want ||
+				(len(sink.intentsOf(got.RequestID)) == 1) != want {
 				t.Errorf("%s, %s: %+v", name, tool, got)
 			}
 		}
@@ -144,15 +159,18 @@ func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
 	// What an adopted server's own tools do is not known.
 	sink := &keeper{}
 	own := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
-	own.AddTool(&mcp.Tool{Name: "own", InputSchema: map[string]any{"type": "object"}, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+	own.AddTool(&mcp.Tool{Name: "own", InputSchema: map[string]any{"type": "object"},
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{}, nil
 		})
-	s, err := runtime.Adopt(own, runtime.Options{Audit: sink, Logger: quiet()}, map[string]access.Rule{"own": {Authenticated: true}})
+	s, err := runtime.Adopt(own, runtime.Options{Audit: sink, Logger: quiet()},
+		map[string]access.Rule{"own": {Authenticated: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := connectIO(t, s, principalOf("Admin"), "").CallTool(t.Context(), &mcp.CallToolParams{Name: "own"}); err != nil {
+	if _, err := connectIO(t, s, principalOf("Admin"), "").CallTool(t.Context(),
+		&mcp.CallToolParams{Name: "own"}); err != nil {
 		t.Fatal(err)
 	}
 	checkPair(t, "an adopted tool", sink, sink.taken()[0])
@@ -176,20 +194,28 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 			}
 			return outcomes.Record(ctx, e)
 		})
-		s := newServer(t, runtime.Options{Audit: full, AuditIntent: test.policy, Logger: log.logger()},
-			toolsetOf(readingAndWriting(func(context.Context, toolset.Call) (toolset.Result, error) { ran.Add(1); return toolset.Done(nil) })))
+		s := newServer(t, runtime.Options{Audit: full, AuditIntent: test.policy,
+			Logger: log.logger()},
+			toolsetOf(readingAndWriting(func(context.Context, toolset.Call) (toolset.Result,
+				error) {
+				ran.Add(1)
+				return toolset.Done(nil)
+			})))
 		url := serve(t, s)
 		for _, era := range eras {
 			c := newRaw(t, url, tokens["Member"], era)
 			for tool, want := range test.ran {
 				ran.Store(0)
 				got := c.call(t, tool, "", nil)
-				if (ran.Load() == 1) != want || strings.Contains(got.body, `"code":-32603,"message":"internal error"`) == want {
-					t.Errorf("%q, %s, %s: ran %d times: %s", test.policy, tool, era, ran.Load(), got)
+				if (ran.Load() == 1) != want ||
+					strings.Contains(got.body, `"code":-32603,"message":"internal error"`) == want {
+					t.Errorf("%q, %s, %s: ran %d times: %s", test.policy, tool, era, ran.Load(),
+						got)
 				}
 			}
 		}
-		if said := strings.Contains(log.String(), "the intent of a call could not be recorded; it was not started"); said != (test.policy != audit.IntentNone) {
+		if said := strings.Contains(log.String(),
+			"the intent of a call could not be recorded; it was not started"); said != (test.policy != audit.IntentNone) {
 			t.Errorf("%q: %s", test.policy, log.String())
 		}
 		for _, e := range outcomes.taken() {
@@ -205,16 +231,37 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 		do   func(ctx context.Context, stuck chan struct{}) error
 		want audit.Status
 	}{
-		"it returns":           {func(context.Context, chan struct{}) error { return nil }, audit.OK},
-		"it fails":             {func(context.Context, chan struct{}) error { return errors.New("no") }, audit.Failed},
-		"it panics":            {func(context.Context, chan struct{}) error { panic("at the disco") }, audit.Crashed},
-		"its goroutine ends":   {func(context.Context, chan struct{}) error { goruntime.Goexit(); return nil }, audit.Crashed},
-		"it times out":         {func(ctx context.Context, _ chan struct{}) error { <-ctx.Done(); return ctx.Err() }, audit.Timeout},
-		"it is abandoned":      {func(_ context.Context, stuck chan struct{}) error { <-stuck; return nil }, audit.Timeout},
-		"its client cancels":   {nil, audit.Failed},
-		"it is not let in":     {func(context.Context, chan struct{}) error { return reached("rate") }, audit.Limited},
-		"it is isolated":       {func(context.Context, chan struct{}) error { return nil }, audit.OK},
-		"an isolated one ends": {func(context.Context, chan struct{}) error { return reached("memory") }, audit.Limited},
+		"it returns": {func(context.Context, chan struct{}) error {
+			return nil
+		}, audit.OK},
+		"it fails": {func(context.Context, chan struct{}) error {
+			return errors.New("no")
+		}, audit.Failed},
+		"it panics": {func(context.Context, chan struct{}) error {
+			panic("at the disco")
+		}, audit.Crashed},
+		"its goroutine ends": {func(context.Context, chan struct{}) error {
+			goruntime.Goexit()
+			return nil
+		}, audit.Crashed},
+		"it times out": {func(ctx context.Context, _ chan struct{}) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, audit.Timeout},
+		"it is abandoned": {func(_ context.Context, stuck chan struct{}) error {
+			<-stuck
+			return nil
+		}, audit.Timeout},
+		"its client cancels": {nil, audit.Failed},
+		"it is not let in": {func(context.Context, chan struct{}) error {
+			return reached("rate")
+		}, audit.Limited},
+		"it is isolated": {func(context.Context, chan struct{}) error {
+			return nil
+		}, audit.OK},
+		"an isolated one ends": {func(context.Context, chan struct{}) error {
+			return reached("memory")
+		}, audit.Limited},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sink := &keeper{}
@@ -238,9 +285,11 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 			if strings.Contains(name, "isolated") {
 				set = apart(tool)
 			}
-			s := newServer(t, runtime.Options{Audit: sink, Sandbox: &box{isolate: func(ctx context.Context, _ isolate.Call) (json.RawMessage, error) {
-				return []byte(`"done"`), test.do(ctx, stuck)
-			}}}, set)
+			s := newServer(t, runtime.Options{Audit: sink,
+				Sandbox: &box{isolate: func(ctx context.Context, _ isolate.Call) (json.RawMessage,
+					error) {
+					return []byte(`"done"`), test.do(ctx, stuck)
+				}}}, set)
 			session := connectHTTP(t, serve(t, s), tokens["Member"], "2025-11-25")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -251,10 +300,15 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 				case <-ctx.Done():
 				}
 			}()
-			_, _ = session.CallTool(ctx, &mcp.CallToolParams{Name: "a", Arguments: map[string]any{"id": 7}})
+			_, _ = session.CallTool(ctx, &mcp.CallToolParams{Name: "a",
+				Arguments: map[string]any{"id": 7}})
 			var outcomes []audit.Event
-			eventually(t, "an outcome", func() bool { outcomes = append(outcomes, sink.taken()...); return len(outcomes) > 0 })
-			if len(outcomes) != 1 || outcomes[0].Status != test.want || len(outcomes[0].Arguments) != 1 {
+			eventually(t, "an outcome", func() bool {
+				outcomes = append(outcomes, sink.taken()...)
+				return len(outcomes) > 0
+			})
+			if len(outcomes) != 1 || outcomes[0].Status != test.want ||
+				len(outcomes[0].Arguments) != 1 {
 				t.Errorf("%+v", outcomes)
 			}
 			checkPair(t, name, sink, outcomes[0])
@@ -281,11 +335,15 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 	var log journal
 	var ran atomic.Int32
 	sink := &broken{}
-	tools := readingAndWriting(func(context.Context, toolset.Call) (toolset.Result, error) { ran.Add(1); return toolset.Done(nil) })
+	tools := readingAndWriting(func(context.Context, toolset.Call) (toolset.Result, error) {
+		ran.Add(1)
+		return toolset.Done(nil)
+	})
 	hidden := tools[0]
 	hidden.Name = "hidden"
 	tools = append(tools[:2], hidden)
-	s := newServer(t, runtime.Options{Audit: sink, Logger: log.logger()}, toolsetOf(tools, access.Rule{Tool: "hidden", MinRole: admin}))
+	s := newServer(t, runtime.Options{Audit: sink, Logger: log.logger()},
+		toolsetOf(tools, access.Rule{Tool: "hidden", MinRole: admin}))
 	url := serve(t, s)
 	clients := map[string]*raw{}
 	for _, era := range eras {
@@ -306,8 +364,10 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 				t.Errorf("%s: %s", era, want)
 			}
 			for what, got := range map[string]reply{
-				"a hidden tool": c.call(t, "hidden", "", nil), "an allowed one": c.call(t, "writes", `,"arguments":{"id":1}`, nil),
-				"a readonly one": c.call(t, "reads", "", nil), "a list": c.ask(t, "tools/list", "", nil),
+				"a hidden tool": c.call(t, "hidden", "", nil), "an allowed one": c.call(t, "writes",
+					`,"arguments":{"id":1}`, nil),
+				"a readonly one": c.call(t, "reads", "", nil), "a list": c.ask(t, "tools/list", "",
+					nil),
 				"bad params": c.call(t, "writes", `,"requestState":"forged"`, nil),
 			} {
 				if got.String() != want.String() {
@@ -334,7 +394,8 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 		outages := 0
 		for _, e := range sink.taken() {
 			if e.Type == audit.Outage {
-				if outages++; e.Status != audit.OK || e.Total < refused || e.Time.IsZero() || e.RequestID != "" {
+				if outages++; e.Status != audit.OK || e.Total < refused || e.Time.IsZero() ||
+					e.RequestID != "" {
 					t.Errorf("%d requests were refused: %+v", refused, e)
 				}
 			}
@@ -343,7 +404,8 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 			t.Errorf("%d records of one outage", outages)
 		}
 	}
-	if n := strings.Count(log.String(), "the audit sink is down"); n != 2 || strings.Count(log.String(), "the audit sink works again") != 2 {
+	if n := strings.Count(log.String(), "the audit sink is down"); n != 2 ||
+		strings.Count(log.String(), "the audit sink works again") != 2 {
 		t.Errorf("%s", log.String())
 	}
 }
@@ -365,21 +427,27 @@ func killedServer(trail string) int {
 		return 1
 	}
 	self, _ := os.FindProcess(os.Getpid())
-	s, err := runtime.New(runtime.Options{Audit: sealed, Logger: quiet(), Identity: users()}, oneTool("pay", func(_ context.Context, c toolset.Call) (toolset.Result, error) {
-		if strings.Contains(string(c.Arguments), "last") {
-			_ = self.Kill()
-			select {}
-		}
-		return toolset.Done(nil)
-	}))
+	s, err := runtime.New(runtime.Options{Audit: sealed, Logger: quiet(), Identity: users()},
+		oneTool("pay", func(_ context.Context, c toolset.Call) (toolset.Result, error) {
+			if strings.Contains(string(c.Arguments), "last") {
+				_ = self.Kill()
+				select {}
+			}
+			return toolset.Done(nil)
+		}))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	for _, arguments := range []string{`{}`, `{"last":true}`} {
-		r := httptest.NewRequest(http.MethodPost, runtime.PathMCP, strings.NewReader((&raw{era: "2026-07-28"}).request("tools/call", `"name":"pay","arguments":`+arguments)))
-		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + tokens["Member"]},
-			"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"pay"}}
+		r := httptest.NewRequest(http.MethodPost, runtime.PathMCP,
+			strings.NewReader((&raw{era: "2026-07-28"}).request("tools/call",
+				`"name":"pay","arguments":`+arguments)))
+		r.Header = http.Header{"Content-Type": {"application/json"},
+			"Accept":               {"application/json, text/event-stream"},
+			"Authorization":        {"Bearer " + tokens["Member"]},
+			"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"},
+			"Mcp-Name": {"pay"}}
 		w := httptest.NewRecorder()
 		s.Handler().ServeHTTP(w, r)
 		fmt.Fprintln(os.Stderr, w.Code, w.Body)
@@ -404,10 +472,12 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 	}
 	defer file.Close()
 	got, err := chain.Verify(chain.Lines("trail", file), chain.VerifyOptions{Key: trailKey})
-	if err != nil || !got.Sound() || got.Records != 3 || got.NoOutcome != 1 || len(got.Findings) != 1 {
+	if err != nil || !got.Sound() || got.Records != 3 || got.NoOutcome != 1 ||
+		len(got.Findings) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if f := got.Findings[0]; f.Kind != chain.NoOutcome || f.Line != 3 || !strings.Contains(f.String(), `was about to call "pay"`) {
+	if f := got.Findings[0]; f.Kind != chain.NoOutcome || f.Line != 3 ||
+		!strings.Contains(f.String(), `was about to call "pay"`) {
 		t.Error(f)
 	}
 }
@@ -416,19 +486,25 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 	for _, sdkOnly := range []bool{false, true} {
 		sink := &keeper{}
-		s := newServer(t, runtime.Options{Audit: sink, SDKOnly: sdkOnly}, offering(func(context.Context) {}))
+		s := newServer(t, runtime.Options{Audit: sink, SDKOnly: sdkOnly},
+			offering(func(context.Context) {}))
 		url := serve(t, s)
 		for _, era := range eras {
 			c := newRaw(t, url, tokens["Roleless"], era)
 			for _, test := range []struct{ method, name, params, text string }{
-				{"tools/call", "work", `"name":"work","arguments":{"password": "hunter2","b":[1, 2]}`, `{"password": "hunter2","b":[1, 2]}`},
-				{"tools/call", "unknown", `"name":"unknown","arguments":{"password": "hunter2"}`, `{"password": "hunter2"}`},
+				{"tools/call", "work",
+					`"name":"work","arguments":{"password": "hunter2","b":[1, 2]}`,
+					`{"password": "hunter2","b":[1, 2]}`},
+				{"tools/call", "unknown", `"name":"unknown","arguments":{"password": "hunter2"}`,
+					`{"password": "hunter2"}`},
 				{"tools/call", "work", `"name":"work"`, ``},
-				{"prompts/get", "greet", `"name":"greet","arguments":{"b": "c","a":"b"}`, `{"b": "c","a":"b"}`},
+				{"prompts/get", "greet", `"name":"greet","arguments":{"b": "c","a":"b"}`,
+					`{"b": "c","a":"b"}`},
 				{"prompts/get", "unknown", `"name":"unknown","arguments":{"a": "b"}`, `{"a": "b"}`},
 				{"resources/read", "lib://books/7", `"uri":"lib://books\/7"`, `"lib://books\/7"`},
 				{"resources/read", "lib://unknown", `"uri":"lib://unknown"`, `"lib://unknown"`},
-				{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"greet"},"argument":{"value":"b","name":"a"}`, `{"value":"b","name":"a"}`},
+				{"completion/complete", "",
+					`"ref":{"type":"ref/prompt","name":"greet"},"argument":{"value":"b","name":"a"}`, `{"value":"b","name":"a"}`},
 			} {
 				headers := map[string]string{}
 				if era == "2026-07-28" && test.name != "" {
@@ -442,10 +518,12 @@ func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 				}
 				var want []audit.Argument
 				if test.text != "" {
-					want = []audit.Argument{{Bytes: len(test.text), Digest: audit.DigestOf([]byte(test.text))}}
+					want = []audit.Argument{{Bytes: len(test.text),
+						Digest: audit.DigestOf([]byte(test.text))}}
 				}
 				if !reflect.DeepEqual(events[0].Arguments, want) {
-					t.Errorf("sdk only %v, %s, %s: %v, want %v", sdkOnly, era, test.params, events[0].Arguments, want)
+					t.Errorf("sdk only %v, %s, %s: %v, want %v", sdkOnly, era, test.params,
+						events[0].Arguments, want)
 				}
 			}
 		}
@@ -472,7 +550,9 @@ func TestSlowIntentIsAnsweredAsASlowRefusal(t *testing.T) {
 		inBubble(t, server, eras, func(t *testing.T, _ *runtime.Server, c *raw) {
 			c.client.Timeout = 0
 			got := c.call(t, first, "", nil)
-			if got.status != http.StatusOK || got.header.Get("Content-Type") != "application/json" || !strings.Contains(got.body, "internal error") {
+			if got.status != http.StatusOK ||
+				got.header.Get("Content-Type") != "application/json" ||
+				!strings.Contains(got.body, "internal error") {
 				t.Errorf("%s: %s", first, got)
 			}
 		})

@@ -43,11 +43,20 @@ func badContent() mcp.Content {
 // killers are handlers that end a go-sdk server's process, or leave its caller waiting, or its
 // session dumb. Each was run against go-sdk alone.
 var killers = map[string]func(context.Context, toolset.Call) (toolset.Result, error){
-	"a panic":           func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") },
-	"a panic with nil":  func(context.Context, toolset.Call) (toolset.Result, error) { panic(nil) },
-	"a panicking error": func(context.Context, toolset.Call) (toolset.Result, error) { panic(&typedNil{"hunter2"}) },
-	"Goexit":            func(context.Context, toolset.Call) (toolset.Result, error) { goruntime.Goexit(); panic("unreached") },
-	"a typed nil error": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done((*typedNil)(nil)) },
+	"a panic": func(context.Context, toolset.Call) (toolset.Result, error) {
+		panic("hunter2")
+	},
+	"a panic with nil": func(context.Context, toolset.Call) (toolset.Result, error) { panic(nil) },
+	"a panicking error": func(context.Context, toolset.Call) (toolset.Result, error) {
+		panic(&typedNil{"hunter2"})
+	},
+	"Goexit": func(context.Context, toolset.Call) (toolset.Result, error) {
+		goruntime.Goexit()
+		panic("unreached")
+	},
+	"a typed nil error": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Done((*typedNil)(nil))
+	},
 	"a wrapped typed nil": func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Done(errors.Join((*typedNil)(nil)))
 	},
@@ -57,11 +66,15 @@ var killers = map[string]func(context.Context, toolset.Call) (toolset.Result, er
 	"a panicking MarshalJSON": func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{"a": angry{}}, nil)
 	},
-	"invalid JSON": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Structured(liar{}, nil) },
+	"invalid JSON": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(liar{}, nil)
+	},
 	"NaN": func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{"a": math.NaN()}, nil)
 	},
-	"infinity": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Wrapped(math.Inf(1), nil) },
+	"infinity": func(context.Context, toolset.Call) (toolset.Result, error) {
+		return toolset.Wrapped(math.Inf(1), nil)
+	},
 	"the year 10000": func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Wrapped(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), nil)
 	},
@@ -85,7 +98,8 @@ var killers = map[string]func(context.Context, toolset.Call) (toolset.Result, er
 	"NaN in a native result's _meta": func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Native(&mcp.CallToolResult{Meta: mcp.Meta{"a": math.NaN()}}, nil, nil)
 	},
-	"a panic in a native result's _meta": func(context.Context, toolset.Call) (toolset.Result, error) {
+	"a panic in a native result's _meta": func(context.Context, toolset.Call) (toolset.Result,
+		error) {
 		return toolset.Native(&mcp.CallToolResult{Meta: mcp.Meta{"a": angry{}}}, nil, nil)
 	},
 	"NaN beside a native result": func(context.Context, toolset.Call) (toolset.Result, error) {
@@ -98,7 +112,8 @@ var killers = map[string]func(context.Context, toolset.Call) (toolset.Result, er
 		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{badContent()}}, nil, nil)
 	},
 	"content and input requests": func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: 1, InputRequests: mcp.InputRequestMap{"a": &mcp.ElicitParams{}}}, nil, nil)
+		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: 1,
+			InputRequests: mcp.InputRequestMap{"a": &mcp.ElicitParams{}}}, nil, nil)
 	},
 }
 
@@ -106,7 +121,8 @@ func TestNoHandlerKillsTheProcessOrASession(t *testing.T) { survives(t, killers)
 
 // survives holds a server to answering each of the handlers with an internal error, and to
 // living on.
-func survives(t *testing.T, killers map[string]func(context.Context, toolset.Call) (toolset.Result, error)) {
+func survives(t *testing.T, killers map[string]func(context.Context, toolset.Call) (toolset.Result,
+	error)) {
 	t.Helper()
 	for name, call := range killers {
 		var log journal
@@ -118,7 +134,8 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 			events = append(events, e)
 			return nil
 		})
-		s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink}, oneTool("bad", call), directory(&desk{}))
+		s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink}, oneTool("bad", call),
+			directory(&desk{}))
 		url := serve(t, s)
 		for _, era := range eras {
 			for transport, session := range map[string]*mcp.ClientSession{
@@ -130,7 +147,8 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 				if err != nil || !res.IsError || text(res) != "internal error" {
 					t.Errorf("%s, %s %s: %v %q", name, transport, era, err, text(res))
 				}
-				if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "get_all"}); err != nil {
+				if _, err := session.CallTool(ctx,
+					&mcp.CallToolParams{Name: "get_all"}); err != nil {
 					t.Errorf("%s, %s %s: the session is dead: %v", name, transport, era, err)
 				}
 				cancel()
@@ -147,7 +165,8 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 			t.Errorf("%s: %d records of it, want %d", name, crashed, 2*len(eras))
 		}
 		mu.Unlock()
-		if name == "a panic" && (!strings.Contains(log.String(), "hunter2") || !strings.Contains(log.String(), "goroutine")) {
+		if name == "a panic" && (!strings.Contains(log.String(), "hunter2") ||
+			!strings.Contains(log.String(), "goroutine")) {
 			t.Errorf("the log does not hold the panic and its stack:\n%s", log.String())
 		}
 	}
@@ -156,16 +175,21 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 // TestNilResultIsAnEmptyAnswer: (nil, nil) ends a go-sdk process under 2026-07-28.
 func TestNilResultIsAnEmptyAnswer(t *testing.T) {
 	for name, call := range map[string]func(context.Context, toolset.Call) (toolset.Result, error){
-		"native": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Native(nil, nil, nil) },
+		"native": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Native(nil, nil, nil)
+		},
 		"native typed": func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Native(nil, (*person)(nil), nil)
 		},
-		"zero": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Result{}, nil },
+		"zero": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Result{}, nil
+		},
 	} {
 		s := newServer(t, runtime.Options{}, oneTool("empty", call))
 		url := serve(t, s)
 		for _, era := range eras {
-			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(), &mcp.CallToolParams{Name: "empty"})
+			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
+				&mcp.CallToolParams{Name: "empty"})
 			if err != nil || res.IsError || len(res.Content) != 0 || res.StructuredContent != nil {
 				t.Errorf("%s, %s: %v %+v", name, era, err, res)
 			}
@@ -174,10 +198,12 @@ func TestNilResultIsAnEmptyAnswer(t *testing.T) {
 }
 
 func TestSharedResultIsNotWrittenTo(t *testing.T) {
-	shared := &mcp.CallToolResult{Meta: mcp.Meta{"kept": "yes"}, Content: []mcp.Content{&mcp.TextContent{Text: "same for all"}}}
-	s := newServer(t, runtime.Options{}, oneTool("shared", func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Native(shared, map[string]int{"n": 1}, nil)
-	}))
+	shared := &mcp.CallToolResult{Meta: mcp.Meta{"kept": "yes"},
+		Content: []mcp.Content{&mcp.TextContent{Text: "same for all"}}}
+	s := newServer(t, runtime.Options{},
+		oneTool("shared", func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Native(shared, map[string]int{"n": 1}, nil)
+		}))
 	url := serve(t, s)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -185,7 +211,9 @@ func TestSharedResultIsNotWrittenTo(t *testing.T) {
 		wg.Go(func() {
 			for range 20 {
 				got := c.call(t, "shared", "", nil)
-				if !strings.Contains(got.body, `"kept":"yes"`) || !strings.Contains(got.body, "serverInfo") || !strings.Contains(got.body, `"structuredContent":{"n":1}`) {
+				if !strings.Contains(got.body, `"kept":"yes"`) ||
+					!strings.Contains(got.body, "serverInfo") ||
+					!strings.Contains(got.body, `"structuredContent":{"n":1}`) {
 					t.Errorf("%s", got)
 				}
 			}
@@ -202,18 +230,26 @@ func TestRequestsWithoutParamsAreAnswered(t *testing.T) {
 	url := serve(t, s)
 	for _, era := range []string{"2025-06-18", "2025-11-25"} {
 		c := newRaw(t, url, tokens["Viewer"], era)
-		for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "ping", "tools/call",
-			"prompts/get", "resources/read", "completion/complete", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
+		for _, method := range []string{"tools/list", "prompts/list", "resources/list",
+			"resources/templates/list", "ping", "tools/call",
+			"prompts/get", "resources/read", "completion/complete", "logging/setLevel",
+			"resources/subscribe", "resources/unsubscribe",
 			"subscriptions/listen", "initialize", "server/discover"} {
-			for _, params := range []string{``, `,"params":null`, `,"params":{}`, `,"params":[]`, `,"params":7`, `,"params":{"_meta":null}`, `,"params":{"_meta":7}`, `,"params":{"name":null}`} {
-				got := c.send(t, "POST", `{"jsonrpc":"2.0","id":7,"method":"`+method+`"`+params+`}`, nil)
+			for _, params := range []string{``, `,"params":null`, `,"params":{}`, `,"params":[]`,
+				`,"params":7`, `,"params":{"_meta":null}`, `,"params":{"_meta":7}`,
+				`,"params":{"name":null}`} {
+				got := c.send(t, "POST", `{"jsonrpc":"2.0","id":7,"method":"`+method+`"`+params+`}`,
+					nil)
 				if got.body == "" || got.status >= 500 {
 					t.Errorf("%s, %s with %q: %s", era, method, params, got)
 				}
 			}
 		}
-		for _, notification := range []string{"notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", "notifications/odd"} {
-			for _, params := range []string{``, `,"params":null`, `,"params":{}`, `,"params":[]`, `,"params":{"requestId":{}}`} {
+		for _, notification := range []string{"notifications/initialized",
+			"notifications/cancelled", "notifications/progress", "notifications/roots/list_changed",
+			"notifications/odd"} {
+			for _, params := range []string{``, `,"params":null`, `,"params":{}`, `,"params":[]`,
+				`,"params":{"requestId":{}}`} {
 				c.send(t, "POST", `{"jsonrpc":"2.0","method":"`+notification+`"`+params+`}`, nil)
 			}
 		}
@@ -227,9 +263,11 @@ func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	url := serve(t, s)
 	for transport, session := range map[string]*mcp.ClientSession{
-		"http": connectHTTP(t, url, tokens["Viewer"], "2025-11-25"), "stdio": connectIO(t, s, principalOf("Viewer"), "2025-11-25"),
+		"http": connectHTTP(t, url, tokens["Viewer"], "2025-11-25"), "stdio": connectIO(t, s,
+			principalOf("Viewer"), "2025-11-25"),
 	} {
-		for _, uri := range []string{"file:///a\x00b", "file:///\x07\x1b", "file:///\u2028", "\x7f", strings.Repeat("\x01", 1000), ""} {
+		for _, uri := range []string{"file:///a\x00b", "file:///\x07\x1b", "file:///\u2028", "\x7f",
+			strings.Repeat("\x01", 1000), ""} {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			_, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
 			if !isInvalidParams(err) {
@@ -245,10 +283,12 @@ func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
 
 func TestPanicInSendingIsAnError(t *testing.T) {
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{}, oneSDKTool("tell", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		got <- toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
-		return toolset.Done(nil)
-	}))
+	s := newServer(t, runtime.Options{},
+		oneSDKTool("tell", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			got <- toolset.Request(call).Session.NotifyProgress(ctx,
+				&mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
+			return toolset.Done(nil)
+		}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	if res := c.call(t, "tell", "", nil); !strings.Contains(res.body, `"content"`) {
 		t.Errorf("%s", res)
@@ -260,13 +300,23 @@ func TestPanicInSendingIsAnError(t *testing.T) {
 
 func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 	for name, answer := range map[string]func() (mcp.Result, error){
-		"panics":                   func() (mcp.Result, error) { panic("hunter2") },
-		"returns nothing":          func() (mcp.Result, error) { return nil, nil },
-		"returns a typed nil":      func() (mcp.Result, error) { return (*mcp.CallToolResult)(nil), nil },
-		"returns a plain error":    func() (mcp.Result, error) { return nil, errors.New("hunter2") },
-		"returns a typed nil err":  func() (mcp.Result, error) { return nil, (*jsonrpc.Error)(nil) },
-		"returns what has no JSON": func() (mcp.Result, error) { return &mcp.CallToolResult{StructuredContent: math.NaN()}, nil },
-		"returns a panic to come":  func() (mcp.Result, error) { return &mcp.CallToolResult{StructuredContent: angry{}}, nil },
+		"panics":          func() (mcp.Result, error) { panic("hunter2") },
+		"returns nothing": func() (mcp.Result, error) { return nil, nil },
+		"returns a typed nil": func() (mcp.Result, error) {
+			return (*mcp.CallToolResult)(nil), nil
+		},
+		"returns a plain error": func() (mcp.Result, error) {
+			return nil, errors.New("hunter2")
+		},
+		"returns a typed nil err": func() (mcp.Result, error) {
+			return nil, (*jsonrpc.Error)(nil)
+		},
+		"returns what has no JSON": func() (mcp.Result, error) {
+			return &mcp.CallToolResult{StructuredContent: math.NaN()}, nil
+		},
+		"returns a panic to come": func() (mcp.Result, error) {
+			return &mcp.CallToolResult{StructuredContent: angry{}}, nil
+		},
 	} {
 		for _, method := range []string{"tools/call", "tools/list"} {
 			var log journal
@@ -278,7 +328,8 @@ func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 					return next(ctx, m, req)
 				}
 			}
-			s := newServer(t, runtime.Options{Logger: log.logger(), Middleware: []mcp.Middleware{middleware}}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Logger: log.logger(),
+				Middleware: []mcp.Middleware{middleware}}, directory(&desk{}))
 			url := serve(t, s)
 			for _, era := range eras {
 				c := newRaw(t, url, tokens["Admin"], era)
@@ -288,7 +339,8 @@ func TestMiddlewareThatMisbehavesIsAnInternalError(t *testing.T) {
 					params, further["Mcp-Name"] = `"name":"get_all"`, "get_all"
 				}
 				got := c.ask(t, method, params, further)
-				if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) || strings.Contains(got.body, "hunter2") {
+				if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) ||
+					strings.Contains(got.body, "hunter2") {
 					t.Errorf("middleware that %s, %s %s: %s", name, method, era, got)
 				}
 			}
@@ -304,11 +356,13 @@ func TestHandlersErrorIsTheModelsToRead(t *testing.T) {
 	url := serve(t, s)
 	for _, era := range eras {
 		session := connectHTTP(t, url, tokens["Admin"], era)
-		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_by_id", Arguments: map[string]any{"id": "nobody"}})
+		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_by_id",
+			Arguments: map[string]any{"id": "nobody"}})
 		if err != nil || !res.IsError || text(res) != "no such person" {
 			t.Errorf("%s: %v %q", era, err, text(res))
 		}
-		res, err = session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_by_id", Arguments: map[string]any{"id": 5}})
+		res, err = session.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_by_id",
+			Arguments: map[string]any{"id": 5}})
 		if err != nil || !res.IsError || !strings.Contains(text(res), "cannot unmarshal number") {
 			t.Errorf("%s: %v %q", era, err, text(res))
 		}
@@ -320,13 +374,17 @@ func TestHandlersRPCErrorIsKeptAndMadeSafe(t *testing.T) {
 		err  error
 		want string
 	}{
-		"as it is":        {&jsonrpc.Error{Code: -32042, Message: "log in", Data: []byte(`{"a":1}`)}, `"error":{"code":-32042,"message":"log in","data":{"a":1}}`},
-		"wrapped":         {fmt.Errorf("outer: %w", &jsonrpc.Error{Code: -32042, Message: "log in"}), `"error":{"code":-32042,"message":"outer: log in"}`},
-		"with wrong data": {&jsonrpc.Error{Code: -32042, Message: "log in", Data: []byte(`{"a":`)}, `"error":{"code":-32042,"message":"log in"}`},
+		"as it is": {&jsonrpc.Error{Code: -32042, Message: "log in",
+			Data: []byte(`{"a":1}`)}, `"error":{"code":-32042,"message":"log in","data":{"a":1}}`},
+		"wrapped": {fmt.Errorf("outer: %w", &jsonrpc.Error{Code: -32042,
+			Message: "log in"}), `"error":{"code":-32042,"message":"outer: log in"}`},
+		"with wrong data": {&jsonrpc.Error{Code: -32042, Message: "log in", Data: []byte(`{"a":`)},
+			`"error":{"code":-32042,"message":"log in"}`},
 	} {
-		s := newServer(t, runtime.Options{}, oneTool("login", func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Done(test.err)
-		}))
+		s := newServer(t, runtime.Options{},
+			oneTool("login", func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(test.err)
+			}))
 		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 		if got := c.call(t, "login", "", nil); !strings.Contains(got.body, test.want) {
 			t.Errorf("%s: %s", name, got)
@@ -346,20 +404,28 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 		var log journal
 		var events = make(chan audit.Event, 8)
 		stuck, ended := make(chan struct{}), make(chan error, 8)
-		s := newServer(t, runtime.Options{Logger: log.logger(), Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error { events <- e; return nil })},
-			toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`, Timeout: 20 * time.Millisecond, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				<-ctx.Done()
-				ended <- ctx.Err()
-				if !test.heeds {
-					<-stuck
-				}
-				return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
-			}}}))
+		s := newServer(t, runtime.Options{Logger: log.logger(),
+			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+				events <- e
+				return nil
+			})},
+			toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
+				Timeout: 20 * time.Millisecond,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					<-ctx.Done()
+					ended <- ctx.Err()
+					if !test.heeds {
+						<-stuck
+					}
+					return toolset.Result{}, fmt.Errorf("query: %w", ctx.Err())
+				}}}))
 		url := serve(t, s)
 		for _, era := range eras {
 			start := time.Now()
-			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(), &mcp.CallToolParams{Name: "slow"})
-			if err != nil || !res.IsError || text(res) != test.answer || time.Since(start) > 15*time.Second {
+			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
+				&mcp.CallToolParams{Name: "slow"})
+			if err != nil || !res.IsError || text(res) != test.answer ||
+				time.Since(start) > 15*time.Second {
 				t.Errorf("%s, %s: %v %q", test.name, era, err, text(res))
 			}
 			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
@@ -373,18 +439,21 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 			}
 		}
 		close(stuck)
-		if reported := strings.Contains(log.String(), "goroutine is still running"); reported == test.heeds {
+		if reported := strings.Contains(log.String(),
+			"goroutine is still running"); reported == test.heeds {
 			t.Errorf("%s: reported %v:\n%s", test.name, reported, log.String())
 		}
 	}
 }
 
 func TestLateSuccessIsStillAnAnswer(t *testing.T) {
-	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`, Timeout: time.Millisecond,
-		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			<-ctx.Done()
-			return toolset.Structured(map[string]bool{"done": true}, nil)
-		}}}))
+	s := newServer(t, runtime.Options{},
+		toolsetOf([]toolset.Tool{{Name: "late", Input: `{"type":"object"}`,
+			Timeout: time.Millisecond,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				<-ctx.Done()
+				return toolset.Structured(map[string]bool{"done": true}, nil)
+			}}}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	if got := c.call(t, "late", "", nil); !strings.Contains(got.body, `"done":true`) {
 		t.Errorf("%s", got)
@@ -393,16 +462,18 @@ func TestLateSuccessIsStillAnAnswer(t *testing.T) {
 
 func TestCancelledCallEndsTheHandlersContext(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	s := newServer(t, runtime.Options{}, oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-		started <- struct{}{}
-		<-ctx.Done()
-		ended <- ctx.Err()
-		return toolset.Result{}, ctx.Err()
-	}))
+	s := newServer(t, runtime.Options{},
+		oneTool("slow", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			started <- struct{}{}
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return toolset.Result{}, ctx.Err()
+		}))
 	url := serve(t, s)
 	for _, era := range eras {
 		for transport, session := range map[string]*mcp.ClientSession{
-			"http": connectHTTP(t, url, tokens["Admin"], era), "stdio": connectIO(t, s, principalOf("Admin"), era),
+			"http": connectHTTP(t, url, tokens["Admin"], era), "stdio": connectIO(t, s,
+				principalOf("Admin"), era),
 		} {
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan error, 1)

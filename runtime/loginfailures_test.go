@@ -58,7 +58,8 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 		t.Run(fmt.Sprintf("SDKOnly=%v", sdkOnly), func(t *testing.T) {
 			var log journal
 			records := &keeper{}
-			s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Audit: records, Logger: log.logger()},
+			s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Audit: records,
+				Logger: log.logger()},
 				directory(&desk{}))
 			url, began, sent := serve(t, s), time.Now(), 0
 			for _, era := range eras {
@@ -69,7 +70,8 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 						t.Errorf("%s %s: a valid token: %s", era, method, got)
 					}
 					got := c.send(t, method, ping, map[string]string{"Authorization": ""})
-					if got.status != http.StatusUnauthorized || got.header.Get("Retry-After") != "" ||
+					if got.status != http.StatusUnauthorized ||
+						got.header.Get("Retry-After") != "" ||
 						got.header.Get("Www-Authenticate") != `Bearer realm="team"` {
 						t.Errorf("%s %s: no token: %s", era, method, got)
 					}
@@ -114,7 +116,8 @@ func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
 	verify := func(_ context.Context, token string) (identity.Identity, error) {
 		switch token {
 		case "unknown":
-			return identity.Identity{}, fmt.Errorf("%w: no user of that name", identity.ErrInvalidToken)
+			return identity.Identity{}, fmt.Errorf("%w: no user of that name",
+				identity.ErrInvalidToken)
 		case "expired":
 			return identity.Identity{Principal: access.Principal{Subject: "ada"},
 				Expires: time.Now().Add(-time.Hour)}, nil
@@ -145,7 +148,8 @@ func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
 func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
 	records := &keeper{}
 	loopback := netip.MustParsePrefix("127.0.0.0/8")
-	behind := newServer(t, runtime.Options{Audit: records, TrustedProxies: []netip.Prefix{loopback}},
+	behind := newServer(t, runtime.Options{Audit: records,
+		TrustedProxies: []netip.Prefix{loopback}},
 		directory(&desk{}))
 	c := &raw{url: serve(t, behind)}
 	forwarded := func(from string) map[string]string {

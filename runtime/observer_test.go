@@ -36,7 +36,8 @@ type watchers struct {
 	ended  func(observe.Outcome)
 }
 
-func (w watchers) Began(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
+func (w watchers) Began(ctx context.Context,
+	m observe.Message) (context.Context, observe.Observation) {
 	if w.began != nil {
 		return w.began(ctx, m)
 	}
@@ -107,7 +108,8 @@ func (w *watched) observer() observe.Observer {
 	}
 }
 
-// taken is what was told since the last time. A client may have its answer before the observer has heard of it.
+// taken is what was told since the last time. A client may have its answer before the observer has
+// heard of it.
 func (w *watched) taken(t testing.TB, messages int) events {
 	t.Helper()
 	soon(t, fmt.Sprintf("the observer hears of %d messages", messages), func() bool {
@@ -127,7 +129,8 @@ func outcome(o observe.Outcome) string {
 	if o.Name == "" && o.Kind == 0 {
 		kind = ""
 	}
-	said := fmt.Sprintf("%s%s status=%s axis=%s limit=%s isolated=%v %d/%d code=%d", kind, o.Name, o.Status, o.Axis, o.Limit, o.Isolated, o.Listed, o.Total, o.Code)
+	said := fmt.Sprintf("%s%s status=%s axis=%s limit=%s isolated=%v %d/%d code=%d", kind, o.Name,
+		o.Status, o.Axis, o.Limit, o.Isolated, o.Listed, o.Total, o.Code)
 	if o.Cancelled {
 		said += " cancelled"
 	}
@@ -136,13 +139,19 @@ func outcome(o observe.Outcome) string {
 
 func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 	answering := func(err error) func(context.Context, toolset.Call) (toolset.Result, error) {
-		return func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(err) }
+		return func(context.Context, toolset.Call) (toolset.Result,
+			error) {
+			return toolset.Done(err)
+		}
 	}
-	tool := func(name string, call func(context.Context, toolset.Call) (toolset.Result, error)) toolset.Tool {
-		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call, Timeout: 50 * time.Millisecond}
+	tool := func(name string, call func(context.Context, toolset.Call) (toolset.Result,
+		error)) toolset.Tool {
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: call,
+			Timeout: 50 * time.Millisecond}
 	}
 	apart := func(name string) toolset.Tool {
-		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." + name, Timeout: 50 * time.Millisecond,
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Isolate: "example.com/odd." +
+			name, Timeout: 50 * time.Millisecond,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				return toolset.Wrapped(call.Isolated(ctx))
 			}}
@@ -158,51 +167,85 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 		return nil, reached("memory")
 	}}
 	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox}, toolsetOf([]toolset.Tool{
-		tool("fine", answering(nil)), tool("failing", answering(errors.New("hunter2"))), tool("limited", answering(reached("rate"))),
-		tool("protocol", answering(&jsonrpc.Error{Code: -32001, Message: "hunter2"})),
-		tool("panics", func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") }),
-		tool("long", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			<-ctx.Done()
-			return toolset.Done(ctx.Err())
-		}),
-		tool("boss", nothing), tool("told", nothing), tool("scoped", nothing), apart("apart"), apart("apart_long"), apart("apart_fine"),
-	}, access.Rule{Tool: "boss", MinRole: admin}, access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid},
-		access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge}), library())
+	s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox},
+		toolsetOf([]toolset.Tool{
+			tool("fine", answering(nil)), tool("failing", answering(errors.New("hunter2"))),
+			tool("limited", answering(reached("rate"))),
+			tool("protocol", answering(&jsonrpc.Error{Code: -32001, Message: "hunter2"})),
+			tool("panics", func(context.Context, toolset.Call) (toolset.Result,
+				error) {
+				panic("hunter2")
+			}),
+			tool("long", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				<-ctx.Done()
+				return toolset.Done(ctx.Err())
+			}),
+			tool("boss", nothing), tool("told", nothing), tool("scoped", nothing), apart("apart"),
+			apart("apart_long"), apart("apart_fine"),
+		}, access.Rule{Tool: "boss", MinRole: admin}, access.Rule{Tool: "told", MinRole: admin,
+			Denial: access.Forbid},
+			access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge}),
+		library())
 	url := serve(t, s)
 	l := overHTTP(t, url, tokens["Member"], "2025-11-25")
 	stateless := overHTTP(t, url, tokens["Member"], "2026-07-28")
 	seen.taken(t, 2)
 	for _, test := range []struct{ method, name, params, want string }{
-		{"tools/call", "fine", `"name":"fine"`, `tool fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "failing", `"name":"failing"`, `tool failing status=failed axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "protocol", `"name":"protocol"`, `tool protocol status=failed axis=authentication limit= isolated=false 0/0 code=-32001`},
-		{"tools/call", "limited", `"name":"limited"`, `tool limited status=limited axis=limit limit=rate isolated=false 0/0 code=0`},
-		{"tools/call", "panics", `"name":"panics"`, `tool panics status=crashed axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "long", `"name":"long"`, `tool long status=timeout axis=authentication limit=timeout isolated=false 0/0 code=0`},
-		{"tools/call", "apart_fine", `"name":"apart_fine"`, `tool apart_fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
-		{"tools/call", "apart", `"name":"apart"`, `tool apart status=limited axis=limit limit=memory isolated=true 0/0 code=0`},
-		{"tools/call", "apart_long", `"name":"apart_long"`, `tool apart_long status=timeout axis=authentication limit=timeout isolated=true 0/0 code=0`},
-		{"tools/call", "boss", `"name":"boss"`, `tool boss status=denied axis=role limit= isolated=false 0/0 code=-32602`},
-		{"tools/call", "told", `"name":"told"`, `tool told status=denied axis=role limit= isolated=false 0/0 code=0`},
-		{"tools/call", "scoped", `"name":"scoped"`, `tool scoped status=denied axis=scopes limit= isolated=false 0/0 code=0`},
-		{"tools/call", "hunter2", `"name":"hunter2"`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"tools/call", "fine", `"name":"fine"`,
+			`tool fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "failing", `"name":"failing"`,
+			`tool failing status=failed axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "protocol", `"name":"protocol"`,
+			`tool protocol status=failed axis=authentication limit= isolated=false 0/0 code=-32001`},
+		{"tools/call", "limited", `"name":"limited"`,
+			`tool limited status=limited axis=limit limit=rate isolated=false 0/0 code=0`},
+		{"tools/call", "panics", `"name":"panics"`,
+			`tool panics status=crashed axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "long", `"name":"long"`,
+			`tool long status=timeout axis=authentication limit=timeout isolated=false 0/0 code=0`},
+		{"tools/call", "apart_fine", `"name":"apart_fine"`,
+			`tool apart_fine status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"tools/call", "apart", `"name":"apart"`,
+			`tool apart status=limited axis=limit limit=memory isolated=true 0/0 code=0`},
+		{"tools/call", "apart_long", `"name":"apart_long"`,
+			`tool apart_long status=timeout axis=authentication limit=timeout isolated=true 0/0 code=0`},
+		{"tools/call", "boss", `"name":"boss"`,
+			`tool boss status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+		{"tools/call", "told", `"name":"told"`,
+			`tool told status=denied axis=role limit= isolated=false 0/0 code=0`},
+		{"tools/call", "scoped", `"name":"scoped"`,
+			`tool scoped status=denied axis=scopes limit= isolated=false 0/0 code=0`},
+		{"tools/call", "hunter2", `"name":"hunter2"`,
+			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
 		{"tools/list", "", ``, ` status=ok axis= limit= isolated=false 10/12 code=0`},
-		{"tools/list", "", `"cursor":"hunter2"`, ` status=invalid axis= limit= isolated=false 10/12 code=-32602`},
+		{"tools/list", "", `"cursor":"hunter2"`,
+			` status=invalid axis= limit= isolated=false 10/12 code=-32602`},
 		{"prompts/list", "", ``, ` status=ok axis= limit= isolated=false 2/4 code=0`},
 		{"resources/list", "", ``, ` status=ok axis= limit= isolated=false 2/3 code=0`},
 		{"resources/templates/list", "", ``, ` status=ok axis= limit= isolated=false 2/3 code=0`},
-		{"prompts/get", "join", `"name":"join","arguments":{"a":"hunter2"}`, `prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
-		{"prompts/get", "rule", `"name":"rule"`, `prompt rule status=denied axis=role limit= isolated=false 0/0 code=-32602`},
-		{"prompts/get", "hunter2", `"name":"hunter2"`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"resources/read", "lib://books/hunter2", `"uri":"lib://books/hunter2"`, `resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
-		{"resources/read", "lib://safe", `"uri":"lib://safe"`, `resource lib://safe status=denied axis=role limit= isolated=false 0/0 code=-32602`},
-		{"resources/read", "hunter2:", `"uri":"hunter2:"`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
-		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"a","value":"hunter2"}`, `prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
-		{"completion/complete", "", `"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":"hunter2"}`, `resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
-		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"hunter2"},"argument":{"name":"a","value":"b"}`, ` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"prompts/get", "join", `"name":"join","arguments":{"a":"hunter2"}`,
+			`prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"prompts/get", "rule", `"name":"rule"`,
+			`prompt rule status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+		{"prompts/get", "hunter2", `"name":"hunter2"`,
+			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"resources/read", "lib://books/hunter2", `"uri":"lib://books/hunter2"`,
+			`resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
+		{"resources/read", "lib://safe", `"uri":"lib://safe"`,
+			`resource lib://safe status=denied axis=role limit= isolated=false 0/0 code=-32602`},
+		{"resources/read", "hunter2:", `"uri":"hunter2:"`,
+			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
+		{"completion/complete", "",
+			`"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"a","value":"hunter2"}`,
+			`prompt join status=ok axis=authentication limit= isolated=false 0/0 code=0`},
+		{"completion/complete", "",
+			`"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":"hunter2"}`, `resource lib://books/{id} status=ok axis=role limit= isolated=false 0/0 code=0`},
+		{"completion/complete", "",
+			`"ref":{"type":"ref/prompt","name":"hunter2"},"argument":{"name":"a","value":"b"}`,
+			` status=denied axis=unknown limit= isolated=false 0/0 code=-32602`},
 		{"ping", "", ``, ` status= axis= limit= isolated=false 0/0 code=0`},
-		{"resources/subscribe", "", `"uri":"lib://hall"`, ` status=failed axis= limit= isolated=false 0/0 code=-32601`},
+		{"resources/subscribe", "", `"uri":"lib://hall"`,
+			` status=failed axis= limit= isolated=false 0/0 code=-32601`},
 	} {
 		for _, l := range []*listener{l, stateless} {
 			if l == stateless && (test.method == "ping" || test.method == "resources/subscribe") {
@@ -212,13 +255,18 @@ func TestObserverHearsWhatCameOfEachMessage(t *testing.T) {
 			got := seen.taken(t, 1)
 			want := strings.TrimPrefix(test.want, " ")
 			if len(got.outcomes) != 1 || strings.TrimPrefix(outcome(got.outcomes[0]), " ") != want {
-				t.Errorf("%s %s of %s: %s, want %s", test.method, test.params, l.era, outcome(got.outcomes[0]), want)
+				t.Errorf("%s %s of %s: %s, want %s", test.method, test.params, l.era,
+					outcome(got.outcomes[0]), want)
 			}
-			if m := got.messages[0]; m.Method != test.method && (m.Method != "" || test.method != "resources/subscribe") || m.Protocol != l.era || m.Transport != "http" {
+			if m := got.messages[0]; m.Method != test.method &&
+				(m.Method != "" || test.method != "resources/subscribe") || m.Protocol != l.era ||
+				m.Transport != "http" {
 				t.Errorf("%s of %s: %+v", test.method, l.era, m)
 			}
-			if strings.Contains(fmt.Sprintf("%+v", got.messages)+fmt.Sprintf("%+v", got.outcomes), "hunter2") {
-				t.Errorf("%s: the observer hears what the client made up: %+v", test.method, got.messages)
+			if strings.Contains(fmt.Sprintf("%+v", got.messages)+fmt.Sprintf("%+v", got.outcomes),
+				"hunter2") {
+				t.Errorf("%s: the observer hears what the client made up: %+v", test.method,
+					got.messages)
 			}
 		}
 	}
@@ -263,7 +311,8 @@ func TestObserverHearsThatACallWasCancelled(t *testing.T) {
 // What a message asks for is named to the observer where the guard knows it, and only there.
 func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 	var seen watched
-	guarded := runtime.Guarded(newServer(t, runtime.Options{Observer: seen.observer()}, working(func(context.Context) {})))
+	guarded := runtime.Guarded(newServer(t, runtime.Options{Observer: seen.observer()},
+		working(func(context.Context) {})))
 	ask := func(method string, req mcp.Request) (string, observe.Outcome) {
 		_, _ = guarded(t.Context(), method, req)
 		got := seen.taken(t, 1)
@@ -277,7 +326,8 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 		case "logging/setLevel":
 			req = &mcp.ServerRequest[*mcp.SetLoggingLevelParams]{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.SetLoggingLevelParams{Level: "info"}}
 		case "tools/call":
-			req = &mcp.CallToolRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.CallToolParamsRaw{}}
+			req = &mcp.CallToolRequest{Extra: runtime.Carrier(principalOf("Member")),
+				Params: &mcp.CallToolParamsRaw{}}
 		case "tools/list":
 			req = &mcp.ListToolsRequest{Extra: runtime.Carrier(principalOf("Member"))}
 		case "prompts/list":
@@ -287,20 +337,26 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 		case "resources/templates/list":
 			req = &mcp.ListResourceTemplatesRequest{Extra: runtime.Carrier(principalOf("Member"))}
 		case "subscriptions/listen":
-			req = &mcp.SubscriptionsListenRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.SubscriptionsListenParams{}}
+			req = &mcp.SubscriptionsListenRequest{Extra: runtime.Carrier(principalOf("Member")),
+				Params: &mcp.SubscriptionsListenParams{}}
 		case "prompts/get":
-			req = &mcp.GetPromptRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.GetPromptParams{}}
+			req = &mcp.GetPromptRequest{Extra: runtime.Carrier(principalOf("Member")),
+				Params: &mcp.GetPromptParams{}}
 		case "resources/read":
-			req = &mcp.ReadResourceRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.ReadResourceParams{}}
+			req = &mcp.ReadResourceRequest{Extra: runtime.Carrier(principalOf("Member")),
+				Params: &mcp.ReadResourceParams{}}
 		case "completion/complete":
-			req = &mcp.CompleteRequest{Extra: runtime.Carrier(principalOf("Member")), Params: &mcp.CompleteParams{}}
+			req = &mcp.CompleteRequest{Extra: runtime.Carrier(principalOf("Member")),
+				Params: &mcp.CompleteParams{}}
 		}
 		name, out := ask(method, req)
-		if refused := out.Code == jsonrpc.CodeMethodNotFound; refused != (name == "") || name != "" && name != method {
+		if refused := out.Code == jsonrpc.CodeMethodNotFound; refused != (name == "") ||
+			name != "" && name != method {
 			t.Errorf("%s: named %q, %s", method, name, outcome(out))
 		}
 	}
-	if name, out := ask("hunter2", &mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}); name != "" || out.Code != jsonrpc.CodeMethodNotFound || out.Status != audit.Failed {
+	if name, out := ask("hunter2",
+		&mcp.ServerRequest[*mcp.PingParams]{Extra: runtime.Carrier(principalOf("Member"))}); name != "" || out.Code != jsonrpc.CodeMethodNotFound || out.Status != audit.Failed {
 		t.Errorf("%q: %s", name, outcome(out))
 	}
 }
@@ -308,7 +364,9 @@ func TestObserverHearsOfMethodsThatTheGuardKnows(t *testing.T) {
 func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 	var seen watched
 	var identify atomic.Pointer[func() (identity.Identity, error)]
-	s := newServer(t, runtime.Options{Observer: seen.observer(), AllowedHosts: []string{"127.0.0.1"}, MaxBodyBytes: 100 << 10, MaxSessions: 8, MaxUserSessions: 1,
+	s := newServer(t, runtime.Options{Observer: seen.observer(),
+		AllowedHosts: []string{"127.0.0.1"}, MaxBodyBytes: 100 << 10, MaxSessions: 8,
+		MaxUserSessions: 1,
 		Identity: identityFunc(func(r *http.Request) (identity.Identity, error) {
 			if do := identify.Load(); do != nil {
 				return (*do)()
@@ -326,22 +384,34 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 		want               []int
 	}{
 		{"a request that is answered", "POST", ping, nil, nil, nil},
-		{"another host", "POST", ping, map[string]string{"Host": "elsewhere.example"}, nil, []int{403}},
-		{"another origin", "POST", ping, map[string]string{"Origin": "https://elsewhere.example"}, nil, []int{403}},
+		{"another host", "POST", ping, map[string]string{"Host": "elsewhere.example"}, nil,
+			[]int{403}},
+		{"another origin", "POST", ping, map[string]string{"Origin": "https://elsewhere.example"},
+			nil, []int{403}},
 		{"another method", "PUT", ping, nil, nil, []int{405}},
 		{"no token", "POST", ping, map[string]string{"Authorization": ""}, nil, []int{401}},
-		{"a bad token", "POST", ping, map[string]string{"Authorization": "Bearer nonsense"}, nil, []int{401}},
-		{"a source that fails", "POST", ping, nil, func() (identity.Identity, error) { return identity.Identity{}, errors.New("hunter2") }, []int{503}},
-		{"a source that panics", "POST", ping, nil, func() (identity.Identity, error) { panic("hunter2") }, []int{503}},
+		{"a bad token", "POST", ping, map[string]string{"Authorization": "Bearer nonsense"}, nil,
+			[]int{401}},
+		{"a source that fails", "POST", ping, nil,
+			func() (identity.Identity, error) { return identity.Identity{}, errors.New("hunter2") },
+			[]int{503}},
+		{"a source that panics", "POST", ping, nil,
+			func() (identity.Identity, error) { panic("hunter2") }, []int{503}},
 		{"no JSON", "POST", ping, map[string]string{"Content-Type": "text/plain"}, nil, []int{415}},
 		{"a large body", "POST", `"` + strings.Repeat("x", 200<<10) + `"`, nil, nil, []int{413}},
 		{"no message", "POST", `{`, nil, nil, []int{400}},
 		{"a batch", "POST", "[" + ping + "]", nil, nil, []int{400}},
-		{"params that do not fit", "POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`, nil, nil, []int{200}},
-		{"an unknown session", "POST", ping, map[string]string{"Mcp-Session-Id": "hunter2"}, nil, []int{404}},
-		{"a session of somebody else's", "POST", ping, map[string]string{"Authorization": "Bearer " + tokens["Viewer"]}, nil, []int{404}},
-		{"a session too many", "POST", ping, map[string]string{"Mcp-Session-Id": ""}, nil, []int{429}},
-		{"an unknown version", "POST", ping, map[string]string{"Mcp-Protocol-Version": "2020-01-01"}, nil, []int{400}},
+		{"params that do not fit", "POST",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}`, nil, nil,
+			[]int{200}},
+		{"an unknown session", "POST", ping, map[string]string{"Mcp-Session-Id": "hunter2"}, nil,
+			[]int{404}},
+		{"a session of somebody else's", "POST", ping,
+			map[string]string{"Authorization": "Bearer " + tokens["Viewer"]}, nil, []int{404}},
+		{"a session too many", "POST", ping, map[string]string{"Mcp-Session-Id": ""}, nil,
+			[]int{429}},
+		{"an unknown version", "POST", ping,
+			map[string]string{"Mcp-Protocol-Version": "2020-01-01"}, nil, []int{400}},
 	} {
 		if test.identify != nil {
 			identify.Store(&test.identify)
@@ -349,15 +419,18 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 		got := c.send(t, test.method, test.body, test.header)
 		identify.Store(nil)
 		// What is told of a request is told before its answer ends.
-		if heard := seen.taken(t, 0); !slices.Equal(heard.away, test.want) || len(test.want) > 0 && (got.status != test.want[0] || len(heard.messages) > 0) {
-			t.Errorf("%s: turned away %v, want %v; Began was told of %d: %s", test.name, heard.away, test.want, len(heard.messages), got)
+		if heard := seen.taken(t, 0); !slices.Equal(heard.away, test.want) || len(test.want) > 0 &&
+			(got.status != test.want[0] || len(heard.messages) > 0) {
+			t.Errorf("%s: turned away %v, want %v; Began was told of %d: %s", test.name, heard.away,
+				test.want, len(heard.messages), got)
 		}
 	}
 	// A challenge answers a message that was looked at.
 	if got := modern.call(t, "move", "", nil); got.status != 403 {
 		t.Error(got)
 	}
-	if heard := seen.taken(t, 1); heard.away != nil || outcome(heard.outcomes[0]) != "tool move status=denied axis=scopes limit= isolated=false 0/0 code=0" {
+	if heard := seen.taken(t, 1); heard.away != nil ||
+		outcome(heard.outcomes[0]) != "tool move status=denied axis=scopes limit= isolated=false 0/0 code=0" {
 		t.Errorf("a challenge: %+v", heard)
 	}
 	c.send(t, "DELETE", "", nil)
@@ -372,8 +445,10 @@ func TestObserverHearsOfWhatIsTurnedAway(t *testing.T) {
 
 func TestFrontThatPanicsIsTurnedAway(t *testing.T) {
 	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer(), Logger: slog.New(panicking{"a request for another host was refused: see Options.AllowedHosts"})}, directory(&desk{}))
-	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").send(t, "POST", ping, map[string]string{"Host": "elsewhere.example"}); got.status != 500 {
+	s := newServer(t, runtime.Options{Observer: seen.observer(),
+		Logger: slog.New(panicking{"a request for another host was refused: see Options.AllowedHosts"})}, directory(&desk{}))
+	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").send(t, "POST", ping,
+		map[string]string{"Host": "elsewhere.example"}); got.status != 500 {
 		t.Error(got)
 	}
 	if heard := seen.taken(t, 0); !slices.Equal(heard.away, []int{500}) {
@@ -396,11 +471,14 @@ func (p panicking) Handle(_ context.Context, r slog.Record) error {
 
 func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
 	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer(), Logger: slog.New(panicking{"list filtered"})}, directory(&desk{}))
-	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").ask(t, "tools/list", "", nil); !strings.Contains(got.body, "-32603") {
+	s := newServer(t, runtime.Options{Observer: seen.observer(),
+		Logger: slog.New(panicking{"list filtered"})}, directory(&desk{}))
+	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").ask(t, "tools/list", "",
+		nil); !strings.Contains(got.body, "-32603") {
 		t.Error(got)
 	}
-	if got := seen.taken(t, 1).outcomes[0]; got.Status != audit.Crashed || got.Code != jsonrpc.CodeInternalError {
+	if got := seen.taken(t, 1).outcomes[0]; got.Status != audit.Crashed ||
+		got.Code != jsonrpc.CodeInternalError {
 		t.Error(outcome(got))
 	}
 }
@@ -409,28 +487,40 @@ func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
 func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
 	type bothered struct{ observe.Observation }
 	for name, observer := range map[string]watchers{
-		"panics at once": {began: func(context.Context, observe.Message) (context.Context, observe.Observation) { panic("hunter2") },
+		"panics at once": {began: func(context.Context, observe.Message) (context.Context,
+			observe.Observation) {
+			panic("hunter2")
+		},
 			away: func(int) { panic("hunter2") }, cached: func(string, bool) { panic("hunter2") }},
-		"panics later":    {ended: func(observe.Outcome) { panic("hunter2") }},
-		"watches nothing": {began: func(ctx context.Context, _ observe.Message) (context.Context, observe.Observation) { return ctx, nil }},
-		"has no context": {began: func(context.Context, observe.Message) (context.Context, observe.Observation) {
+		"panics later": {ended: func(observe.Outcome) { panic("hunter2") }},
+		"watches nothing": {began: func(ctx context.Context, _ observe.Message) (context.Context,
+			observe.Observation) {
+			return ctx, nil
+		}},
+		"has no context": {began: func(context.Context, observe.Message) (context.Context,
+			observe.Observation) {
 			return nil, observation{}
 		}},
-		"is nil inside": {began: func(ctx context.Context, _ observe.Message) (context.Context, observe.Observation) {
+		"is nil inside": {began: func(ctx context.Context, _ observe.Message) (context.Context,
+			observe.Observation) {
 			return ctx, bothered{}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log journal
-			s := newServer(t, runtime.Options{Observer: observer, Logger: log.logger()}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Observer: observer, Logger: log.logger()},
+				directory(&desk{}))
 			url := serve(t, s)
 			for _, era := range eras {
 				c := newRaw(t, url, tokens["Member"], era)
 				for range 2 {
-					if got := c.call(t, "create", `,"arguments":{"id":"ada"}`, nil); got.status != 200 || !strings.Contains(got.body, `"structuredContent":{"id":"ada"`) {
+					if got := c.call(t, "create", `,"arguments":{"id":"ada"}`,
+						nil); got.status != 200 ||
+						!strings.Contains(got.body, `"structuredContent":{"id":"ada"`) {
 						t.Errorf("%s: %s", era, got)
 					}
-					if got := c.ask(t, "tools/list", "", nil); !strings.Contains(got.body, `"create"`) {
+					if got := c.ask(t, "tools/list", "", nil); !strings.Contains(got.body,
+						`"create"`) {
 						t.Errorf("%s: %s", era, got)
 					}
 				}
@@ -438,7 +528,9 @@ func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
 					t.Errorf("%s: %s", era, got)
 				}
 			}
-			if told := strings.Contains(log.String(), "Options.Observer panicked"); told != (strings.HasPrefix(name, "panics") || strings.HasPrefix(name, "is nil")) {
+			if told := strings.Contains(log.String(),
+				"Options.Observer panicked"); told != (strings.HasPrefix(name, "panics") ||
+				strings.HasPrefix(name, "is nil")) {
 				t.Errorf("the log says %s", log.String())
 			}
 		})
@@ -462,25 +554,31 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 			sink := &keeper{}
 			var message observe.Message
 			type key struct{}
-			s := newServer(t, runtime.Options{Audit: sink, Logger: log.at(slog.LevelInfo), Observer: watchers{began: func(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
-				if m.Method == "tools/call" { // the handshake's last notification may come later
-					message = m
-				}
-				o := observation{span: strings.Repeat(test.span, 16)}
-				if test.observed != "" {
-					o.trace = strings.Repeat(test.observed, 32)
-				}
-				return context.WithValue(ctx, key{}, "inside"), o
-			}}}, working(func(ctx context.Context) {
+			s := newServer(t, runtime.Options{Audit: sink, Logger: log.at(slog.LevelInfo),
+				Observer: watchers{began: func(ctx context.Context,
+					m observe.Message) (context.Context, observe.Observation) {
+					// the handshake's last notification may come later
+					if m.Method == "tools/call" {
+						message = m
+					}
+					o := observation{span: strings.Repeat(test.span, 16)}
+					if test.observed != "" {
+						o.trace = strings.Repeat(test.observed, 32)
+					}
+					return context.WithValue(ctx, key{}, "inside"), o
+				}}}, working(func(ctx context.Context) {
 				runtime.Logger(ctx).Info("m", "value", ctx.Value(key{}))
-				if r, ok := runtime.RequestOf(ctx); !ok || r.TraceID != strings.Repeat(test.want, 32) {
+				if r, ok := runtime.RequestOf(ctx); !ok || r.TraceID != strings.Repeat(test.want,
+					32) {
 					t.Errorf("RequestOf: %+v", r)
 				}
 			}))
 			c := newRaw(t, serve(t, s), tokens["Member"], "2025-11-25")
-			rest, header := `,"arguments":{}`, map[string]string{"Tracestate": "a=1", "Baggage": strings.Repeat("b", 9<<10)}
+			rest, header := `,"arguments":{}`, map[string]string{"Tracestate": "a=1",
+				"Baggage": strings.Repeat("b", 9<<10)}
 			if test.meta != "" {
-				rest += `,"_meta":{"traceparent":"` + parent(test.meta) + `","tracestate":"t=1","baggage":7}`
+				rest += `,"_meta":{"traceparent":"` + parent(test.meta) +
+					`","tracestate":"t=1","baggage":7}`
 			}
 			if test.header != "" {
 				header["Traceparent"] = parent(test.header)
@@ -496,20 +594,23 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 				t.Errorf("the log has %q, the audit %q, want %q", id, events[0].TraceID, want)
 			}
 			span, _ := line[0]["span_id"].(string)
-			if want := strings.Repeat(test.span, 16); test.observed != "" && span != want || test.observed == "" && span != "" {
+			if want := strings.Repeat(test.span, 16); test.observed != "" && span != want ||
+				test.observed == "" && span != "" {
 				t.Errorf("span %q", span)
 			}
 			if line[0]["value"] != "inside" {
 				t.Error("the handler lacks what the observer put into its context")
 			}
-			wantMeta, wantHeader := observe.TraceContext{}, observe.TraceContext{Tracestate: "a=1"} // that baggage is too large
+			// that baggage is too large
+			wantMeta, wantHeader := observe.TraceContext{}, observe.TraceContext{Tracestate: "a=1"}
 			if test.meta != "" {
 				wantMeta = observe.TraceContext{Traceparent: parent(test.meta), Tracestate: "t=1"}
 			}
 			if test.header != "" {
 				wantHeader.Traceparent = parent(test.header)
 			}
-			if message.Meta != wantMeta || message.Header != wantHeader || message.RequestID != events[0].RequestID {
+			if message.Meta != wantMeta || message.Header != wantHeader ||
+				message.RequestID != events[0].RequestID {
 				t.Errorf("%+v", message)
 			}
 		})
@@ -525,7 +626,8 @@ func TestMessageOverStdioSaysSo(t *testing.T) {
 			seen.taken(t, 1) // the handshake
 		}
 		l.call(t, "create", `{"id":"ada"}`)
-		if m := seen.taken(t, 1).messages[0]; m.Transport != "stdio" || m.Protocol != era || m.Method != "tools/call" || m.RequestID == "" {
+		if m := seen.taken(t, 1).messages[0]; m.Transport != "stdio" || m.Protocol != era ||
+			m.Method != "tools/call" || m.RequestID == "" {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -538,7 +640,8 @@ func TestObserverHearsWhatWasKept(t *testing.T) {
 	s := aware(t, h, runtime.Options{Observer: seen.observer()})
 	c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
 	c.ask(t, "tools/list", "", nil)
-	if got := seen.taken(t, 1).cached; !slices.Contains(got, "capabilities false") || !slices.Contains(got, "views false") {
+	if got := seen.taken(t, 1).cached; !slices.Contains(got, "capabilities false") ||
+		!slices.Contains(got, "views false") {
 		t.Errorf("the first time: %v", got)
 	}
 	c.ask(t, "tools/list", "", nil)
@@ -551,9 +654,13 @@ func TestObserverHearsWhatWasKept(t *testing.T) {
 
 func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
 	var none *nobody
-	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none, Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck}}, directory(&desk{}))
+	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none,
+		Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck}},
+		directory(&desk{}))
 	for _, want := range []string{
-		"Options.Observer is a nil *runtime_test.nobody", `Options.Readiness["db"] is nil: give it a check, or remove it`, `Options.Readiness has a check named "": give it a name`,
+		"Options.Observer is a nil *runtime_test.nobody",
+		`Options.Readiness["db"] is nil: give it a check, or remove it`,
+		`Options.Readiness has a check named "": give it a name`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %s", err, want)

@@ -28,11 +28,15 @@ func library() toolset.Toolset {
 	read := func(_ context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 		return toolset.ResourceText("secret "+string(call.Arguments), nil)
 	}
-	complete := func(_ context.Context, begun string) ([]string, error) { return []string{begun + "!"}, nil }
+	complete := func(_ context.Context, begun string) ([]string, error) {
+		return []string{begun + "!"}, nil
+	}
 	prompt := func(name string) toolset.Prompt {
-		return toolset.Prompt{Name: name, Description: name + " asks.", Get: get, Arguments: []toolset.Argument{
-			{Name: "a", Required: true, Complete: complete}, {Name: "b", Values: []string{"one", "two"}},
-		}}
+		return toolset.Prompt{Name: name, Description: name + " asks.", Get: get,
+			Arguments: []toolset.Argument{
+				{Name: "a", Required: true, Complete: complete},
+				{Name: "b", Values: []string{"one", "two"}},
+			}}
 	}
 	resource := func(uri string, variables ...toolset.Variable) toolset.Resource {
 		return toolset.Resource{URI: uri, Name: "r", Read: read, Variables: variables}
@@ -42,16 +46,20 @@ func library() toolset.Toolset {
 		Table: access.Table{
 			Roles: access.DefaultRoles(),
 			Prompts: []access.Rule{
-				{Prompt: "greet", Public: true}, {Prompt: "hire", MinRole: manager}, {Prompt: "join", Authenticated: true}, {Prompt: "rule", MinRole: admin},
+				{Prompt: "greet", Public: true}, {Prompt: "hire", MinRole: manager},
+				{Prompt: "join", Authenticated: true}, {Prompt: "rule", MinRole: admin},
 			},
 			Resources: []access.Rule{
-				{Resource: "lib://hall", Public: true}, {Resource: "lib://safe", MinRole: admin}, {Resource: "lib://shelf", MinRole: viewer},
-				{Resource: "lib://books/{id}", MinRole: member}, {Resource: "lib://notes/{+path}", MinRole: admin}, {Resource: "lib://pages/{n}", Authenticated: true},
+				{Resource: "lib://hall", Public: true}, {Resource: "lib://safe", MinRole: admin},
+				{Resource: "lib://shelf", MinRole: viewer},
+				{Resource: "lib://books/{id}", MinRole: member}, {Resource: "lib://notes/{+path}",
+					MinRole: admin}, {Resource: "lib://pages/{n}", Authenticated: true},
 			},
 		},
 		Prompts: []toolset.Prompt{prompt("greet"), prompt("hire"), prompt("join"), prompt("rule")},
 		Resources: []toolset.Resource{
-			resource("lib://books/{id}", toolset.Variable{Name: "id", Complete: complete}), resource("lib://hall"),
+			resource("lib://books/{id}", toolset.Variable{Name: "id", Complete: complete}),
+			resource("lib://hall"),
 			resource("lib://notes/{+path}", toolset.Variable{Name: "path"}),
 			resource("lib://pages/{n}", toolset.Variable{Name: "n", Type: toolset.IntegerVariable}),
 			resource("lib://safe"), resource("lib://shelf"),
@@ -61,7 +69,8 @@ func library() toolset.Toolset {
 
 // expectedPrompts and expectedResources say by hand who may use what, in the columns of
 // callers. read is a URI of the resource.
-var expectedPrompts = map[string]string{"greet": "yyyyyy", "hire": "nnnnyy", "join": "nyyyyy", "rule": "nnnnny"}
+var expectedPrompts = map[string]string{"greet": "yyyyyy", "hire": "nnnnyy", "join": "nyyyyy",
+	"rule": "nnnnny"}
 
 var expectedResources = []struct{ uri, read, who, needs string }{
 	{"lib://hall", "lib://hall", "yyyyyy", ""},
@@ -75,8 +84,10 @@ var expectedResources = []struct{ uri, read, who, needs string }{
 func TestListAndUseAgreeForEveryRolePromptAndResource(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		for _, listAll := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll, PageSize: 2}, library())
-			if got := len(s.Table().Prompts) + len(s.Table().Resources); got != len(expectedPrompts)+len(expectedResources) {
+			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll,
+				PageSize: 2}, library())
+			if got := len(s.Table().Prompts) +
+				len(s.Table().Resources); got != len(expectedPrompts)+len(expectedResources) {
 				t.Fatalf("%d rules", got)
 			}
 			url := serve(t, s)
@@ -85,7 +96,8 @@ func TestListAndUseAgreeForEveryRolePromptAndResource(t *testing.T) {
 					name := fmt.Sprintf("%v/all=%v/%s/%s", denial, listAll, era, user)
 					tells := denial == access.Forbid || listAll
 					t.Run(name+"/http", func(t *testing.T) {
-						checkOffers(t, connectHTTP(t, url, tokens[user], era), column, tells, listAll)
+						checkOffers(t, connectHTTP(t, url, tokens[user], era), column, tells,
+							listAll)
 					})
 					p := principalOf(user)
 					if p.Role == "viewer" {
@@ -151,7 +163,8 @@ func checkOffers(t *testing.T, session *mcp.ClientSession, column int, tells, li
 				t.Errorf("%s: %v", what, err)
 			}
 		case tells:
-			if !errors.As(err, &rpc) || rpc.Code != -32043 || !strings.Contains(rpc.Message, "403 Forbidden") || !strings.Contains(rpc.Message, needs) {
+			if !errors.As(err, &rpc) || rpc.Code != -32043 || !strings.Contains(rpc.Message,
+				"403 Forbidden") || !strings.Contains(rpc.Message, needs) {
 				t.Errorf("%s: %v", what, err)
 			}
 		case !errors.As(err, &rpc):
@@ -162,13 +175,16 @@ func checkOffers(t *testing.T, session *mcp.ClientSession, column int, tells, li
 	}
 	for name, who := range expectedPrompts {
 		may, unknown := who[column] == 'y', fmt.Sprintf("unknown prompt %q", name)
-		res, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: map[string]string{"a": "x"}})
+		res, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name,
+			Arguments: map[string]string{"a": "x"}})
 		refused("get "+name, err, may, unknown, "needs")
 		if err == nil && res.Messages[0].Content.(*mcp.TextContent).Text != `secret {"a":"x"}` {
 			t.Errorf("%s: %v", name, res.Messages[0].Content)
 		}
 		for argument, want := range map[string]string{"a": "t!", "b": "two", "c": ""} {
-			res, err := session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: name}, Argument: mcp.CompleteParamsArgument{Name: argument, Value: "t"}})
+			res, err := session.Complete(ctx,
+				&mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: name},
+					Argument: mcp.CompleteParamsArgument{Name: argument, Value: "t"}})
 			refused("complete "+name, err, may, unknown, "needs")
 			if err == nil && strings.Join(res.Completion.Values, " ") != want {
 				t.Errorf("%s %s: %v", name, argument, res.Completion.Values)
@@ -179,10 +195,13 @@ func checkOffers(t *testing.T, session *mcp.ClientSession, column int, tells, li
 		may := r.who[column] == 'y'
 		res, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.read})
 		refused("read "+r.uri, err, may, "Resource not found", r.needs)
-		if err == nil && (!strings.HasPrefix(res.Contents[0].Text, "secret {") || res.Contents[0].URI != r.read) {
+		if err == nil && (!strings.HasPrefix(res.Contents[0].Text, "secret {") ||
+			res.Contents[0].URI != r.read) {
 			t.Errorf("%s: %+v", r.uri, res.Contents[0])
 		}
-		_, err = session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/resource", URI: r.uri}, Argument: mcp.CompleteParamsArgument{Name: "id", Value: "t"}})
+		_, err = session.Complete(ctx,
+			&mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/resource", URI: r.uri},
+				Argument: mcp.CompleteParamsArgument{Name: "id", Value: "t"}})
 		refused("complete "+r.uri, err, may, "Resource not found", r.needs)
 	}
 }
@@ -206,8 +225,10 @@ func TestHiddenPromptOrResourceIsByteForByteAnUnknownOne(t *testing.T) {
 				unknown := hidden[:len(hidden)-1] + "X"
 				got, other := ask(hidden), ask(unknown)
 				other.body = strings.ReplaceAll(other.body, unknown, hidden)
-				if got.String() != other.String() || !strings.Contains(got.body, "error") || strings.Contains(got.body, "secret") {
-					t.Errorf("%s, %q, %s %s:\n%s\nan unknown one:\n%s", era, user, method, hidden, got, other)
+				if got.String() != other.String() || !strings.Contains(got.body, "error") ||
+					strings.Contains(got.body, "secret") {
+					t.Errorf("%s, %q, %s %s:\n%s\nan unknown one:\n%s", era, user, method, hidden,
+						got, other)
 				}
 				compared++
 			}
@@ -215,10 +236,14 @@ func TestHiddenPromptOrResourceIsByteForByteAnUnknownOne(t *testing.T) {
 				if who[column] == 'y' {
 					continue
 				}
-				for _, rest := range []string{``, `,"arguments":{"a":"x"}`, `,"arguments":{"secret":"x"}`, `,"inputResponses":{"a":{"action":"accept"}},"requestState":"x"`} {
+				for _, rest := range []string{``, `,"arguments":{"a":"x"}`,
+					`,"arguments":{"secret":"x"}`,
+					`,"inputResponses":{"a":{"action":"accept"}},"requestState":"x"`} {
 					same("prompts/get", `"name":"%s"`+rest, name, "name")
 				}
-				same("completion/complete", `"ref":{"type":"ref/prompt","name":"%s"},"argument":{"name":"a","value":""}`, name, "")
+				same("completion/complete",
+					`"ref":{"type":"ref/prompt","name":"%s"},"argument":{"name":"a","value":""}`,
+					name, "")
 			}
 			for _, r := range expectedResources {
 				if r.who[column] == 'y' {
@@ -228,11 +253,14 @@ func TestHiddenPromptOrResourceIsByteForByteAnUnknownOne(t *testing.T) {
 					same("resources/read", `"uri":"%s"`, r.read, "uri")
 				}
 				same("resources/subscribe", `"uri":"%s"`, r.read, "")
-				same("completion/complete", `"ref":{"type":"ref/resource","uri":"%s"},"argument":{"name":"id","value":""}`, r.uri, "")
+				same("completion/complete",
+					`"ref":{"type":"ref/resource","uri":"%s"},"argument":{"name":"id","value":""}`,
+					r.uri, "")
 			}
 			// A URI of a hidden template against one of no template.
 			if column < 3 {
-				for _, uri := range []string{"lib://books/17", "lib://books/%C3%A9", "lib://notes/a/b/"} {
+				for _, uri := range []string{"lib://books/17", "lib://books/%C3%A9",
+					"lib://notes/a/b/"} {
 					other := strings.Replace(uri, "lib", "bil", 1)
 					ask := func(uri string) reply {
 						headers := map[string]string{}
@@ -243,8 +271,10 @@ func TestHiddenPromptOrResourceIsByteForByteAnUnknownOne(t *testing.T) {
 					}
 					hidden, unknown := ask(uri), ask(other)
 					unknown.body = strings.ReplaceAll(unknown.body, other, uri)
-					if hidden.String() != unknown.String() || !strings.Contains(hidden.body, "Resource not found") {
-						t.Errorf("%s, %q, %s:\n%s\nan unknown one:\n%s", era, user, uri, hidden, unknown)
+					if hidden.String() != unknown.String() || !strings.Contains(hidden.body,
+						"Resource not found") {
+						t.Errorf("%s, %q, %s:\n%s\nan unknown one:\n%s", era, user, uri, hidden,
+							unknown)
 					}
 				}
 			}
@@ -261,16 +291,19 @@ func TestForbiddenPromptsAndResourcesNameWhatIsMissing(t *testing.T) {
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Viewer"], era)
 		for method, test := range map[string]struct{ name, params, want string }{
-			"prompts/get":         {"hire", `"name":"hire"`, `prompt \"hire\" needs role Manager`},
-			"resources/read":      {"lib://safe", `"uri":"lib://safe"`, `resource \"lib://safe\" needs role Admin`},
-			"completion/complete": {"", `"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":""}`, `resource \"lib://books/{id}\" needs role Member`},
+			"prompts/get": {"hire", `"name":"hire"`, `prompt \"hire\" needs role Manager`},
+			"resources/read": {"lib://safe", `"uri":"lib://safe"`,
+				`resource \"lib://safe\" needs role Admin`},
+			"completion/complete": {"",
+				`"ref":{"type":"ref/resource","uri":"lib://books/{id}"},"argument":{"name":"id","value":""}`, `resource \"lib://books/{id}\" needs role Member`},
 		} {
 			headers := map[string]string{}
 			if era == "2026-07-28" && test.name != "" {
 				headers["Mcp-Name"] = test.name
 			}
 			got := c.ask(t, method, test.params, headers)
-			if !strings.Contains(got.body, `"code":-32043`) || !strings.Contains(got.body, "403 Forbidden: "+test.want) {
+			if !strings.Contains(got.body, `"code":-32043`) ||
+				!strings.Contains(got.body, "403 Forbidden: "+test.want) {
 				t.Errorf("%s, %s: %s", era, method, got)
 			}
 		}
@@ -278,15 +311,18 @@ func TestForbiddenPromptsAndResourcesNameWhatIsMissing(t *testing.T) {
 }
 
 // odd is a toolset of one prompt and one resource, open to authenticated callers.
-func odd(get func(context.Context, toolset.Call) (toolset.PromptAnswer, error), read func(context.Context, toolset.Call) (toolset.ResourceAnswer, error)) toolset.Toolset {
+func odd(get func(context.Context, toolset.Call) (toolset.PromptAnswer, error),
+	read func(context.Context, toolset.Call) (toolset.ResourceAnswer, error)) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd", Version: "1"},
 		Table: access.Table{
 			Prompts:   []access.Rule{{Prompt: "p", Authenticated: true}},
 			Resources: []access.Rule{{Resource: "odd:{x}", Authenticated: true}},
 		},
-		Prompts:   []toolset.Prompt{{Name: "p", Get: get, Arguments: []toolset.Argument{{Name: "a"}}}},
-		Resources: []toolset.Resource{{URI: "odd:{x}", Name: "r", Read: read, Variables: []toolset.Variable{{Name: "x"}}}},
+		Prompts: []toolset.Prompt{{Name: "p", Get: get,
+			Arguments: []toolset.Argument{{Name: "a"}}}},
+		Resources: []toolset.Resource{{URI: "odd:{x}", Name: "r", Read: read,
+			Variables: []toolset.Variable{{Name: "x"}}}},
 	})
 }
 
@@ -304,9 +340,15 @@ func TestPromptsAndResourcesDoNotKillTheProcess(t *testing.T) {
 		prompt   func() (*mcp.GetPromptResult, error)
 		resource func() (*mcp.ReadResourceResult, error)
 	}{
-		"a panic":           {func() (*mcp.GetPromptResult, error) { panic("hunter2") }, func() (*mcp.ReadResourceResult, error) { panic("hunter2") }},
-		"a nil result":      {func() (*mcp.GetPromptResult, error) { return nil, nil }, func() (*mcp.ReadResourceResult, error) { return nil, nil }},
-		"a typed nil error": {func() (*mcp.GetPromptResult, error) { return nil, (*nilError)(nil) }, func() (*mcp.ReadResourceResult, error) { return nil, (*nilError)(nil) }},
+		"a panic": {func() (*mcp.GetPromptResult, error) {
+			panic("hunter2")
+		}, func() (*mcp.ReadResourceResult, error) { panic("hunter2") }},
+		"a nil result": {func() (*mcp.GetPromptResult, error) {
+			return nil, nil
+		}, func() (*mcp.ReadResourceResult, error) { return nil, nil }},
+		"a typed nil error": {func() (*mcp.GetPromptResult, error) {
+			return nil, (*nilError)(nil)
+		}, func() (*mcp.ReadResourceResult, error) { return nil, (*nilError)(nil) }},
 		"a nil part": {func() (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{nil}}, nil
 		}, func() (*mcp.ReadResourceResult, error) {
@@ -343,8 +385,10 @@ func TestPromptsAndResourcesDoNotKillTheProcess(t *testing.T) {
 				}
 				return map[string]string{"Mcp-Name": name}
 			}
-			for _, got := range []reply{c.ask(t, "prompts/get", `"name":"p"`, header("p")), c.ask(t, "resources/read", `"uri":"odd:x"`, header("odd:x"))} {
-				if !strings.Contains(got.body, "internal error") || strings.Contains(got.body, "hunter2") {
+			for _, got := range []reply{c.ask(t, "prompts/get", `"name":"p"`, header("p")),
+				c.ask(t, "resources/read", `"uri":"odd:x"`, header("odd:x"))} {
+				if !strings.Contains(got.body, "internal error") ||
+					strings.Contains(got.body, "hunter2") {
 					t.Errorf("%s, %s: %s", era, name, got)
 				}
 			}
@@ -359,15 +403,21 @@ func TestControlCharactersInAURIAreAnUnknownResource(t *testing.T) {
 	s := newServer(t, runtime.Options{}, library())
 	for _, era := range eras {
 		session := connectIO(t, s, principalOf("Admin"), era)
-		for _, uri := range []string{"lib://books/\x01", "lib://books/\x7f", "lib://books/%00", "lib://books/é", "lib://books/\u202e", "\x00", ""} {
-			if _, err := session.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "Resource not found") {
+		for _, uri := range []string{"lib://books/\x01", "lib://books/\x7f", "lib://books/%00",
+			"lib://books/é", "lib://books/\u202e", "\x00", ""} {
+			if _, err := session.ReadResource(context.Background(),
+				&mcp.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(),
+				"Resource not found") {
 				t.Errorf("%s, %q: %v", era, uri, err)
 			}
 		}
-		if _, err := session.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "io.github.mcpgen:read"}); err == nil {
+		if _, err := session.ReadResource(context.Background(),
+			&mcp.ReadResourceParams{URI: "io.github.mcpgen:read"}); err == nil {
 			t.Errorf("%s: the resource behind all others can be read", era)
 		}
-		if res, err := session.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "lib://books/a%2Fb"}); err != nil || res.Contents[0].Text != `secret {"id":"a/b"}` {
+		if res, err := session.ReadResource(context.Background(),
+			&mcp.ReadResourceParams{URI: "lib://books/a%2Fb"}); err != nil ||
+			res.Contents[0].Text != `secret {"id":"a/b"}` {
 			t.Errorf("%s: %v %v", era, res, err)
 		}
 	}
@@ -378,21 +428,24 @@ func TestAuditOfPromptsAndResourcesHoldsNoValue(t *testing.T) {
 	s := newServer(t, runtime.Options{Audit: sink}, library())
 	session := connectIO(t, s, principalOf("Member"), "2025-11-25")
 	ctx := context.Background()
-	_, _ = session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "join", Arguments: map[string]string{"a": "hunter2"}})
+	_, _ = session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "join",
+		Arguments: map[string]string{"a": "hunter2"}})
 	_, _ = session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "rule"})
 	_, _ = session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "lib://books/hunter2"})
 	_, _ = session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "lib://hunter2"})
 	_, _ = session.ListPrompts(ctx, nil)
 	_, _ = session.ListResources(ctx, nil)
 	_, _ = session.ListResourceTemplates(ctx, nil)
-	_, _ = session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "join"}, Argument: mcp.CompleteParamsArgument{Name: "a", Value: "hunter2"}})
+	_, _ = session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt",
+		Name: "join"}, Argument: mcp.CompleteParamsArgument{Name: "a", Value: "hunter2"}})
 	var got []string
 	for _, e := range sink.taken() {
 		names := ""
 		for _, a := range e.Arguments {
 			names += " " + cmp.Or(a.Name, fmt.Sprintf("(%d bytes)", a.Bytes))
 		}
-		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s%s %s%s %d/%d %s", e.Type, e.Prompt, e.Resource, e.Status, names, e.Visible, e.Total, e.Axis)))
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s%s %s%s %d/%d %s", e.Type, e.Prompt,
+			e.Resource, e.Status, names, e.Visible, e.Total, e.Axis)))
 		if text, _ := json.Marshal(e); strings.Contains(string(text), "hunter2") {
 			t.Errorf("a value in the audit: %s", text)
 		}
@@ -413,7 +466,8 @@ func TestAuditOfPromptsAndResourcesHoldsNoValue(t *testing.T) {
 }
 
 func TestPromptOrResourceWithoutItsRecordIsRefused(t *testing.T) {
-	for _, kind := range []audit.Type{audit.PromptGet, audit.ResourceRead, audit.Completion, audit.PromptList, audit.ResourceList, audit.TemplateList} {
+	for _, kind := range []audit.Type{audit.PromptGet, audit.ResourceRead, audit.Completion,
+		audit.PromptList, audit.ResourceList, audit.TemplateList} {
 		sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 			if e.Type == kind {
 				return errors.New("full")
@@ -424,7 +478,8 @@ func TestPromptOrResourceWithoutItsRecordIsRefused(t *testing.T) {
 		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 		refused := 0
 		for method, params := range map[string]string{
-			"prompts/get": `"name":"join"`, "resources/read": `"uri":"lib://safe"`, "prompts/list": "", "resources/list": "", "resources/templates/list": "",
+			"prompts/get": `"name":"join"`, "resources/read": `"uri":"lib://safe"`,
+			"prompts/list": "", "resources/list": "", "resources/templates/list": "",
 			"completion/complete": `"ref":{"type":"ref/prompt","name":"join"},"argument":{"name":"a","value":""}`,
 		} {
 			if got := c.ask(t, method, params, nil); strings.Contains(got.body, "internal error") {
@@ -486,14 +541,19 @@ func TestMiddlewareCannotReachWhatIsHidden(t *testing.T) {
 
 func TestAdoptedPromptsAndResourcesGoByTheirRules(t *testing.T) {
 	server := existing("ruled")
-	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "t", URITemplate: "file:///{dir}/{name}"}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: "a file"}}}, nil
-	})
-	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "u", URITemplate: "file:///{name}"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: "anything"}}}, nil
-	})
+	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "t",
+		URITemplate: "file:///{dir}/{name}"},
+		func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: "a file"}}}, nil
+		})
+	server.AddResourceTemplate(&mcp.ResourceTemplate{Name: "u", URITemplate: "file:///{name}"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: "anything"}}},
+				nil
+		})
 	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{
-		"p": {Prompt: "p", MinRole: manager}, "r": {Resource: "file:///r", MinRole: manager}, "t": {Resource: "file:///{dir}/{name}", MinRole: admin},
+		"p": {Prompt: "p", MinRole: manager}, "r": {Resource: "file:///r", MinRole: manager},
+		"t": {Resource: "file:///{dir}/{name}", MinRole: admin},
 	}, library())
 	url := serve(t, s)
 	for _, era := range eras {
@@ -505,13 +565,17 @@ func TestAdoptedPromptsAndResourcesGoByTheirRules(t *testing.T) {
 			if (err == nil) != (column >= 4) {
 				t.Errorf("%s, %s: prompt: %v", era, user, err)
 			}
-			for uri, from := range map[string]int{"file:///r": 4, "file:///a/b": 5, "file:///a": 9, "file:///a/b/c": 9, "lib://safe": 5, "lib://hall": 0} {
-				if _, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri}); (err == nil) != (column >= from) {
+			for uri, from := range map[string]int{"file:///r": 4, "file:///a/b": 5, "file:///a": 9,
+				"file:///a/b/c": 9, "lib://safe": 5, "lib://hall": 0} {
+				if _, err := session.ReadResource(ctx,
+					&mcp.ReadResourceParams{URI: uri}); (err == nil) != (column >= from) {
 					t.Errorf("%s, %s: %s: %v", era, user, uri, err)
 				}
 			}
 			list, err := session.ListPrompts(ctx, nil)
-			if err != nil || slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool { return p.Name == "p" }) != (column >= 4) {
+			if err != nil || slices.ContainsFunc(list.Prompts, func(p *mcp.Prompt) bool {
+				return p.Name == "p"
+			}) != (column >= 4) {
 				t.Errorf("%s, %s: %v %v", era, user, list, err)
 			}
 		}
@@ -519,7 +583,9 @@ func TestAdoptedPromptsAndResourcesGoByTheirRules(t *testing.T) {
 }
 
 func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
-	get := func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { return toolset.PromptText("", nil) }
+	get := func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+		return toolset.PromptText("", nil)
+	}
 	read := func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
 		return toolset.ResourceText("", nil)
 	}
@@ -531,37 +597,59 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 				Prompts:   []access.Rule{{Prompt: "p", Authenticated: true}},
 				Resources: []access.Rule{{Resource: "x:{a}", Authenticated: true}},
 			},
-			Prompts:   []toolset.Prompt{{Name: "p", Get: get}},
-			Resources: []toolset.Resource{{URI: "x:{a}", Name: "r", Read: read, Variables: []toolset.Variable{{Name: "a"}}}},
+			Prompts: []toolset.Prompt{{Name: "p", Get: get}},
+			Resources: []toolset.Resource{{URI: "x:{a}", Name: "r", Read: read,
+				Variables: []toolset.Variable{{Name: "a"}}}},
 		}
 		change(&g)
 		return toolset.NewToolset(g)
 	}
 	for want, change := range map[string]func(*toolset.Generated){
-		`prompt "p" has no rule`:              func(g *toolset.Generated) { g.Table.Prompts = nil },
-		`the rule of "p" has no prompt`:       func(g *toolset.Generated) { g.Prompts = nil },
-		`resource "x:{a}" has no rule`:        func(g *toolset.Generated) { g.Table.Resources = nil },
-		`the rule of "x:{a}" has no resource`: func(g *toolset.Generated) { g.Resources = nil },
-		`nothing answers for it`:              func(g *toolset.Generated) { g.Prompts[0].Get = nil },
-		`its timeout is -1ns`:                 func(g *toolset.Generated) { g.Resources[0].Timeout = -1 },
-		`its URI is not one`:                  func(g *toolset.Generated) { g.Resources[0].URI = "x" },
-		`its parameters are []`:               func(g *toolset.Generated) { g.Resources[0].Variables = nil },
-		`it has no name`:                      func(g *toolset.Generated) { g.Resources[0].Name = "" },
-		`names something else`:                func(g *toolset.Generated) { g.Table.Prompts[0] = access.Rule{Tool: "p", Authenticated: true} },
-		`prompt "p" has no rule but x.y`: func(g *toolset.Generated) {
-			g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: access.Permission{App: "x", Action: "y"}}
+		`prompt "p" has no rule`:        func(g *toolset.Generated) { g.Table.Prompts = nil },
+		`the rule of "p" has no prompt`: func(g *toolset.Generated) { g.Prompts = nil },
+		`resource "x:{a}" has no rule`: func(g *toolset.Generated) {
+			g.Table.Resources = nil
 		},
-		`prompt "p": asks for role number 9`: func(g *toolset.Generated) { g.Table.Prompts[0].MinRole = 9 },
+		`the rule of "x:{a}" has no resource`: func(g *toolset.Generated) { g.Resources = nil },
+		`nothing answers for it`: func(g *toolset.Generated) {
+			g.Prompts[0].Get = nil
+		},
+		`its timeout is -1ns`: func(g *toolset.Generated) {
+			g.Resources[0].Timeout = -1
+		},
+		`its URI is not one`: func(g *toolset.Generated) {
+			g.Resources[0].URI = "x"
+		},
+		`its parameters are []`: func(g *toolset.Generated) {
+			g.Resources[0].Variables = nil
+		},
+		`it has no name`: func(g *toolset.Generated) {
+			g.Resources[0].Name = ""
+		},
+		`names something else`: func(g *toolset.Generated) {
+			g.Table.Prompts[0] = access.Rule{Tool: "p", Authenticated: true}
+		},
+		`prompt "p" has no rule but x.y`: func(g *toolset.Generated) {
+			g.Table.Prompts[0] = access.Rule{Prompt: "p", Permission: access.Permission{App: "x",
+				Action: "y"}}
+		},
+		`prompt "p": asks for role number 9`: func(g *toolset.Generated) {
+			g.Table.Prompts[0].MinRole = 9
+		},
 		`one URI may be both x:{a} and x:all`: func(g *toolset.Generated) {
-			g.Table.Resources = append(g.Table.Resources, access.Rule{Resource: "x:all", MinRole: admin})
-			g.Resources = append(g.Resources, toolset.Resource{URI: "x:all", Name: "all", Read: read})
+			g.Table.Resources = append(g.Table.Resources, access.Rule{Resource: "x:all",
+				MinRole: admin})
+			g.Resources = append(g.Resources, toolset.Resource{URI: "x:all", Name: "all",
+				Read: read})
 		},
 	} {
-		if _, err := runtime.New(runtime.Options{Logger: quiet()}, base(change)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := runtime.New(runtime.Options{Logger: quiet()}, base(change)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
-	if _, err := runtime.New(runtime.Options{Logger: quiet()}, base(func(*toolset.Generated) {})); err != nil {
+	if _, err := runtime.New(runtime.Options{Logger: quiet()},
+		base(func(*toolset.Generated) {})); err != nil {
 		t.Error(err)
 	}
 }
@@ -569,26 +657,32 @@ func TestOffersThatCannotWorkDoNotStart(t *testing.T) {
 func TestResourceHandlerSaysNotFoundAsAnUnknownURIDoes(t *testing.T) {
 	answer := errors.New("no shelf 7")
 	s := newServer(t, runtime.Options{}, odd(
-		func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { return toolset.PromptText("", nil) },
+		func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptText("", nil)
+		},
 		func(context.Context, toolset.Call) (toolset.ResourceAnswer, error) {
 			return toolset.ResourceText("", answer)
 		}))
 	for _, era := range eras {
 		c := newRaw(t, serve(t, s), tokens["Viewer"], era)
 		read := func(uri string) string {
-			got := c.ask(t, "resources/read", `"uri":"`+uri+`"`, map[string]string{"Mcp-Name": uri}).body
+			got := c.ask(t, "resources/read", `"uri":"`+uri+`"`,
+				map[string]string{"Mcp-Name": uri}).body
 			return strings.ReplaceAll(got[strings.IndexByte(got, '{'):], uri, "URI")
 		}
 		answer = errors.New("no shelf 7")
-		if got := read("odd:7"); !strings.Contains(got, `"error":{"code":-32603,"message":"no shelf 7"}`) {
+		if got := read("odd:7"); !strings.Contains(got,
+			`"error":{"code":-32603,"message":"no shelf 7"}`) {
 			t.Errorf("%s: %s", era, got)
 		}
 		answer = fmt.Errorf("looking: %w", mcp.ResourceNotFoundError("odd:7"))
-		if got := read("odd:7"); !strings.Contains(got, `"code":-32602,"message":"looking: Resource not found"`) {
+		if got := read("odd:7"); !strings.Contains(got,
+			`"code":-32602,"message":"looking: Resource not found"`) {
 			t.Errorf("%s: %s", era, got)
 		}
 		answer = mcp.ResourceNotFoundError("odd:7")
-		if got, want := strings.TrimSpace(read("odd:7")), strings.TrimSpace(read("even:7")); got != want {
+		if got, want := strings.TrimSpace(read("odd:7")),
+			strings.TrimSpace(read("even:7")); got != want {
 			t.Errorf("%s: %s, of an unknown one %s", era, got, want)
 		}
 	}

@@ -82,7 +82,11 @@ type Options struct {
 	// that is not public then needs a permission (action=, object=) or action=none. Without
 	// PermissionAware, permissions are recorded only.
 	PermissionAware bool
-	Capabilities    capability.Source // of the host's permissions; PermissionAware needs it
+	// Capabilities reads the host's permissions; PermissionAware needs it. New checks the host, by
+	// Check of a [capability.Checker] or by a query, and fails if a table, column or grant is
+	// missing. If the host cannot be reached, the server starts and is not ready. It repeats the
+	// checks until they pass, and callers may use only what is public until then.
+	Capabilities capability.Source
 	// CapabilityTimeout bounds each query of Capabilities. A caller whose permissions take longer
 	// may use only what is public.
 	CapabilityTimeout time.Duration
@@ -133,8 +137,8 @@ type Options struct {
 	// Readiness are checks of what the server depends on, by a name for the log: a database, a
 	// directory of users. While one fails, [PathReadyz] reports that the server is not ready, and
 	// nothing else changes. Each has two seconds, and a result is kept for one. New adds the check of
-	// an Audit that is an [audit.ReadySink], and of an Identity that is an [identity.ReadySource],
-	// by the names Options.Audit and Options.Identity.
+	// an Audit that is an [audit.ReadySink], of an Identity that is an [identity.ReadySource], and
+	// of Capabilities, by the names Options.Audit, Options.Identity and Options.Capabilities.
 	Readiness map[string]func(context.Context) error
 
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
@@ -171,6 +175,9 @@ type Options struct {
 	// need the same key, of at least 32 random bytes. Empty is a random key of this process.
 	StateKey []byte
 }
+
+// hostCheck is the name of the check of Options.Capabilities.
+const hostCheck = "Options.Capabilities"
 
 // ServiceUser maps an OAuth client to a user of the host.
 type ServiceUser = access.ServiceUser

@@ -54,7 +54,8 @@ func (p *purse) put(client isolate.Client, permissions ...grant.Permission) {
 	p.at++
 	p.held[client] = nil
 	for i, perm := range permissions {
-		p.held[client] = append(p.held[client], grant.Grant{ID: fmt.Sprintf("%d.%d", p.at, i), Permission: perm, Issuer: client.Issuer, Client: client.ID})
+		p.held[client] = append(p.held[client], grant.Grant{ID: fmt.Sprintf("%d.%d", p.at, i),
+			Permission: perm, Issuer: client.Issuer, Client: client.ID})
 	}
 }
 
@@ -80,7 +81,8 @@ type named struct {
 }
 
 // permitting is a toolset whose one tool needs permissions, as generated code has it.
-func permitting(tool toolset.Tool, handle func(context.Context, named) (string, error)) toolset.Toolset {
+func permitting(tool toolset.Tool,
+	handle func(context.Context, named) (string, error)) toolset.Toolset {
 	bound := map[string]*toolset.Named{}
 	var order []string
 	for _, a := range tool.Allow {
@@ -96,7 +98,8 @@ func permitting(tool toolset.Tool, handle func(context.Context, named) (string, 
 		if err := json.Unmarshal(call.Arguments, &in); err != nil {
 			return toolset.Result{}, err
 		}
-		values := map[string][]string{"path": {in.Path}, "to": {in.To}, "argv": in.Argv, "host": {in.Host}, "queue": {in.Queue}}
+		values := map[string][]string{"path": {in.Path}, "to": {in.To}, "argv": in.Argv,
+			"host": {in.Host}, "queue": {in.Queue}}
 		var all []toolset.Named
 		for _, name := range order {
 			n := *bound[name]
@@ -140,7 +143,8 @@ func readAll(ctx context.Context, _ named) (string, error) {
 	return string(text), err
 }
 
-var reading = toolset.Tool{Name: "read", Allow: []toolset.Allow{{Kind: grant.FileRead, Argument: "path"}}}
+var reading = toolset.Tool{Name: "read",
+	Allow: []toolset.Allow{{Kind: grant.FileRead, Argument: "path"}}}
 
 func client(user string) isolate.Client {
 	p := principalOf(user)
@@ -150,7 +154,8 @@ func client(user string) isolate.Client {
 // said is what a call came to: its text, and "!" before it where it is an error.
 func said(t testing.TB, session *mcp.ClientSession, tool, arguments string) string {
 	t.Helper()
-	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool,
+		Arguments: json.RawMessage(arguments)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +169,10 @@ func said(t testing.TB, session *mcp.ClientSession, tool, arguments string) stri
 func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 	p := &purse{}
 	sink := &keeper{}
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: p, Roots: roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}), Audit: sink,
-		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md"}}}, permitting(reading, readAll))
+	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
+		Roots: roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}), Audit: sink,
+		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md"}}},
+		permitting(reading, readAll))
 	url := serve(t, s)
 	for _, era := range eras {
 		session := connectHTTP(t, url, tokens["Member"], era)
@@ -177,7 +184,8 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 				t.Errorf("%s: %s: %s, want %s", era, arguments, got, want)
 			}
 		}
-		const b, refused = `{"path":"docs/secret/b.md"}`, `!permission_denied: file.read "docs/secret/b.md": no grant allows it`
+		const b, refused = `{"path":"docs/secret/b.md"}`,
+			`!permission_denied: file.read "docs/secret/b.md": no grant allows it`
 		p.put(client("Member"))
 		step(session, `{"path":"docs/a.md"}`, `{"result":"A"}`)
 		step(nobody, `{"path":"docs/a.md"}`, `{"result":"A"}`)
@@ -196,8 +204,10 @@ func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 
 func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 	sink := &keeper{}
-	s := newServer(t, runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Audit: sink}, permitting(reading, readAll))
-	res, err := connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(), &mcp.CallToolParams{Name: "read", Arguments: json.RawMessage(`{"path":"docs/./x"}`)})
+	s := newServer(t, runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Audit: sink},
+		permitting(reading, readAll))
+	res, err := connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(),
+		&mcp.CallToolParams{Name: "read", Arguments: json.RawMessage(`{"path":"docs/./x"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +216,8 @@ func TestRefusalNamesWhatTheClientNamed(t *testing.T) {
 		t.Errorf("%v %s", res.IsError, text)
 	}
 	e := sink.taken()[0]
-	if e.Status != audit.Denied || e.Axis != audit.AxisGrant || e.Missing != "file.read (no_grant)" || len(e.Grants) != 0 {
+	if e.Status != audit.Denied || e.Axis != audit.AxisGrant ||
+		e.Missing != "file.read (no_grant)" || len(e.Grants) != 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -215,7 +226,8 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 	p, sink := &purse{}, &keeper{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600), os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b"))); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600),
+		os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b"))); err != nil {
 		t.Fatal(err)
 	}
 	opened, err := grant.OpenRoots(map[string]string{"docs": dir})
@@ -224,13 +236,15 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 	}
 	t.Cleanup(func() { opened.Close() })
 	opened.RefuseHardLinks = true
-	s := newServer(t, runtime.Options{Grants: p, Roots: opened, Audit: sink}, permitting(reading, readAll))
+	s := newServer(t, runtime.Options{Grants: p, Roots: opened, Audit: sink},
+		permitting(reading, readAll))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 	const refused = `!permission_denied: file.read "docs/b": it has more than one hard link`
 	if got := said(t, session, "read", `{"path":"docs/b"}`); !strings.HasPrefix(got, refused) {
 		t.Error(got)
 	}
-	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant || e.Missing != "file.read (special)" || len(e.Grants) != 0 {
+	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant ||
+		e.Missing != "file.read (special)" || len(e.Grants) != 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -238,9 +252,13 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 	p := &purse{}
 	sink := &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"}, grant.Permission{Type: grant.FileWrite, Resource: "docs/new"}, grant.Permission{Type: "queue.push", Resource: "mail"})
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}), Audit: sink}, permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
-		{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"},
+		grant.Permission{Type: grant.FileWrite, Resource: "docs/new"},
+		grant.Permission{Type: "queue.push", Resource: "mail"})
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
+		Audit: sink}, permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
+		{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.FileWrite, Argument: "to"},
+		{Kind: "queue.push", Argument: "queue"},
 	}}, func(ctx context.Context, in named) (string, error) {
 		from, err := grant.File(ctx, "path")
 		if err != nil {
@@ -254,22 +272,29 @@ func TestGrantsThatAllowedACallAreRecorded(t *testing.T) {
 		return in.Queue, err
 	}))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/new","queue":"mail"}`); got != `{"result":"mail"}` {
+	if got := said(t, session, "copy",
+		`{"path":"docs/a.md","to":"docs/new","queue":"mail"}`); got != `{"result":"mail"}` {
 		t.Fatal(got)
 	}
 	// What may make a file is decided on last.
-	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"}, {Argument: "queue", Kind: "queue.push", Grant: "1.2"}, {Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}}
+	want := []audit.Use{{Argument: "path", Kind: grant.FileRead, Grant: "1.0"},
+		{Argument: "queue", Kind: "queue.push", Grant: "1.2"},
+		{Argument: "to", Kind: grant.FileWrite, Grant: "1.1"}}
 	e := sink.taken()
-	if got := fmt.Sprint(e[len(e)-1].Grants); got != fmt.Sprint(want) || e[len(e)-1].Status != audit.OK {
+	if got := fmt.Sprint(e[len(e)-1].Grants); got != fmt.Sprint(want) ||
+		e[len(e)-1].Status != audit.OK {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// One that is lacking refuses the call, and what was opened by then is closed.
 	before := descriptors(t)
 	for range 20 {
-		if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/new","queue":"post"}`); got != `!permission_denied: queue.push "post": no grant allows it` {
+		if got := said(t, session, "copy",
+			`{"path":"docs/a.md","to":"docs/new","queue":"post"}`); got != `!permission_denied: queue.push "post": no grant allows it` {
 			t.Fatal(got)
 		}
-		if got := said(t, session, "copy", `{"path":"docs/a.md","to":"docs/other","queue":"mail"}`); !strings.HasPrefix(got, `!permission_denied: file.write "docs/other"`) {
+		if got := said(t, session, "copy",
+			`{"path":"docs/a.md","to":"docs/other","queue":"mail"}`); !strings.HasPrefix(got,
+			`!permission_denied: file.write "docs/other"`) {
 			t.Fatal(got)
 		}
 	}
@@ -292,11 +317,13 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
 	files := make(chan *os.File, 3)
-	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") }, "is late": func() { time.Sleep(400 * time.Millisecond) }}
+	ends := map[string]func(){"returns": func() {}, "panics": func() { panic("!") },
+		"is late": func() { time.Sleep(400 * time.Millisecond) }}
 	for name, end := range ends {
 		tool := reading
 		tool.Timeout = 50 * time.Millisecond
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Logger: quiet()}, permitting(tool, func(ctx context.Context, _ named) (string, error) {
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
+			Logger: quiet()}, permitting(tool, func(ctx context.Context, _ named) (string, error) {
 			f, err := grant.File(ctx, "path")
 			files <- f
 			end()
@@ -318,23 +345,27 @@ func TestSourceThatFailsDenies(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
 	sink, logged := &keeper{}, &journal{}
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
+		Audit: sink, Logger: logged.logger()}, permitting(reading, readAll))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 	if got := said(t, session, "read", `{"path":"docs/a"}`); got != `{"result":"A"}` {
 		t.Fatal(got)
 	}
 	sink.taken()
 	p.fails(errors.New("the database is away"))
-	if got := said(t, session, "read", `{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
+	if got := said(t, session, "read",
+		`{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
 		t.Error(got)
 	}
-	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant || !strings.Contains(logged.String(), "the database is away") {
+	if e := sink.taken()[0]; e.Status != audit.Denied || e.Axis != audit.AxisGrant ||
+		!strings.Contains(logged.String(), "the database is away") {
 		t.Errorf("%+v %s", e, logged)
 	}
 	// A grant that is no valid one denies as well.
 	p.fails(nil)
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}"})
-	if got := said(t, session, "read", `{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
+	if got := said(t, session, "read",
+		`{"path":"docs/a"}`); got != "!permission_denied: what you may use could not be read: try again later" {
 		t.Error(got)
 	}
 }
@@ -342,13 +373,15 @@ func TestSourceThatFailsDenies(t *testing.T) {
 func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: p, Roots: roots(t, map[string]string{"a": "A"})}, permitting(reading, readAll))
+	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
+		Roots: roots(t, map[string]string{"a": "A"})}, permitting(reading, readAll))
 	url := serve(t, s)
 	session := connectHTTP(t, url, tokens["Member"], "")
 	for range 5 {
 		said(t, session, "read", `{"path":"docs/a"}`)
 	}
-	said(t, connectHTTP(t, url, "", ""), "read", `{"path":"docs/a"}`) // nobody's grants are no question
+	// nobody's grants are no question
+	said(t, connectHTTP(t, url, "", ""), "read", `{"path":"docs/a"}`)
 	if got := p.questions(); got != 5 {
 		t.Errorf("asked %d times for 5 calls", got)
 	}
@@ -356,24 +389,28 @@ func TestSourceIsAskedWithEachCallThatNeedsIt(t *testing.T) {
 
 func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *"}, grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
-	s := newServer(t, runtime.Options{Grants: p}, permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
-		func(ctx context.Context, _ named) (string, error) {
-			cmd, err := grant.Command(ctx, "argv")
-			if err != nil {
-				return "", err
-			}
-			dialer, err := grant.Connect(ctx, "host")
-			if err != nil {
-				return "", err
-			}
-			// Another host than the one that was named is decided on when it is connected to.
-			if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil || !strings.Contains(err.Error(), grant.Code) {
-				return "", fmt.Errorf("another port: %v", err)
-			}
-			out, err := cmd.Output()
-			return string(out), err
-		}))
+	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *"},
+		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9"})
+	s := newServer(t, runtime.Options{Grants: p},
+		permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
+			Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
+			func(ctx context.Context, _ named) (string, error) {
+				cmd, err := grant.Command(ctx, "argv")
+				if err != nil {
+					return "", err
+				}
+				dialer, err := grant.Connect(ctx, "host")
+				if err != nil {
+					return "", err
+				}
+				// Another host than the one that was named is decided on when it is connected to.
+				if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil ||
+					!strings.Contains(err.Error(), grant.Code) {
+					return "", fmt.Errorf("another port: %v", err)
+				}
+				out, err := cmd.Output()
+				return string(out), err
+			}))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 	for arguments, want := range map[string]string{
 		`{"argv":["echo","a; b"],"host":"127.0.0.1:9"}`:    `{"result":"a; b\n"}`,
@@ -392,11 +429,14 @@ func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
 	for name, ask := range map[string][]toolset.Named{
-		"none":           {},
-		"another one":    {{Argument: "to", Kinds: []string{grant.FileRead}, Values: []string{"docs/a"}}},
-		"another kind":   {{Argument: "path", Kinds: []string{grant.FileWrite}, Values: []string{"docs/a"}}},
-		"no kind":        {{Argument: "path", Values: []string{"docs/a"}}},
-		"several values": {{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{"docs/a", "docs/b"}}},
+		"none": {},
+		"another one": {{Argument: "to", Kinds: []string{grant.FileRead},
+			Values: []string{"docs/a"}}},
+		"another kind": {{Argument: "path", Kinds: []string{grant.FileWrite},
+			Values: []string{"docs/a"}}},
+		"no kind": {{Argument: "path", Values: []string{"docs/a"}}},
+		"several values": {{Argument: "path", Kinds: []string{grant.FileRead},
+			Values: []string{"docs/a", "docs/b"}}},
 	} {
 		ran := false
 		tool := reading
@@ -411,15 +451,18 @@ func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 			}
 			return toolset.Done(err)
 		}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})}, toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: "read", Public: true}))
-		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran || !strings.Contains(got, "run go generate") {
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"})},
+			toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: "read", Public: true}))
+		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "read", `{}`); ran ||
+			!strings.Contains(got, "run go generate") {
 			t.Errorf("%s: %v %s", name, ran, got)
 		}
 	}
 }
 
 func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
-	if _, err := (toolset.Call{}).Allow(t.Context(), toolset.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
+	if _, err := (toolset.Call{}).Allow(t.Context(), toolset.Named{Argument: "path",
+		Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
 		t.Error("a resource is allowed that nobody decided on")
 	}
 	if _, err := (toolset.Call{}).Isolated(t.Context()); err == nil {
@@ -428,27 +471,41 @@ func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
 }
 
 func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
-	full := runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Sandbox: &box{}, Logger: quiet()}
-	answered := func(ctx context.Context, call toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
+	full := runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Sandbox: &box{},
+		Logger: quiet()}
+	answered := func(ctx context.Context, call toolset.Call) (toolset.Result,
+		error) {
+		return toolset.Done(nil)
+	}
 	for want, test := range map[string]struct {
 		tool    toolset.Tool
 		without func(*runtime.Options)
 	}{
-		"set Options.Grants":  {toolset.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Grants = nil }},
-		"set Options.Roots":   {toolset.Tool{Allow: reading.Allow}, func(o *runtime.Options) { o.Roots = nil }},
-		"isolate=process of":  {toolset.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = nil }},
-		"concurrency= and":    {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}}, func(o *runtime.Options) { o.Sandbox = nil }},
-		"need a sandbox":      {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1, Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
-		"nil *runtime_test.b": {toolset.Tool{}, func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
-		"nil *runtime_test.p": {toolset.Tool{}, func(o *runtime.Options) { o.Grants = (*purse)(nil) }},
-		"no helper is there":  {toolset.Tool{Isolate: "x"}, func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
+		"set Options.Grants": {toolset.Tool{Allow: reading.Allow},
+			func(o *runtime.Options) { o.Grants = nil }},
+		"set Options.Roots": {toolset.Tool{Allow: reading.Allow},
+			func(o *runtime.Options) { o.Roots = nil }},
+		"isolate=process of": {toolset.Tool{Isolate: "x"},
+			func(o *runtime.Options) { o.Sandbox = nil }},
+		"concurrency= and": {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}},
+			func(o *runtime.Options) { o.Sandbox = nil }},
+		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1,
+			Per: time.Second}}}, func(o *runtime.Options) { o.Sandbox = nil }},
+		"nil *runtime_test.b": {toolset.Tool{},
+			func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
+		"nil *runtime_test.p": {toolset.Tool{},
+			func(o *runtime.Options) { o.Grants = (*purse)(nil) }},
+		"no helper is there": {toolset.Tool{Isolate: "x"},
+			func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
 		"Options.GrantDefaults: ": {toolset.Tool{}, func(o *runtime.Options) {
 			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc"}}
 		}},
-		`file.read pubic/**: there is no root "pubic"; the roots are docs`: {toolset.Tool{}, func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
-		"of file. there are file.read and file.write alone": {toolset.Tool{}, func(o *runtime.Options) {
-			o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**"}}
-		}},
+		`file.read pubic/**: there is no root "pubic"; the roots are docs`: {toolset.Tool{},
+			func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
+		"of file. there are file.read and file.write alone": {toolset.Tool{},
+			func(o *runtime.Options) {
+				o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**"}}
+			}},
 	} {
 		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
 		set := toolsetOf([]toolset.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
@@ -461,27 +518,35 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	memory := toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered, Limits: toolset.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
-	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(), "isolate=process only") {
+	memory := toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered,
+		Limits: toolset.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
+	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(),
+		"isolate=process only") {
 		t.Error(err)
 	}
 }
 
 func TestDefaultsThatNoToolTakesAreToldAtTheStart(t *testing.T) {
 	var logged journal
-	tool := toolset.Tool{Name: "push", Allow: []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}}
+	tool := toolset.Tool{Name: "push",
+		Allow: []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}}
 	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
-		{Type: "queue.push", Resource: "mail"}, {Type: "queue.psuh", Resource: "mail"}, {Type: "db.read", Resource: "prices"}, {Type: grant.SystemCommand, Resource: "echo **"},
+		{Type: "queue.push", Resource: "mail"}, {Type: "queue.psuh", Resource: "mail"},
+		{Type: "db.read", Resource: "prices"}, {Type: grant.SystemCommand, Resource: "echo **"},
 	}}, permitting(tool, readAll))
 	text := logged.String()
-	if n := strings.Count(text, "no tool takes"); n != 2 || !strings.Contains(text, "no tool takes queue.psuh; did you mean queue.push?") || !strings.Contains(text, `no tool takes db.read"`) {
+	if n := strings.Count(text, "no tool takes"); n != 2 ||
+		!strings.Contains(text, "no tool takes queue.psuh; did you mean queue.push?") ||
+		!strings.Contains(text, `no tool takes db.read"`) {
 		t.Error(text)
 	}
 }
 
-// TestServerNamesItsRoots: by them, and by nothing of where they are, an admin is told what can be granted.
+// TestServerNamesItsRoots: by them, and by nothing of where they are, an admin is told what can be
+// granted.
 func TestServerNamesItsRoots(t *testing.T) {
-	if got := newServer(t, runtime.Options{Roots: roots(t, nil)}, toolsetOf(nil)).Roots(); len(got) != 1 || got[0] != "docs" {
+	if got := newServer(t, runtime.Options{Roots: roots(t, nil)},
+		toolsetOf(nil)).Roots(); len(got) != 1 || got[0] != "docs" {
 		t.Error(got)
 	}
 	if got := newServer(t, runtime.Options{}, toolsetOf(nil)).Roots(); len(got) != 0 {
@@ -489,8 +554,8 @@ func TestServerNamesItsRoots(t *testing.T) {
 	}
 }
 
-// BenchmarkDecision is what stands between a call and its handler: the table alone, and with grants of each kind, a hundred of
-// which the client has.
+// BenchmarkDecision is what stands between a call and its handler: the table alone, and with grants
+// of each kind, a hundred of which the client has.
 func BenchmarkDecision(b *testing.B) {
 	p := &purse{}
 	var held []grant.Permission
@@ -503,13 +568,16 @@ func BenchmarkDecision(b *testing.B) {
 	}
 	p.put(client("Member"), held...)
 	for name, n := range map[string]toolset.Named{
-		"command":  {Argument: "a", Kinds: []string{grant.SystemCommand}, Values: []string{"git", "log", "24", "x"}},
-		"host":     {Argument: "a", Kinds: []string{grant.NetConnect}, Values: []string{"a.24.example:443"}},
+		"command": {Argument: "a", Kinds: []string{grant.SystemCommand},
+			Values: []string{"git", "log", "24", "x"}},
+		"host": {Argument: "a", Kinds: []string{grant.NetConnect},
+			Values: []string{"a.24.example:443"}},
 		"own kind": {Argument: "a", Kinds: []string{"queue.push"}, Values: []string{"mail-24-x"}},
 		"file":     {Argument: "a", Kinds: []string{grant.FileRead}, Values: []string{"docs/24/x"}},
 	} {
 		b.Run(name, func(b *testing.B) {
-			tool := toolset.Tool{Name: "a", Input: `{"type":"object"}`, Timeout: time.Hour, Allow: []toolset.Allow{{Kind: n.Kinds[0], Argument: "a"}},
+			tool := toolset.Tool{Name: "a", Input: `{"type":"object"}`, Timeout: time.Hour,
+				Allow: []toolset.Allow{{Kind: n.Kinds[0], Argument: "a"}},
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					for b.Loop() {
 						inside, err := call.Allow(ctx, n)
@@ -521,13 +589,20 @@ func BenchmarkDecision(b *testing.B) {
 					}
 					return toolset.Done(nil)
 				}}
-			s := newServer(b, runtime.Options{Grants: p, Roots: roots(b, map[string]string{"24/x": "X"})}, toolsetOf([]toolset.Tool{tool}))
-			if _, err := connectIO(b, s, principalOf("Member"), "").CallTool(b.Context(), &mcp.CallToolParams{Name: "a"}); err != nil {
+			s := newServer(b, runtime.Options{Grants: p,
+				Roots: roots(b, map[string]string{"24/x": "X"})}, toolsetOf([]toolset.Tool{tool}))
+			if _, err := connectIO(b, s, principalOf("Member"), "").CallTool(b.Context(),
+				&mcp.CallToolParams{Name: "a"}); err != nil {
 				b.Fatal(err)
 			}
 		})
 	}
-	s := newServer(b, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }}}))
+	s := newServer(b, runtime.Options{},
+		toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result,
+				error) {
+				return toolset.Done(nil)
+			}}}))
 	table, who := s.Table(), principalOf("Member")
 	b.Run("table alone", func(b *testing.B) {
 		for b.Loop() {
@@ -545,16 +620,22 @@ func TestGrantsOfACallAreRecordedHoweverItEnds(t *testing.T) {
 		do     func() error
 		status audit.Status
 	}{
-		"a panic":          {func() error { panic("!") }, audit.Crashed},
-		"an error":         {func() error { return errors.New("no") }, audit.Failed},
-		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} }, audit.Failed},
-		"no end in time":   {func() error { time.Sleep(600 * time.Millisecond); return nil }, audit.Timeout},
+		"a panic":  {func() error { panic("!") }, audit.Crashed},
+		"an error": {func() error { return errors.New("no") }, audit.Failed},
+		"a JSON-RPC error": {func() error { return &jsonrpc.Error{Code: 1, Message: "no"} },
+			audit.Failed},
+		"no end in time": {func() error { time.Sleep(600 * time.Millisecond); return nil },
+			audit.Timeout},
 	} {
 		sink := &keeper{}
-		tool := toolset.Tool{Name: "write", Timeout: 50 * time.Millisecond, Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
-		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink}, permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
-		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(), &mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
-		if e := sink.taken()[0]; e.Status != end.status || len(e.Grants) != 1 || e.Grants[0].Kind != grant.FileWrite {
+		tool := toolset.Tool{Name: "write", Timeout: 50 * time.Millisecond,
+			Allow: []toolset.Allow{{Kind: grant.FileWrite, Argument: "path"}}}
+		s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, nil), Audit: sink},
+			permitting(tool, func(context.Context, named) (string, error) { return "", end.do() }))
+		_, _ = connectHTTP(t, serve(t, s), tokens["Member"], "").CallTool(t.Context(),
+			&mcp.CallToolParams{Name: "write", Arguments: json.RawMessage(`{"path":"docs/a"}`)})
+		if e := sink.taken()[0]; e.Status != end.status || len(e.Grants) != 1 ||
+			e.Grants[0].Kind != grant.FileWrite {
 			t.Errorf("%s: %s by %v", name, e.Status, e.Grants)
 		}
 	}
@@ -564,17 +645,22 @@ func TestRefusedCallMakesNoFile(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
 	opened := roots(t, nil)
-	s := newServer(t, runtime.Options{Grants: p, Roots: opened}, permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
-		{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
-	}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
-	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy", `{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got, "!permission_denied: queue.push") {
+	s := newServer(t, runtime.Options{Grants: p, Roots: opened},
+		permitting(toolset.Tool{Name: "copy", Allow: []toolset.Allow{
+			{Kind: grant.FileWrite, Argument: "to"}, {Kind: "queue.push", Argument: "queue"},
+		}}, func(context.Context, named) (string, error) { return "", errors.New("it ran") }))
+	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "copy",
+		`{"to":"docs/new","queue":"mail"}`); !strings.HasPrefix(got,
+		"!permission_denied: queue.push") {
 		t.Error(got)
 	}
-	set, err := grant.NewSet(grant.Grant{ID: "1", Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/**"}})
+	set, err := grant.NewSet(grant.Grant{ID: "1", Permission: grant.Permission{Type: grant.FileRead,
+		Resource: "docs/**"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&grant.Decider{Set: set, Roots: opened}).Open(t.Context(), "docs/new", grant.Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := (&grant.Decider{Set: set, Roots: opened}).Open(t.Context(), "docs/new",
+		grant.Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a refused call has made a file: %v", err)
 	}
 }

@@ -43,8 +43,10 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 			}
 			return nil
 		}
-		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Readiness: map[string]func(context.Context) error{
-			"database": check, "fine": func(context.Context) error { return nil }}}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
+			Readiness: map[string]func(context.Context) error{
+				"database": check, "fine": func(context.Context) error { return nil }}},
+			directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
 		broken := errors.New("dial postgres://app:t0psecret@db/: connection refused")
@@ -71,11 +73,14 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 				state.Store(&step.state)
 			}
 			status, body := ready()
-			if want := map[int]string{200: "ready", 503: "not ready"}[step.status]; status != step.status || body != want {
+			if want := map[int]string{200: "ready",
+				503: "not ready"}[step.status]; status != step.status || body != want {
 				t.Errorf("%d: %d %q", i, status, body)
 			}
-			failed, passed := log.of(t, "the server is not ready"), log.of(t, "a check of readiness passes again")
-			if asked.Load() != step.asked || len(failed) != step.failed || len(passed) != step.passed {
+			failed, passed := log.of(t, "the server is not ready"),
+				log.of(t, "a check of readiness passes again")
+			if asked.Load() != step.asked || len(failed) != step.failed ||
+				len(passed) != step.passed {
 				t.Errorf("%d: asked %d times, %v, %v", i, asked.Load(), failed, passed)
 			}
 			for _, line := range append(failed, passed...) {
@@ -84,7 +89,8 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 				}
 			}
 		}
-		if strings.Contains(log.String(), "t0psecret") || !strings.Contains(log.String(), "connection refused") {
+		if strings.Contains(log.String(), "t0psecret") || !strings.Contains(log.String(),
+			"connection refused") {
 			t.Error(log.String())
 		}
 	})
@@ -97,21 +103,29 @@ func TestChecksThatMisbehaveAreFailures(t *testing.T) {
 		after time.Duration
 		why   string
 	}{
-		"panics":   {func(context.Context) error { panic("hunter2") }, 0, "it panicked: hunter2"},
-		"ends":     {func(context.Context) error { goruntime.Goexit(); return nil }, 0, "its goroutine ended"},
-		"is slow":  {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 2 * time.Second, ""},
-		"is later": {func(context.Context) error { time.Sleep(3 * time.Second); return nil }, 2 * time.Second, "no answer in time"},
+		"panics": {func(context.Context) error { panic("hunter2") }, 0, "it panicked: hunter2"},
+		"ends": {func(context.Context) error { goruntime.Goexit(); return nil }, 0,
+			"its goroutine ended"},
+		"is slow": {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			2 * time.Second, ""},
+		"is later": {func(context.Context) error { time.Sleep(3 * time.Second); return nil },
+			2 * time.Second, "no answer in time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log lines
-				s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Readiness: map[string]func(context.Context) error{"odd": test.check}}, directory(&desk{}))
+				s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
+					Readiness: map[string]func(context.Context) error{"odd": test.check}},
+					directory(&desk{}))
 				defer s.Shutdown(context.Background())
 				began := time.Now()
-				if status, body := asksReady(s)(); status != 503 || body != "not ready" || time.Since(began) != test.after {
+				if status, body := asksReady(s)(); status != 503 || body != "not ready" ||
+					time.Since(began) != test.after {
 					t.Errorf("%d %q after %s", status, body, time.Since(began))
 				}
-				if all := log.of(t, "the server is not ready"); len(all) != 1 || all[0]["check"] != "odd" || !strings.Contains(all[0]["error"].(string), test.why) {
+				if all := log.of(t, "the server is not ready"); len(all) != 1 ||
+					all[0]["check"] != "odd" || !strings.Contains(all[0]["error"].(string),
+					test.why) {
 					t.Errorf("%v", all)
 				}
 				time.Sleep(5 * time.Second)
@@ -120,7 +134,8 @@ func TestChecksThatMisbehaveAreFailures(t *testing.T) {
 	}
 }
 
-// A check that never returns keeps one goroutine, however often anybody asks, and counts again once it has returned.
+// A check that never returns keeps one goroutine, however often anybody asks, and counts again once
+// it has returned.
 func TestCheckThatNeverReturnsIsNotAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, others atomic.Int32
@@ -137,7 +152,8 @@ func TestCheckThatNeverReturnsIsNotAskedAgain(t *testing.T) {
 		w, began := httptest.NewRecorder(), time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", runtime.PathReadyz, nil))
+		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", runtime.PathReadyz,
+			nil))
 		if w.Code != 503 || time.Since(began) != time.Millisecond {
 			t.Errorf("%d after %s", w.Code, time.Since(began))
 		}
@@ -167,7 +183,8 @@ func TestCheckThatNeverReturnsIsNotAskedAgain(t *testing.T) {
 func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
 	asked := false
 	checks := map[string]func(context.Context) error{"db": func(context.Context) error { asked = true; return nil }}
-	closed, err := runtime.New(runtime.Options{Logger: quiet(), Readiness: checks}, directory(&desk{}))
+	closed, err := runtime.New(runtime.Options{Logger: quiet(), Readiness: checks},
+		directory(&desk{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +222,8 @@ func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		sink, full := new(readySink), errors.New("no space left on device")
-		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Audit: audit.Multi(sink)}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Audit: audit.Multi(sink)},
+			directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
 		for i, step := range []struct {
@@ -220,8 +238,10 @@ func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
 				t.Errorf("%d: %d", i, status)
 			}
 		}
-		failed, passed := log.of(t, "the server is not ready"), log.of(t, "a check of readiness passes again")
-		if len(failed) != 1 || failed[0]["check"] != "Options.Audit" || failed[0]["error"] != full.Error() || len(passed) != 1 {
+		failed, passed := log.of(t, "the server is not ready"),
+			log.of(t, "a check of readiness passes again")
+		if len(failed) != 1 || failed[0]["check"] != "Options.Audit" ||
+			failed[0]["error"] != full.Error() || len(passed) != 1 {
 			t.Errorf("%v, %v", failed, passed)
 		}
 	})

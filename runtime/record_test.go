@@ -49,27 +49,42 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 		ask        func(*testing.T, *raw) reply
 		want       string
 	}{
-		{"a list", "Member", func(t *testing.T, c *raw) reply { return c.ask(t, "tools/list", "", nil) },
+		{"a list", "Member", func(t *testing.T, c *raw) reply {
+			return c.ask(t, "tools/list", "", nil)
+		},
 			`tool_list ok user-Member/Member tool="" axis="" missing="" 4/6 []`},
-		{"a list with a bad cursor", "Member", func(t *testing.T, c *raw) reply { return c.ask(t, "tools/list", `"cursor":"x"`, nil) },
+		{"a list with a bad cursor", "Member", func(t *testing.T, c *raw) reply {
+			return c.ask(t, "tools/list", `"cursor":"x"`, nil)
+		},
 			`tool_list invalid user-Member/Member tool="" axis="" missing="" 4/6 []`},
-		{"an allowed call", "Member", func(t *testing.T, c *raw) reply { return c.call(t, "create", `,"arguments":{"id":"ada"}`, nil) },
+		{"an allowed call", "Member", func(t *testing.T, c *raw) reply {
+			return c.call(t, "create", `,"arguments":{"id":"ada"}`, nil)
+		},
 			`tool_call ok user-Member/Member tool="create" axis="role" missing="" 0/0 [{id 5 sha256:982c2f9e71df354525a6c3c60fe5f63cbf624b59fb9539e267f5ad935c619613}]`},
-		{"a call of a public tool", "", func(t *testing.T, c *raw) reply { return c.call(t, "get_public_info", ``, nil) },
+		{"a call of a public tool", "", func(t *testing.T, c *raw) reply {
+			return c.call(t, "get_public_info", ``, nil)
+		},
 			`tool_call ok / tool="get_public_info" axis="public" missing="" 0/0 []`},
 		{"a call that fails", "Viewer", func(t *testing.T, c *raw) reply {
 			return c.call(t, "get_by_id", `,"arguments":{"id":"nobody"}`, nil)
 		}, `tool_call failed user-Viewer/Viewer tool="get_by_id" axis="role" missing="" 0/0 [{id 8 `},
-		{"a refused call", "Viewer", func(t *testing.T, c *raw) reply { return c.call(t, "update", ``, nil) },
+		{"a refused call", "Viewer", func(t *testing.T, c *raw) reply {
+			return c.call(t, "update", ``, nil)
+		},
 			`tool_call denied user-Viewer/Viewer tool="update" axis="role" missing="needs role Manager" 0/0 []`},
-		{"an unknown tool", "Viewer", func(t *testing.T, c *raw) reply { return c.call(t, "nope", `,"arguments":[1,2]`, nil) },
+		{"an unknown tool", "Viewer", func(t *testing.T, c *raw) reply {
+			return c.call(t, "nope", `,"arguments":[1,2]`, nil)
+		},
 			`tool_call denied user-Viewer/Viewer tool="nope" axis="unknown" missing="" 0/0 [{ 5 sha256:`},
-		{"an anonymous call", "", func(t *testing.T, c *raw) reply { return c.call(t, "get_all", ``, nil) },
+		{"an anonymous call", "", func(t *testing.T, c *raw) reply {
+			return c.call(t, "get_all", ``, nil)
+		},
 			`tool_call denied / tool="get_all" axis="authentication" missing="needs an authenticated caller" 0/0 []`},
 	} {
 		for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 			sink := &keeper{}
-			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, Audit: sink}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, Audit: sink},
+				directory(&desk{}))
 			url := serve(t, s)
 			for _, era := range eras {
 				c := newRaw(t, url, tokens[test.user], era)
@@ -82,11 +97,14 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 					continue
 				}
 				e := events[0]
-				got := fmt.Sprintf("%s %s %s/%s tool=%q axis=%q missing=%q %d/%d %v", e.Type, e.Status, e.Principal, e.Role, e.Tool, e.Axis, e.Missing, e.Visible, e.Total, e.Arguments)
+				got := fmt.Sprintf("%s %s %s/%s tool=%q axis=%q missing=%q %d/%d %v", e.Type,
+					e.Status, e.Principal, e.Role, e.Tool, e.Axis, e.Missing, e.Visible, e.Total,
+					e.Arguments)
 				if !strings.HasPrefix(got, test.want) {
 					t.Errorf("%s, %s: %s\nwant %s", test.name, era, got, test.want)
 				}
-				if e.RequestID == "" || e.Milliseconds < 0 || e.Time.Before(before.Add(-time.Second)) {
+				if e.RequestID == "" || e.Milliseconds < 0 ||
+					e.Time.Before(before.Add(-time.Second)) {
 					t.Errorf("%s, %s: %+v", test.name, era, e)
 				}
 			}
@@ -104,23 +122,30 @@ func TestRecordsHoldNoValues(t *testing.T) {
 	for i := range 500 {
 		fmt.Fprintf(&many, `"k%d":1,`, i)
 	}
-	c.call(t, strings.Repeat("é", 500), `,"arguments":{`+strings.TrimSuffix(many.String(), ",")+`}`, nil)
+	c.call(t, strings.Repeat("é", 500), `,"arguments":{`+strings.TrimSuffix(many.String(), ",")+`}`,
+		nil)
 	events := sink.taken()
-	if got := fmt.Sprint(events); strings.Contains(got, "hunter2") || strings.Contains(got, tokens["Viewer"]) || strings.Contains(got, long) {
+	if got := fmt.Sprint(events); strings.Contains(got, "hunter2") ||
+		strings.Contains(got, tokens["Viewer"]) || strings.Contains(got, long) {
 		t.Errorf("%s", got)
 	}
-	if e := events[1]; len(e.Arguments) > 64 || len(e.Tool) > 128 || !strings.HasPrefix(e.Tool, "éé") {
-		t.Errorf("what a client makes up is not bounded: %d arguments, a name of %d bytes", len(e.Arguments), len(e.Tool))
+	if e := events[1]; len(e.Arguments) > 64 || len(e.Tool) > 128 ||
+		!strings.HasPrefix(e.Tool, "éé") {
+		t.Errorf("what a client makes up is not bounded: %d arguments, a name of %d bytes",
+			len(e.Arguments), len(e.Tool))
 	}
 }
 
 func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
 	for name, record := range map[string]func(context.Context, audit.Event) error{
-		"errs":   func(context.Context, audit.Event) error { return errors.New("disk full: hunter2") },
+		"errs": func(context.Context, audit.Event) error {
+			return errors.New("disk full: hunter2")
+		},
 		"panics": func(context.Context, audit.Event) error { panic("hunter2") },
 	} {
 		var log journal
-		s := newServer(t, runtime.Options{Audit: audit.SinkFunc(record), Logger: log.logger()}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Audit: audit.SinkFunc(record), Logger: log.logger()},
+			directory(&desk{}))
 		url := serve(t, s)
 		for _, era := range eras {
 			c := newRaw(t, url, tokens["Viewer"], era)
@@ -128,7 +153,8 @@ func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
 				"list": c.ask(t, "tools/list", "", nil), "call": c.call(t, "get_all", "", nil),
 				"refused": c.call(t, "update", "", nil), "unknown": c.call(t, "nope", "", nil),
 			} {
-				if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) || strings.Contains(got.body, "hunter2") {
+				if !strings.Contains(got.body, `"code":-32603,"message":"internal error"`) ||
+					strings.Contains(got.body, "hunter2") {
 					t.Errorf("a sink that %s, %s, %s: %s", name, era, what, got)
 				}
 			}
@@ -141,7 +167,8 @@ func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
 
 func TestRecordStandsBeforeTheAnswerLeaves(t *testing.T) {
 	release := make(chan struct{})
-	s := newServer(t, runtime.Options{Audit: audit.SinkFunc(func(context.Context, audit.Event) error {
+	s := newServer(t, runtime.Options{Audit: audit.SinkFunc(func(context.Context,
+		audit.Event) error {
 		<-release
 		return nil
 	})}, directory(&desk{}))
@@ -182,16 +209,19 @@ func TestSinkThatDoesNotComeBackRefusesInTime(t *testing.T) {
 			<-release
 			return nil
 		})
-		s := newServer(t, runtime.Options{Audit: sink, AuditTimeout: 30 * time.Millisecond}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Audit: sink, AuditTimeout: 30 * time.Millisecond},
+			directory(&desk{}))
 		c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
-		if got := c.call(t, "get_all", "", nil); !strings.Contains(got.body, "internal error") || strings.Contains(got.body, "structuredContent") {
+		if got := c.call(t, "get_all", "", nil); !strings.Contains(got.body, "internal error") ||
+			strings.Contains(got.body, "structuredContent") {
 			t.Errorf("%s", got)
 		}
 		guarded := runtime.Guarded(s)
 		var wg sync.WaitGroup
 		for range 400 {
 			wg.Go(func() {
-				_, err := guarded(context.Background(), "tools/list", &mcp.ListToolsRequest{Extra: runtime.Carrier(principalOf("Viewer"))})
+				_, err := guarded(context.Background(), "tools/list",
+					&mcp.ListToolsRequest{Extra: runtime.Carrier(principalOf("Viewer"))})
 				if err == nil || !strings.Contains(err.Error(), "internal error") {
 					t.Errorf("answered without a record: %v", err)
 				}

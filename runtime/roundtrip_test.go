@@ -25,8 +25,9 @@ func asking(runs *atomic.Int32) func(context.Context, toolset.Call) (toolset.Res
 		p := toolset.Request(call).Params
 		if p.InputResponses["sure"] == nil {
 			return toolset.Native(&mcp.CallToolResult{
-				InputRequests: mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}},
-				RequestState:  "state-of-" + string(call.Arguments),
+				InputRequests: mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}},
+				RequestState: "state-of-" + string(call.Arguments),
 			}, nil, nil)
 		}
 		answer, _ := p.InputResponses["sure"].(*mcp.ElicitResult)
@@ -39,7 +40,8 @@ func asker(runs *atomic.Int32) toolset.Toolset {
 	return toolsetOf([]toolset.Tool{
 		{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: asking(runs)},
 		{Name: "drop_more", SDK: true, Input: `{"type":"object"}`, Call: asking(runs)},
-	}, access.Rule{Tool: "drop", MinRole: manager}, access.Rule{Tool: "drop_more", MinRole: manager})
+	}, access.Rule{Tool: "drop", MinRole: manager}, access.Rule{Tool: "drop_more",
+		MinRole: manager})
 }
 
 func TestInputIsAskedForInEveryEra(t *testing.T) {
@@ -52,11 +54,14 @@ func TestInputIsAskedForInEveryEra(t *testing.T) {
 		},
 	})
 	for _, era := range eras {
-		session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: clientOf("Manager"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		session, err := client.Connect(context.Background(),
+			&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: clientOf("Manager"),
+				MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "drop", Arguments: map[string]any{"id": "a", "b": 1}})
+		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "drop",
+			Arguments: map[string]any{"id": "a", "b": 1}})
 		if err != nil || !strings.HasPrefix(text(res), "did it: accept, state-of-{") {
 			t.Errorf("%s: %v %q", era, err, text(res))
 		}
@@ -75,10 +80,12 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 	other := newServer(t, runtime.Options{}, asker(&runs)) // another key
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Manager"], era)
-		states := map[string]string{"none": "", "text": "state-of-{}", "base64": "AAAA", "long": strings.Repeat("A", 100)}
+		states := map[string]string{"none": "", "text": "state-of-{}", "base64": "AAAA",
+			"long": strings.Repeat("A", 100)}
 		if era == "2026-07-28" {
 			state := func(c *raw, tool, arguments string) string {
-				m := stateInBody.FindStringSubmatch(c.call(t, tool, `,"arguments":`+arguments, nil).body)
+				m := stateInBody.FindStringSubmatch(c.call(t, tool, `,"arguments":`+arguments,
+					nil).body)
 				if m == nil {
 					t.Fatal("no state")
 				}
@@ -87,24 +94,31 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 			good := state(c, "drop", `{"id":"a"}`)
 			states["of other arguments"] = state(c, "drop", `{"id":"b"}`)
 			states["of another tool"] = state(c, "drop_more", `{"id":"a"}`)
-			states["of another caller"] = state(newRaw(t, url, tokens["Admin"], era), "drop", `{"id":"a"}`)
-			states["of another server"] = state(newRaw(t, serve(t, other), tokens["Manager"], era), "drop", `{"id":"a"}`)
+			states["of another caller"] = state(newRaw(t, url, tokens["Admin"], era), "drop",
+				`{"id":"a"}`)
+			states["of another server"] = state(newRaw(t, serve(t, other), tokens["Manager"], era),
+				"drop", `{"id":"a"}`)
 			states["altered"] = good[:len(good)-2] + "AA"
 			states["cut"] = good[:len(good)-4]
 			for _, arguments := range []string{`{"id":"a"}`, `{ "id" : "\u0061" }`} {
-				if got := c.call(t, "drop", `,"arguments":`+arguments+`,`+accepted+`,"requestState":"`+good+`"`, nil); !strings.Contains(got.body, `did it: accept, state-of-{\"id\":\"a\"}`) {
+				if got := c.call(t, "drop", `,"arguments":`+arguments+`,`+accepted+
+					`,"requestState":"`+good+`"`, nil); !strings.Contains(got.body,
+					`did it: accept, state-of-{\"id\":\"a\"}`) {
 					t.Errorf("the state that was given: %s", got)
 				}
 			}
 		}
 		for name, state := range states {
-			for _, input := range []string{accepted, `"inputResponses":{}`, `"inputResponses":null`} {
-				got := c.call(t, "drop", `,"arguments":{"id":"a"},`+input+`,"requestState":"`+state+`"`, nil)
+			for _, input := range []string{accepted, `"inputResponses":{}`,
+				`"inputResponses":null`} {
+				got := c.call(t, "drop", `,"arguments":{"id":"a"},`+input+`,"requestState":"`+state+
+					`"`, nil)
 				if strings.Contains(got.body, "did it") {
 					t.Errorf("%s, state %s, %s: taken for an answer: %s", era, name, input, got)
 				}
 				// Only that nothing was sent at all makes it a first call.
-				if era == "2026-07-28" && (state != "" || input != `"inputResponses":null`) && !strings.Contains(got.body, "-32602") {
+				if era == "2026-07-28" && (state != "" || input != `"inputResponses":null`) &&
+					!strings.Contains(got.body, "-32602") {
 					t.Errorf("%s, state %s, %s: %s", era, name, input, got)
 				}
 			}
@@ -124,13 +138,15 @@ func wanting(done *atomic.Int32) toolset.Toolset {
 		}
 		done.Add(1)
 		return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{
-			Text: fmt.Sprintf("%s %v %v", answer.Action, answer.Content["n"], answer.Content["unit"])}}}, nil, nil)
+			Text: fmt.Sprintf("%s %v %v", answer.Action, answer.Content["n"],
+				answer.Content["unit"])}}}, nil, nil)
 	})
 }
 
 func TestAnswersFitTheSchemaThatWasSent(t *testing.T) {
 	var done atomic.Int32
-	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, wanting(&done))), tokens["Admin"], "2026-07-28")
+	c := newRaw(t, serve(t, newServer(t, runtime.Options{}, wanting(&done))), tokens["Admin"],
+		"2026-07-28")
 	for answer, want := range map[string]string{
 		`{"action":"accept","content":{"n":3}}`:               "accept 3 pod",
 		`{"action":"accept","content":{"n":9,"unit":"node"}}`: "accept 9 node",
@@ -151,8 +167,10 @@ func TestAnswersFitTheSchemaThatWasSent(t *testing.T) {
 			t.Fatal("no state")
 		}
 		before := done.Load()
-		got := c.call(t, "scale", `,"inputResponses":{"form":`+answer+`},"requestState":"`+state[1]+`"`, nil)
-		if want == "" && (!strings.Contains(got.body, "-32602") || !strings.Contains(got.body, `\"form\"`) || done.Load() != before) ||
+		got := c.call(t, "scale", `,"inputResponses":{"form":`+answer+`},"requestState":"`+state[1]+
+			`"`, nil)
+		if want == "" && (!strings.Contains(got.body, "-32602") ||
+			!strings.Contains(got.body, `\"form\"`) || done.Load() != before) ||
 			want != "" && !strings.Contains(got.body, want) {
 			t.Errorf("%s: %s", answer, got)
 		}
@@ -169,11 +187,15 @@ func TestAcceptedFormHasContent(t *testing.T) {
 		},
 	})
 	for _, era := range eras {
-		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: clientOf("Admin"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url,
+			HTTPClient: clientOf("Admin"), MaxRetries: -1},
+			&mcp.ClientSessionOptions{ProtocolVersion: era})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "scale"}); err == nil || !strings.Contains(err.Error(), "form") || done.Load() > 0 {
+		if res, err := session.CallTool(t.Context(),
+			&mcp.CallToolParams{Name: "scale"}); err == nil || !strings.Contains(err.Error(),
+			"form") || done.Load() > 0 {
 			t.Errorf("%s: %+v %v", era, res, err)
 		}
 		session.Close()
@@ -181,31 +203,36 @@ func TestAcceptedFormHasContent(t *testing.T) {
 }
 
 func TestQuestionWhoseSchemaIsNoneIsAnError(t *testing.T) {
-	s := newServer(t, runtime.Options{}, oneSDKTool("ask", func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
-			"q": &mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":7}`)}}}, nil, nil)
-	}))
+	s := newServer(t, runtime.Options{},
+		oneSDKTool("ask", func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
+				"q": &mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(`{"type":7}`)}}},
+				nil, nil)
+		}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
-	if got := c.call(t, "ask", "", nil); strings.Contains(got.body, "inputRequests") || !strings.Contains(got.body, "rror") {
+	if got := c.call(t, "ask", "", nil); strings.Contains(got.body, "inputRequests") ||
+		!strings.Contains(got.body, "rror") {
 		t.Errorf("%s", got)
 	}
 }
 
 func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
-	s := newServer(t, runtime.Options{}, oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		answers := toolset.Request(call).Params.InputResponses
-		ask := func(key string) (toolset.Result, error) {
-			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
-		}
-		switch {
-		case answers["sure"] != nil:
-			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
-		case answers["name"] != nil:
-			return ask("sure")
-		}
-		return ask("name")
-	}))
+	s := newServer(t, runtime.Options{},
+		oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+			answers := toolset.Request(call).Params.InputResponses
+			ask := func(key string) (toolset.Result, error) {
+				return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
+			}
+			switch {
+			case answers["sure"] != nil:
+				return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
+			case answers["name"] != nil:
+				return ask("sure")
+			}
+			return ask("name")
+		}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	state := func(rest string) string {
 		t.Helper()
@@ -219,19 +246,24 @@ func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	first := state("")
 	const accept = `{"action":"accept"}`
 	for _, answers := range []string{
-		`"sure":` + accept, `"name":` + accept + `,"sure":` + accept, `"NAME":` + accept, `"":` + accept,
-		`"name":{"roots":[]}`, `"name":{"role":"user","model":"m","content":{"type":"text","text":"x"}}`,
+		`"sure":` + accept, `"name":` + accept + `,"sure":` + accept, `"NAME":` + accept,
+		`"":` + accept,
+		`"name":{"roots":[]}`,
+		`"name":{"role":"user","model":"m","content":{"type":"text","text":"x"}}`,
 	} {
-		got := c.call(t, "remove", `,"requestState":"`+first+`","inputResponses":{`+answers+`}`, nil)
+		got := c.call(t, "remove", `,"requestState":"`+first+`","inputResponses":{`+answers+`}`,
+			nil)
 		if !strings.Contains(got.body, "-32602") || !strings.Contains(got.body, "not asked") {
 			t.Errorf("%s: %s", answers, got)
 		}
 	}
 	second := state(`,"requestState":"` + first + `","inputResponses":{"name":` + accept + `}`)
-	if got := c.call(t, "remove", `,"requestState":"`+second+`","inputResponses":{"name":`+accept+`}`, nil); !strings.Contains(got.body, "-32602") {
+	if got := c.call(t, "remove", `,"requestState":"`+second+`","inputResponses":{"name":`+accept+
+		`}`, nil); !strings.Contains(got.body, "-32602") {
 		t.Errorf("an answer to the question before: %s", got)
 	}
-	if got := c.call(t, "remove", `,"requestState":"`+second+`","inputResponses":{"sure":`+accept+`}`, nil); !strings.Contains(got.body, "removed it") {
+	if got := c.call(t, "remove", `,"requestState":"`+second+`","inputResponses":{"sure":`+accept+
+		`}`, nil); !strings.Contains(got.body, "removed it") {
 		t.Errorf("the answer that was asked for: %s", got)
 	}
 }
@@ -242,7 +274,8 @@ func TestReplicasWithOneKeyReadEachOthersState(t *testing.T) {
 	one := newRaw(t, serve(t, newServer(t, options, asker(&runs))), tokens["Manager"], "2026-07-28")
 	two := newRaw(t, serve(t, newServer(t, options, asker(&runs))), tokens["Manager"], "2026-07-28")
 	state := stateInBody.FindStringSubmatch(one.call(t, "drop", ``, nil).body)[1]
-	if got := two.call(t, "drop", `,`+accepted+`,"requestState":"`+state+`"`, nil); !strings.Contains(got.body, "did it") {
+	if got := two.call(t, "drop", `,`+accepted+`,"requestState":"`+state+`"`,
+		nil); !strings.Contains(got.body, "did it") {
 		t.Errorf("%s", got)
 	}
 }
@@ -256,17 +289,21 @@ func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
 	var runs atomic.Int32
 	asked := make(chan struct{})
 	verify := func(context.Context, string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"}, Expires: time.Now().Add(credentialLife)}, nil
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"},
+			Expires: time.Now().Add(credentialLife)}, nil
 	}
 	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, asker(&runs))
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			close(asked)
-			<-time.After(credentialLife + 100*time.Millisecond) // a person who outlives the credential
+			// a person who outlives the credential
+			<-time.After(credentialLife + 100*time.Millisecond)
 			return &mcp.ElicitResult{Action: "accept"}, nil
 		},
 	})
-	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"), MaxRetries: -1, DisableStandaloneSSE: true},
+	session, err := client.Connect(context.Background(),
+		&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"),
+			MaxRetries: -1, DisableStandaloneSSE: true},
 		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
@@ -281,27 +318,33 @@ func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
 
 func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 	verify := func(context.Context, string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"}, Expires: time.Now().Add(credentialLife)}, nil
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Manager"},
+			Expires: time.Now().Add(credentialLife)}, nil
 	}
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		_, err := toolset.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-		got <- err
-		return toolset.Done(err)
-	}))
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)},
+		oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			_, err := toolset.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?",
+				RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			got <- err
+			return toolset.Done(err)
+		}))
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			<-time.After(credentialLife + 100*time.Millisecond)
 			return &mcp.ElicitResult{Action: "accept"}, nil
 		},
 	})
-	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"), MaxRetries: -1, DisableStandaloneSSE: true},
+	session, err := client.Connect(context.Background(),
+		&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Manager"),
+			MaxRetries: -1, DisableStandaloneSSE: true},
 		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "ask"}); err == nil || !strings.Contains(err.Error(), "expired") {
+	if _, err := session.CallTool(context.Background(),
+		&mcp.CallToolParams{Name: "ask"}); err == nil || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("the caller was told %v", err)
 	}
 	if err := <-got; err == nil || !strings.Contains(err.Error(), "expired") {

@@ -121,6 +121,9 @@ func (s *Server) build(server *mcp.Server) error {
 		}
 	}
 	s.logStart()
+	if s.host.Pending() != nil {
+		go s.awaitHost()
+	}
 	if opts.Catalogs != nil {
 		go s.catalogs.Follow(s.closing, func() { s.changes.Recheck(nil) }, s.changes.RecheckCatalogs)
 	}
@@ -196,7 +199,34 @@ func (s *Server) buildHost() (err error) {
 		Table: s.table, Anonymous: opts.Anonymous,
 		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker, Looked: s.observer.Cached(),
 		Loaded: func(p access.Principal) { s.changes.Loaded(p) }})
+	if _, own := opts.Readiness[hostCheck]; err == nil && !own {
+		opts.Readiness[hostCheck] = s.host.Ready
+	}
 	return err
+}
+
+// awaitHost repeats the checks of the host that New could not make, until they pass. The checks of
+// readiness log both.
+func (s *Server) awaitHost() {
+	const least, most = time.Second, 8 * time.Second
+	logged := ""
+	sleep := func(d time.Duration) {
+		select {
+		case <-s.closing.Done():
+		case <-time.After(d):
+		}
+	}
+	for wait := least; s.host.Pending() != nil && s.closing.Err() == nil; wait = min(2*wait, most) {
+		s.transport.Ready.Holds(s.closing)
+		sleep(wait)
+		err := s.host.Start(s.closing)
+		if err != nil && !principal.Unreachable(err) && err.Error() != logged {
+			logged = err.Error()
+			s.opts.Logger.Error("the host can be reached and does not fit the server", "error", err)
+		}
+	}
+	sleep(time.Second) // an earlier result of readiness counts until then
+	s.transport.Ready.Holds(s.closing)
 }
 
 // buildDiscovery makes what each caller is listed, and reads which tools are switched off.

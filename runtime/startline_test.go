@@ -29,21 +29,32 @@ func (s telling) MarshalText() ([]byte, error) { return []byte(s.Secret), nil }
 func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 	var log lines
 	_, err := runtime.New(runtime.Options{
-		Identity: telling{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid, AdminRole: "Manager", Logger: log.at(slog.LevelInfo),
-		Observer: watchers{}, Readiness: map[string]func(context.Context) error{"b": nothingToCheck, "a": nothingToCheck},
-		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"}, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}, MaxBodyBytes: 5, MaxSessions: 7, SessionTimeout: time.Minute,
+		Identity: telling{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid,
+		AdminRole: "Manager", Logger: log.at(slog.LevelInfo),
+		Observer: watchers{}, Readiness: map[string]func(context.Context) error{"b": nothingToCheck,
+			"a": nothingToCheck},
+		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"},
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}, MaxBodyBytes: 5,
+		MaxSessions: 7, SessionTimeout: time.Minute,
 		StateKey: []byte("t0psecret-t0psecret-t0psecret-t0psecret"),
 	}, directory(&desk{}), library())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"level": "INFO", "msg": "MCP server", "name": "team", "version": "1.0.0", "tools": 6.0, "prompts": 4.0, "resources": 6.0,
-		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager", "identity": "runtime_test.telling", "anonymous": true, "admin": false, "catalog_strict": false, "masker": false,
+		"level": "INFO", "msg": "MCP server", "name": "team", "version": "1.0.0", "tools": 6.0,
+		"prompts": 4.0, "resources": 6.0,
+		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager",
+		"identity": "runtime_test.telling", "anonymous": true, "admin": false,
+		"catalog_strict": false, "masker": false,
 		"packages": []any{"example.com/team", "example.com/library"},
-		"audit":    "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid", "list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
-		"grants": "none", "roots": []any{}, "sandbox": "none", "middleware": 0.0, "readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
-		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"}, "trusted_proxies": []any{"10.1.2.0/24"}, "max_body_bytes": 5.0, "max_connections": 7.0, "idle_timeout": "1m0s",
+		"audit":    "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid",
+		"list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
+		"grants": "none", "roots": []any{}, "sandbox": "none", "middleware": 0.0,
+		"readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
+		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"},
+		"trusted_proxies": []any{"10.1.2.0/24"}, "max_body_bytes": 5.0, "max_connections": 7.0,
+		"idle_timeout": "1m0s",
 	}
 	all := log.of(t, "MCP server")
 	if len(all) != 1 {
@@ -68,7 +79,8 @@ func nothingToCheck(context.Context) error { return nil }
 
 func TestServerThatCannotStartLogsNoConfiguration(t *testing.T) {
 	var log lines
-	if _, err := runtime.New(runtime.Options{Logger: log.at(slog.LevelDebug), Identity: users(), AdminRole: "King"}, directory(&desk{})); err == nil {
+	if _, err := runtime.New(runtime.Options{Logger: log.at(slog.LevelDebug), Identity: users(),
+		AdminRole: "King"}, directory(&desk{})); err == nil {
 		t.Error("it starts")
 	}
 	if all := log.of(t, "MCP server"); all != nil {

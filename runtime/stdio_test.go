@@ -44,7 +44,8 @@ func stdioServer(role string) int {
 		println("printed by println")
 		return toolset.Structured(map[string]string{"said": "enough"}, nil)
 	})
-	s, err := runtime.New(runtime.Options{Logger: quiet(), Anonymous: role == ""}, directory(&desk{}), noisy)
+	s, err := runtime.New(runtime.Options{Logger: quiet(), Anonymous: role == ""},
+		directory(&desk{}), noisy)
 	if err == nil {
 		err = s.RunStdio(context.Background(), principalOf(role))
 	}
@@ -78,7 +79,8 @@ func TestProcessOverStdioServesItsPrincipal(t *testing.T) {
 		for _, era := range eras {
 			cmd, stderr := command(t, role)
 			session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-				Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+				Connect(context.Background(), &mcp.CommandTransport{Command: cmd},
+					&mcp.ClientSessionOptions{ProtocolVersion: era})
 			if err != nil {
 				t.Fatalf("%q, %s: %v\n%s", role, era, err, stderr)
 			}
@@ -140,7 +142,8 @@ func TestWhatHandlersPrintDoesNotCorruptTheStream(t *testing.T) {
 	if len(rest) != 1 || rest[0] != "standard output is back" {
 		t.Errorf("on standard output after the end: %q", rest)
 	}
-	for _, want := range []string{"printed by fmt", "printed by one who kept os.Stdout", "printed by a logger", "printed by println"} {
+	for _, want := range []string{"printed by fmt", "printed by one who kept os.Stdout",
+		"printed by a logger", "printed by println"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("%q is lost:\n%s", want, stderr)
 		}
@@ -156,13 +159,18 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 		p    access.Principal
 		want string // empty: served
 	}{
-		{"nobody where anonymous callers are not admitted", closed, access.Principal{}, "no principal"},
+		{"nobody where anonymous callers are not admitted", closed, access.Principal{},
+			"no principal"},
 		{"nobody where they are", open, access.Principal{}, ""},
 		{"a role without a subject", open, access.Principal{Role: "Admin"}, "has no Subject"},
-		{"scopes without a subject", open, access.Principal{Scopes: []string{"all"}}, "has no Subject"},
-		{"a misspelt role", closed, access.Principal{Subject: "x", Role: "admin"}, `role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
-		{"a subject with an escape sequence", closed, access.Principal{Subject: "x\x1b[2J"}, `the principal's Subject "x\x1b[2J" is not UTF-8 or has a control character: rename it`},
-		{"a client with a control character", closed, access.Principal{Subject: "x", Client: "a\u0085b"}, `Client "a\u0085b" is not`},
+		{"scopes without a subject", open, access.Principal{Scopes: []string{"all"}},
+			"has no Subject"},
+		{"a misspelt role", closed, access.Principal{Subject: "x", Role: "admin"},
+			`role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
+		{"a subject with an escape sequence", closed, access.Principal{Subject: "x\x1b[2J"},
+			`the principal's Subject "x\x1b[2J" is not UTF-8 or has a control character: rename it`},
+		{"a client with a control character", closed, access.Principal{Subject: "x",
+			Client: "a\u0085b"}, `Client "a\u0085b" is not`},
 		{"a principal without a role", closed, access.Principal{Subject: "x"}, ""},
 	} {
 		for how, run := range map[string]func(context.Context) error{
@@ -177,7 +185,8 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 			},
 		} {
 			err := run(context.Background())
-			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			if test.want == "" && err != nil || test.want != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("%s, %s: %v", test.name, how, err)
 			}
 		}
@@ -215,12 +224,14 @@ func TestLinesThatAreNoMessageAreAnsweredAndDoNotEndTheSession(t *testing.T) {
 	bodies["another version of JSON-RPC"] = `{"jsonrpc":"1.0","id":1,"method":"ping"}`
 	bodies["no method"] = `{"jsonrpc":"2.0"}`
 	bodies["an id that is a list"] = `{"jsonrpc":"2.0","id":[1],"method":"ping"}`
-	bodies["a long line"] = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + strings.Repeat("a", 200_000) + `"}}`
+	bodies["a long line"] = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` +
+		strings.Repeat("a", 200_000) + `"}}`
 	for name, body := range bodies {
 		if name == "a batch after white space" {
 			body = strings.ReplaceAll(body, "\n", "")
 		}
-		if got := talk(body); !strings.Contains(got, `"error":{"code":-32`) || !strings.Contains(got, `"id":null`) {
+		if got := talk(body); !strings.Contains(got, `"error":{"code":-32`) ||
+			!strings.Contains(got, `"id":null`) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -236,7 +247,8 @@ func TestLinesThatAreNoMessageAreAnsweredAndDoNotEndTheSession(t *testing.T) {
 func TestLastLineNeedsNoEnd(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	var out journal
-	if err := s.RunIO(context.Background(), strings.NewReader(`{"jsonrpc":"1.0"}`), &out, principalOf("Admin")); err != nil {
+	if err := s.RunIO(context.Background(), strings.NewReader(`{"jsonrpc":"1.0"}`), &out,
+		principalOf("Admin")); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(out.String(), `"error"`) {
@@ -293,7 +305,8 @@ func TestStdioEndsWithItsContextAndWithTheServer(t *testing.T) {
 		}
 		end(cancel)
 		err := <-done
-		if name == "its context" && !errors.Is(err, context.Canceled) || name == "the server" && err != nil {
+		if name == "its context" && !errors.Is(err, context.Canceled) || name == "the server" &&
+			err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		cancel()
@@ -312,7 +325,8 @@ func TestOutputThatIsGoneEndsTheSession(t *testing.T) {
 	if err := s.RunIO(context.Background(), in, failing{}, principalOf("Admin")); err == nil {
 		t.Error("it went on")
 	}
-	for _, message := range []string{"[]\n", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"} {
+	for _, message := range []string{"[]\n",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"} {
 		in, toServer := io.Pipe()
 		go io.WriteString(toServer, message)
 		client, out := io.Pipe()

@@ -17,8 +17,8 @@ func newCheck() *cobra.Command {
 what stands on disk differs from what should. It is meant for CI.
 
 With --reflect it also builds and runs a throw-away test of the packages, in which
-invopop's jsonschema.Reflector makes the schema of every input and output type, and prints where
-that differs from what mcpgen reads from the source. Nothing is left in the module.
+invopop's jsonschema.Reflector makes the schema of every input and output type, with the comments
+of the source, and prints where that differs from what mcpgen reads. Nothing is left in the module.
 
 Exit codes: 0 all is well; 1 findings or stale files; 2 usage, or the work could not be done.`,
 		Example: `  mcpgen check ./...            what CI runs

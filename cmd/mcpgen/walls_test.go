@@ -23,6 +23,8 @@ var mayImport = map[string][]string{
 	"generator/diag":       {"generator/model"},
 	"generator/directive":  {"generator/diag", "generator/model", "internal/editdistance"},
 	"generator/schema":     {"generator/gotype", "generator/model", "internal/editdistance"},
+	"generator/schemafile": {},
+	"generator/codec":      {"generator/gotype", "generator/model", "generator/schema"},
 	"generator/gotype":     {"generator/model"},
 	"generator/sourcehash": {"generator/model"},
 	"generator/check":      {"generator/diag", "generator/model", "internal/uritemplate"},
@@ -38,8 +40,9 @@ var mayImport = map[string][]string{
 		"generator/diag", "generator/directive", "generator/model", "generator/schema",
 	},
 	"generator/scan": {
-		"generator/compileguard", "generator/diag", "generator/directive", "generator/gotype",
-		"generator/load", "generator/model", "generator/schema", "internal/uritemplate",
+		"generator/codec", "generator/compileguard", "generator/diag", "generator/directive",
+		"generator/gotype", "generator/load", "generator/model", "generator/schema",
+		"generator/schemafile", "internal/uritemplate",
 	},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
@@ -72,7 +75,8 @@ var mayImport = map[string][]string{
 	"runtime/debugtools":       {"runtime", "runtime/access", "runtime/decode", "runtime/redact", "runtime/toolset"},
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
-	"runtime/grant":            {},
+	"runtime/grant":            {"runtime/grant/pattern"},
+	"runtime/grant/pattern":    {},
 	"runtime/identity":         {"runtime/access"},
 	"runtime/identity/oidc":    {"internal/loader", "runtime/access", "runtime/decode", "runtime/identity"},
 	"runtime/mcptest":          {"runtime", "runtime/access"},
@@ -87,8 +91,8 @@ var mayImport = map[string][]string{
 	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
 	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/isolate", "runtime/store"},
-	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/isolate", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/identity", "runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
+	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/grant/pattern", "runtime/isolate", "runtime/redact", "runtime/store"},
+	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/grant/pattern", "runtime/identity", "runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
 
 	// The tool by which a client clears its workspace.
 	"runtime/sandbox/workspacetools": {"runtime", "runtime/access", "runtime/decode", "runtime/isolate", "runtime/toolset"},
@@ -101,9 +105,18 @@ var mayImport = map[string][]string{
 	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
 	"runtime/capability/dialect":           {},
 	"runtime/capability/internal/hostuser": {"runtime/capability"},
-	"runtime/capability/django":            {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
-	"runtime/capability/objectperm":        {"runtime/access", "runtime/capability", "runtime/capability/dialect", "runtime/capability/internal/hostuser"},
-	"runtime/capability/static":            {"runtime/access", "runtime/capability", "runtime/decode"},
+	"runtime/capability/internal/hostcheck": {
+		"runtime/capability", "runtime/capability/dialect",
+	},
+	"runtime/capability/django": {
+		"runtime/access", "runtime/capability", "runtime/capability/dialect",
+		"runtime/capability/internal/hostcheck", "runtime/capability/internal/hostuser",
+	},
+	"runtime/capability/objectperm": {
+		"runtime/access", "runtime/capability", "runtime/capability/dialect",
+		"runtime/capability/internal/hostcheck", "runtime/capability/internal/hostuser",
+	},
+	"runtime/capability/static": {"runtime/access", "runtime/capability", "runtime/decode"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its
@@ -120,6 +133,7 @@ var outside = map[string]links{
 	"runtime/debugtools":       {sdk: true},
 	"runtime/decode":           {},
 	"runtime/grant":            {},
+	"runtime/grant/pattern":    {},
 	"runtime/identity":         {},
 	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
 	"runtime/redact":           {},

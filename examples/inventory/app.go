@@ -102,8 +102,9 @@ func (a *app) openHost(ctx context.Context) (capability.Source, error) {
 		}
 	}
 	if a.settings.netbox != "" {
-		a.users = objectperm.NetBox().Users
-		return objectperm.New(a.host, engine, objectperm.NetBox(), objectperm.Options{})
+		tables := releases[a.settings.release]()
+		a.users = tables.Users
+		return objectperm.New(a.host, engine, tables, objectperm.Options{})
 	}
 	a.users = "auth_user"
 	return django.New(a.host, engine, django.Options{})

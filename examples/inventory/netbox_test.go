@@ -40,7 +40,10 @@ func TestObjectsThatTheHostKeepsFromSomebodyAreNotThere(t *testing.T) {
 	if _, err := db.Exec(netbox); err != nil {
 		t.Fatal(err)
 	}
-	s := settings{file: filepath.Join(t.TempDir(), "inventory.db"), netbox: "sqlite:" + db.File, role: "Member"}
+	s := settings{
+		file:   filepath.Join(t.TempDir(), "inventory.db"),
+		netbox: "sqlite:" + db.File, release: "4.4", role: "Member",
+	}
 	a, err := open(t.Context(), s, nil, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +115,67 @@ func TestObjectsThatTheHostKeepsFromSomebodyAreNotThere(t *testing.T) {
 		if err != nil || !res.IsError || strings.Contains(mcptest.Text(res), "edge") || strings.Contains(mcptest.Text(res), "tenant") {
 			t.Errorf("tina: %s: %s, %v", name, mcptest.Text(res), err)
 		}
+	}
+}
+
+// TestEachReleaseOfNetBoxIsServedByItsName has the names of tables, and the content types, by which
+// each release differs. With the name of another release, the server does not start.
+func TestEachReleaseOfNetBoxIsServedByItsName(t *testing.T) {
+	extras := map[string][]string{
+		"3.6": {"bookmark"}, "3.7": {"bookmark"}, "4.0": {"bookmark"},
+		"4.1": {"bookmark", "notification"}, "4.2": {"bookmark", "notification"},
+		"4.3": {"bookmark", "notification"}, "4.4": {"bookmark", "notification"},
+		"nautobot": {"gitrepository"},
+	}
+	inventory := filepath.Join(t.TempDir(), "inventory.db")
+	start := func(file, release string) (*app, error) {
+		s := settings{file: inventory, netbox: "sqlite:" + file, release: release, role: "Member"}
+		return open(t.Context(), s, nil, slog.New(slog.DiscardHandler))
+	}
+	for release, layout := range releases {
+		t.Run(release, func(t *testing.T) {
+			l := layout()
+			db := testdb.SQLite(t)
+			if _, err := db.Exec(strings.NewReplacer(
+				"users_user_groups", l.UserGroups, "users_user ", l.Users+" ",
+				"users_user_object_permissions", l.UserPermissions,
+				"users_group_object_permissions", l.GroupPermissions,
+				"contenttype_id", l.TypeColumn,
+			).Replace(netbox)); err != nil {
+				t.Fatal(err)
+			}
+			for _, model := range extras[release] {
+				const add = `INSERT INTO django_content_type (app_label, model)
+					VALUES ('extras', ?)`
+				if _, err := db.Exec(add, model); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, err := start(db.File, release)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.close()
+			want := []string{"get_device", "list_devices", "napalm_facts"}
+			if got := a.pipe(t, "alma").tools(); !slices.Equal(got, want) {
+				t.Errorf("alma lists %q, want %q", got, want)
+			}
+			if users, err := a.everybody(t.Context()); err != nil || len(users) != 3 {
+				t.Errorf("%v, %v", users, err)
+			}
+			for other := range releases {
+				a, err := start(db.File, other)
+				if err == nil {
+					a.close()
+				}
+				same := slices.Equal(extras[other], extras[release]) &&
+					releases[other]().TypeColumn == l.TypeColumn
+				if (err == nil) != same ||
+					err != nil && !strings.Contains(err.Error(), ": use objectperm.") {
+					t.Errorf("-netbox-release %s: %v", other, err)
+				}
+			}
+		})
 	}
 }
 

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability/objectperm"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/identity/oidc"
 )
@@ -21,6 +24,7 @@ import (
 type settings struct {
 	file           string // of the inventory
 	django, netbox string // of the host; where both are empty it is a Django in the same file
+	release        string // of the host of netbox
 	cache          time.Duration
 	denial         access.Denial
 	verbose        bool
@@ -33,6 +37,16 @@ type settings struct {
 	userClaim, roleClaim string
 	clients              []runtime.ServiceUser
 	leeway               time.Duration
+}
+
+// releases are those that -netbox-release takes, with their tables.
+var releases = map[string]func() objectperm.Layout{
+	"4.4": objectperm.NetBox,
+	"4.3": objectperm.NetBox41, "4.2": objectperm.NetBox41, "4.1": objectperm.NetBox41,
+	"4.0": objectperm.NetBox40,
+	"3.7": objectperm.NetBox36, "3.6": objectperm.NetBox36,
+	"3.5":      objectperm.NetBox29,
+	"nautobot": objectperm.Nautobot,
 }
 
 // parse reads the command line and refuses what does not go together. Help goes to out.
@@ -48,6 +62,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&s.file, "db", "inventory.db", "SQLite `file` of the inventory")
 	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://USER@HOST/NAME, a user that may do no more than select; the file of -db where it is left out")
 	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
+	flags.StringVar(&s.release, "netbox-release", "4.4", "`release` of the host of -netbox: "+
+		"4.4 for it and later, 4.3, 4.2, 4.1, 4.0, 3.7, 3.6, 3.5 for it and earlier, or nautobot")
 	flags.DurationVar(&s.cache, "cache", runtime.DefaultCapabilityTTL, "for how long an answer of the host counts; SIGHUP has it asked anew")
 	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
 	flags.StringVar(&s.role, "role", "", "the `role` of who brings no token, as with -stdio and -doctor: Viewer, Member, Manager, Admin, or none")
@@ -105,6 +121,9 @@ func (s settings) check() error {
 		return errors.New("-issuer goes with -http: nobody else brings a token")
 	case s.django != "" && s.netbox != "":
 		return errors.New("want one host: -django or -netbox")
+	case releases[s.release] == nil:
+		return fmt.Errorf("-netbox-release %s: want one of %s", s.release,
+			strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
 	case s.stdio && s.as == "":
 		return errors.New("-stdio needs -as: the user of the host for whom the client acts")
 	case s.addr != "" && (s.as != "" || s.role != ""):

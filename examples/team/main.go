@@ -32,7 +32,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "team:", err)
 		os.Exit(1)
 	}
@@ -54,16 +55,22 @@ func timed(logger *slog.Logger) intercept.Middleware {
 
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("team", flag.ContinueOnError)
-	addr := flags.String("addr", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
+	addr := flags.String("addr", "127.0.0.1:8080",
+		"`address` to serve HTTP on; port 0 takes a free one")
 	file := flags.String("db", "team.db", "SQLite `file` of the directory")
 	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
 	anonymous := flags.Bool("anonymous", false, "admit callers without a token to the public tools")
-	kept := flags.String("store", "", "`URL` of the database of catalogs, switches and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE; with it there are the admin API and the console")
+	kept := flags.String("store", "",
+		"`URL` of the database of catalogs, switches and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE; with it there are the admin API and the console")
 	strict := flags.Bool("strict", false, "refuse lists that ask for a catalog which there is not")
-	stdio := flags.String("stdio", "", "serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
-	debug := flags.Bool("debug", false, "serve the debug tools to admins as well: environment, server, headers and claims, without secrets")
-	otlp := flags.String("otlp", "", "`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
-	verbose := flags.Bool("v", false, "log at debug level: what each list was filtered to, and how long each message took")
+	stdio := flags.String("stdio", "",
+		"serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
+	debug := flags.Bool("debug", false,
+		"serve the debug tools to admins as well: environment, server, headers and claims, without secrets")
+	otlp := flags.String("otlp", "",
+		"`URL` of an OpenTelemetry collector to export traces and metrics to by OTLP over HTTP, as in http://127.0.0.1:4318")
+	verbose := flags.Bool("v", false,
+		"log at debug level: what each list was filtered to, and how long each message took")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -161,7 +168,8 @@ func serve(ctx context.Context, server *runtime.Server, addr string) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err = server.Shutdown(grace)
-	// What is left are connections without a request. net/http takes one that never had any for busy, for five seconds.
+	// What is left are connections without a request. net/http takes one that never had any for
+	// busy, for five seconds.
 	idle, stop := context.WithTimeout(grace, time.Second)
 	defer stop()
 	if web.Shutdown(idle) != nil {

@@ -30,9 +30,12 @@ func listen(t *testing.T, url, caller, era string) *ear {
 	t.Helper()
 	e := &ear{told: make(chan time.Time, 1000)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "ear", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { e.told <- time.Now() },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			e.told <- time.Now()
+		},
 	})
-	session, err := client.Connect(t.Context(), transport(url, caller), &mcp.ClientSessionOptions{ProtocolVersion: era})
+	session, err := client.Connect(t.Context(), transport(url, caller),
+		&mcp.ClientSessionOptions{ProtocolVersion: era})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,10 +50,12 @@ func (e *ear) hears(t *testing.T, p process, tool string) {
 	t.Helper()
 	began := time.Now()
 	for n := range 200 {
-		p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/"+tool, map[string]any{"enabled": n%2 == 1})
+		p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/"+tool,
+			map[string]any{"enabled": n%2 == 1})
 		select {
 		case <-e.told:
-			p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/"+tool, map[string]any{"enabled": true})
+			p.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/"+tool,
+				map[string]any{"enabled": true})
 			e.settle = max(300*time.Millisecond, 3*time.Since(began))
 			e.drain(e.settle)
 			return
@@ -83,16 +88,19 @@ func (e *ear) next(t *testing.T, since time.Time) time.Duration {
 	}
 }
 
-// TestChangeOnOneReplicaIsSeenAndToldOnTheOther has the sessions on one process and the changes on the other. That a
-// change arrives within a second is measured and logged, since machines are shared; that it arrives is the test.
+// TestChangeOnOneReplicaIsSeenAndToldOnTheOther has the sessions on one process and the changes on
+// the other. That a change arrives within a second is measured and logged, since machines are
+// shared; that it arrives is the test.
 func TestChangeOnOneReplicaIsSeenAndToldOnTheOther(t *testing.T) {
 	kept := postgres(t)
 	one, two := start(t, "-store", kept), start(t, "-store", kept)
 	id := one.fill(t, "kit", "get_all")
 	one.fill(t, "other", "create")
 	for _, era := range eras {
-		reader, other := listen(t, two.Base+"/mcp?catalog=kit", "ada", era), listen(t, two.Base+"/mcp?catalog=other", "ada", era)
-		viewer, whole := listen(t, two.Base+"/mcp?catalog=kit", "vera", era), listen(t, two.Base+"/mcp", "ada", era)
+		reader, other := listen(t, two.Base+"/mcp?catalog=kit", "ada", era),
+			listen(t, two.Base+"/mcp?catalog=other", "ada", era)
+		viewer, whole := listen(t, two.Base+"/mcp?catalog=kit", "vera", era),
+			listen(t, two.Base+"/mcp", "ada", era)
 		ears := map[string]*ear{"other": other, "viewer": viewer, "whole": whole}
 		reader.hears(t, one, "get_all")
 		other.hears(t, one, "create")
@@ -103,9 +111,11 @@ func TestChangeOnOneReplicaIsSeenAndToldOnTheOther(t *testing.T) {
 		for n := range 5 {
 			began := time.Now()
 			if n%2 == 0 {
-				one.must(t, 201, "ada", "POST", "/admin/mcp/tool_catalogs/"+id+"/entries", map[string]any{"tool_name": "update"})
+				one.must(t, 201, "ada", "POST", "/admin/mcp/tool_catalogs/"+id+"/entries",
+					map[string]any{"tool_name": "update"})
 			} else {
-				one.must(t, 204, "ada", "DELETE", "/admin/mcp/tool_catalogs/"+id+"/entries/update", nil)
+				one.must(t, 204, "ada", "DELETE", "/admin/mcp/tool_catalogs/"+id+"/entries/update",
+					nil)
 			}
 			longest = max(longest, reader.next(t, began))
 			want := []string{"get_all", "update"}
@@ -124,18 +134,23 @@ func TestChangeOnOneReplicaIsSeenAndToldOnTheOther(t *testing.T) {
 		one.must(t, 204, "ada", "DELETE", "/admin/mcp/tool_catalogs/"+id+"/entries/update", nil)
 		// Off on one is unknown on the other, and told to whoever saw it.
 		began := time.Now()
-		one.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/create", map[string]any{"enabled": false})
+		one.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/create",
+			map[string]any{"enabled": false})
 		longest = max(longest, other.next(t, began), whole.next(t, began))
-		if _, err := whole.CallTool(t.Context(), &mcp.CallToolParams{Name: "create", Arguments: arguments["create"]}); err == nil || wire(t, err).Message != `unknown tool "create"` {
+		if _, err := whole.CallTool(t.Context(), &mcp.CallToolParams{Name: "create",
+			Arguments: arguments["create"]}); err == nil ||
+			wire(t, err).Message != `unknown tool "create"` {
 			t.Errorf("%s: a tool that is off: %v", era, err)
 		}
 		one.must(t, 200, "ada", "PATCH", "/admin/mcp/tools/create", map[string]any{"enabled": true})
 		other.next(t, began)
-		t.Logf("%s: from the change on one replica to its notification on the other at most %v", era, longest)
+		t.Logf("%s: from the change on one replica to its notification on the other at most %v",
+			era, longest)
 	}
 }
 
-// changes are made through one process by many hands, until it is killed: what was acknowledged, and what was on its way.
+// changes are made through one process by many hands, until it is killed: what was acknowledged,
+// and what was on its way.
 type changes struct {
 	mu           sync.Mutex
 	acknowledged map[string]bool
@@ -154,7 +169,8 @@ func (p process) write(t *testing.T, killAfter int) *changes {
 				c.mu.Lock()
 				c.started[name] = true
 				c.mu.Unlock()
-				status, answer, err := ask(p.Base, "ada", "POST", "/admin/mcp/tool_catalogs", map[string]any{"name": name})
+				status, answer, err := ask(p.Base, "ada", "POST", "/admin/mcp/tool_catalogs",
+					map[string]any{"name": name})
 				if err != nil {
 					continue // no answer: it may have come about or not
 				}
@@ -213,9 +229,11 @@ func (c *changes) holds(t *testing.T, p process) {
 		}
 	}
 	if unanswered > 50 {
-		t.Errorf("%d came about without an answer, and no more than 50 were asked for at a time", unanswered)
+		t.Errorf("%d came about without an answer, and no more than 50 were asked for at a time",
+			unanswered)
 	}
-	t.Logf("%d acknowledged, %d found, of these %d whose answer was lost on the way", len(c.acknowledged), len(found), unanswered)
+	t.Logf("%d acknowledged, %d found, of these %d whose answer was lost on the way",
+		len(c.acknowledged), len(found), unanswered)
 }
 
 func TestProcessThatIsKilledAmongAThousandChangesLosesNoneThatItAcknowledged(t *testing.T) {
@@ -275,7 +293,8 @@ func TestPlainLoadBalancerServesClientsWithoutSessions(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_public_info"})
-		if err != nil || res.IsError || !strings.Contains(fmt.Sprint(res.StructuredContent), "Orange") {
+		if err != nil || res.IsError || !strings.Contains(fmt.Sprint(res.StructuredContent),
+			"Orange") {
 			t.Errorf("%v, %v", res, err)
 		}
 	}

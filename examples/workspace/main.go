@@ -1,5 +1,5 @@
-// Command workspace serves files, commands and web pages to agents: each may use what it has been granted, for
-// as long as it is granted.
+// Command workspace serves files, commands and web pages to agents: each may use what it has been
+// granted, for as long as it is granted.
 package main
 
 import (
@@ -37,7 +37,8 @@ func main() {
 	sandbox.Main() // first: isolated calls run in processes of this program
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) &&
+		!errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "workspace:", err)
 		os.Exit(1)
 	}
@@ -53,13 +54,20 @@ type settings struct {
 func run(ctx context.Context, args []string) error {
 	var s settings
 	flags := flag.NewFlagSet("workspace", flag.ContinueOnError)
-	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to serve HTTP on; port 0 takes a free one")
-	flags.StringVar(&s.data, "data", "workspace", "`directory` of the folders public and files, of the agents' workspaces, and of the database unless -store names one; made where it is not there")
-	flags.StringVar(&s.store, "store", "", "`URL` of the database of grants, requests and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE")
-	flags.StringVar(&s.stdio, "stdio", "", "serve over stdio as the user with this `name`: robin, kim or olga")
-	flags.StringVar(&s.key, "trail-key", "", "`file` with the key, of 32 random bytes or more, that seals the audit trail: mcpgen audit verify finds what was done to it. Checkpoints go to checkpoints.jsonl below -data")
-	flags.BoolVar(&s.offer, "offer", false, "have refusals offer to ask an administrator, to clients that support elicitation")
-	flags.BoolVar(&s.bestEffort, "best-effort", false, "start where the system lacks a part of what isolates processes, and say which")
+	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080",
+		"`address` to serve HTTP on; port 0 takes a free one")
+	flags.StringVar(&s.data, "data", "workspace",
+		"`directory` of the folders public and files, of the agents' workspaces, and of the database unless -store names one; made where it is not there")
+	flags.StringVar(&s.store, "store", "",
+		"`URL` of the database of grants, requests and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE")
+	flags.StringVar(&s.stdio, "stdio", "",
+		"serve over stdio as the user with this `name`: robin, kim or olga")
+	flags.StringVar(&s.key, "trail-key", "",
+		"`file` with the key, of 32 random bytes or more, that seals the audit trail: mcpgen audit verify finds what was done to it. Checkpoints go to checkpoints.jsonl below -data")
+	flags.BoolVar(&s.offer, "offer", false,
+		"have refusals offer to ask an administrator, to clients that support elicitation")
+	flags.BoolVar(&s.bestEffort, "best-effort", false,
+		"start where the system lacks a part of what isolates processes, and say which")
 	verbose := flags.Bool("v", false, "log at debug level")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -80,7 +88,8 @@ func (s settings) serve(ctx context.Context) (err error) {
 			err = errors.Join(err, c())
 		}
 	}()
-	folders := map[string]string{"public": filepath.Join(s.data, "public"), "files": filepath.Join(s.data, "files")}
+	folders := map[string]string{"public": filepath.Join(s.data, "public"),
+		"files": filepath.Join(s.data, "files")}
 	for _, dir := range folders {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
@@ -175,7 +184,8 @@ func listen(ctx context.Context, server *runtime.Server, addr string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("serving http://%s/mcp\nconsole at http://%s/console\n", listener.Addr(), listener.Addr())
+	fmt.Printf("serving http://%s/mcp\nconsole at http://%s/console\n", listener.Addr(),
+		listener.Addr())
 	web := &http.Server{Handler: server.Handler(),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	done := make(chan error, 1)
@@ -188,7 +198,8 @@ func listen(ctx context.Context, server *runtime.Server, addr string) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err = server.Shutdown(grace)
-	// What is left are connections without a request. net/http takes one that never had any for busy, for five seconds.
+	// What is left are connections without a request. net/http takes one that never had any for
+	// busy, for five seconds.
 	idle, stop := context.WithTimeout(grace, time.Second)
 	defer stop()
 	if web.Shutdown(idle) != nil {

@@ -45,7 +45,8 @@ type process struct {
 func start(t testing.TB, args ...string) process {
 	t.Helper()
 	data := t.TempDir()
-	for name, text := range map[string]string{"public/hello.txt": "hello", "files/plan.md": "the plan", "files/secret/key.md": "the key"} {
+	for name, text := range map[string]string{"public/hello.txt": "hello",
+		"files/plan.md": "the plan", "files/secret/key.md": "the key"} {
 		name = filepath.Join(data, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -57,7 +58,8 @@ func start(t testing.TB, args ...string) process {
 	return process{testserver.Start(t, served, append([]string{"-data", data}, args...)...), data}
 }
 
-func (p process) must(t testing.TB, want int, caller, method, path string, body any) map[string]any {
+func (p process) must(t testing.TB, want int, caller, method, path string,
+	body any) map[string]any {
 	t.Helper()
 	return p.Must(t, want, "demo-"+caller, method, path, body)
 }
@@ -80,7 +82,9 @@ type arguments = map[string]any
 // page is a web server of the test's, and how tools name it.
 func page(t testing.TB) (address, host string) {
 	t.Helper()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a page") }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "a page")
+	}))
 	t.Cleanup(web.Close)
 	u, err := url.Parse(web.URL)
 	if err != nil {
@@ -89,7 +93,8 @@ func page(t testing.TB) (address, host string) {
 	return web.URL + "/", u.Host
 }
 
-// wanted are calls that nobody is granted by default, with what grants them and what comes of them then.
+// wanted are calls that nobody is granted by default, with what grants them and what comes of them
+// then.
 func wanted(t testing.TB) []struct {
 	tool, kind, resource string
 	arguments            arguments
@@ -101,16 +106,22 @@ func wanted(t testing.TB) []struct {
 		arguments            arguments
 		named, granted       string
 	}{
-		{"read_file", "file.read", "files/*.md", arguments{"path": "files/plan.md"}, "files/plan.md", `{"result":"the plan"}`},
-		{"write_file", "file.write", "files/new.md", arguments{"path": "files/new.md", "text": "new"}, "files/new.md", `{"path":"files/new.md","bytes":3}`},
-		{"list_files", "file.read", "files/secret", arguments{"path": "files/secret"}, "files/secret", `{"result":[{"name":"key.md"}]}`},
-		{"run_command", "system.command", "tr a-z *", arguments{"argv": []string{"tr", "a-z", "A-Z"}}, "tr a-z A-Z", `{"output":"","code":0}`},
-		{"fetch_url", "net.connect", host, arguments{"url": address}, address, `{"status":200,"type":"text/plain; charset=utf-8","text":"a page"}`},
+		{"read_file", "file.read", "files/*.md", arguments{"path": "files/plan.md"},
+			"files/plan.md", `{"result":"the plan"}`},
+		{"write_file", "file.write", "files/new.md", arguments{"path": "files/new.md",
+			"text": "new"}, "files/new.md", `{"path":"files/new.md","bytes":3}`},
+		{"list_files", "file.read", "files/secret", arguments{"path": "files/secret"},
+			"files/secret", `{"result":[{"name":"key.md"}]}`},
+		{"run_command", "system.command", "tr a-z *",
+			arguments{"argv": []string{"tr", "a-z", "A-Z"}}, "tr a-z A-Z",
+			`{"output":"","code":0}`},
+		{"fetch_url", "net.connect", host, arguments{"url": address}, address,
+			`{"status":200,"type":"text/plain; charset=utf-8","text":"a page"}`},
 	}
 }
 
-// TestWholeFlow takes each tool from refused to requested, approved, working, revoked and refused again, on both engines:
-// what is decided in the console counts for the next call.
+// TestWholeFlow takes each tool from refused to requested, approved, working, revoked and refused
+// again, on both engines: what is decided in the console counts for the next call.
 func TestWholeFlow(t *testing.T) {
 	for engine, database := range testdb.Stores {
 		t.Run(engine, func(t *testing.T) {
@@ -123,21 +134,28 @@ func TestWholeFlow(t *testing.T) {
 					t.Fatalf("%s before: %s", w.tool, got)
 				}
 				var asked struct{ ID, Status string }
-				answer := said(t, robin, "request_permission", arguments{"type": w.kind, "resource": w.resource, "reason": "for the report", "tool": w.tool})
-				if err := json.Unmarshal([]byte(answer), &asked); err != nil || asked.Status != "open" {
+				answer := said(t, robin, "request_permission", arguments{"type": w.kind,
+					"resource": w.resource, "reason": "for the report", "tool": w.tool})
+				if err := json.Unmarshal([]byte(answer), &asked); err != nil ||
+					asked.Status != "open" {
 					t.Fatalf("%s: %s, %v", w.tool, answer, err)
 				}
-				p.console(t, "/requests/"+asked.ID+"/approve", url.Values{"resource": {w.resource}, "note": {"fine"}, "lasts": {"8h"}})
+				p.console(t, "/requests/"+asked.ID+"/approve", url.Values{"resource": {w.resource},
+					"note": {"fine"}, "lasts": {"8h"}})
 				if got := said(t, robin, w.tool, w.arguments); got != w.granted {
 					t.Fatalf("%s, approved: %s", w.tool, got)
 				}
 				if got := said(t, kim, w.tool, w.arguments); got != refused {
 					t.Errorf("%s, by somebody else: %s", w.tool, got)
 				}
-				if got := said(t, robin, "list_permissions", nil); !strings.Contains(got, fmt.Sprintf(`"resource":%q`, w.resource)) || !strings.Contains(got, `"status":"approved"`) {
+				if got := said(t, robin, "list_permissions", nil); !strings.Contains(got,
+					fmt.Sprintf(`"resource":%q`, w.resource)) ||
+					!strings.Contains(got, `"status":"approved"`) {
 					t.Errorf("%s: %s", w.tool, got)
 				}
-				p.must(t, 200, "olga", "POST", "/admin/mcp/grants/revoke", arguments{"issuer": "workspace", "client": "robin", "type": w.kind, "resource": w.resource, "reason": "done"})
+				p.must(t, 200, "olga", "POST", "/admin/mcp/grants/revoke",
+					arguments{"issuer": "workspace", "client": "robin", "type": w.kind,
+						"resource": w.resource, "reason": "done"})
 				if got := said(t, robin, w.tool, w.arguments); got != refused {
 					t.Errorf("%s, revoked: %s", w.tool, got)
 				}
@@ -175,7 +193,9 @@ func (p process) audited(t testing.TB) {
 		e := item.(map[string]any)["event"].(map[string]any)
 		count[fmt.Sprint(e["event_type"], " ", e["status"], " ", e["axis"], " ", e["action"])]++
 	}
-	for what, want := range map[string]int{"tool_call denied grant <nil>": 15, "changed ok <nil> request permission": 5, "changed ok <nil> approve request": 5, "changed ok <nil> revoke permission": 5} {
+	for what, want := range map[string]int{"tool_call denied grant <nil>": 15,
+		"changed ok <nil> request permission": 5, "changed ok <nil> approve request": 5,
+		"changed ok <nil> revoke permission": 5} {
 		if count[what] != want {
 			t.Errorf("%d events %q, want %d of %v", count[what], what, want, count)
 		}
@@ -193,34 +213,48 @@ func TestDefaultsAreEverybodys(t *testing.T) {
 		}{
 			{"read_file", arguments{"path": "public/hello.txt"}, `{"result":"hello"}`},
 			{"list_files", arguments{"path": "public"}, `{"result":[{"name":"hello.txt"}]}`},
-			{"run_command", arguments{"argv": []string{"echo", "a;", "b"}}, `{"output":"a; b\n","code":0}`},
-			{"write_file", arguments{"path": "public/hello.txt", "text": ""}, `!permission_denied: file.write "public/hello.txt"`},
-			{"read_file", arguments{"path": "public/../files/plan.md"}, `!permission_denied: file.read`},
-			{"run_command", arguments{"argv": []string{"sh", "-c", "echo"}}, `!permission_denied: system.command`},
-			{"fetch_url", arguments{"url": "https://example.com/"}, `!permission_denied: net.connect`},
+			{"run_command", arguments{"argv": []string{"echo", "a;", "b"}},
+				`{"output":"a; b\n","code":0}`},
+			{"write_file", arguments{"path": "public/hello.txt", "text": ""},
+				`!permission_denied: file.write "public/hello.txt"`},
+			{"read_file", arguments{"path": "public/../files/plan.md"},
+				`!permission_denied: file.read`},
+			{"run_command", arguments{"argv": []string{"sh", "-c", "echo"}},
+				`!permission_denied: system.command`},
+			{"fetch_url", arguments{"url": "https://example.com/"},
+				`!permission_denied: net.connect`},
 		} {
-			if got := said(t, session, test.tool, test.arguments); !strings.HasPrefix(got, test.want) {
+			if got := said(t, session, test.tool, test.arguments); !strings.HasPrefix(got,
+				test.want) {
 				t.Errorf("%s: %s %v: %s, want %s", user, test.tool, test.arguments, got, test.want)
 			}
 		}
 	}
 }
 
-// TestCommandsHaveADirectoryOfTheirOwn: what a client leaves is there in its next call, and in nobody else's.
+// TestCommandsHaveADirectoryOfTheirOwn: what a client leaves is there in its next call, and in
+// nobody else's.
 func TestCommandsHaveADirectoryOfTheirOwn(t *testing.T) {
 	p := start(t)
 	for _, user := range []string{"robin", "kim"} {
-		p.must(t, 200, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace", "client": user, "type": "system.command", "resource": "touch *", "reason": "test"})
-		p.must(t, 200, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace", "client": user, "type": "system.command", "resource": "ls **", "reason": "test"})
+		p.must(t, 200, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace",
+			"client": user, "type": "system.command", "resource": "touch *", "reason": "test"})
+		p.must(t, 200, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace",
+			"client": user, "type": "system.command", "resource": "ls **", "reason": "test"})
 		session := mcptest.Connect(t, p.Base+"/mcp", "demo-"+user, "")
-		if got := said(t, session, "run_command", arguments{"argv": []string{"touch", "mark-of-" + user}}); got != `{"output":"","code":0}` {
+		if got := said(t, session, "run_command",
+			arguments{"argv": []string{"touch", "mark-of-" +
+				user}}); got != `{"output":"","code":0}` {
 			t.Fatal(got)
 		}
-		if got := said(t, session, "run_command", arguments{"argv": []string{"ls"}}); got != fmt.Sprintf(`{"output":"mark-of-%s\n","code":0}`, user) {
+		if got := said(t, session, "run_command",
+			arguments{"argv": []string{"ls"}}); got != fmt.Sprintf(`{"output":"mark-of-%s\n","code":0}`, user) {
 			t.Error(got)
 		}
 		// The server's own files are out of reach, whatever the grant on the command.
-		if got := said(t, session, "run_command", arguments{"argv": []string{"ls", p.data}}); !strings.Contains(got, "Permission denied") {
+		if got := said(t, session, "run_command",
+			arguments{"argv": []string{"ls", p.data}}); !strings.Contains(got,
+			"Permission denied") {
 			t.Error(got)
 		}
 	}
@@ -228,8 +262,10 @@ func TestCommandsHaveADirectoryOfTheirOwn(t *testing.T) {
 
 func TestToolsAreListedToAgents(t *testing.T) {
 	p := start(t)
-	want := []string{"clear_workspace", "fetch_url", "list_files", "list_permissions", "read_file", "request_permission", "run_command", "write_file"}
-	if got := mcptest.Tools(t, mcptest.Connect(t, p.Base+"/mcp", "demo-robin", "")); !slices.Equal(got, want) {
+	want := []string{"clear_workspace", "fetch_url", "list_files", "list_permissions", "read_file",
+		"request_permission", "run_command", "write_file"}
+	if got := mcptest.Tools(t, mcptest.Connect(t, p.Base+"/mcp", "demo-robin",
+		"")); !slices.Equal(got, want) {
 		t.Error(got)
 	}
 }

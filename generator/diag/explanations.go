@@ -80,10 +80,19 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	{
 		Code:  NearMiss,
 		Title: "comment that is nearly a directive",
-		Cause: "Go reads a directive only from a line comment without any space, in lower case: //mcp:tool. Any other form is plain text, and its rule would not hold.",
+		Cause: "A directive is a line comment in lower case that begins with //mcp: and the name. " +
+			"Any other form is plain text, and its rule would not hold. " +
+			"A line is near if at most 2 edits make its first letters mcp and a directive's name. " +
+			"An edit inserts, removes or replaces a letter, or swaps two neighbours. " +
+			"At most 1 edit is in mcp, and at most 1 for each 3 letters of the name. " +
+			"Separators, markers, upper case and invisible characters do not count, " +
+			"and letters that look alike are equal. Prose such as \"MCP server\" is no finding. " +
+			"docs/directives.md has the whole rule.",
 		Example: `// mcp:tool minrole=Viewer
+//mcp.limit timeout=1s
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write //mcp:name without space and in lower case, or reword the comment.",
+		Cure: "Write //mcp:name as the message suggests it, or reword the comment. " +
+			"To comment a directive out, write // //mcp:name.",
 	},
 	{
 		Code:  Dangling,
@@ -124,7 +133,7 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  UnsupportedType,
 		Title: "type without a JSON Schema",
-		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves.",
+		Cause: "A part of the input or result has no static schema: funcs, channels, complex numbers, maps with keys that JSON cannot write, types that decode themselves, or that get the method for it from an embedded pointer, which is nil then. Or the type must hold itself again, so that no finite document fits.",
 		Example: `type FindInput struct {
 	Match func(Device) bool
 }`,
@@ -133,7 +142,7 @@ func Find(in FindInput) (Device, error)`,
 	{
 		Code:  BadTag,
 		Title: "bad schema tag",
-		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the type, or contradicts another; or a tag without a key, which would be a description, looks as if it was meant to have one.",
+		Cause: "A jsonschema tag or a //mcp:param key is unknown, cannot be read as a value of the type, or contradicts another; or a tag without a key, which would be a description, looks as if it was meant to have one. A struct tag that Go does not read to its end is an error as well, since the limits behind the mistake would be lost.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,
@@ -264,7 +273,11 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 	{
 		Code:  MissingKey,
 		Title: "required key is missing",
-		Cause: "The directive says too little without this key: //mcp:ignore needs a reason=, //mcp:param a name, //mcp:resource a uri=, //mcp:complete a ref= and an argument=, and a package whose tools take part in the host's permissions needs app= on //mcp:server.",
+		Cause: "The directive does nothing, or means nothing, without this key. " +
+			"//mcp:limit needs a limit, //mcp:default a rule, //mcp:allow a permission, //mcp:schema a file, " +
+			"//mcp:ignore a reason=, //mcp:param a name and a key, //mcp:resource a uri=, " +
+			"//mcp:complete a ref= and an argument=. A package whose tools take part in the host's " +
+			"permissions needs app= on //mcp:server.",
 		Example: `//mcp:ignore
 func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",
@@ -403,7 +416,7 @@ func Peek(ctx context.Context, name string) error {
 	{
 		Code:  HiddenText,
 		Title: "text that people do not see",
-		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a character that a model reads and a person does not see: a bidirectional control, a tag character, a control character or another invisible one. It can hide instructions, or show the text in another order. Joiners and variation selectors within emoji and scripts are allowed.",
+		Cause: "A comment, a tag, a directive, an enum or a schema that clients are sent has a character that a model reads and a person does not see: a bidirectional control, a tag character, a control character or another invisible one. It can hide instructions, or show the text in another order. Joiners and variation selectors within emoji and scripts are allowed. mcpgen leaves out comments of other modules that have such a character.",
 		Example: `// Find finds a device.\u202e
 //
 //mcp:tool minrole=Viewer title="Find\u200b"

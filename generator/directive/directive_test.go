@@ -181,7 +181,6 @@ func TestRefusals(t *testing.T) {
 		`//mcp:limit capabilities=disk`:         diag.BadValue,
 		`//mcp:limit capabilities=exec,exec`:    diag.Duplicate,
 		`//mcp:limit capabilities=none,exec`:    diag.Contradiction,
-		`//mcp:allow`:                           diag.MissingKey,
 		`//mcp:allow file.read`:                 diag.Malformed,
 		`//mcp:allow file.read=`:                diag.BadValue,
 		`//mcp:allow file.read={}`:              diag.BadValue,
@@ -209,6 +208,15 @@ func TestRefusals(t *testing.T) {
 		`//mcp:tool denial=conceal denial=hide`: diag.Duplicate,
 		`//mcp:param`:                           diag.MissingKey,
 		`//mcp:param minimum=1`:                 diag.MissingKey,
+		`//mcp:param limit`:                     diag.MissingKey,
+		`//mcp:limit`:                           diag.MissingKey,
+		"//mcp:limit \t":                        diag.MissingKey,
+		`//mcp:allow`:                           diag.MissingKey,
+		`//mcp:default`:                         diag.MissingKey,
+		`//mcp:schema`:                          diag.MissingKey,
+		`//mcp:ignore`:                          diag.MissingKey,
+		`//mcp:resource`:                        diag.MissingKey,
+		`//mcp:complete`:                        diag.MissingKey,
 	} {
 		c := &ast.Comment{Slash: 1, Text: text}
 		if want == "" {
@@ -261,33 +269,6 @@ func TestAPatternInPlaceOfAnArgumentIsTaught(t *testing.T) {
 	_, problems := Parse(comment("//mcp:allow file.read=public/**"))
 	if len(problems) != 1 || !strings.Contains(problems[0].Fix, "granted") {
 		t.Errorf("got %+v", problems)
-	}
-}
-
-func TestNearMisses(t *testing.T) {
-	for text, want := range map[string]string{
-		"// mcp:tool minrole=Viewer":     "tool",
-		"//mcp: tool":                    "tool",
-		"// mcp: tool":                   "tool",
-		"//mcp:Tool":                     "tool",
-		"//MCP:tool":                     "tool",
-		"//mcpgen:tool minrole=Viewer":   "tool",
-		"//mcp :ignore reason=x":         "ignore",
-		"/*mcp:tool*/":                   "tool",
-		"/* mcp:tool */":                 "tool",
-		"/*\n * //mcp:roles A < B\n */":  "roles",
-		"//\tmcp:server name=x":          "server",
-		"// //mcp:tool":                  "",
-		"//mcp:tool public":              "",
-		"// mcp:nothing of ours":         "",
-		"// The directive mcp:tool is …": "",
-		"// mcp is a protocol":           "",
-		"/* The mcp:tool directive */":   "",
-		"//":                             "",
-	} {
-		if got, ok := NearMiss(text); got != want || ok != (want != "") {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
 	}
 }
 
@@ -400,7 +381,11 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		NearMiss(text)
+		for _, m := range Misses(text) {
+			if _, ok := Lookup(m.Name); !ok || m.Line > strings.Count(text, "\n") {
+				t.Fatalf("%q: %+v", text, m)
+			}
+		}
 		c := &ast.Comment{Slash: 1, Text: text}
 		if !Is(c) {
 			return

@@ -41,8 +41,10 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 		fix := "write the directive's name in lower-case letters, then a space"
 		if known {
 			fix = "write //mcp:" + name + ", then its arguments after a space"
+		} else if h := nearestHead("mcp:" + raw.Name); h.edits <= mostEdits {
+			fix = "did you mean //mcp:" + h.spec.Name + "?"
 		}
-		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%q is no directive name", raw.Name))
+		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%+q is no directive name", raw.Name))
 		return d, l.bad
 	case !known:
 		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()), "there is no directive //mcp:"+name)
@@ -183,6 +185,15 @@ func ofToolsAlone(key string) bool {
 	return slices.Equal(owners, []string{"tool"})
 }
 
+// bare are the directives that do nothing without any key. Without one the author has forgotten what
+// the directive was for. A bare //mcp:server does something: its package takes part.
+var bare = map[string]struct{ message, fix string }{
+	"default": {"has no access rule", "write the rule"},
+	"limit":   {"limits nothing", "write a limit"},
+	"param":   {"describes nothing", "write what the parameter has"},
+	"schema":  {"names no file", "write input=, output= or both"},
+}
+
 // required reports what a directive means nothing without.
 func (l *lexer) required() {
 	if l.d.Broken {
@@ -193,6 +204,9 @@ func (l *lexer) required() {
 		if !l.d.Has(key) {
 			l.problem(diag.MissingKey, 0, end, "write "+key+"=, as in "+l.d.Spec.Example, message)
 		}
+	}
+	if b, ok := bare[l.d.Name]; ok && len(l.d.Args) == 0 && (l.d.Spec.Form != Named || l.d.Subject.Text != "") {
+		l.problem(diag.MissingKey, 0, end, b.fix+", as in "+l.d.Spec.Example, "//mcp:"+l.d.Name+" "+b.message)
 	}
 	switch l.d.Name {
 	case "resource":

@@ -21,6 +21,11 @@ func Expr(t types.Type, in *types.Package) model.Expr {
 	return w.expr
 }
 
+// Plain writes a type for a message, with the names of packages.
+func Plain(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+}
+
 // writer collects the tokens of one type.
 type writer struct {
 	in   *types.Package

@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,6 +41,10 @@ type Program struct {
 	sources map[string]*Package
 	// types are all packages whose types are known, by import path.
 	types map[string]*types.Package
+	// dependencies are the packages below the sources, by import path, made on first use.
+	dependencies map[string]*packages.Package
+	// comments are those of the types and fields of a file, read on first use.
+	comments map[sourceFile]map[site]*ast.CommentGroup
 }
 
 // Package is one package read from source.
@@ -66,8 +71,7 @@ type Package struct {
 	// Named are directories of the same module from which Scope has read only the package's name.
 	Named []string
 
-	meta  *packages.Package
-	decls map[string]*declaration // by type name, made on first use
+	meta *packages.Package
 }
 
 // File is one source file of the author.
@@ -137,8 +141,11 @@ func (p *Program) Release(pkg *Package) {
 	for _, f := range slices.Concat(pkg.Files, pkg.Ignored) {
 		f.Syntax = nil
 	}
-	pkg.Types, pkg.Info, pkg.decls = nil, nil, nil
+	pkg.Types, pkg.Info = nil, nil
 	delete(p.types, pkg.Path)
+	maps.DeleteFunc(p.comments, func(f sourceFile, _ map[site]*ast.CommentGroup) bool {
+		return f.pkg == pkg.Path
+	})
 }
 
 // FileOf returns the author's file that holds the position, or nil.

@@ -13,9 +13,10 @@ import (
 const testName = "TestMcpgenReflectsTheSameSchemas"
 
 // program is a test file for one package: it reflects every type and appends what comes of it to the
-// file out, a line before each type and one after, so that a crash names its type. All its package-level
-// names and imports have a prefix that no author uses.
-func program(pkg string, types []model.Expr, out string) ([]byte, error) {
+// file out, a line before each type and one after, so that a crash names its type. It reads the
+// CommentMap from the file comments. All its package-level names and imports have a prefix that no author
+// uses.
+func program(pkg string, types []model.Expr, comments, out string) ([]byte, error) {
 	imports := map[string]string{}
 	var order []string
 	var cases strings.Builder
@@ -43,7 +44,7 @@ func program(pkg string, types []model.Expr, out string) ([]byte, error) {
 	for _, path := range order {
 		fmt.Fprintf(&b, "%s %q\n", imports[path], path)
 	}
-	fmt.Fprintf(&b, body, testName, cases.String(), out)
+	fmt.Fprintf(&b, body, testName, cases.String(), comments, out)
 	return format.Source(b.Bytes())
 }
 
@@ -52,13 +53,20 @@ const body = `)
 func %s(t *mcpgenreflecttesting.T) {
 	cases := []struct{ of func() mcpgenreflectreflect.Type }{
 		%s}
+	comments, err := mcpgenreflectos.ReadFile(%q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reflector := &mcpgenreflectjsonschema.Reflector{Anonymous: true}
+	if err := mcpgenreflectjson.Unmarshal(comments, &reflector.CommentMap); err != nil {
+		t.Fatal(err)
+	}
 	out, err := mcpgenreflectos.OpenFile(%q, mcpgenreflectos.O_CREATE|mcpgenreflectos.O_WRONLY|mcpgenreflectos.O_APPEND, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer out.Close()
 	mcpgenreflectdebug.SetMaxStack(64 << 20) // a type that never ends ends soon
-	reflector := &mcpgenreflectjsonschema.Reflector{Anonymous: true}
 	for i, c := range cases {
 		mcpgenreflectfmt.Fprintf(out, "{\"index\":%%d}\n", i)
 		line := func() (line struct {

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/scan"
@@ -58,10 +60,48 @@ type Error struct{ Message string }
 // Error is the message, with the go command's own words.
 func (e *Error) Error() string { return "cannot compare with the Reflector: " + e.Message }
 
-// Compare runs the Reflector on the types of all packages, which are of one module or workspace. dir is
-// where the go command runs; empty is the working directory. Where the module does not have the
-// Reflector, a copy of its go.mod gets it, which may ask the module proxy.
-func Compare(ctx context.Context, dir string, packages []Package) (Result, error) {
+// Comments returns the Reflector's CommentMap of packages, which are given by import path with their
+// files. AddGoComments makes it, with WithFullComment. AddGoComments reads trees of directories and does
+// not know import paths, so Comments copies the files to directories that have these names.
+func Comments(files map[string][]string) (map[string]string, error) {
+	scratch, err := os.MkdirTemp("", "mcpgen-comments-")
+	if err != nil {
+		return nil, &Error{err.Error()}
+	}
+	defer os.RemoveAll(scratch)
+	for pkg, paths := range files {
+		dir := filepath.Join(scratch, filepath.FromSlash(pkg))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, &Error{err.Error()}
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, &Error{err.Error()}
+			}
+			stand := filepath.Join(dir, filepath.Base(path))
+			if err := os.WriteFile(stand, text, 0o600); err != nil {
+				return nil, &Error{err.Error()}
+			}
+		}
+	}
+	var reflector jsonschema.Reflector
+	if err := reflector.AddGoComments("", scratch, jsonschema.WithFullComment()); err != nil {
+		return nil, &Error{err.Error()}
+	}
+	comments := map[string]string{}
+	for key, text := range reflector.CommentMap {
+		comments[strings.TrimPrefix(filepath.ToSlash(key), filepath.ToSlash(scratch)+"/")] = text
+	}
+	return comments, nil
+}
+
+// Compare runs the Reflector with this CommentMap on the types of all packages, which are of one module
+// or workspace. dir is where the go command runs; empty is the working directory. Where the module does
+// not have the Reflector, a copy of its go.mod gets it, which may ask the module proxy.
+func Compare(
+	ctx context.Context, dir string, packages []Package, comments map[string]string,
+) (Result, error) {
 	scratch, err := os.MkdirTemp("", "mcpgen-reflect-")
 	if err != nil {
 		return Result{}, &Error{err.Error()}
@@ -72,17 +112,27 @@ func Compare(ctx context.Context, dir string, packages []Package) (Result, error
 	if err != nil {
 		return Result{}, err
 	}
+	text, err := json.Marshal(comments)
+	if err != nil {
+		return Result{}, &Error{err.Error()}
+	}
+	commentFile := filepath.Join(scratch, "comments.json")
+	if err := os.WriteFile(commentFile, text, 0o600); err != nil {
+		return Result{}, &Error{err.Error()}
+	}
 	overlay := map[string]string{}
 	var run []Package
 	for i, p := range packages {
 		var exprs []model.Expr
-		for _, t := range p.Types {
-			exprs = append(exprs, t.Type)
+		for i := range p.Types {
+			p.Types[i].Reflect(comments)
+			exprs = append(exprs, p.Types[i].Type)
 		}
 		if len(exprs) == 0 {
 			continue
 		}
-		if err := overlayPackage(overlay, p, exprs, filepath.Join(scratch, fmt.Sprint(i))); err != nil {
+		err := overlayPackage(overlay, p, exprs, commentFile, filepath.Join(scratch, fmt.Sprint(i)))
+		if err != nil {
 			return Result{}, &Error{err.Error()}
 		}
 		run = append(run, p)
@@ -90,8 +140,7 @@ func Compare(ctx context.Context, dir string, packages []Package) (Result, error
 	if len(run) == 0 {
 		return Result{}, nil
 	}
-	text, err := json.Marshal(map[string]any{"Replace": overlay})
-	if err != nil {
+	if text, err = json.Marshal(map[string]any{"Replace": overlay}); err != nil {
 		return Result{}, &Error{err.Error()}
 	}
 	table := filepath.Join(scratch, "overlay.json")
@@ -123,11 +172,13 @@ func Compare(ctx context.Context, dir string, packages []Package) (Result, error
 
 // overlayPackage replaces the tests of a package by the program, and its generated files by new
 // ones.
-func overlayPackage(overlay map[string]string, p Package, exprs []model.Expr, scratch string) error {
+func overlayPackage(
+	overlay map[string]string, p Package, exprs []model.Expr, comments, scratch string,
+) error {
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return err
 	}
-	source, err := program(p.Name, exprs, filepath.Join(scratch, "out"))
+	source, err := program(p.Name, exprs, comments, filepath.Join(scratch, "out"))
 	if err != nil {
 		return err
 	}

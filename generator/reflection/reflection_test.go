@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
+	"golang.org/x/tools/txtar"
 
+	"github.com/mcpgen/mcpgen/generator/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/scan"
 )
@@ -89,6 +91,101 @@ func TestTheVersionIsThatOfGoMod(t *testing.T) {
 	for _, r := range file.Require {
 		if r.Mod.Path == module && r.Mod.Version != version {
 			t.Errorf("go.mod has %s %s, this package %s", module, r.Mod.Version, version)
+		}
+	}
+}
+
+const described = `
+-- go.mod --
+module example.com/scratch
+
+go 1.26.0
+
+require example.com/far v1.0.0
+
+replace example.com/far => ./far
+-- a.go --
+// Package a has comments.
+package a
+
+import (
+	"context"
+
+	"example.com/far"
+)
+
+// The types of one declaration.
+type (
+	First struct {
+		// Wrapped is of two
+		// lines.
+		Wrapped far.Thing ` + "`json:\"wrapped\"`" + `
+	}
+	// Second has a comment.
+	Second []string
+)
+
+//mcp:tool public
+func Do(ctx context.Context, in First) (Second, error) { return nil, nil }
+-- far/go.mod --
+module example.com/far
+
+go 1.26.0
+-- far/far.go --
+package far
+
+// Thing is far.
+type Thing struct {
+	Name string // Name of the thing.
+	Mixed struct {
+		// Late takes the place of a comment.
+		Late int
+	}
+	Late int
+}
+-- far/other.go --
+package far
+
+// Base is in another file.
+type Base struct {
+	X int
+}
+`
+
+// TestDescriptionsAreCompared runs the Reflector with the comments of this module and of another one.
+// The schemas are equal and have the descriptions, so both sides have them.
+func TestDescriptionsAreCompared(t *testing.T) {
+	prog := loadtest.Load(t, txtar.Parse([]byte(described)).Files, ".")
+	services, found := scan.Services(prog)
+	if len(found) > 0 || len(services) != 1 {
+		t.Fatal(found)
+	}
+	list := scan.ReflectedTypes(prog, services[0])
+	files := map[string][]string{}
+	for i := range list {
+		for _, path := range list[i].Reflect(nil) {
+			files[path] = prog.GoFiles(path)
+		}
+	}
+	comments, err := Comments(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 2 || comments["example.com/far.Base"] != "Base is in another file." {
+		t.Errorf("files of %d packages, comments %q", len(files), comments)
+	}
+	s := services[0]
+	p := Package{Path: s.Package, Name: s.Name, Dir: s.Dir, Types: list}
+	r, err := Compare(t.Context(), s.Dir, []Package{p}, comments)
+	if err != nil || r.Compared != 2 || len(r.Differences) > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, want := range []string{
+		"The types of one declaration.", `Wrapped is of two\nlines.`, "Second has a comment.",
+		"Thing is far.", "Name of the thing.", "Late takes the place of a comment.",
+	} {
+		if text := fmt.Sprintf("%s\n%s", list[0].Schema, list[1].Schema); !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (s *scanner) argument(d *decl, t *model.Tool, arg directive.Arg) (*bound, t
 	default:
 		in := d.fn.Signature().Params()
 		typ := pointee(in.At(in.Len() - 1).Type())
-		for _, object := range s.walker.Objects() {
+		for _, object := range s.codecs.Objects() {
 			if object.Name != t.Input.Codec.Name {
 				continue
 			}

@@ -69,6 +69,7 @@ func (s *scanner) constrained(file *load.File) {
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {
 			if !directive.Is(comment) {
+				s.misses(comment, inBody(file.Syntax, comment))
 				continue
 			}
 			if d, _ := directive.Parse(comment); d.Name != "ignore" {
@@ -173,13 +174,14 @@ func (c *collector) add(d *decl) {
 		return
 	}
 	for _, comment := range d.doc.List {
-		if name, ok := directive.NearMiss(comment.Text); ok {
-			d.attempted, d.lost = true, true
-			c.report(diag.NearMiss, comment.Pos(), comment.End(), "write //mcp:"+name+" …, without space and in lower case, or reword the comment",
-				"this comment is nearly a directive, and does nothing")
+		if !directive.Is(comment) {
+			if c.misses(comment, false) {
+				d.attempted, d.lost = true, true
+			}
+			c.seen[comment] = true
 			continue
 		}
-		if !directive.Is(comment) || c.seen[comment] {
+		if c.seen[comment] {
 			continue
 		}
 		c.seen[comment] = true
@@ -250,7 +252,11 @@ func (c *collector) limitsOfTools(limit, first *directive.Directive) {
 func (c *collector) orphans() {
 	for _, group := range c.file.Syntax.Comments {
 		for _, comment := range group.List {
-			if !directive.Is(comment) || c.seen[comment] {
+			if c.seen[comment] {
+				continue
+			}
+			if !directive.Is(comment) {
+				c.misses(comment, inBody(c.file.Syntax, comment))
 				continue
 			}
 			c.opted = true

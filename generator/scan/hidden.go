@@ -23,18 +23,30 @@ type comments struct {
 
 var _ schema.Source = comments{}
 
-func (c comments) TypeDoc(name *types.TypeName) string {
-	return c.scanner.description(c.TypeComment(name))
+func (c comments) TypeDoc(name *types.TypeName) string { return c.doc(name) }
+
+func (c comments) FieldDoc(field *types.Var) string { return c.doc(field) }
+
+// doc reports hidden characters of the author's own comments. Package schema leaves out comments of
+// others that have them.
+func (c comments) doc(of types.Object) string {
+	group := c.Comment(of)
+	if c.Local(of.Pkg()) {
+		c.scanner.visible(group)
+	}
+	return group.Text()
 }
 
-func (c comments) FieldDoc(owner *types.TypeName, path ...string) string {
-	return c.scanner.description(c.FieldComment(owner, path...))
-}
-
-// description is what a comment tells clients. Hidden characters are reported, once a line.
+// description is what a comment tells clients.
 func (s *scanner) description(group *ast.CommentGroup) string {
+	s.visible(group)
+	return schema.Description(group.Text())
+}
+
+// visible reports hidden characters of a comment, once a line.
+func (s *scanner) visible(group *ast.CommentGroup) {
 	if group == nil {
-		return ""
+		return
 	}
 	for _, comment := range group.List {
 		if at, name := model.Hidden(comment.Text); at >= 0 && !directive.Is(comment) {
@@ -42,7 +54,6 @@ func (s *scanner) description(group *ast.CommentGroup) string {
 			s.hidden(place, "the comment has %s", name)
 		}
 	}
-	return load.PlainText(group)
 }
 
 // hidden reports a hidden character. Two tools may share a type or a file.

@@ -11,14 +11,34 @@ import (
 	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
-// Reflected is one input or output type of a service with what the walker says the Reflector makes
-// of it, comments off.
+// Reflected is one input or output type of a service, and the walker's copy of the Reflector's schema.
 type Reflected struct {
 	Type   model.Expr     // as seen from the service's package
 	Pos    model.Position // of the type where its source is at hand, else of the handler
 	Schema json.RawMessage
 	// Apart says why there is nothing to compare, or is empty.
 	Apart string
+
+	static types.Type
+	in     *types.Package
+}
+
+// Reflect walks the type as a Reflector with this CommentMap does. It returns the import paths of the
+// packages whose types JSON can see.
+func (r *Reflected) Reflect(comments map[string]string) (packages []string) {
+	walker := schema.New(r.in, nil)
+	s, problems := walker.Reflect(r.static, comments)
+	if len(problems) > 0 {
+		r.Apart = problems[0].Message
+	} else if text, err := json.Marshal(s); err != nil {
+		r.Apart = err.Error()
+	} else {
+		r.Schema = text
+	}
+	for _, name := range walker.Named() {
+		packages = append(packages, name.Pkg().Path())
+	}
+	return packages
 }
 
 // ReflectedTypes returns the types of a service's inputs and outputs, each once, in the order of the tools.
@@ -42,17 +62,9 @@ func ReflectedTypes(prog *load.Program, service model.Service) []Reflected {
 				continue
 			}
 			seen[expr.String()] = true
-			r := Reflected{Type: expr, Pos: tool.Handler.Pos}
+			r := Reflected{Type: expr, Pos: tool.Handler.Pos, static: t, in: pkg.Types}
 			if n, ok := types.Unalias(t).(*types.Named); ok && prog.Local(n.Obj().Pkg()) {
 				r.Pos = prog.Position(n.Obj().Pos(), n.Obj().Pos())
-			}
-			s, problems := schema.New(pkg.Types, nil).Reflect(t)
-			if len(problems) > 0 {
-				r.Apart = problems[0].Message
-			} else if text, err := json.Marshal(s); err != nil {
-				r.Apart = err.Error()
-			} else {
-				r.Schema = text
 			}
 			list = append(list, r)
 		}

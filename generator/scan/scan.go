@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/codec"
 	"github.com/mcpgen/mcpgen/generator/compileguard"
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -26,7 +27,7 @@ import (
 // path, and everything that is wrong with what stands in them. A tool whose own directive
 // could not be read is left out, so that no later stage judges half a rule.
 //
-// A package without any directive has no service; its findings are near misses and syntax errors.
+// A package without any directive has no service. Its findings are near misses and syntax errors.
 func Services(prog *load.Program) ([]model.Service, diag.List) {
 	var (
 		services []model.Service
@@ -73,6 +74,10 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 	s := &scanner{prog: prog, pkg: pkg, out: &p.Findings, partial: map[string]bool{}}
 	s.collect()
 	if s.opted {
+		s.testFiles()
+	}
+	s.reportMisses()
+	if s.opted {
 		s.scan()
 		p.Serves, p.Service, p.unread = true, s.service, s.unread
 	}
@@ -90,15 +95,19 @@ func (p *Package) Sound(prog *load.Program) bool {
 
 // scanner makes the service of one package.
 type scanner struct {
-	prog    *load.Program
-	pkg     *load.Package
-	out     *diag.List
-	unread  []unread
-	decls   []*decl
-	opted   bool // the package has a directive
-	service model.Service
+	prog   *load.Program
+	pkg    *load.Package
+	out    *diag.List
+	unread []unread
+	decls  []*decl
+	opted  bool // the package has a directive
+	// generates reports that a go:generate line runs mcpgen.
+	generates bool
+	near      []nearMiss
+	service   model.Service
 
 	walker *schema.Walker
+	codecs *codec.Planner
 	names  names
 	// The access rules of //mcp:default, on the package and on types by name.
 	packageRule rule
@@ -117,6 +126,7 @@ type scanner struct {
 
 func (s *scanner) scan() {
 	s.walker = schema.New(s.pkg.Types, comments{s.prog, s})
+	s.codecs = codec.New(s.pkg.Types, s.walker)
 	s.service = model.Service{
 		Package: s.pkg.Path, Name: s.pkg.Name, Dir: s.pkg.Dir, Module: s.pkg.Module,
 	}
@@ -128,14 +138,13 @@ func (s *scanner) scan() {
 		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
 			"rename the file, or delete it if it was generated", "%s is not mcpgen's: it lacks %s", name, lacks)
 	}
-	s.testFiles()
 	s.header()
 	s.hierarchy()
 	s.defaults()
 	s.tools()
 	s.enums()
 	s.unused()
-	s.service.Objects = s.walker.Objects()
+	s.service.Objects = s.codecs.Objects()
 	s.receivers()
 	s.scope()
 	s.watch()
@@ -145,7 +154,7 @@ func (s *scanner) scan() {
 func (s *scanner) header() {
 	for _, d := range s.decls {
 		if d.place == directive.PackageDoc {
-			s.description(d.doc)
+			s.visible(d.doc)
 		}
 	}
 	s.service.Server.Name = s.pkg.Name

@@ -1,8 +1,9 @@
 package scan
 
 import (
-	"bytes"
-	"go/parser"
+	"go/ast"
+	lexer "go/scanner"
+	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,9 +13,9 @@ import (
 	"github.com/mcpgen/mcpgen/generator/load"
 )
 
-// testFiles reports directives in the package's test files: nothing is served from there, and
-// whoever wrote one believes otherwise. //mcp:ignore may stand there, as nothing is what it asks for. Only
-// files that hold the letters of a directive are parsed; what does not parse is the compiler's to tell.
+// testFiles reports directives in the package's test files, and near misses with arguments. Nothing
+// is served from test files. //mcp:ignore may be there, because it serves nothing. The files need
+// not parse.
 func (s *scanner) testFiles() {
 	entries, _ := os.ReadDir(s.pkg.Dir)
 	for _, entry := range entries {
@@ -27,22 +28,24 @@ func (s *scanner) testFiles() {
 			continue
 		}
 		text, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(text, []byte("//mcp:")) {
+		if err != nil {
 			continue
 		}
-		file, _ := parser.ParseFile(s.prog.Fset, path, text, parser.ParseComments|parser.SkipObjectResolution)
-		if file == nil {
-			continue
-		}
-		for _, group := range file.Comments {
-			for _, comment := range group.List {
-				if !directive.Is(comment) {
-					continue
-				}
-				if d, _ := directive.Parse(comment); d.Name != "ignore" {
-					s.report(diag.Misplaced, d.Pos, d.End, "move it, with what it stands on, to a file without _test in its name, or remove it",
-						"//mcp:%s stands in a test file, from which nothing is served", d.Name)
-				}
+		var tokens lexer.Scanner
+		tokens.Init(s.prog.Fset.AddFile(path, -1, len(text)), text, nil, lexer.ScanComments)
+		for pos, tok, lit := tokens.Scan(); tok != token.EOF; pos, tok, lit = tokens.Scan() {
+			if tok != token.COMMENT {
+				continue
+			}
+			comment := &ast.Comment{Slash: pos, Text: lit}
+			if !directive.Is(comment) {
+				s.misses(comment, true)
+				continue
+			}
+			if d, _ := directive.Parse(comment); d.Name != "ignore" {
+				s.report(diag.Misplaced, d.Pos, d.End,
+					"move it and its declaration to a file without _test in its name, or remove it",
+					"//mcp:%s stands in a test file, from which nothing is served", d.Name)
 			}
 		}
 	}

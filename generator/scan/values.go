@@ -2,8 +2,11 @@ package scan
 
 import (
 	"encoding/json"
+	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -31,12 +34,12 @@ func (s *scanner) structInput(d *decl, t *model.Tool, in *types.Var) {
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Input(typ)
 	if s.handInput(d, t) {
-		problems = nil // the walk was for the guards on what it met
+		problems = slices.DeleteFunc(problems, curable) // the walk was for the compile guards
 	}
 	t.Input.Name = s.base("in ", d, typ, t.Input.Schema, "Input")
 	s.problems(problems, func(string) (token.Pos, token.Pos) { return s.placeOf(d, in) })
 	if t.Input.Schema != nil && t.Input.Written == "" {
-		codec, err := s.walker.Codec(typ, t.Input.Schema)
+		codec, err := s.codecs.Input(typ, t.Input.Schema)
 		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
 	}
 }
@@ -87,14 +90,13 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 	var problems []schema.Problem
 	t.Input.Schema, problems = s.walker.Object(props)
 	if s.handInput(d, t) {
-		return
-	}
-	if t.Input.Schema != nil && len(problems) == 0 {
+		problems = slices.DeleteFunc(problems, curable)
+	} else if t.Input.Schema != nil && len(problems) == 0 {
 		fields := make([]string, len(t.Input.Params))
 		for i, p := range t.Input.Params {
 			fields[i] = p.Field
 		}
-		codec, err := s.walker.ObjectCodec(t.Input.Name, props, fields, t.Input.Schema)
+		codec, err := s.codecs.Object(t.Input.Name, props, fields, t.Input.Schema)
 		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
 	}
 	s.problems(problems, func(path string) (token.Pos, token.Pos) {
@@ -112,6 +114,9 @@ func (s *scanner) plainInput(d *decl, t *model.Tool, in []*types.Var) {
 		return s.placeOf(d, v)
 	})
 }
+
+// curable reports a problem that a schema by hand solves.
+func curable(p schema.Problem) bool { return !p.Panics }
 
 // codecOrReason is a codec, or the reason that there is none.
 func codecOrReason(codec *model.Codec, err error) (*model.Codec, string) {
@@ -201,8 +206,16 @@ func (s *scanner) placeOf(d *decl, v *types.Var) (pos, end token.Pos) {
 	return d.name.Pos(), d.name.End()
 }
 
-// problems reports what has no schema: at the field or type that is to blame when the author
-// can edit it, and otherwise where the handler meets it.
+// within is the place in source of a byte of a tag, or the tag's place if it is no raw string.
+func within(tag *ast.BasicLit, offset int) (pos, end token.Pos) {
+	if text, err := strconv.Unquote(tag.Value); err == nil && tag.Value == "`"+text+"`" {
+		return tag.Pos() + 1 + token.Pos(offset), tag.End()
+	}
+	return tag.Pos(), tag.End()
+}
+
+// problems reports types without a schema. The place is the field or the type if the author can
+// edit it, the tag if the tag is malformed, and otherwise the place where the handler meets it.
 func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, end token.Pos)) {
 	codes := map[schema.ProblemKind]diag.Code{
 		schema.UnsupportedType: diag.UnsupportedType, schema.BadTag: diag.BadTag, schema.HookedType: diag.HookedType,
@@ -214,6 +227,11 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, 
 		if p.Obj != nil && s.prog.Local(p.Obj.Pkg()) && p.Obj.Pos().IsValid() {
 			pos, end = p.Obj.Pos(), p.Obj.Pos()+token.Pos(len(p.Obj.Name()))
 			cause = p.Message
+			if p.InTag {
+				if tag := s.prog.FieldTag(p.Obj); tag != nil {
+					pos, end = within(tag, p.Offset)
+				}
+			}
 		}
 		*s.out = append(*s.out, diag.Diagnostic{
 			Code: codes[p.Kind], Pos: s.at(pos, end), Message: p.Path + ": " + p.Message, Suggestion: p.Cure, Cause: cause,

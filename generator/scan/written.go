@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/directive"
 	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
-	"github.com/mcpgen/mcpgen/generator/schema"
+	"github.com/mcpgen/mcpgen/generator/schemafile"
 )
 
 // byHand is the schemas of one tool that //mcp:schema names. A nil *byHand has none.
@@ -25,7 +25,7 @@ type byHand struct {
 // written is one schema by hand. A file that cannot be used is reported, and an empty schema stands
 // for it, so that the type, which the author says cannot be read, is not judged.
 type written struct {
-	schema.Written
+	schemafile.Schema
 	file string // relative to the package, with slashes
 	arg  directive.Arg
 }
@@ -35,10 +35,6 @@ func (s *scanner) byHand(d *decl) *byHand {
 	found := d.find("schema")
 	if found == nil {
 		return &byHand{}
-	}
-	if !found.Has("input") && !found.Has("output") && !found.Broken {
-		s.report(diag.MissingKey, found.Pos, found.End, "write input=, output= or both, as in "+found.Spec.Example,
-			"//mcp:schema names no file")
 	}
 	return &byHand{input: s.written(found, "input"), output: s.written(found, "output")}
 }
@@ -65,16 +61,16 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 	}
 	s.files = append(s.files, w.file)
 	s.hiddenInFile(path, text)
-	w.Written, err = schema.ReadWritten(text)
+	w.Schema, err = schemafile.Read(text)
 	if err == nil && key == "output" {
 		// The author describes the value; a value that is no object is sent as {"result": …}.
 		object := w.Object
-		w.Written, err = w.Wrapped()
+		w.Schema, err = w.Wrapped()
 		w.Object = object
 	}
 	if err != nil {
 		s.inFile(path, text, err)
-		w.Written = schema.Written{Object: true}
+		w.Schema = schemafile.Schema{Object: true}
 	}
 	return w
 }
@@ -109,7 +105,7 @@ func inside(root, path string) bool {
 // inFile reports what is wrong with a schema where it is wrong.
 func (s *scanner) inFile(path string, text []byte, err error) {
 	place, cure := inText(path, text, 0), ""
-	var bad *schema.FileError
+	var bad *schemafile.Error
 	if errors.As(err, &bad) {
 		place, cure = inText(path, text, bad.Offset), bad.Cure
 	}

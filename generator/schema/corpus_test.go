@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,82 +64,58 @@ func typeOf(t *testing.T, pkg, name string) types.Type {
 	return obj.Type()
 }
 
-func (s syntax) Local(pkg *types.Package) bool { return s[pkg.Path()] != nil }
+// Local holds for all but one: package other plays the part of another module.
+func (s syntax) Local(pkg *types.Package) bool {
+	return s[pkg.Path()] != nil && pkg.Name() != "other"
+}
 
 func (s syntax) TypeDoc(name *types.TypeName) string {
-	spec, decl := s.spec(name)
-	if spec == nil {
-		return ""
-	}
-	doc := spec.Doc.Text()
-	if doc == "" {
-		doc = decl.Doc.Text()
-	}
-	return strings.TrimSpace(doc)
-}
-
-func (s syntax) FieldDoc(owner *types.TypeName, path ...string) string {
-	spec, _ := s.spec(owner)
-	if spec == nil {
-		return ""
-	}
-	expr := spec.Type
-	doc := ""
-	for _, name := range path {
-		field := fieldOf(expr, name)
-		if field == nil {
-			return ""
-		}
-		doc, expr = field.Doc.Text(), field.Type
-		if doc == "" {
-			doc = field.Comment.Text()
-		}
-	}
-	return strings.TrimSpace(doc)
-}
-
-// fieldOf finds a field of the struct that a type expression holds.
-func fieldOf(expr ast.Expr, name string) *ast.Field {
-	var found *ast.Field
-	ast.Inspect(expr, func(n ast.Node) bool {
-		u, ok := n.(*ast.StructType)
-		if !ok || found != nil {
-			return found == nil
-		}
-		for _, field := range u.Fields.List {
-			for _, id := range field.Names {
-				if id.Name == name {
-					found = field
+	return s.comment(name.Pkg(), func(n ast.Node) *ast.CommentGroup {
+		if decl, ok := n.(*ast.GenDecl); ok && decl.Tok == token.TYPE {
+			for _, spec := range decl.Specs {
+				if spec := spec.(*ast.TypeSpec); spec.Name.Pos() == name.Pos() {
+					if decl.Lparen.IsValid() {
+						return spec.Doc
+					}
+					return decl.Doc
 				}
 			}
-			if len(field.Names) == 0 && strings.HasSuffix(types.ExprString(field.Type), name) {
-				found = field
-			}
 		}
-		return false
+		return nil
 	})
-	return found
 }
 
-func (s syntax) spec(name *types.TypeName) (*ast.TypeSpec, *ast.GenDecl) {
-	pkg := s[name.Pkg().Path()]
-	if pkg == nil {
-		return nil, nil
-	}
-	for _, file := range pkg.Syntax {
-		for _, decl := range file.Decls {
-			gen, ok := decl.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, spec := range gen.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok && spec.Name.Name == name.Name() {
-					return spec, gen
-				}
-			}
+func (s syntax) FieldDoc(v *types.Var) string {
+	return s.comment(v.Pkg(), func(n ast.Node) *ast.CommentGroup {
+		field, ok := n.(*ast.Field)
+		named := ok && slices.ContainsFunc(field.Names, func(id *ast.Ident) bool { return id.Pos() == v.Pos() })
+		embeds := ok && len(field.Names) == 0 && field.Pos() <= v.Pos() && v.Pos() < field.End()
+		switch {
+		case !named && !embeds:
+			return nil
+		case field.Doc.Text() == "":
+			return field.Comment
 		}
+		return field.Doc
+	})
+}
+
+// comment is the first that find returns of a package's syntax.
+func (s syntax) comment(of *types.Package, find func(ast.Node) *ast.CommentGroup) string {
+	pkg := s[of.Path()]
+	if pkg == nil {
+		return ""
 	}
-	return nil, nil
+	var found *ast.CommentGroup
+	for _, file := range pkg.Syntax {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if found == nil && n != nil {
+				found = find(n)
+			}
+			return found == nil
+		})
+	}
+	return strings.TrimSpace(found.Text())
 }
 
 func (s syntax) Enum(name *types.TypeName) []*types.Const {

@@ -15,36 +15,50 @@ type field struct {
 	typ     types.Type
 	tag     reflect.StructTag
 	v       *types.Var
-	owner   *types.TypeName // type that declares the field, nil where no name leads to it
-	doc     []string        // path to the field within owner
-	path    string          // Go names from the struct inwards: "Base.ID"
-	depth   []int           // index sequence, as encoding/json orders fields
-	named   bool            // the name is a tag's
-	present bool            // always written: neither omitempty nor omitzero
-	quoted  bool            // the string option applies
-	hidden  bool            // tagged jsonschema:"-", itself or what it is embedded by
-	maybe   bool            // promoted through an embedded pointer
-	decl    types.Type      // the struct that declares it
+	path    string     // Go names from the struct inwards: "Base.ID"
+	depth   []int      // index sequence, as encoding/json orders fields
+	named   bool       // the name is a tag's
+	present bool       // always written: neither omitempty nor omitzero
+	quoted  bool       // the string option applies
+	hidden  bool       // tagged jsonschema:"-", itself or what it is embedded by
+	maybe   bool       // promoted through an embedded pointer
+	decl    types.Type // the struct that declares it
 }
 
 // fields lists the properties of a struct in order.
 func (p *pass) fields(t types.Type, u *types.Struct, at place) []field {
-	outer := field{typ: t, owner: at.owner, doc: at.doc}
-	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
-		outer.owner, outer.doc = n.Obj(), nil
-	}
+	outer := field{typ: t}
 	if !p.on.has(jsonFields) {
 		return p.reflectorFields(u, outer, at, 0)
 	}
 	return p.dominant(p.candidates(outer, at), at)
 }
 
+// Field is a property of a struct as a decoder fills it.
+type Field struct {
+	Name   string // as in JSON
+	Type   types.Type
+	Path   string // Go names from the struct inwards: "Base.ID"
+	Index  []int  // the same by number, through the structs that are embedded
+	Quoted bool   // the string option applies
+}
+
+// Fields lists the properties that Input gives a struct, in their order.
+func (w *Walker) Fields(t types.Type, u *types.Struct) []Field {
+	var list []Field
+	for _, f := range w.pass(inputRules, decoding).fields(t, u, place{}) {
+		if !f.hidden {
+			list = append(list, Field{f.name, f.typ, f.path, f.depth, f.quoted})
+		}
+	}
+	return list
+}
+
 // within makes the field i of a struct that was reached as outer.
 func (outer field) within(u *types.Struct, i int) field {
 	v := u.Field(i)
 	f := field{
-		typ: v.Type(), tag: reflect.StructTag(u.Tag(i)), v: v, owner: outer.owner, decl: outer.typ,
-		doc:   append(slices.Clone(outer.doc), v.Name()),
+		typ: v.Type(), tag: reflect.StructTag(u.Tag(i)), v: v, decl: outer.typ,
 		path:  join(outer.path, v.Name()),
 		depth: append(slices.Clone(outer.depth), i), hidden: outer.hidden, maybe: outer.maybe,
 	}
@@ -53,10 +67,10 @@ func (outer field) within(u *types.Struct, i int) field {
 }
 
 // embed turns a field into the way to the fields of the struct it embeds.
-func (f field) embed(elem types.Type) field {
+func (p *pass) embed(f field, elem types.Type) field {
 	f.typ = types.Unalias(elem)
 	if n, ok := f.typ.(*types.Named); ok {
-		f.owner, f.doc = n.Obj(), nil
+		p.w.meet(n)
 	}
 	return f
 }
@@ -101,7 +115,7 @@ func (p *pass) reflectorFields(u *types.Struct, outer field, at place, depth int
 		inner, isStruct := elem.Underlying().(*types.Struct)
 		if f.v.Embedded() && name == "" && isStruct || slices.Contains(options, "inline") {
 			if isStruct {
-				list = append(list, p.reflectorFields(inner, f.embed(elem), at, depth+1)...)
+				list = append(list, p.reflectorFields(inner, p.embed(f, elem), at, depth+1)...)
 			}
 			continue
 		}
@@ -172,13 +186,11 @@ func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (propert
 	if whole == "-" || !p.on.has(dashName) && name == "-" {
 		return nil, nil
 	}
+	p.wellFormed(f, place{path: at.path + "." + f.path, obj: f.v})
 	if !validName(name) {
 		name = ""
 	}
 	if name == "" && f.v.Embedded() && isStruct {
-		if n, ok := types.Unalias(elem).(*types.Named); ok {
-			p.w.meet(n)
-		}
 		if isPointer {
 			f.maybe = true
 			if !f.v.Exported() && p.dir == decoding && hasExported(inner) {
@@ -186,7 +198,7 @@ func (p *pass) candidate(outer field, u *types.Struct, i int, at place) (propert
 				p.problem(UnsupportedType, at, "encoding/json cannot fill an embedded pointer to an unexported struct", "embed the struct itself")
 			}
 		}
-		f = f.embed(elem)
+		f = p.embed(f, elem)
 		return nil, &f
 	}
 	f.name, f.named = f.v.Name(), name != ""

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/gotype"
 )
 
 // keywords applies the tags of one field to its schema.
@@ -134,7 +137,7 @@ func (k keywords) declare(s *jsonschema.Schema, name string) {
 			k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is no JSON type", name)
 			return
 		case has != "" && has != name && !(has == "number" && name == "integer"):
-			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON", name, plainly(k.typ), describe(k.resolve(s)))
+			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON", name, gotype.Plain(k.typ), Describe(k.resolve(s)))
 			return
 		}
 	}
@@ -225,11 +228,11 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 	case was == "boolean":
 		s.Enum = []any{"true", "false"}
 	case was == "number":
-		s.Pattern = numberPattern
+		s.Pattern = NumberPattern
 	case basic != nil && basic.Info()&types.IsUnsigned != 0:
-		s.Pattern = unsignedPattern
+		s.Pattern = UnsignedPattern
 	default:
-		s.Pattern = signedPattern
+		s.Pattern = SignedPattern
 	}
 }
 
@@ -286,4 +289,69 @@ func (k keywords) unknown(e element) {
 		}
 		k.bad(cure, "the jsonschema tag has no key %q", e.key)
 	}
+}
+
+// noteExtras are the keywords of JSON Schema that jsonschema_extras may set: they say
+// something about a value and bind nothing.
+var noteExtras = map[string]bool{"deprecated": true, "readOnly": true, "writeOnly": true}
+
+// vocabulary is every other keyword of 2020-12. An extra of such a name would stand twice in
+// the document or escape the checks.
+var vocabulary = []string{
+	"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
+	"additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding", "contentMediaType", "contentSchema",
+	"default", "dependentRequired", "dependentSchemas", "description", "else", "enum", "examples", "exclusiveMaximum",
+	"exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength", "maxProperties", "maximum",
+	"minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern",
+	"patternProperties", "prefixItems", "properties", "propertyNames", "required", "then", "title", "type",
+	"unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+}
+
+// extra adds the keys of jsonschema_extras. A key that comes again makes a list.
+func (k keywords) extra(s *jsonschema.Schema, list []element) {
+	for _, e := range list {
+		if e.flag {
+			if k.dir != reflecting {
+				k.pass.bad(k.at, "write key=value", "the jsonschema_extras tag has no value for %q", e.text)
+			}
+			continue
+		}
+		if k.dir != reflecting {
+			if slices.Contains(vocabulary, e.key) {
+				k.pass.bad(k.at, "use the jsonschema tag", "jsonschema_extras sets %s, a keyword of JSON Schema", e.key)
+				continue
+			}
+			if noteExtras[e.key] && e.value != "true" && e.value != "false" {
+				k.pass.bad(k.at, "write true or false", "%s=%s is not true or false", e.key, e.value)
+				continue
+			}
+		}
+		if s.Extras == nil {
+			s.Extras = map[string]any{}
+		}
+		s.Extras[e.key] = again(s.Extras[e.key], e)
+	}
+}
+
+// again is the value of an extra after one more element of its key.
+func again(before any, e element) any {
+	switch before := before.(type) {
+	case string:
+		return []string{before, e.value}
+	case []string:
+		return append(before, e.value)
+	case int:
+		n, _ := strconv.Atoi(e.value)
+		return n
+	case bool:
+		return e.value == "true" || e.value == "t"
+	}
+	switch {
+	case e.key == "minimum":
+		n, _ := strconv.Atoi(e.value)
+		return n
+	case e.value == "true", e.value == "false":
+		return e.value == "true"
+	}
+	return e.value
 }

@@ -5,6 +5,8 @@ import (
 	"go/types"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/gotype"
 )
 
 // structure fills the schema of a struct.
@@ -14,7 +16,7 @@ func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at
 	s.Type, s.Properties, s.AdditionalProperties = object.Type, object.Properties, object.AdditionalProperties
 	s.Description = p.typeDoc(t)
 	for _, f := range p.fields(t, u, at) {
-		p.property(s, f, at)
+		p.property(s, t, f, at)
 	}
 }
 
@@ -34,7 +36,11 @@ func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at p
 	}
 	s.Type = "array"
 	at.path += "[]"
-	s.Items = p.open(p.schema(elem, at))
+	items := p.schema(elem, at)
+	if length > 0 && p.pointee(elem) != nil && p.leadsBack([]types.Type{p.pointed(elem)}, t) {
+		items = p.orNull(items)
+	}
+	s.Items = p.open(items)
 }
 
 // isByte reports whether a slice of elem is base64 in JSON.
@@ -51,9 +57,9 @@ func (p *pass) isByte(elem types.Type) bool {
 
 // Canonical integers, as encoding/json writes them in keys.
 const (
-	signedPattern   = "^(0|-?[1-9][0-9]*)$"
-	unsignedPattern = "^(0|[1-9][0-9]*)$"
-	numberPattern   = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+	SignedPattern   = "^(0|-?[1-9][0-9]*)$"
+	UnsignedPattern = "^(0|[1-9][0-9]*)$"
+	NumberPattern   = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
 )
 
 // mapping fills the schema of a map.
@@ -95,6 +101,7 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 	}
 	switch {
 	case p.textKey(key):
+		p.readsByNil(key, at, unmarshalText)
 		return ""
 	case isBasic && basic.Info()&types.IsString != 0:
 		if list := p.w.enum(key); list != nil && p.dir == decoding && p.on.has(typedEnums) {
@@ -102,11 +109,11 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 		}
 		return ""
 	case isBasic && basic.Info()&types.IsUnsigned != 0:
-		return unsignedPattern
+		return UnsignedPattern
 	case isBasic && basic.Info()&types.IsInteger != 0:
-		return signedPattern
+		return SignedPattern
 	}
-	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON form", plainly(key)),
+	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON form", gotype.Plain(key)),
 		"key the map by a string, an integer or a type with text methods")
 	return ""
 }
@@ -137,7 +144,7 @@ func (p *pass) basic(t types.Type, u *types.Basic, s *jsonschema.Schema, at plac
 	case info&types.IsInteger != 0 && u.Kind() != types.Uintptr:
 		s.Type = "integer"
 		if p.on.has(integerRange) {
-			s.Minimum, s.Maximum = integerBounds(u.Kind())
+			s.Minimum, s.Maximum = IntegerBounds(u.Kind())
 		}
 	case info&types.IsFloat != 0:
 		s.Type = "number"
@@ -169,12 +176,7 @@ func (p *pass) unsupported(t types.Type, at place) {
 	if _, isField := at.obj.(*types.Var); isField {
 		cure += `, or leave the field out with json:"-"`
 	}
-	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", plainly(t)), cure)
-}
-
-// plainly writes a type for a message, with the names of packages.
-func plainly(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	p.problem(UnsupportedType, at, fmt.Sprintf("%s has no JSON form", gotype.Plain(t)), cure)
 }
 
 // open makes a schema that accepts everything an object instead of the boolean true.

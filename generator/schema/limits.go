@@ -14,14 +14,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/gotype"
 )
 
 // literal is the grammar of JSON numbers.
 var literal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE]([+-]?[0-9]+))?$`)
 
-// rational is the value of a JSON number, or nil for what is none or has an exponent that
-// no Go number holds, whose expansion would take memory without end.
-func rational(s string) *big.Rat {
+// Rational is the value of a JSON number, or nil for another text and for an exponent that no Go
+// number holds, whose expansion would take memory without end.
+func Rational(s string) *big.Rat {
 	m := literal.FindStringSubmatch(s)
 	if m == nil || len(s) > 400 {
 		return nil
@@ -79,17 +81,17 @@ func (k keywords) trimBounds(s *jsonschema.Schema) {
 	if !ok || basic.Info()&types.IsInteger == 0 {
 		return
 	}
-	least, most := integerBounds(basic.Kind())
+	least, most := IntegerBounds(basic.Kind())
 	for _, bound := range []struct {
 		key   string
 		value json.Number
 	}{{"minimum", s.Minimum}, {"maximum", s.Maximum}, {"exclusiveMinimum", s.ExclusiveMinimum}, {"exclusiveMaximum", s.ExclusiveMaximum}} {
-		r := rational(bound.value.String())
+		r := Rational(bound.value.String())
 		if r == nil {
 			continue
 		}
-		if r.Cmp(rational(least.String())) < 0 || r.Cmp(rational(most.String())) > 0 {
-			k.bad(fmt.Sprintf("stay within %s and %s", least, most), "%s=%s is beyond the Go type %s", bound.key, bound.value, plainly(k.typ))
+		if r.Cmp(Rational(least.String())) < 0 || r.Cmp(Rational(most.String())) > 0 {
+			k.bad(fmt.Sprintf("stay within %s and %s", least, most), "%s=%s is beyond the Go type %s", bound.key, bound.value, gotype.Plain(k.typ))
 		}
 	}
 	if (s.ExclusiveMinimum != "" || len(s.Enum) > 0) && s.Minimum == least {
@@ -124,7 +126,7 @@ func (k keywords) numbers(s *jsonschema.Schema) {
 		if n.value == "" {
 			continue
 		}
-		r := rational(n.value.String())
+		r := Rational(n.value.String())
 		if r == nil {
 			k.bad("write it as JSON does", "%s=%s is no JSON number", n.key, n.value)
 			return
@@ -147,7 +149,7 @@ func (k keywords) numbers(s *jsonschema.Schema) {
 			if lower.value == "" || upper.value == "" {
 				continue
 			}
-			c := rational(lower.value.String()).Cmp(rational(upper.value.String()))
+			c := Rational(lower.value.String()).Cmp(Rational(upper.value.String()))
 			if c > 0 || c == 0 && (lower.strict || upper.strict) {
 				k.bad("change one of the two", "%s=%s and %s=%s leave no value", lower.key, lower.value, upper.key, upper.value)
 			}
@@ -234,7 +236,7 @@ func refusesText(s *jsonschema.Schema, value string) string {
 			return "is no moment of RFC 3339, as in 2026-01-31T15:04:05Z"
 		}
 	case s.ContentEncoding == "base64":
-		if _, err := base64.StdEncoding.Strict().DecodeString(value); err != nil {
+		if _, err := base64.StdEncoding.DecodeString(value); err != nil {
 			return "is not base64"
 		}
 	}
@@ -247,7 +249,7 @@ func refusesText(s *jsonschema.Schema, value string) string {
 }
 
 func refusesNumber(s *jsonschema.Schema, value json.Number) string {
-	r := rational(value.String())
+	r := Rational(value.String())
 	if r == nil {
 		return "is no JSON number"
 	}
@@ -261,11 +263,11 @@ func refusesNumber(s *jsonschema.Schema, value json.Number) string {
 		{"exclusiveMinimum", s.ExclusiveMinimum, func(c int) bool { return c <= 0 }},
 		{"exclusiveMaximum", s.ExclusiveMaximum, func(c int) bool { return c >= 0 }},
 	} {
-		if limit := rational(bound.value.String()); limit != nil && bound.refused(r.Cmp(limit)) {
+		if limit := Rational(bound.value.String()); limit != nil && bound.refused(r.Cmp(limit)) {
 			return fmt.Sprintf("is beyond %s=%s", bound.key, bound.value)
 		}
 	}
-	if m := rational(s.MultipleOf.String()); m != nil && m.Sign() > 0 && !new(big.Rat).Quo(r, m).IsInt() {
+	if m := Rational(s.MultipleOf.String()); m != nil && m.Sign() > 0 && !new(big.Rat).Quo(r, m).IsInt() {
 		return "is no multiple of " + s.MultipleOf.String()
 	}
 	return ""
@@ -276,7 +278,7 @@ func equal(a, b any) bool {
 	x, isNumber := a.(json.Number)
 	y, both := b.(json.Number)
 	if isNumber && both {
-		p, q := rational(x.String()), rational(y.String())
+		p, q := Rational(x.String()), Rational(y.String())
 		return p != nil && q != nil && p.Cmp(q) == 0
 	}
 	return a == b

@@ -1,11 +1,15 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
+	"go/constant"
 	"go/types"
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/gotype"
 )
 
 // method is a method that changes a type's JSON or its schema, by name and signature.
@@ -94,7 +98,7 @@ func (p *pass) hooked(t types.Type, at place) bool {
 	}
 	for _, m := range list {
 		if p.has(t, m, byValue) {
-			p.problem(HookedType, at, fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs", plainly(t), m.name),
+			p.problem(HookedType, at, fmt.Sprintf("%s has a method %s, whose schema is known only when the program runs", gotype.Plain(t), m.name),
 				"say the same with jsonschema tags, or write the schema by hand: //mcp:schema input=FILE or output=FILE")
 			return true
 		}
@@ -117,6 +121,17 @@ func (p *pass) opaque(t types.Type) (method, bool) {
 	return method{}, false
 }
 
+// ReadsJSON reports whether a type is filled by an UnmarshalJSON of its own.
+func (w *Walker) ReadsJSON(t types.Type) bool {
+	_, opaque := w.pass(inputRules, decoding).opaque(t)
+	return opaque
+}
+
+// ReadsText reports whether a type is filled by an UnmarshalText of its own.
+func (w *Walker) ReadsText(t types.Type) bool {
+	return !types.IsInterface(t) && w.pass(inputRules, decoding).has(t, unmarshalText, byPointer)
+}
+
 // special makes the schema of types whose JSON form is not that of their kind.
 func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	n, isNamed := t.(*types.Named)
@@ -131,8 +146,11 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	if p.dir == reflecting || types.IsInterface(t) {
 		return nil, false
 	}
+	if p.readsByNil(t, at, unmarshalJSON, unmarshalText) {
+		return &jsonschema.Schema{}, true
+	}
 	if m, ok := p.opaque(t); ok {
-		p.problem(UnsupportedType, at, fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", plainly(t), m.name),
+		p.problem(UnsupportedType, at, fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", gotype.Plain(t), m.name),
 			declaring(at))
 		return &jsonschema.Schema{}, true
 	}
@@ -153,6 +171,44 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 	return &jsonschema.Schema{Type: "string"}, true
 }
 
+// readsByNil reports an argument that the first of the methods reads which it has, if the method is
+// promoted from an embedded pointer or interface. That is nil in the value that encoding/json makes,
+// and the call panics.
+func (p *pass) readsByNil(t types.Type, at place, methods ...method) bool {
+	if p.dir != decoding || types.IsInterface(t) {
+		return false
+	}
+	for _, m := range methods {
+		if !p.has(t, m, byPointer) {
+			continue
+		}
+		embedded := p.viaNil(t, m)
+		if embedded == nil {
+			return false
+		}
+		p.add(Problem{
+			Kind: UnsupportedType, Path: at.path, Obj: at.obj, Panics: true,
+			Message: fmt.Sprintf("%s has %s from the embedded %s, which is nil when a value is read",
+				gotype.Plain(t), m.name, gotype.Plain(embedded)),
+			Cure: "embed a struct by value, declare " + m.name + " on the type itself, or use another type",
+		})
+		return true
+	}
+	return false
+}
+
+// viaNil is the first embedded pointer or interface on the way to a promoted method, or nil.
+func (p *pass) viaNil(t types.Type, m method) types.Type {
+	index := p.w.methods.MethodSet(types.NewPointer(t)).Lookup(nil, m.name).Index()
+	for _, i := range index[:len(index)-1] {
+		t = t.Underlying().(*types.Struct).Field(i).Type()
+		if p.pointee(t) != nil || types.IsInterface(t) {
+			return t
+		}
+	}
+	return nil
+}
+
 // declaring is the cure for a type with its own JSON methods: a tag where a field has the
 // type itself, another type elsewhere.
 func declaring(at place) string {
@@ -166,7 +222,98 @@ func declaring(at place) string {
 // declared on the pointer and the value cannot be addressed.
 func (p *pass) reachable(t types.Type, m method, at place) {
 	if p.dir == encoding && !at.addressable && !p.has(t, m, byValue) {
-		p.problem(UnsupportedType, at, fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value", plainly(t), m.name),
+		p.problem(UnsupportedType, at, fmt.Sprintf("%s has %s on its pointer, and encoding/json passes it over for a value", gotype.Plain(t), m.name),
 			"return a pointer to it, or declare the method on the value")
 	}
 }
+
+// standard is a type of the standard library, or as widely known, whose JSON form is fixed.
+type standard struct {
+	rule   rule // under which clients get schema; ruleCount for types that the Reflector has right
+	schema jsonschema.Schema
+	// method is the one on a pointer receiver that makes the form, when values lack it.
+	method method
+}
+
+var standards = map[string]standard{
+	"time.Time":                {ruleCount, jsonschema.Schema{Type: "string", Format: "date-time"}, method{}},
+	"encoding/json.RawMessage": {ruleCount, jsonschema.Schema{}, method{}},
+	"encoding/json.Number":     {numberType, jsonschema.Schema{Type: "number"}, method{}},
+	"math/big.Int":             {bigInteger, jsonschema.Schema{Type: "integer"}, marshalJSON},
+	"log/slog.Level":           {textMarshaler, jsonschema.Schema{Type: "string"}, method{}},
+	"net.IP":                   {ipText, jsonschema.Schema{Type: "string"}, method{}},
+}
+
+// uuids are types that write themselves as a UUID by a text method.
+var uuids = map[string]bool{
+	"github.com/google/uuid.UUID":   true,
+	"github.com/gofrs/uuid.UUID":    true,
+	"github.com/gofrs/uuid/v5.UUID": true,
+}
+
+func fullName(n *types.Named) string {
+	if n.Obj().Pkg() == nil {
+		return n.Obj().Name()
+	}
+	return n.Obj().Pkg().Path() + "." + n.Obj().Name()
+}
+
+// wellKnown reports types whose JSON form does not depend on their declaration.
+func wellKnown(n *types.Named) bool {
+	_, ok := standards[fullName(n)]
+	return ok
+}
+
+// Standard reports whether a type is one of the standard library whose JSON form is fixed, and so a
+// single value whatever its fields are, as time.Time.
+func Standard(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && wellKnown(n)
+}
+
+// known makes the schema of a type with a fixed form. With rules off it knows the types that
+// the Reflector knows.
+func (p *pass) known(n *types.Named, at place) (*jsonschema.Schema, bool) {
+	name := fullName(n)
+	switch {
+	case name == "net.IP" && !p.on.has(ipText):
+		return &jsonschema.Schema{Type: "string", Format: "ipv4"}, true
+	case name == "net/url.URL" && !p.on.has(urlObject):
+		return &jsonschema.Schema{Type: "string", Format: "uri"}, true
+	case uuids[name] && p.on.has(uuidFormat):
+		return &jsonschema.Schema{Type: "string", Format: "uuid"}, true
+	}
+	std, ok := standards[name]
+	if !ok || std.rule != ruleCount && !p.on.has(std.rule) {
+		return nil, false
+	}
+	if std.method.name != "" {
+		p.reachable(n, std.method, at)
+	}
+	s := std.schema
+	return &s, true
+}
+
+// IntegerBounds is the range of an integer kind, as JSON numbers. int and uint count as 64
+// bits: on a 32-bit machine the decoder refuses what does not fit.
+func IntegerBounds(k types.BasicKind) (least, most json.Number) {
+	switch k {
+	case types.Int8:
+		return "-128", "127"
+	case types.Int16:
+		return "-32768", "32767"
+	case types.Int32:
+		return "-2147483648", "2147483647"
+	case types.Uint8:
+		return "0", "255"
+	case types.Uint16:
+		return "0", "65535"
+	case types.Uint32:
+		return "0", "4294967295"
+	case types.Uint, types.Uint64:
+		return "0", "18446744073709551615"
+	}
+	return "-9223372036854775808", "9223372036854775807"
+}
+
+func constantString(c *types.Const) string { return constant.StringVal(c.Val()) }

@@ -32,6 +32,7 @@ type pass struct {
 	size     int // schemas made so far
 	depth    int // nesting of build
 	problems []Problem
+	places   map[*jsonschema.Schema]place // of the properties
 }
 
 // definition is a named type that references may point to.
@@ -48,9 +49,6 @@ type definition struct {
 type place struct {
 	path string       // as in Problem.Path
 	obj  types.Object // innermost field or type with a position
-	// owner and doc lead Source.FieldDoc to fields of anonymous structs met here.
-	owner *types.TypeName
-	doc   []string
 	// addressable says that encoding/json finds methods of pointer receivers when it marshals.
 	addressable bool
 }
@@ -64,17 +62,25 @@ func rootPlace(t types.Type) place {
 }
 
 func (w *Walker) pass(on ruleSet, d direction) *pass {
-	return &pass{w: w, on: on, dir: d, defs: map[string]*definition{}}
+	return &pass{
+		w: w, on: on, dir: d,
+		defs: map[string]*definition{}, places: map[*jsonschema.Schema]place{},
+	}
 }
 
-// problem adds a finding once: a type that is met twice has its problems once a path.
+// problem adds a finding.
 func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
+	p.add(Problem{Kind: kind, Path: at.path, Obj: at.obj, Message: message, Cure: cure})
+}
+
+// add adds a finding once: a type that is met twice has its problems once a path.
+func (p *pass) add(found Problem) {
 	for _, q := range p.problems {
-		if q.Path == at.path && q.Message == message {
+		if q.Path == found.Path && q.Message == found.Message {
 			return
 		}
 	}
-	p.problems = append(p.problems, Problem{Kind: kind, Path: at.path, Obj: at.obj, Message: message, Cure: cure})
+	p.problems = append(p.problems, found)
 }
 
 // key identifies a type among the definitions; types without a name have none.
@@ -126,7 +132,7 @@ func (p *pass) reread(t types.Type, at place) {
 	q := p.w.pass(p.on, p.dir)
 	q.build(t, at)
 	for _, found := range q.problems {
-		p.problem(found.Kind, place{path: found.Path, obj: found.Obj}, found.Message, found.Cure)
+		p.add(found)
 	}
 }
 
@@ -157,11 +163,11 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	}
 	n, isNamed := t.(*types.Named)
 	if isNamed && n.Obj().Pkg() != nil {
-		at.obj, at.owner, at.doc = innermost(at.obj, n.Obj()), n.Obj(), nil
+		at.obj = innermost(at.obj, n.Obj())
 	}
 	s, done := p.special(t, at)
 	if !done {
-		if isNamed && p.dir != reflecting {
+		if isNamed {
 			p.w.meet(n)
 		}
 		s = p.kind(t, at)

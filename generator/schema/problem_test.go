@@ -2,7 +2,10 @@ package schema
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -259,7 +262,7 @@ func TestReflectRefusesWhatTheReflectorPanicsOn(t *testing.T) {
 		"type Root struct { *Root }", "type Root struct{}\nfunc (Root) JSONSchemaAlias() any { return nil }", "type P *P\ntype Root struct { P P }",
 	} {
 		pkg := check(t, "example.com/p", "package p\n"+src)
-		if _, problems := New(pkg, nil).Reflect(pkg.Scope().Lookup("Root").Type()); len(problems) == 0 {
+		if _, problems := New(pkg, nil).Reflect(pkg.Scope().Lookup("Root").Type(), nil); len(problems) == 0 {
 			t.Errorf("no problem: %s", src)
 		}
 	}
@@ -299,5 +302,161 @@ func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 	problems, schema := problemsOf(t, opaque+"type Root struct { A *T `jsonschema:\"type=string,format=date\"` }", false)
 	if len(problems) > 0 || !strings.Contains(schema, `"A":{"type":"string","format":"date"}`) {
 		t.Errorf("%s%s", said(problems), schema)
+	}
+}
+
+func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
+	tests := []struct {
+		tag    string
+		offset int
+		want   string // message, and the cure after it
+	}{
+		{`json:"a" jsonschema:minimum=3`, 9, `the value of the tag key jsonschema has no double quotes (write jsonschema:"minimum=3")`},
+		{`json:"b", jsonschema:"minimum=3"`, 8, `the struct tag has "," between two pairs (write one space between two pairs)`},
+		{`json:"b";jsonschema:"minimum=3"`, 8, `the struct tag has ";" between two pairs (write one space between two pairs)`},
+		{"json:\"b\"\tjsonschema:\"minimum=3\"", 8, `the struct tag has "\t" between two pairs (write one space between two pairs)`},
+		{"json:\"b\" \njsonschema:\"minimum=3\"", 9, `the struct tag has "\n" between two pairs (write one space between two pairs)`},
+		{`json:"c"jsonschema:"minimum=3"`, 8, `the struct tag has no space between two pairs (write one space between two pairs)`},
+		{`json:"c" jsonSchema:"minimum=3"`, 9, `the struct tag has the key jsonSchema, which nothing reads (write jsonschema)`},
+		{`json:"c" json_schema:"minimum=3"`, 9, `the struct tag has the key json_schema, which nothing reads (write jsonschema)`},
+		{`json:"c" JsonSchema:"minimum=3"`, 9, `the struct tag has the key JsonSchema, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonshcema:"minimum=3"`, 9, `the struct tag has the key jsonshcema, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonschemas:"minimum=3"`, 9, `the struct tag has the key jsonschemas, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonschema_minimum:"3"`, 9, `the struct tag has the key jsonschema_minimum, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonschema-extras:"x=3"`, 9, `the struct tag has the key jsonschema-extras, which nothing reads (write jsonschema_extras)`},
+		{`json:"c" jsonschema_descripton:"x"`, 9, `the struct tag has the key jsonschema_descripton, which nothing reads (write jsonschema_description)`},
+		{`JSON:"c"`, 0, `the struct tag has the key JSON, which nothing reads (write json)`},
+		{`josn:"c"`, 0, `the struct tag has the key josn, which nothing reads (write json)`},
+		{`jsn:"c"`, 0, `the struct tag has the key jsn, which nothing reads (write json)`},
+		{`jsson:"c"`, 0, `the struct tag has the key jsson, which nothing reads (write json)`},
+		{`json:"c" jsonschema:"pattern=^\d+$"`, 20, `the value of the tag key jsonschema is no Go string: it has \d (write \\d)`},
+		{`json:"c" jsonschema:"pattern=a\\d,title=\q"`, 20, `the value of the tag key jsonschema is no Go string: it has \q (write \\q)`},
+		{"json:\"c\" jsonschema:\"title=a\nb\"", 20, `the value of the tag key jsonschema is no Go string (write it as in jsonschema:"minimum=3")`},
+		{`json:"c" jsonschema:"minimum=3`, 9, `the value of the tag key jsonschema has no closing quote (write it as in jsonschema:"minimum=3")`},
+		{`json:"c" jsonschema:"minimum=3" jsonschema:"maximum=5"`, 32, `the struct tag has the key jsonschema twice, of which Go reads the first (write one)`},
+		{`json:"c" json:"d"`, 9, `the struct tag has the key json twice, of which Go reads the first (write one)`},
+		{`json:"c" jsonschema="minimum=3"`, 9, `the struct tag is no list of pairs from "jsonschema=" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+		{`json:"c" omitempty,jsonschema:"minimum=3"`, 9, `the struct tag is no list of pairs from "omitempty,jsonschema:" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+		{`json: "c"`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
+		{`json:'c'`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
+		{`json:c,omitempty jsonschema:"minimum=3"`, 0, `the value of the tag key json has no double quotes (write json:"c,omitempty")`},
+		{`the count`, 0, `the struct tag is no list of pairs from "the" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+		{`yaml:c json:"c"`, 0, `the value of the tag key yaml has no double quotes (write yaml:"c")`},
+	}
+	for _, test := range tests {
+		t.Run(test.tag, func(t *testing.T) {
+			for _, field := range []string{"A int", "Base"} {
+				for _, output := range []bool{false, true} {
+					src := "type Base struct { X int }\ntype Root struct { " + field + " " + strconv.Quote(test.tag) + " }"
+					problems, _ := problemsOf(t, src, output)
+					i := slices.IndexFunc(problems, func(p Problem) bool { return p.InTag })
+					if i < 0 {
+						t.Fatalf("no problem in %s, output=%t: %s", field, output, said(problems))
+					}
+					p := problems[i]
+					name := strings.Fields(field)[0]
+					if p.Kind != BadTag || p.Offset != test.offset || p.Path != "Root."+name || p.Obj == nil || p.Obj.Name() != name {
+						t.Errorf("kind %d, offset %d, path %s, object %v", p.Kind, p.Offset, p.Path, p.Obj)
+					}
+					if got := p.Message + " (" + p.Cure + ")"; got != test.want {
+						t.Errorf("got  %s\nwant %s", got, test.want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestTagsOfOthersAndOfHiddenFieldsAreNoProblems(t *testing.T) {
+	for _, field := range []string{
+		"A int `bson:\"a\" jsonb:\"a\" json5:\"a\" jsonapi:\"a\" hjson:\"a\" xml:\"a\" schema:\"a\" validate:\"min=3\"`",
+		"A int `json:\"a\"  jsonschema:\"minimum=3\" `",
+		"A int `json:\"a,omitempty\" jsonschema_description:\"x\" jsonschema_extras:\"x-a=1\"`",
+		"a int `json:\"a\" jsonschema:minimum=3`",
+		"A int `json:\"-\" jsonschema:minimum=3`",
+		"A int `json:\"größe\" jsonschema:\"description=größer als\\\\\\\\, ja\"`",
+	} {
+		if problems, _ := problemsOf(t, "type Root struct { "+field+" }", false); len(problems) > 0 {
+			t.Errorf("%s: %s", field, said(problems))
+		}
+	}
+}
+
+// Users cannot edit the types of other modules. A tag there is a problem if it loses a limit.
+func TestMalformedTagsOfOtherModulesAreProblemsIfALimitIsLost(t *testing.T) {
+	for tag, lost := range map[string]bool{
+		`json:"a"jsonschema:"maxLength=3"`:               false,
+		`json:a`:                                         false,
+		`json:"a" yaml:a`:                                false,
+		`json:"a" jsonSchema:"the count"`:                false,
+		`JSON:"a"`:                                       false,
+		`json:"a" json:"b"`:                              false,
+		`json:"a" jsonschema:title=T`:                    false,
+		`json:"a", jsonschema_description:"x"`:           false,
+		`json:"a" jsonschema:minimum=3`:                  true,
+		`json:"a", jsonschema:"minimum=3"`:               true,
+		`json:a jsonschema:"required"`:                   true,
+		`yaml:a json:"a" jsonschema:"title=T,enum=a"`:    true,
+		`json:"a" jsonSchema:"minimum=3"`:                true,
+		`json:"a" jsonshcema:"minimum=3"`:                true,
+		`json:"a" jsonschema:"minimum=3,pattern=\d"`:     true,
+		`jsonschema:"title=T" jsonschema:"maxLength=30"`: true,
+	} {
+		far := types.NewPackage("example.com/far", "far")
+		field := types.NewField(token.NoPos, far, "A", types.Typ[types.String], false)
+		name := types.NewTypeName(token.NoPos, far, "Far", nil)
+		named := types.NewNamed(name, types.NewStruct([]*types.Var{field}, []string{tag}), nil)
+		_, problems := New(types.NewPackage("example.com/p", "p"), nil).Input(named)
+		if !lost && len(problems) > 0 || lost && (len(problems) != 1 || !problems[0].InTag) {
+			t.Errorf("%s: %s", tag, said(problems))
+		}
+		if lost && !strings.Contains(said(problems), "//mcp:schema") {
+			t.Errorf("%s: the cure is not one of the user's: %s", tag, said(problems))
+		}
+	}
+}
+
+// A method that is promoted through an embedded pointer panics on the value that encoding/json makes,
+// whose pointer is nil.
+func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
+	const base = "import (\n\"encoding\"\n\"encoding/json\"\n)\nvar _ encoding.TextUnmarshaler; var _ json.Unmarshaler\n" +
+		"type Base struct{ V int }\nfunc (*Base) UnmarshalText([]byte) error { return nil }\n" +
+		"type Own struct{ V int }\nfunc (*Own) UnmarshalJSON([]byte) error { return nil }\n"
+	const text = "%s has UnmarshalText from the embedded %s, which is nil when a value is read"
+	for _, test := range []struct{ src, path, typ, embedded string }{
+		{"type T struct { *Base }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Base"},
+		{"type T struct { *Base }\ntype Root struct { A []*T }", "Root.A[]", "p.T", "*p.Base"},
+		{"type T struct { *Base }\ntype Root struct { A map[T]int }", "Root.A", "p.T", "*p.Base"},
+		{"type M struct { *Base }\ntype T struct { M }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Base"},
+		{"type M struct { Base }\ntype T struct { *M }\ntype Root struct { A T }", "Root.A", "p.T", "*p.M"},
+		{"type T struct { encoding.TextUnmarshaler }\ntype Root struct { A T }", "Root.A", "p.T", "encoding.TextUnmarshaler"},
+		{"type Root struct { A struct { *Base } }", "Root.A", "struct{*p.Base}", "*p.Base"},
+		{"type T struct { *Own }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Own"},
+		{"type T struct { *Own }\ntype Root struct { A T `jsonschema:\"type=string\"` }", "Root.A", "p.T", "*p.Own"},
+		{"type T struct { json.Unmarshaler }\ntype Root struct { A T `jsonschema:\"type=string\"` }", "Root.A", "p.T", "encoding/json.Unmarshaler"},
+	} {
+		problems, _ := problemsOf(t, base+test.src, false)
+		want := strings.NewReplacer("encoding/json.", "json.").Replace(fmt.Sprintf(text, test.typ, test.embedded))
+		if strings.Contains(test.src, "Own") || strings.Contains(test.src, "json.") {
+			want = strings.Replace(want, "UnmarshalText", "UnmarshalJSON", 1)
+		}
+		if len(problems) != 1 || problems[0].Path != test.path || problems[0].Message != want || problems[0].Cure == "" {
+			t.Errorf("%s: %s\nwant %s: %s", test.src, said(problems), test.path, want)
+		}
+	}
+	for _, src := range []string{
+		"type T struct { Base }\ntype Root struct { A T }",
+		"type T struct { *Base }\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype Root struct { A T; B map[T]int }",
+		"type T struct { *Own }\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
+		"type T struct { P *Base }\ntype Root struct { A T }",
+	} {
+		if problems, _ := problemsOf(t, base+src, false); len(problems) > 0 {
+			t.Errorf("%s: %s", src, said(problems))
+		}
+	}
+	// A result may have what it embeds.
+	text2 := "type W struct{}\nfunc (*W) MarshalText() ([]byte, error) { return nil, nil }\ntype T struct { *W }\ntype Root struct { A *T }"
+	if problems, _ := problemsOf(t, text2, true); len(problems) > 0 {
+		t.Error(said(problems))
 	}
 }

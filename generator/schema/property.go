@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -12,8 +13,8 @@ import (
 )
 
 // property adds a field to the schema of its struct.
-func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
-	at = place{path: at.path + "." + f.path, obj: f.v, owner: f.owner, doc: f.doc, addressable: at.addressable}
+func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, at place) {
+	at = place{path: at.path + "." + f.path, obj: f.v, addressable: at.addressable}
 	if f.hidden && p.dir != reflecting {
 		if p.on.has(hiddenFields) {
 			parent.AdditionalProperties = nil
@@ -34,13 +35,18 @@ func (p *pass) property(parent *jsonschema.Schema, f field, at place) {
 	}
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
 	null := tag.nullable || f.present && p.on.has(nullResults) && (p.pointee(f.typ) != nil || types.IsInterface(f.typ))
+	required := p.required(f, tag, s)
+	if required && p.pointee(f.typ) != nil {
+		null = null || p.leadsBack(p.needs(f, tag), holder)
+	}
 	if null && p.on.has(nullableAnyOf) {
 		s = p.orNull(s)
 	} else if null {
 		s = &jsonschema.Schema{OneOf: []*jsonschema.Schema{s, {Type: "null"}}}
 	}
 	parent.Properties.Set(f.name, p.open(s))
-	if p.required(f, tag, s) && !slices.Contains(parent.Required, f.name) {
+	p.places[s] = at
+	if required && !slices.Contains(parent.Required, f.name) {
 		parent.Required = append(parent.Required, f.name)
 	}
 }
@@ -82,6 +88,7 @@ func (p *pass) describe(parent *jsonschema.Schema, f field, tag fieldTag, doc st
 	var s *jsonschema.Schema
 	if p.on.has(declaredType) && tag.declaredTypes() && p.needsDeclaring(t) {
 		s = &jsonschema.Schema{}
+		p.readsByNil(t, at, unmarshalJSON)
 	} else {
 		s = p.schema(t, at)
 	}
@@ -116,31 +123,50 @@ func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 	return f.present
 }
 
-// typeDoc is the description that a named type has from its comment. The Reflector's comments
-// know exported types that are no instances.
+// typeDoc is the description that a named type has from its comment.
 func (p *pass) typeDoc(t types.Type) string {
 	n, ok := t.(*types.Named)
-	if !ok || p.w.src == nil || n.Obj().Pkg() == nil {
+	switch {
+	case !ok || n.Obj().Pkg() == nil:
+		return ""
+	case !p.on.has(everyDoc):
+		return p.w.comments[commentKey(n)]
+	case p.w.src == nil:
 		return ""
 	}
-	if !p.on.has(everyDoc) && (!n.Obj().Exported() || n.TypeArgs().Len() > 0) {
-		return ""
-	}
-	return p.w.src.TypeDoc(n.Obj())
+	return p.description(n.Obj(), p.w.src.TypeDoc(n.Obj()))
 }
 
 // fieldDoc is the description that a field has from its comment.
 func (p *pass) fieldDoc(f field) string {
-	if p.w.src == nil || f.owner == nil {
-		return ""
-	}
 	if !p.on.has(everyDoc) {
-		n, ok := f.decl.(*types.Named)
-		if !ok || !n.Obj().Exported() || n.TypeArgs().Len() > 0 || f.v.Embedded() {
+		n, _ := f.decl.(*types.Named)
+		if n == nil || n.Obj().Pkg() == nil {
 			return ""
 		}
+		return p.w.comments[commentKey(n)+"."+f.v.Name()]
 	}
-	return p.w.src.FieldDoc(f.owner, f.doc...)
+	if p.w.src == nil {
+		return ""
+	}
+	return p.description(f.v, p.w.src.FieldDoc(f.v))
+}
+
+// commentKey is the key of a type in the Reflector's CommentMap.
+func commentKey(n *types.Named) string { return n.Obj().Pkg().Path() + "." + reflectName(n) }
+
+// description is the comment of a declaration as clients read it.
+func (p *pass) description(of types.Object, text string) string {
+	if p.on.has(joinedLines) {
+		text = Description(text)
+	}
+	if text != "" && p.on.has(foreignDoc) && !p.w.src.Local(of.Pkg()) {
+		if at, _ := model.Hidden(text); at >= 0 {
+			return ""
+		}
+		text, _, _ = strings.Cut(text, "\n\n")
+	}
+	return text
 }
 
 // bad reports a tag that cannot be meant.

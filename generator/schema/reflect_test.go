@@ -11,7 +11,7 @@ import (
 
 func TestReflectEqualsTheReflectorWithoutComments(t *testing.T) {
 	cases(t, func(t *testing.T, static types.Type, dynamic reflect.Type) {
-		got, problems := walker(t, "types", nil).Reflect(static)
+		got, problems := walker(t, "types", nil).Reflect(static, nil)
 		if len(problems) > 0 {
 			t.Fatalf("problems: %v", problems)
 		}
@@ -23,14 +23,9 @@ func TestReflectEqualsTheReflectorWithoutComments(t *testing.T) {
 
 func TestReflectEqualsTheReflectorWithComments(t *testing.T) {
 	reflector := Settings()
-	if err := reflector.AddGoComments(path.Clean(base), "./testdata/types", jsonschema.WithFullComment()); err != nil {
-		t.Fatal(err)
-	}
-	if reflector.CommentMap[base+"testdata/types.Person"] == "" {
-		t.Fatal("the Reflector found no comments")
-	}
+	reflector.CommentMap = reflectorComments(t)
 	cases(t, func(t *testing.T, static types.Type, dynamic reflect.Type) {
-		got, problems := walker(t, "types", source(t)).Reflect(static)
+		got, problems := walker(t, "types", nil).Reflect(static, reflector.CommentMap)
 		if len(problems) > 0 {
 			t.Fatalf("problems: %v", problems)
 		}
@@ -38,4 +33,17 @@ func TestReflectEqualsTheReflectorWithComments(t *testing.T) {
 			t.Errorf("walker:\n%s\nReflector:\n%s", got, want)
 		}
 	})
+}
+
+// reflectorComments is the CommentMap of the test packages.
+func reflectorComments(t *testing.T) map[string]string {
+	t.Helper()
+	var r jsonschema.Reflector
+	if err := r.AddGoComments(path.Clean(base), "./testdata/types", jsonschema.WithFullComment()); err != nil {
+		t.Fatal(err)
+	}
+	if r.CommentMap[base+"testdata/types.Person"] == "" {
+		t.Fatal("the Reflector found no comments")
+	}
+	return r.CommentMap
 }

@@ -15,6 +15,7 @@ const (
 	jsonFields
 	dashName
 	embeddedPointer
+	cyclicNull
 	defaultOptional
 	jsonMapKeys
 	textMarshaler
@@ -36,6 +37,8 @@ const (
 	declaredType
 	typedEnums
 	everyDoc
+	joinedLines
+	foreignDoc
 	hiddenFields
 	nullResults
 	shapeOnly
@@ -74,6 +77,8 @@ var rules = [ruleCount]Rule{
 		`the Reflector drops a field tagged json:"-,", which encoding/json calls "-"`, true, true},
 	embeddedPointer: {"embedded-pointer",
 		"the Reflector requires fields promoted through an embedded pointer, which encoding/json leaves out when it is nil", true, true},
+	cyclicNull: {"cyclic-null",
+		"the Reflector requires a pointer that leads back to its own type, so that no finite document fits; encoding/json writes and reads null there", true, false},
 	defaultOptional: {"default-optional",
 		"the Reflector requires fields that have a default; what has a default may be left out", true, false},
 	jsonMapKeys: {"json-map-keys",
@@ -115,7 +120,11 @@ var rules = [ruleCount]Rule{
 	typedEnums: {"typed-enums",
 		"the Reflector does not know constants; a string type with constants takes those as arguments and shows them as examples of results", true, true},
 	everyDoc: {"every-doc",
-		"the Reflector's comments miss unexported types, generic instances, anonymous structs, embedded fields, and named basic types", true, true},
+		"the Reflector finds comments by name: it misses unexported types, generic instances, anonymous structs, embedded fields and named basic types, and gives some declarations the comment of their group or of a namesake; every declaration has its own comment", true, true},
+	joinedLines: {"joined-lines",
+		"the Reflector keeps the line breaks of wrapped comments and lines for other tools such as +optional; a paragraph or a list item is one line, and lists, links, headings and code stay as written", true, true},
+	foreignDoc: {"foreign-doc",
+		"the Reflector takes the comments of other modules whole; you cannot shorten or correct these, and agents get the first paragraph, and nothing of a comment with hidden characters", true, true},
 	hiddenFields: {"hidden-fields",
 		`the Reflector closes an object whose fields tagged jsonschema:"-" are still written by encoding/json; such results are open`, false, true},
 	nullResults: {"null-results",

@@ -27,7 +27,8 @@ func TestRules(t *testing.T) {
 		jsonFields:         {name: "Ambiguous", with: `{"properties":{"L":{"type":"string"},"R"`, without: `{"properties":{"X":{"type":"integer"`},
 		dashName:           {name: "Dash", with: `{"properties":{"-":{"type":"string"},"own"`, without: `{"properties":{"own"`},
 		embeddedPointer:    {name: "EmbedsPointer", with: `"required":["name"]`, without: `"required":["id","name"]`},
-		defaultOptional:    {name: "RuleDefault", with: `"additionalProperties":false,"type":"object","description"`, without: `"required":["a"]`},
+		cyclicNull:         {name: "Chain", with: `"next":{"anyOf":[{"$ref":"#/$defs/Chain"},{"type":"null"}],"description":"Next is null at the end."}`, without: "no finite document fits: Next must hold itself again"},
+		defaultOptional:    {name: "RuleDefault", with: `"additionalProperties":false,"type":"object"}`, without: `"required":["a"]`},
 		jsonMapKeys:        {name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`, without: `"^[0-9]+$"`},
 		textMarshaler:      {name: "RuleText", with: `"t":{"type":"string"`, without: `"t":{"properties":{}`},
 		numberType:         {name: "RuleNumber", with: `"n":{"type":"number"}`, without: `"n":{"type":"string"}`},
@@ -48,6 +49,8 @@ func TestRules(t *testing.T) {
 		declaredType:       {name: "RuleDeclared", with: `"o":{"type":"string","minLength":1}`, without: ""},
 		typedEnums:         {name: "Enums", with: `"status":{"type":"string","enum":["active","offline"]`, without: `"status":{"type":"string","description"`},
 		everyDoc:           {name: "unexported", with: `"description":"Field is not seen by the Reflector's comments."`, without: `"field":{"type":"string"}`},
+		joinedLines:        {name: "Written", with: `"description":"Plain is a list without indentation:\n* one\n* two\n1. three"`, without: `"description":"Plain is a list\nwithout indentation:\n* one\n* two\n1. three"`},
+		foreignDoc:         {name: "Foreign", with: `"description":"Value is one of:\n  - a\n  - b"`, without: `  - b\n\nIt has a second paragraph, too."`},
 		hiddenFields:       {name: "Hides", output: true, with: `"seen":{"type":"string"}},"type"`, without: `"seen":{"type":"string"}},"additionalProperties":false`},
 		nullResults:        {name: "Person", output: true, with: `"ptr":{"anyOf":[{"type":"string"},{"type":"null"}]}`, without: `"ptr":{"type":"string"}`},
 		shapeOnly:          {name: "NumberTags", output: true, with: `"a":{"type":"integer","examples":[2,3]}`, without: `"a":{"type":"integer","maximum":10,"minimum":1,"default":5,"examples":[2,3]}`},
@@ -133,4 +136,72 @@ func check(t *testing.T, path, src string) *types.Package {
 		t.Fatal(err)
 	}
 	return pkg
+}
+
+// TestCommentsBelongToTheirDeclaration shows that the CommentMap gives some declarations the comment
+// of another one, and that descriptions for clients do not.
+func TestCommentsBelongToTheirDeclaration(t *testing.T) {
+	comments := reflectorComments(t)
+	for name, wrong := range map[string]string{
+		"GroupedFirst":  "The types of one declaration",
+		"GroupedSecond": "",
+		"Mixed":         "Sub of a variable behind the type.",
+	} {
+		s, problems := walker(t, "types", nil).Reflect(typeOf(t, "types", name), comments)
+		if text := compact(t, s); len(problems) > 0 || !strings.Contains(text, wrong) {
+			t.Errorf("the Reflector's %s does not have %q: %v\n%s", name, wrong, problems, text)
+		}
+		s, problems = walker(t, "types", source(t)).Input(typeOf(t, "types", name))
+		if text := compact(t, s); len(problems) > 0 || wrong != "" && strings.Contains(text, wrong) {
+			t.Errorf("%s has %q: %v\n%s", name, wrong, problems, text)
+		}
+	}
+}
+
+func TestDescriptionsKeepListsAndLinks(t *testing.T) {
+	src := source(t)
+	name := typeOf(t, "types", "Written").(*types.Named).Obj()
+	want := `Written has a comment of every form. See [Person] and the text of [RFC 6901].
+
+It is one of:
+  - a list item of two lines
+  - another
+
+# Heading
+
+	code := "of\ttwo"
+	lines()
+
+[RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
+
+[RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902`
+	if got := Description(src.TypeDoc(name)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for text, want := range map[string]string{
+		"":                                 "",
+		"+optional":                        "",
+		"\nOne\ntwo\n\nthree\n":            "One two\n\nthree",
+		"A +b\nis\n+kubebuilder:default=1": "A +b is",
+		"One:\n  1. a\n     b\n\n     c\n  2) d\n• e\nf": "One:\n  1. a b\n\n     c\n  2) d\n• e\nf",
+		"a\n\tcode\n\tcode":  "a\n\tcode\n\tcode",
+		"-1 is\n-not a list": "-1 is -not a list",
+	} {
+		if got := Description(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestForeignCommentsAreOneVisibleParagraph(t *testing.T) {
+	s, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "Foreign"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	text := compact(t, s)
+	for _, want := range []string{`"description":"Foreign has two paragraphs."`, `"hidden":{"type":"string"}`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
 }

@@ -8,17 +8,19 @@
 // all of a type at once.
 package schema
 
-import "go/types"
+import (
+	"go/types"
+	"regexp"
+	"strings"
+)
 
 // Source answers what go/types does not know about a declaration: its comments and const
-// blocks. Objects may come from export data; answers are found by package path and name.
+// blocks. Objects may come from export data. A declaration without source has no comment.
 type Source interface {
-	// TypeDoc is the doc comment of a named type as plain text, directives removed.
+	// TypeDoc is the doc comment of a named type, as CommentGroup.Text returns it.
 	TypeDoc(name *types.TypeName) string
-	// FieldDoc is the comment of a field of a named struct type, doc comment before line
-	// comment, as plain text. path names the field from the type inwards: one element for a
-	// field of the struct itself, more for fields of anonymous structs within it.
-	FieldDoc(owner *types.TypeName, path ...string) string
+	// FieldDoc is the comment of a struct field, doc comment before line comment.
+	FieldDoc(field *types.Var) string
 	// Enum returns the constants of a string type of the same module when two or more stand
 	// in one const block, in source order, and nil otherwise.
 	Enum(name *types.TypeName) []*types.Const
@@ -36,6 +38,11 @@ type Problem struct {
 	Obj     types.Object
 	Message string // one line, no full stop
 	Cure    string // one line
+	// Panics reports a type that no decoder can fill, also by a schema that is written by hand.
+	Panics bool
+	// InTag reports a struct tag that is malformed at the byte Offset of its text.
+	InTag  bool
+	Offset int
 }
 
 // ProblemKind sorts problems into the diagnostics that report them.
@@ -47,3 +54,39 @@ const (
 	HookedType                         // JSONSchema and friends: known at run time only
 	HiddenText                         // a tag with a character that people do not see
 )
+
+var (
+	listItem = regexp.MustCompile(`^[ \t]*([-*+•]|[0-9]+[.)])[ \t]`)
+	ownLine  = regexp.MustCompile(`^(#+ |\[[^\]]+\]: )`) // a heading or the target of a link
+	marker   = regexp.MustCompile(`^\+[A-Za-z]`)         // +optional, +kubebuilder:default=1
+)
+
+// Description is a comment as clients read it: each paragraph and each list item is one line. Lists,
+// links, headings and code stay as written. Markers of other generators are left out.
+func Description(text string) string {
+	var lines []string
+	const blank, paragraph, item, code, other = 0, 1, 2, 3, 4
+	before := blank
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\n")
+		indented := strings.TrimLeft(line, " \t") != line
+		kind := paragraph
+		switch {
+		case marker.MatchString(line):
+			continue
+		case line == "":
+			kind = blank
+		case listItem.MatchString(line):
+			kind = item
+		case ownLine.MatchString(line):
+			kind = other
+		case indented && before == item, !indented && before == paragraph:
+			lines[len(lines)-1] += " " + strings.TrimLeft(line, " \t")
+			continue
+		case indented:
+			kind = code
+		}
+		lines, before = append(lines, line), kind
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}

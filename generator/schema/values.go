@@ -13,6 +13,8 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
+
+	"github.com/mcpgen/mcpgen/generator/gotype"
 )
 
 // setter writes one value into a schema and reports whether it could be read.
@@ -225,7 +227,7 @@ func (v *values) value(s *jsonschema.Schema, kind string, e element) {
 		s.Examples = append(s.Examples, value)
 	case "enum":
 		if len(v.named) > 0 && !slices.Contains(v.named, value) {
-			v.bad("use the values of its constants", "enum=%s is none of the constants of %s", e.value, plainly(v.typ))
+			v.bad("use the values of its constants", "enum=%s is none of the constants of %s", e.value, gotype.Plain(v.typ))
 			return
 		}
 		if len(v.named) > 0 && len(s.Enum) == len(v.named) && slices.Equal(s.Enum, v.named) {
@@ -245,7 +247,7 @@ func (v *values) parse(kind string, e element) (any, bool) {
 		if v.dir == reflecting {
 			return n, ok
 		}
-		if r := rational(e.value); r != nil && (kind == "number" || r.IsInt()) {
+		if r := Rational(e.value); r != nil && (kind == "number" || r.IsInt()) {
 			return n, true
 		}
 	case "boolean":

@@ -9,40 +9,37 @@ import (
 
 	"github.com/invopop/jsonschema"
 	"golang.org/x/tools/go/types/typeutil"
-
-	"github.com/mcpgen/mcpgen/generator/model"
 )
 
 // Settings are the Reflector's settings that Reflect equals. Anonymous leaves the $id out,
-// which a tool's schema never has; everything else is the Reflector's default. Comments are
-// those of AddGoComments with WithFullComment.
+// which a tool's schema never has; everything else is the Reflector's default.
 func Settings() *jsonschema.Reflector { return &jsonschema.Reflector{Anonymous: true} }
 
 // Walker makes the schemas of one package's tools. It remembers the named types and enums
 // it met, and is not safe for concurrent use.
 type Walker struct {
-	in    string // path of the package that the tools belong to
-	pkg   *types.Package
-	src   Source
-	seen  typeIndex
-	named map[string]*types.TypeName // by path and name
-	inst  map[string]*types.Named    // by Go type text
-	enums map[*types.TypeName][]*types.Const
+	in  string // path of the package that the tools belong to
+	src Source
+	// comments is the Reflector's CommentMap, for walks without the rule everyDoc.
+	comments map[string]string
+	seen     typeIndex
+	named    map[string]*types.TypeName // by path and name
+	inst     map[string]*types.Named    // by Go type text
+	enums    map[*types.TypeName][]*types.Const
+	held     map[string][]types.Type // by the key of the type; see holds
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
-	objects map[string]*model.Object // of the codecs made so far
 }
 
 // New returns a walker for the tools of package in. Without a source there are no
 // descriptions from comments and no enums.
 func New(in *types.Package, src Source) *Walker {
 	return &Walker{
-		in: in.Path(), pkg: in, src: src,
+		in: in.Path(), src: src,
 		named: map[string]*types.TypeName{},
 		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{},
-
-		objects: map[string]*model.Object{},
+		held:  map[string][]types.Type{},
 	}
 }
 
@@ -59,9 +56,10 @@ type Property struct {
 // Tag is one key of the jsonschema grammar. A flag has an empty Value.
 type Tag struct{ Key, Value string }
 
-// Reflect is the schema as a Reflector with Settings makes it, $defs and $refs included. It
-// is there for comparison: no rule holds, and tags are not checked.
-func (w *Walker) Reflect(t types.Type) (*jsonschema.Schema, []Problem) {
+// Reflect is the schema as a Reflector with Settings and this CommentMap makes it, $defs and $refs
+// included. It is there for comparison: no rule holds, and tags are not checked.
+func (w *Walker) Reflect(t types.Type, comments map[string]string) (*jsonschema.Schema, []Problem) {
+	w.comments = comments
 	p := w.pass(0, reflecting)
 	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = ptr.Elem()
@@ -84,10 +82,11 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 		if isAnything(s) {
 			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
 		} else {
-			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", describe(p.resolve(s))),
+			p.problem(UnsupportedType, rootPlace(t), fmt.Sprintf("the arguments of a tool are an object, and %s is not", Describe(p.resolve(s))),
 				"take a struct, or plain parameters, whose names become the properties")
 		}
 	}
+	p.ends(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}
@@ -136,6 +135,7 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 			q.parameter(s, prop, at)
 		}
 	})
+	p.ends(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}
@@ -244,8 +244,8 @@ func (w *Walker) enum(t types.Type) []*types.Const {
 	return list
 }
 
-// describe names the JSON type of a schema for a message.
-func describe(s *jsonschema.Schema) string {
+// Describe names the JSON type of a schema for a message.
+func Describe(s *jsonschema.Schema) string {
 	switch t := strings.TrimSpace(s.Type); t {
 	case "":
 		return "a choice of types"

@@ -51,11 +51,11 @@ func TestNamedCollectsOverWalksInAStableOrder(t *testing.T) {
 	}
 }
 
-func TestReflectRemembersNothing(t *testing.T) {
-	w := walker(t, "types", source(t))
-	w.Reflect(typeOf(t, "types", "Second"))
-	if got := w.Named(); len(got) > 0 {
-		t.Errorf("met %s", names(got))
+func TestReflectCollectsNamedTypes(t *testing.T) {
+	w := walker(t, "types", nil)
+	w.Reflect(typeOf(t, "types", "Embeds"), nil)
+	if got, want := names(w.Named()), "types.Base types.Embeds"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -19,8 +19,8 @@ var (
 	showPath = flag.Bool("path", false, "log the entered functions in order")
 )
 
-// The limits of one tools/call. Five of the changes of file are for the intent of a call and for the
-// bound of unread responses.
+// The limits of one tools/call. Five of the changes of file are for the intent of a call and for
+// the bound of unread responses.
 const (
 	maxFileChanges    = 50
 	maxPackageChanges = 16

@@ -14,25 +14,28 @@ func Nearest(misspelt string, names []string, most int) string {
 	return found
 }
 
-// Between returns the Levenshtein distance of two texts: the number of characters to insert, delete
-// or replace.
+// Between returns the least number of edits that make one text the other: a character inserted,
+// deleted or replaced, or two neighbours swapped (optimal string alignment).
 func Between(a, b string) int {
 	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1) // the distances of a beginning of from to all beginnings of to
+	// before, row and next are the distances of three beginnings of from to all beginnings of to.
+	before, row, next := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, x := range from {
-		diagonal := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j, y := range to {
-			replaced := diagonal
+			replaced := row[j]
 			if x != y {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, diagonal+1, row[j]+1)
+			next[j+1] = min(replaced, next[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && x == to[j-1] && from[i-1] == y {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row, next = row, next, before
 	}
 	return row[len(to)]
 }

@@ -7,7 +7,8 @@ func TestDistanceCountsCharacters(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"view", "veiw", 2},
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"view", "veiw", 1},
+		{"ab", "ba", 1}, {"abcd", "badc", 2}, {"ca", "abc", 3},
 		{"é", "e", 1}, {"naïve", "naive", 1}, {"a", "日本", 2}, {"flaw", "lawn", 2},
 	} {
 		if got := Between(test.a, test.b); got != test.want {

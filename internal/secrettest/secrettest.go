@@ -37,15 +37,19 @@ var counts = []struct {
 	place Place
 	n     int
 }{
-	{Environment, 28}, {Header, 24}, {Query, 20}, {Claim, 24}, {Argument, 22}, {ArgumentName, 8}, {UnknownName, 12},
-	{Error, 26}, {Panic, 6}, {Log, 14}, {SinkError, 4}, {SourceError, 4}, {HostError, 4}, {CatalogError, 2}, {Readiness, 2},
+	{Environment, 28}, {Header, 24}, {Query, 20}, {Claim, 24}, {Argument, 22}, {ArgumentName, 8},
+	{UnknownName, 12},
+	{Error, 26}, {Panic, 6}, {Log, 14}, {SinkError, 4}, {SourceError, 4}, {HostError, 4},
+	{CatalogError, 2}, {Readiness, 2},
 }
 
 // Secret is one secret. Nobody could take it for anything else, and nothing would be lost by
 // showing what stands around it.
 type Secret struct {
 	Place Place
-	Name  string // by which it is recognised, as of a variable, a header or a member; empty where it is by its form
+	// by which it is recognised, as of a variable, a header or a member; empty where it is by its
+	// form
+	Name  string
 	Value string // with the form, where it has one
 	Core  string // what must not come out
 }
@@ -74,9 +78,12 @@ func (s Secret) String() string { return fmt.Sprintf("%s: %s", s.Place, s.Text()
 // Names are those of secrets whose form says nothing: one for each part of a name, in cases and
 // with separators of all kinds.
 var Names = []string{
-	"GITHUB_TOKEN", "tokens", "ACCESS-TOKEN", "monkey", "KEY_ID", "X-Api-Key", "API_KEY", "apikey", "clientSecret", "SECRET",
-	"db.password", "PASSWORD", "Passwd", "ssh_passphrase", "AWS_CREDENTIALS", "credential", "CONNECTION_STRING", "ConnectionString",
-	"Db-Connection-String", "private", "PRIVATE_ID", "X-Auth", "Author", "MYSQL_PWD", "pwd_file", "dbPwd", "DB_PASS", "SENTRY_DSN",
+	"GITHUB_TOKEN", "tokens", "ACCESS-TOKEN", "monkey", "KEY_ID", "X-Api-Key", "API_KEY", "apikey",
+	"clientSecret", "SECRET",
+	"db.password", "PASSWORD", "Passwd", "ssh_passphrase", "AWS_CREDENTIALS", "credential",
+	"CONNECTION_STRING", "ConnectionString",
+	"Db-Connection-String", "private", "PRIVATE_ID", "X-Auth", "Author", "MYSQL_PWD", "pwd_file",
+	"dbPwd", "DB_PASS", "SENTRY_DSN",
 	"LAST_COOKIE", "SESSION", "sessionId",
 }
 
@@ -94,16 +101,26 @@ type Form struct {
 
 // Forms are those of secrets that stand under harmless names.
 var Forms = []Form{
-	{"postgres://ada:%s@db.example/app", mixed}, {"https://%s@git.example/app", mixed}, {"redis://:%s@cache:6379/0", mixed}, {"ada:%s@tcp(db:3306)/app", mixed},
-	{"https://app.example/cb?access_token=%s&page=2", mixed}, {"https://app.example/cb?code=%s", mixed}, {"next=https%%3A%%2F%%2Fada%%3A%s%%40db.example%%2Fx", mixed},
-	{"-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", mixed}, {"-----BEGIN RSA PRIVATE KEY-----\nMII%s", mixed},
+	{"postgres://ada:%s@db.example/app", mixed}, {"https://%s@git.example/app", mixed},
+	{"redis://:%s@cache:6379/0", mixed}, {"ada:%s@tcp(db:3306)/app", mixed},
+	{"https://app.example/cb?access_token=%s&page=2", mixed}, {"https://app.example/cb?code=%s",
+		mixed}, {"next=https%%3A%%2F%%2Fada%%3A%s%%40db.example%%2Fx", mixed},
+	{"-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----", mixed},
+	{"-----BEGIN RSA PRIVATE KEY-----\nMII%s", mixed},
 	{"eyJhbGciOiJIUzI1NiJ9.%s.c2lnbmVk", mixed}, {"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.%s", mixed},
-	{"Bearer %s", mixed}, {"Basic %s=", mixed}, {"DPoP %s", mixed}, {"Authorization: Token %s", mixed}, {"Cookie: sid=%s; theme=dark", mixed}, {"X-Api-Key: %s", mixed},
-	{"password=%s", mixed}, {"mysql --password %s app", mixed}, {`{"api_key":"%s"}`, mixed}, {"{User:ada Password:%s}", mixed}, {"Server=db;Uid=sa;Pwd=%s;", mixed},
-	{"ghp_%s", mixed}, {"github_pat_%s", mixed}, {"glpat-%s", mixed}, {"xoxb-1234567890-%s", mixed}, {"https://hooks.slack.com/services/T0/B0/%s", mixed}, {"sk-ant-%s", mixed},
-	{"AKIA%s", capitals}, {"AIza%s", mixed}, {"npm_%s", mixed}, {"hf_%s", mixed}, {"sk_live_%s", mixed}, {"SG.%s.x", mixed}, {"hvs.%s", mixed}, {"dapi%s", hex}, {"dop_v1_%s", hex},
-	{`["--password","%s"]`, mixed}, {"{'password': b'%s'}", mixed}, {"password: |\n  %s\n", mixed}, {"Private-Lines: 1\n%s\nPrivate-MAC: 0a", mixed},
-	{"<password><![CDATA[%s]]></password>", mixed}, {"password = \"\"\"\n%s\n\"\"\"", mixed}, {"q=%%7B%%22password%%22%%3A%%22%s%%22%%7D", mixed},
+	{"Bearer %s", mixed}, {"Basic %s=", mixed}, {"DPoP %s", mixed}, {"Authorization: Token %s",
+		mixed}, {"Cookie: sid=%s; theme=dark", mixed}, {"X-Api-Key: %s", mixed},
+	{"password=%s", mixed}, {"mysql --password %s app", mixed}, {`{"api_key":"%s"}`, mixed},
+	{"{User:ada Password:%s}", mixed}, {"Server=db;Uid=sa;Pwd=%s;", mixed},
+	{"ghp_%s", mixed}, {"github_pat_%s", mixed}, {"glpat-%s", mixed}, {"xoxb-1234567890-%s", mixed},
+	{"https://hooks.slack.com/services/T0/B0/%s", mixed}, {"sk-ant-%s", mixed},
+	{"AKIA%s", capitals}, {"AIza%s", mixed}, {"npm_%s", mixed}, {"hf_%s", mixed},
+	{"sk_live_%s", mixed}, {"SG.%s.x", mixed}, {"hvs.%s", mixed}, {"dapi%s", hex},
+	{"dop_v1_%s", hex},
+	{`["--password","%s"]`, mixed}, {"{'password': b'%s'}", mixed}, {"password: |\n  %s\n", mixed},
+	{"Private-Lines: 1\n%s\nPrivate-MAC: 0a", mixed},
+	{"<password><![CDATA[%s]]></password>", mixed}, {"password = \"\"\"\n%s\n\"\"\"", mixed},
+	{"q=%%7B%%22password%%22%%3A%%22%s%%22%%7D", mixed},
 }
 
 // All are the 200 secrets of a seed. Each name and each form is there several times, at other
@@ -180,7 +197,8 @@ func NewFinder(all []Secret) *Finder {
 			// Nine bytes are twelve characters, wherever in a longer text a group of three bytes
 			// begins.
 			nine := []byte(part[:9])
-			for _, shown := range []string{part, lower, strings.ToUpper(lower), base64.StdEncoding.EncodeToString(nine), base64.URLEncoding.EncodeToString(nine)} {
+			for _, shown := range []string{part, lower, strings.ToUpper(lower),
+				base64.StdEncoding.EncodeToString(nine), base64.URLEncoding.EncodeToString(nine)} {
 				f.windows[shown[:window]], f.begins[begin(shown)] = sight{i, shown[window:]}, true
 			}
 		}
@@ -196,7 +214,8 @@ func (f *Finder) In(text string) []Secret {
 		if !f.begins[begin(text[at:])] {
 			continue
 		}
-		if seen, is := f.windows[text[at:at+window]]; is && strings.HasPrefix(text[at+window:], seen.rest) {
+		if seen, is := f.windows[text[at:at+window]]; is && strings.HasPrefix(text[at+window:],
+			seen.rest) {
 			shown[seen.of] = true
 		}
 	}

@@ -12,16 +12,13 @@ import (
 // Size is the size of a file system of [Small], in bytes.
 const Size = 4 << 20
 
-// Small mounts an empty file system of [Size] bytes until the test ends. Without the right to
-// mount, it skips the test. Fill writes a file that leaves no byte free, and free removes that file.
+// Small mounts an empty file system of [Size] bytes until the test ends. It needs root,
+// see [NeedsRoot]. Fill writes a file that leaves no byte free, and free removes that file.
 func Small(t testing.TB) (dir string, fill, free func()) {
 	t.Helper()
+	NeedsRoot(t)
 	dir = t.TempDir()
-	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m,mode=700")
-	if errors.Is(err, syscall.EPERM) {
-		t.Skip("to mount a file system needs root")
-	}
-	if err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m,mode=700"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

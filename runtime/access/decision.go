@@ -15,8 +15,10 @@ const (
 	AxisAuthentication Axis = "authentication" // whether the caller is known
 	AxisRole           Axis = "role"           // the caller's role
 	AxisScopes         Axis = "scopes"         // the caller's scopes
-	AxisPermission     Axis = "permission"     // what the host lets the caller do; on an aware table only
-	AxisConstraint     Axis = "constraints"    // the host lets the caller do it to some objects only, and the handler knows no constraints
+	// what the host lets the caller do; on an aware table only
+	AxisPermission Axis = "permission"
+	// the host lets the caller do it to some objects only, and the handler knows no constraints
+	AxisConstraint Axis = "constraints"
 )
 
 // Decision is the answer to one question: may this caller use this tool?

@@ -49,19 +49,26 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 	if org.ID != 1 {
 		t.Fatal(org)
 	}
-	claims := access.Principal{Subject: "claims", Orgs: []access.Membership{{Name: "acme", Standing: access.Owner}}}
-	if _, err := s.AddMember(t.Context(), store.InOrg(org.ID), "", "member", access.Owner, audit.Event{}); err != nil {
+	claims := access.Principal{Subject: "claims",
+		Orgs: []access.Membership{{Name: "acme", Standing: access.Owner}}}
+	if _, err := s.AddMember(t.Context(), store.InOrg(org.ID), "", "member", access.Owner,
+		audit.Event{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		memberships stored.Memberships
 		want        map[string]int
 	}{
-		{stored.Stored, map[string]int{"claims": 404, "member": 200}}, {stored.Claimed(""), map[string]int{"claims": 200, "member": 404}},
+		{stored.Stored, map[string]int{"claims": 404, "member": 200}},
+		{stored.Claimed(""), map[string]int{"claims": 200, "member": 404}},
 	} {
 		var refused atomic.Int64
 		source := stored.New(s, tt.memberships)
-		a, err := admin.New(source, admin.Options{Audit: audit.SinkFunc(func(context.Context, audit.Event) error { refused.Add(1); return nil })})
+		a, err := admin.New(source,
+			admin.Options{Audit: audit.SinkFunc(func(context.Context, audit.Event) error {
+				refused.Add(1)
+				return nil
+			})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +76,8 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 			Identity: identity.Static(map[string]access.Principal{identity.HashToken("claims"): claims, identity.HashToken("member"): {Subject: "member"}}),
 			Catalogs: source,
 			Admin:    a.Handler,
-		}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+		}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
+			Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +97,8 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 }
 
 func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
-	if _, err := admin.New(nil, admin.Options{}); err == nil || !strings.Contains(err.Error(), "stored.New") {
+	if _, err := admin.New(nil, admin.Options{}); err == nil || !strings.Contains(err.Error(),
+		"stored.New") {
 		t.Error(err)
 	}
 	s := open(t)
@@ -97,9 +106,13 @@ func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}})
-	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed("https://id.example")), stored.New(s, stored.Stored)} {
-		if _, err := runtime.New(runtime.Options{Catalogs: other, Admin: a.Handler}, set); err == nil || !strings.Contains(err.Error(), "Options.Admin: the server's catalogs come from another source") {
+	set := toolset.NewToolset(toolset.Generated{Package: "example.com/none",
+		Server: toolset.ServerInfo{Name: "none", Version: "1"}})
+	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed("https://id.example")),
+		stored.New(s, stored.Stored)} {
+		if _, err := runtime.New(runtime.Options{Catalogs: other, Admin: a.Handler},
+			set); err == nil || !strings.Contains(err.Error(),
+			"Options.Admin: the server's catalogs come from another source") {
 			t.Errorf("%v: %v", other, err)
 		}
 	}
@@ -114,25 +127,30 @@ type byValue struct {
 func TestServerThatDecidesByOtherGrantsIsRefused(t *testing.T) {
 	s, kept := open(t), grant.NewMemory()
 	source := stored.New(s, stored.Stored)
-	set := toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}})
+	set := toolset.NewToolset(toolset.Generated{Package: "example.com/none",
+		Server: toolset.ServerInfo{Name: "none", Version: "1"}})
 	for _, tt := range []struct {
 		served grant.Source
 		kept   grant.Registry
 		says   string
 	}{
 		{kept, kept, ""}, {kept, nil, ""}, {nil, nil, ""},
-		{grant.NewMemory(), kept, "the server's grants come from elsewhere"}, {nil, kept, "the server's grants come from elsewhere"},
-		{byValue{Memory: kept}, byValue{Memory: kept}, "pass a pointer"}, {byValue{Memory: kept}, kept, "the server's grants come from elsewhere"},
+		{grant.NewMemory(), kept, "the server's grants come from elsewhere"},
+		{nil, kept, "the server's grants come from elsewhere"},
+		{byValue{Memory: kept}, byValue{Memory: kept}, "pass a pointer"},
+		{byValue{Memory: kept}, kept, "the server's grants come from elsewhere"},
 	} {
 		a, err := admin.New(source, admin.Options{Grants: tt.kept})
 		if err != nil {
 			t.Fatal(err)
 		}
-		server, err := runtime.New(runtime.Options{Catalogs: source, Grants: tt.served, Admin: a.Handler}, set)
+		server, err := runtime.New(runtime.Options{Catalogs: source, Grants: tt.served,
+			Admin: a.Handler}, set)
 		if server != nil { // it reads the store until then
 			t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 		}
-		if tt.says == "" && err != nil || tt.says != "" && (err == nil || !strings.Contains(err.Error(), tt.says)) {
+		if tt.says == "" && err != nil || tt.says != "" &&
+			(err == nil || !strings.Contains(err.Error(), tt.says)) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}
@@ -147,7 +165,8 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("bob"): {Subject: "bob"}}), Catalogs: source, Admin: a.Handler,
-	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
+		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +189,8 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 	}
 }
 
-// TestExportsOfTheAPIAndTheConsoleShareTheirPlaces has readers of the API that wait, so that the console has none left.
+// TestExportsOfTheAPIAndTheConsoleShareTheirPlaces has readers of the API that wait, so that the
+// console has none left.
 func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
 	s := open(t)
 	source := stored.New(s, stored.Stored)
@@ -180,7 +200,8 @@ func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source, Admin: a.Handler,
-	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
+		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +218,9 @@ func TestExportsOfTheAPIAndTheConsoleShareTheirPlaces(t *testing.T) {
 	end, begun := make(chan struct{}), make(chan struct{}, front.MaxExports)
 	var waiting sync.WaitGroup
 	for range front.MaxExports {
-		waiting.Go(func() { export(&pausing{httptest.NewRecorder(), begun, end}, api.PathAuditExport) })
+		waiting.Go(func() {
+			export(&pausing{httptest.NewRecorder(), begun, end}, api.PathAuditExport)
+		})
 	}
 	for range front.MaxExports {
 		<-begun
@@ -248,7 +271,8 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source, Admin: a.Handler,
 		AllowedHosts: []string{"127.0.0.1"},
-	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
+	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
+		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +280,9 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 	web := httptest.NewServer(server.Handler())
 	t.Cleanup(web.Close)
 	client := web.Client()
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	send := func(door, token string) *http.Response {
 		t.Helper()
 		method, path, _ := strings.Cut(door, " ")
@@ -292,13 +318,17 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 		}
 	}
 	for door, valid := range map[string]int{
-		api: 200, "GET " + runtime.PathConsole + "/tools": 200, "POST " + runtime.PathConsole + "/sign-in": 303, "GET " + runtime.PathMCP: 400, "DELETE " + runtime.PathMCP: 400, "POST " + runtime.PathMCP: 415,
+		api: 200, "GET " + runtime.PathConsole + "/tools": 200, "POST " + runtime.PathConsole +
+			"/sign-in": 303, "GET " + runtime.PathMCP: 400, "DELETE " + runtime.PathMCP: 400,
+		"POST " + runtime.PathMCP: 415,
 	} {
 		res := send(door, "wrong")
 		if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") < "1" {
 			t.Errorf("%s: %d %v", door, res.StatusCode, res.Header)
 		}
-		if res := send(door, "root"); res.StatusCode != valid || res.Header.Get("Retry-After") != "" || valid == 303 && res.Header.Get("Location") != runtime.PathConsole {
+		if res := send(door, "root"); res.StatusCode != valid ||
+			res.Header.Get("Retry-After") != "" || valid == 303 &&
+			res.Header.Get("Location") != runtime.PathConsole {
 			t.Errorf("%s with a valid token: %d %v", door, res.StatusCode, res.Header)
 		}
 	}

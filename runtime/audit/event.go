@@ -1,6 +1,6 @@
 // Package audit records what was decided: one event for each call of a tool, each get of a
-// prompt, each read of a resource, each completion, each list, and each change to what a store keeps.
-// Failed authentications are counted by address, with an event a minute at most.
+// prompt, each read of a resource, each completion, each list, and each change to what a store
+// keeps. Failed authentications are counted by address, with an event a minute at most.
 //
 // An event says who asked, for what, how it was decided and how it ended. It never holds the
 // value of an argument, a result or a credential. The server writes it before the answer
@@ -32,14 +32,16 @@ const (
 	TemplateList Type = "resource_template_list"
 	Completion   Type = "completion" // of an argument of Prompt or a variable of Resource
 	Changed      Type = "changed"    // Action was done to Object, by an administrator
-	// AdminRequest is a request to administer that changes nothing: one that was refused, where Action is the operation and
-	// Object the scope; or one that reads the trail itself, with what it was narrowed to as Arguments.
+	// AdminRequest is a request to administer that changes nothing: one that was refused, where
+	// Action is the operation and Object the scope; or one that reads the trail itself, with what
+	// it was narrowed to as Arguments.
 	AdminRequest Type = "admin_request"
 	// Authentication reports failed authentications of one address over HTTP, once a minute. Object
 	// is the address, an IPv6 network of 64 bits, or "other addresses". Total is the number of
 	// failures since the last event of that address.
 	Authentication Type = "authentication"
-	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this one included.
+	// Checkpoint is written by a chain, to say how far it has come: Total counts its records, this
+	// one included.
 	Checkpoint Type = "audit_checkpoint"
 	// Outage is written when the sink works again after it had failed: Total counts the requests
 	// that were refused without a record since the time of the event, or whose outcome is missing.
@@ -56,7 +58,8 @@ const (
 	Crashed Status = "crashed" // allowed, and the handler panicked or returned what cannot be sent
 	Denied  Status = "denied"  // refused by the table, or without a grant or a valid credential
 	Limited Status = "limited" // allowed, and ended at a limit, or not let in for one
-	Invalid Status = "invalid" // refused before it was a question of access: a bad cursor, a forged state
+	// refused before it was a question of access: a bad cursor, a forged state
+	Invalid Status = "invalid"
 	// Intent is the status of an event before its handler starts: it has neither an outcome nor
 	// grants nor a duration.
 	Intent Status = "intent"
@@ -76,10 +79,12 @@ const (
 
 // Event is one record. Its JSON form is the line that [JSONLines] writes.
 type Event struct {
-	Time      time.Time `json:"timestamp"`
-	Type      Type      `json:"event_type"`
-	RequestID string    `json:"request_id"` // made by the server, one for each request; not the client's JSON-RPC id
-	// TraceID is the trace that the request belongs to (W3C Trace Context, trace-id), empty where there is none.
+	Time time.Time `json:"timestamp"`
+	Type Type      `json:"event_type"`
+	// made by the server, one for each request; not the client's JSON-RPC id
+	RequestID string `json:"request_id"`
+	// TraceID is the trace that the request belongs to (W3C Trace Context, trace-id), empty where
+	// there is none.
 	TraceID string `json:"trace_id,omitempty"`
 
 	Issuer    string `json:"issuer,omitempty"`
@@ -87,7 +92,8 @@ type Event struct {
 	Client    string `json:"client_id,omitempty"`
 	Role      string `json:"role,omitempty"`
 
-	// Tool is the name that was asked for, cut to 128 bytes. It exists only if Axis is not "unknown".
+	// Tool is the name that was asked for, cut to 128 bytes. It exists only if Axis is not
+	// "unknown".
 	Tool string `json:"tool_name,omitempty"`
 	// Prompt is Tool for a prompt.
 	Prompt string `json:"prompt,omitempty"`
@@ -95,8 +101,8 @@ type Event struct {
 	// wrote it. It is empty for a URI that is none of them. What stands in the place of
 	// variables, and such a URI, are values: Arguments has their size and digest.
 	Resource string `json:"resource,omitempty"`
-	// Action is what was done to what a store keeps, as in "update", and Object what it was done to,
-	// as in: catalog 17 "kit", global.
+	// Action is what was done to what a store keeps, as in "update", and Object what it was done
+	// to, as in: catalog 17 "kit", global.
 	Action    string     `json:"action,omitempty"`
 	Object    string     `json:"object,omitempty"`
 	Arguments []Argument `json:"arguments,omitempty"`
@@ -114,7 +120,8 @@ type Event struct {
 	// Grants are those that allowed what the arguments name.
 	Grants []Use `json:"grants,omitempty"`
 
-	// Catalog is the tool catalog that a list was asked for by, as the client wrote it, cut to 64 bytes.
+	// Catalog is the tool catalog that a list was asked for by, as the client wrote it, cut to 64
+	// bytes.
 	Catalog string `json:"catalog,omitempty"`
 	// Visible and Total count what is in a list: shown to the caller, and of the server.
 	Visible int `json:"visible,omitempty"`
@@ -125,13 +132,13 @@ type Event struct {
 
 	// Cut names the last records that a retention cut took away, one of each chain.
 	Cut []Link `json:"cut,omitempty"`
-	// Chain is the event's place in a chain; see package chain. It is the last field: what a chain vouches
-	// for is the text before its MAC.
+	// Chain is the event's place in a chain; see package chain. It is the last field: what a chain
+	// vouches for is the text before its MAC.
 	Chain *Link `json:"chain,omitempty"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It reads what an Event is written as, and what it was written as
-// when client_id was client and tool_name was tool.
+// UnmarshalJSON implements [json.Unmarshaler]. It reads what an Event is written as, and what it
+// was written as when client_id was client and tool_name was tool.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type fields Event
 	var read struct {
@@ -171,9 +178,10 @@ type Argument struct {
 	Name string `json:"name"` // cut to 64 bytes; empty for all arguments together
 	// Bytes is the size of the value's JSON text.
 	Bytes int `json:"bytes"`
-	// Digest is of the value's JSON text as it was sent. It shows that two calls had the same value. It
-	// does not hide a value that can be guessed: who has the trail finds a short password by trying, whatever the argument
-	// is called. Where tools take such, guard the trail as the passwords themselves.
+	// Digest is of the value's JSON text as it was sent. It shows that two calls had the same
+	// value. It does not hide a value that can be guessed: who has the trail finds a short password
+	// by trying, whatever the argument is called. Where tools take such, guard the trail as the
+	// passwords themselves.
 	Digest Digest `json:"digest"`
 }
 
@@ -193,13 +201,13 @@ func (f SinkFunc) Record(ctx context.Context, event Event) error { return f(ctx,
 // BatchSink is a Sink that takes many events at once, which then share what makes them durable.
 type BatchSink interface {
 	Sink
-	// RecordBatch records events in their order. It returns once all are as safe as the sink makes them. After
-	// an error some of them may be recorded, and none of them counts as such.
+	// RecordBatch records events in their order. It returns once all are as safe as the sink makes
+	// them. After an error some of them may be recorded, and none of them counts as such.
 	RecordBatch(ctx context.Context, events []Event) error
 }
 
-// InOrder records events in their order, as a batch where the sink takes batches and one by one where
-// not, up to the first error.
+// InOrder records events in their order, as a batch where the sink takes batches and one by one
+// where not, up to the first error.
 func InOrder(ctx context.Context, sink Sink, events []Event) error {
 	if batches, ok := sink.(BatchSink); ok {
 		return batches.RecordBatch(ctx, events)
@@ -229,19 +237,21 @@ func Ready(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-// Sealer gives events their place in a chain. It is for a store that writes events within transactions of its own.
+// Sealer gives events their place in a chain. It is for a store that writes events within
+// transactions of its own.
 type Sealer interface {
-	// Seal calls do while nothing else is written to the chain. Do calls seal once, and writes the event that
-	// this gives with its place; or it does neither. Where it fails after that the chain ends, since nobody can tell
-	// whether the event stands, and another begins.
+	// Seal calls do while nothing else is written to the chain. Do calls seal once, and writes the
+	// event that this gives with its place; or it does neither. Where it fails after that the chain
+	// ends, since nobody can tell whether the event stands, and another begins.
 	Seal(ctx context.Context, do func(seal func(Event) (Event, error)) error) error
 }
 
-// Voucher is a [Sealer] that knows its records again. What is deleted from a trail is named by a record that it seals, so that
-// only what it vouches for may be named.
+// Voucher is a [Sealer] that knows its records again. What is deleted from a trail is named by a
+// record that it seals, so that only what it vouches for may be named.
 type Voucher interface {
 	Sealer
-	// Vouches reports whether a record's text is what was written after the record with a MAC, which is zero for the first of
-	// a chain. It may be called from many goroutines at once, and within Seal.
+	// Vouches reports whether a record's text is what was written after the record with a MAC,
+	// which is zero for the first of a chain. It may be called from many goroutines at once, and
+	// within Seal.
 	Vouches(after MAC, text []byte) bool
 }

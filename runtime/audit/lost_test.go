@@ -12,7 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
 )
 
-// refuses reports whether a file takes no record and is not ready, both for a reason with this text.
+// refuses reports whether a file takes no record and is not ready, both for a reason with this
+// text.
 func refuses(t *testing.T, r *audit.RotatingFile, why string) {
 	t.Helper()
 	for name, err := range map[string]error{
@@ -58,7 +59,9 @@ func TestFileThatIsNotAtItsPathTakesNoRecordUntilItIsBack(t *testing.T) {
 			func(path string) error { return os.Rename(path+".1", path) },
 		},
 		"truncated": { // logrotate's copytruncate
-			func(path string) error { return os.Truncate(path, 0) }, "another program changed it", nil,
+			func(path string) error {
+				return os.Truncate(path, 0)
+			}, "another program changed it", nil,
 		},
 		"written to": {
 			func(path string) error {
@@ -93,13 +96,14 @@ func TestFileThatIsDeletedDuringAWriteAcknowledgesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	r := rotating(t, path, audit.RotateOptions{})
 	r.SyncBy(func(file *os.File) error { return errors.Join(file.Sync(), os.Remove(path)) })
-	if err := r.Record(t.Context(), event()); err == nil || !strings.Contains(err.Error(), "deleted") {
+	if err := r.Record(t.Context(), event()); err == nil || !strings.Contains(err.Error(),
+		"deleted") {
 		t.Error(err)
 	}
 }
 
-// TestFileThatIsNotAtItsPathIsNotRotated has another file at the path of a full one: that must not be
-// set aside as a part of the trail.
+// TestFileThatIsNotAtItsPathIsNotRotated has another file at the path of a full one: that must not
+// be set aside as a part of the trail.
 func TestFileThatIsNotAtItsPathIsNotRotated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	r := rotating(t, path, audit.RotateOptions{MaxBytes: 1})

@@ -24,7 +24,8 @@ func TestTrailIsNotWrittenToWhereALinkLeads(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere := write(t, filepath.Join(dir, "elsewhere"))
 	aside := filepath.Join(dir, "c-20260504T030201.000000000Z.jsonl")
-	for name, link := range map[string]string{"a.jsonl": "a.jsonl", "b.jsonl": "b.jsonl.lock", "c.jsonl": filepath.Base(aside)} {
+	for name, link := range map[string]string{"a.jsonl": "a.jsonl", "b.jsonl": "b.jsonl.lock",
+		"c.jsonl": filepath.Base(aside)} {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +37,8 @@ func TestTrailIsNotWrittenToWhereALinkLeads(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "d.jsonl"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := audit.Rotating(filepath.Join(dir, "d.jsonl"), audit.RotateOptions{}); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := audit.Rotating(filepath.Join(dir, "d.jsonl"), audit.RotateOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "no regular file") {
 		t.Error(err)
 	}
 	if info, err := os.Stat(elsewhere); err != nil || info.Size() != 0 {
@@ -61,15 +63,18 @@ func (f ofSomebody) Sys() any { return &syscall.Stat_t{Uid: uint32(f.uid)} }
 func TestFileOfSomebodyElseIsNoTrail(t *testing.T) {
 	own := os.Geteuid()
 	for uid, want := range map[int]bool{own: true, 0: true, own + 1: false, 65534: own == 65534} {
-		if err := audit.OfUser("audit.jsonl", ofSomebody{uid: uid}); (err == nil) != want || err != nil && !strings.Contains(err.Error(), "chown") {
+		if err := audit.OfUser("audit.jsonl", ofSomebody{uid: uid}); (err == nil) != want ||
+			err != nil && !strings.Contains(err.Error(), "chown") {
 			t.Errorf("of %d, by %d: %v", uid, own, err)
 		}
 	}
 	dir := t.TempDir()
 	for name, other := range map[string]string{"a.jsonl": "a.jsonl", "b.jsonl": "b.jsonl.lock"} {
-		given := os.Chown(write(t, filepath.Join(dir, other)), own+1, -1) == nil // which root alone can
+		// which root alone can
+		given := os.Chown(write(t, filepath.Join(dir, other)), own+1, -1) == nil
 		r, err := audit.Rotating(filepath.Join(dir, name), audit.RotateOptions{})
-		if given != (err != nil) || given && !strings.Contains(err.Error(), other+" is of the user with id") {
+		if given != (err != nil) || given && !strings.Contains(err.Error(),
+			other+" is of the user with id") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {
@@ -83,13 +88,16 @@ func TestLockThatOthersMayTakeIsRefused(t *testing.T) {
 	if err := os.Chmod(write(t, path+".lock"), 0o604); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := audit.Rotating(path, audit.RotateOptions{}); err == nil || !strings.Contains(err.Error(), ".lock has the permissions 0604") || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := audit.Rotating(path, audit.RotateOptions{}); err == nil ||
+		!strings.Contains(err.Error(), ".lock has the permissions 0604") ||
+		!strings.Contains(err.Error(), "chmod 600") {
 		t.Error(err)
 	}
 }
 
 func TestDirectoryInWhichAnybodyMayExchangeFilesIsRefused(t *testing.T) {
-	for mode, want := range map[os.FileMode]bool{0o777: false, 0o702: false, 0o777 | os.ModeSticky: true, 0o775: true, 0o755: true, 0o700: true} {
+	for mode, want := range map[os.FileMode]bool{0o777: false, 0o702: false,
+		0o777 | os.ModeSticky: true, 0o775: true, 0o755: true, 0o700: true} {
 		dir := t.TempDir()
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
@@ -117,14 +125,16 @@ func TestRotationThatIsCutShortFollowsNoLink(t *testing.T) {
 		os.Remove(path)
 		return time.Now()
 	})
-	if err := r.Record(t.Context(), audit.Event{RequestID: "b"}); err == nil { // there is nothing to set aside
+	// there is nothing to set aside
+	if err := r.Record(t.Context(), audit.Event{RequestID: "b"}); err == nil {
 		t.Fatal("recorded")
 	}
 	r.At(time.Now)
 	if err := os.Symlink(elsewhere, path); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Record(t.Context(), audit.Event{RequestID: "c"}); err == nil || !strings.Contains(err.Error(), "is a link") {
+	if err := r.Record(t.Context(), audit.Event{RequestID: "c"}); err == nil ||
+		!strings.Contains(err.Error(), "is a link") {
 		t.Error(err)
 	}
 	if info, err := os.Stat(elsewhere); err != nil || info.Size() != 0 {

@@ -19,7 +19,8 @@ func TestFileOnAFullDiskIsNotReadyUntilThereIsRoom(t *testing.T) {
 	r := rotating(t, path, audit.RotateOptions{})
 	record(t, r, "a")
 	fill()
-	long := audit.Event{RequestID: "b", Tool: strings.Repeat("x", 8<<10)} // more than its last page holds
+	// more than its last page holds
+	long := audit.Event{RequestID: "b", Tool: strings.Repeat("x", 8<<10)}
 	if err := r.Record(t.Context(), long); !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)
 	}

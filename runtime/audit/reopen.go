@@ -60,8 +60,8 @@ func (r *RotatingFile) resume() error {
 	return nil
 }
 
-// wholeLines is how far a text is of whole lines. Where a machine crashed, blocks that were not written are zeros, even
-// ones before others that were; a line has none.
+// wholeLines is how far a text is of whole lines. Where a machine crashed, blocks that were not
+// written are zeros, even ones before others that were; a line has none.
 func wholeLines(text []byte) int {
 	if zero := bytes.IndexByte(text, 0); zero >= 0 {
 		text = text[:zero]

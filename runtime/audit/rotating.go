@@ -17,15 +17,18 @@ import (
 	"github.com/mcpgen/mcpgen/internal/groupcommit"
 )
 
-// RotateOptions say when [Rotating] begins a new file. The zero value is 100 MiB, any age, and all files kept.
+// RotateOptions say when [Rotating] begins a new file. The zero value is 100 MiB, any age, and all
+// files kept.
 type RotateOptions struct {
-	// MaxBytes is the size that a file does not outgrow, unless by the records of one write. 0 is 100 MiB.
+	// MaxBytes is the size that a file does not outgrow, unless by the records of one write. 0 is
+	// 100 MiB.
 	MaxBytes int64
-	// MaxAge is how old the first record of a file may become before the next record goes to another. 0 is any age.
+	// MaxAge is how old the first record of a file may become before the next record goes to
+	// another. 0 is any age.
 	MaxAge time.Duration
 	// Keep is how many files that are full stay, besides the one that is written; older ones are
-	// deleted. 0 is all of them. What is deleted is missing to who verifies a chain, unless a checkpoint says from where on
-	// to look.
+	// deleted. 0 is all of them. What is deleted is missing to who verifies a chain, unless a
+	// checkpoint says from where on to look.
 	Keep int
 }
 
@@ -33,26 +36,28 @@ const (
 	defaultMaxBytes = 100 << 20
 	// mostTogether is how many records share a write, at most.
 	mostTogether = 256
-	// mostBytes is how long a record or what is written at once may be; the end of a file is looked at that far.
+	// mostBytes is how long a record or what is written at once may be; the end of a file is looked
+	// at that far.
 	mostBytes = 4 << 20
 )
 
-// Rotating opens a file that takes each event as one line of JSON, and that is set aside when it is full or
-// old: audit.jsonl becomes audit-20261121T200102.000000000Z.jsonl beside it, by the time in UTC. Record returns
-// once the line is on the disk, synced; records of many callers share a write and a sync. An error means that the record does
-// not count, as where the disk is full; what was written of it is taken away again.
+// Rotating opens a file that takes each event as one line of JSON, and that is set aside when it is
+// full or old: audit.jsonl becomes audit-20261121T200102.000000000Z.jsonl beside it, by the time in
+// UTC. Record returns once the line is on the disk, synced; records of many callers share a write
+// and a sync. An error means that the record does not count, as where the disk is full; what was
+// written of it is taken away again.
 //
 // While the path does not lead to the open file, or another program has changed its size, every
 // record is an error: the file was deleted, renamed or truncated, as by logrotate. Recording
 // continues once the file is back at its path, unless its size has changed. [RotatingFile.Ready]
 // returns the same error.
 //
-// Files have the permissions 0600. One that exists must be a regular file and no link, of this process's user or of root,
-// writable by its owner alone and not readable by all; the same goes for audit.jsonl.lock. A directory that all may write, and that is not
-// sticky as /tmp is, is refused. What a
-// crash left of a line that was never acknowledged is moved to audit.jsonl.torn-TIME when the
-// file is opened again, and said by [RotatingFile.Torn]. One process at a time has the file, by a lock on audit.jsonl.lock
-// where the system has such locks.
+// Files have the permissions 0600. One that exists must be a regular file and no link, of this
+// process's user or of root, writable by its owner alone and not readable by all; the same goes for
+// audit.jsonl.lock. A directory that all may write, and that is not sticky as /tmp is, is refused.
+// What a crash left of a line that was never acknowledged is moved to audit.jsonl.torn-TIME when
+// the file is opened again, and said by [RotatingFile.Torn]. One process at a time has the file, by
+// a lock on audit.jsonl.lock where the system has such locks.
 func Rotating(path string, options RotateOptions) (*RotatingFile, error) {
 	if options.MaxBytes < 0 || options.MaxAge < 0 || options.Keep < 0 {
 		return nil, errors.New("audit.Rotating: MaxBytes, MaxAge and Keep are not negative: 0 is the default")
@@ -67,11 +72,14 @@ func Rotating(path string, options RotateOptions) (*RotatingFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit.Rotating: %w", err)
 	}
-	r := &RotatingFile{path: path, options: options, lock: lock, now: time.Now, sync: (*os.File).Sync}
+	r := &RotatingFile{path: path, options: options, lock: lock, now: time.Now,
+		sync: (*os.File).Sync}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("audit.Rotating: %w", err), lock.Close())
 	}
-	r.together = groupcommit.New(mostTogether, func(_ context.Context, lines [][]byte) error { return r.write(lines) })
+	r.together = groupcommit.New(mostTogether, func(_ context.Context, lines [][]byte) error {
+		return r.write(lines)
+	})
 	return r, nil
 }
 
@@ -164,15 +172,16 @@ func (r *RotatingFile) check() error {
 	return errors.Join(r.put(probe), r.retract())
 }
 
-// Last is the last record of the file, and nil where there is none yet or it is empty after a rotation that was
-// cut short. A chain goes on from it.
+// Last is the last record of the file, and nil where there is none yet or it is empty after a
+// rotation that was cut short. A chain goes on from it.
 func (r *RotatingFile) Last() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.last)
 }
 
-// Torn is the file that has what a crash left of a line, and empty where there was nothing of the kind.
+// Torn is the file that has what a crash left of a line, and empty where there was nothing of the
+// kind.
 func (r *RotatingFile) Torn() string { return r.torn }
 
 // Close ends the writing. Records that come later are errors.
@@ -234,7 +243,8 @@ func (r *RotatingFile) put(text []byte) error {
 		return err
 	}
 	if err := r.sync(r.file); err != nil {
-		// The system forgets what it could not write and says so once: another sync would seem to succeed.
+		// The system forgets what it could not write and says so once: another sync would seem to
+		// succeed.
 		r.spent = true
 		return err
 	}
@@ -353,7 +363,8 @@ func (r *RotatingFile) aside() (string, error) {
 	before, after := r.parts()
 	moment := r.now().UTC()
 	if files := r.Aside(); len(files) > 0 { // the clock may have been set back
-		newest, err := time.Parse(stamp, strings.TrimSuffix(strings.TrimPrefix(files[len(files)-1], before), after))
+		newest, err := time.Parse(stamp, strings.TrimSuffix(strings.TrimPrefix(files[len(files)-1],
+			before), after))
 		if err == nil && !moment.After(newest) {
 			moment = newest.Add(1)
 		}

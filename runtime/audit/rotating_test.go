@@ -39,7 +39,8 @@ func rotating(t testing.TB, path string, options audit.RotateOptions) *audit.Rot
 
 func record(t testing.TB, sink audit.Sink, id string) {
 	t.Helper()
-	if err := sink.Record(context.Background(), audit.Event{RequestID: id, Principal: "ada"}); err != nil {
+	if err := sink.Record(context.Background(), audit.Event{RequestID: id,
+		Principal: "ada"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -114,7 +115,8 @@ func TestRotationLosesNothingAndTearsNoLine(t *testing.T) {
 	}
 	all.Wait()
 	for i := range 20 {
-		batch := []audit.Event{{RequestID: fmt.Sprint("batch ", i, " a")}, {RequestID: fmt.Sprint("batch ", i, " b")}}
+		batch := []audit.Event{{RequestID: fmt.Sprint("batch ", i, " a")},
+			{RequestID: fmt.Sprint("batch ", i, " b")}}
 		if err := r.RecordBatch(t.Context(), batch); err != nil {
 			t.Error(err)
 		}
@@ -174,7 +176,8 @@ func TestFileIsSetAsideWhenItsFirstRecordIsOld(t *testing.T) {
 	if len(aside) != 1 || filepath.Base(aside[0]) != "audit-20260504T040201.000000000Z.jsonl" {
 		t.Fatalf("%q", aside)
 	}
-	if got := strings.Join(ids(t, aside[0]), "") + "|" + strings.Join(ids(t, path), ""); got != "abc|d" {
+	if got := strings.Join(ids(t, aside[0]), "") + "|" + strings.Join(ids(t, path),
+		""); got != "abc|d" {
 		t.Error(got)
 	}
 	now = now.Add(-100 * time.Hour) // the clock is set back
@@ -208,7 +211,8 @@ func TestAgeOfAFileWithoutATimeIsThatOfItsChange(t *testing.T) {
 func TestNoMoreFilesAreKeptThanAsked(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "audit.jsonl")
-	for _, other := range []string{"audit-notes.jsonl", "audit-20260504T040201.000000000Z.jsonl.gz", "other-20260504T040201.000000000Z.jsonl"} {
+	for _, other := range []string{"audit-notes.jsonl", "audit-20260504T040201.000000000Z.jsonl.gz",
+		"other-20260504T040201.000000000Z.jsonl"} {
 		if err := os.WriteFile(filepath.Join(dir, other), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -250,14 +254,18 @@ func TestTornLineIsCutOffAndKeptAside(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			rt.Fatal(err)
 		}
-		end := slices.Max(slices.DeleteFunc(slices.Clone(ends), func(e int) bool { return e > cut }))
+		end := slices.Max(slices.DeleteFunc(slices.Clone(ends), func(e int) bool {
+			return e > cut
+		}))
 		r := rotating(t, path, audit.RotateOptions{})
 		kept := whole.Bytes()[:end]
-		if last := r.Last(); (end == 0) != (last == nil) || !bytes.HasSuffix(kept, append(last, '\n')) && end > 0 {
+		if last := r.Last(); (end == 0) != (last == nil) ||
+			!bytes.HasSuffix(kept, append(last, '\n')) && end > 0 {
 			rt.Errorf("the last record is %q", last)
 		}
 		record(t, r, "after")
-		if got := ids(t, path); len(got) != slices.Index(ends, end)+1 || got[len(got)-1] != "after" {
+		if got := ids(t, path); len(got) != slices.Index(ends, end)+1 ||
+			got[len(got)-1] != "after" {
 			rt.Errorf("%q", got)
 		}
 		if got, _ := os.ReadFile(path); !bytes.HasPrefix(got, kept) {
@@ -296,7 +304,8 @@ func TestLastRecordIsFoundInWhatWasSetAside(t *testing.T) {
 	}
 	for range 2 { // without a file, and with an empty one
 		r = rotating(t, path, audit.RotateOptions{MaxBytes: 1})
-		if got := r.Last(); !bytes.Equal(got, want) || !strings.Contains(string(got), `"request_id":"2"`) {
+		if got := r.Last(); !bytes.Equal(got, want) || !strings.Contains(string(got),
+			`"request_id":"2"`) {
 			t.Errorf("%q", got)
 		}
 		if err := r.Close(); err != nil {
@@ -320,7 +329,8 @@ func TestSyncThatFailsIsAnErrorAndTheFileTakesNoMore(t *testing.T) {
 	r.SyncBy((*os.File).Sync)
 	record(t, r, "b")
 	aside := r.Aside()
-	if len(aside) != 2 || strings.Join(ids(t, aside...), "") != "a" || strings.Join(ids(t, path), "") != "b" {
+	if len(aside) != 2 || strings.Join(ids(t, aside...), "") != "a" ||
+		strings.Join(ids(t, path), "") != "b" {
 		t.Errorf("%q, %q, %q", aside, ids(t, aside...), ids(t, path))
 	}
 }
@@ -370,7 +380,8 @@ func TestFileThatCannotBeATrailIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(at("binary"), bytes.Repeat([]byte("x"), 3*audit.MostBytes), 0o600); err != nil {
+	if err := os.WriteFile(at("binary"), bytes.Repeat([]byte("x"), 3*audit.MostBytes),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(at("directory"), 0o700); err != nil {
@@ -378,15 +389,18 @@ func TestFileThatCannotBeATrailIsRefused(t *testing.T) {
 	}
 	taken := rotating(t, at("taken"), audit.RotateOptions{})
 	for name, want := range map[string]string{
-		"all read": "chmod 600", "group writes": "chmod 600", "binary": "no records", "directory": "directory",
-		"taken": "another process", "no/such/directory": "no such file",
+		"all read": "chmod 600", "group writes": "chmod 600", "binary": "no records",
+		"directory": "directory",
+		"taken":     "another process", "no/such/directory": "no such file",
 	} {
-		if _, err := audit.Rotating(at(name), audit.RotateOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := audit.Rotating(at(name), audit.RotateOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, options := range []audit.RotateOptions{{MaxBytes: -1}, {MaxAge: -1}, {Keep: -1}} {
-		if _, err := audit.Rotating(at("new"), options); err == nil || !strings.Contains(err.Error(), "negative") {
+		if _, err := audit.Rotating(at("new"), options); err == nil ||
+			!strings.Contains(err.Error(), "negative") {
 			t.Error(err)
 		}
 	}
@@ -399,7 +413,8 @@ func TestFileThatCannotBeATrailIsRefused(t *testing.T) {
 func TestRecordThatCannotBeWrittenIsAnErrorAndHoldsNoOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	r := rotating(t, path, audit.RotateOptions{})
-	for name, e := range map[string]audit.Event{"no JSON": {Milliseconds: math.NaN()}, "endless": {Tool: strings.Repeat("x", audit.MostBytes)}} {
+	for name, e := range map[string]audit.Event{"no JSON": {Milliseconds: math.NaN()},
+		"endless": {Tool: strings.Repeat("x", audit.MostBytes)}} {
 		if r.Record(t.Context(), e) == nil || r.RecordBatch(t.Context(), []audit.Event{e}) == nil {
 			t.Errorf("%s is recorded", name)
 		}
@@ -413,7 +428,8 @@ func TestRecordThatCannotBeWrittenIsAnErrorAndHoldsNoOther(t *testing.T) {
 		t.Error(err)
 	}
 	long := strings.Repeat("x", audit.MostBytes/2)
-	if err := r.RecordBatch(t.Context(), []audit.Event{{RequestID: "a", Tool: long}, {RequestID: "b", Tool: long}, {RequestID: "c"}}); err != nil {
+	if err := r.RecordBatch(t.Context(), []audit.Event{{RequestID: "a", Tool: long},
+		{RequestID: "b", Tool: long}, {RequestID: "c"}}); err != nil {
 		t.Error(err)
 	}
 	if got := ids(t, path); strings.Join(got, "") != "abc" {
@@ -424,7 +440,8 @@ func TestRecordThatCannotBeWrittenIsAnErrorAndHoldsNoOther(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r.Record(t.Context(), event()) == nil || r.RecordBatch(t.Context(), []audit.Event{event()}) == nil {
+	if r.Record(t.Context(), event()) == nil ||
+		r.RecordBatch(t.Context(), []audit.Event{event()}) == nil {
 		t.Error("recorded after the end")
 	}
 }
@@ -434,7 +451,8 @@ func TestFullDiskDeniesAndTakesBackWhatItTookInPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	out := runChild(t, "full", path)
 	var acknowledged, refused int
-	if _, err := fmt.Sscan(string(out), &acknowledged, &refused); err != nil || refused != 32 || acknowledged < 100 {
+	if _, err := fmt.Sscan(string(out), &acknowledged, &refused); err != nil || refused != 32 ||
+		acknowledged < 100 {
 		t.Fatalf("%q, %v", out, err)
 	}
 	if got := ids(t, path); len(got) != acknowledged {
@@ -442,7 +460,8 @@ func TestFullDiskDeniesAndTakesBackWhatItTookInPart(t *testing.T) {
 	}
 }
 
-// BenchmarkRotating is beside the bare rate of the same disk: lines of the same size, written and synced together.
+// BenchmarkRotating is beside the bare rate of the same disk: lines of the same size, written and
+// synced together.
 func BenchmarkRotating(b *testing.B) {
 	line, err := json.Marshal(event())
 	if err != nil {

@@ -108,8 +108,8 @@ func (s *jsonLines) Record(ctx context.Context, e Event) error {
 	return nil
 }
 
-// Multi writes each event to all sinks, in order, and reports the errors of all of them. It takes batches.
-// It is ready if each of its sinks is ready.
+// Multi writes each event to all sinks, in order, and reports the errors of all of them. It takes
+// batches. It is ready if each of its sinks is ready.
 func Multi(sinks ...Sink) Sink { return multi(sinks) }
 
 type multi []Sink
@@ -138,11 +138,14 @@ func (m multi) each(record func(Sink) error) error {
 	return errors.Join(errs...)
 }
 
-// Degrade hands events to a sink whose errors deny nothing: they are logged at level error and counted. It is for
-// those to whom an answer is worth more than its record; without it, a record that cannot be written denies. It belongs
-// outermost, around a chain and not within one, where what is lost would be missing. What the sink says goes to the logger as it
-// is: where that may hold a password, as what a driver says may, give it a logger over redact.Handler.
-func Degrade(sink Sink, logger *slog.Logger) *Degraded { return &Degraded{sink: sink, logger: logger} }
+// Degrade hands events to a sink whose errors deny nothing: they are logged at level error and
+// counted. It is for those to whom an answer is worth more than its record; without it, a record
+// that cannot be written denies. It belongs outermost, around a chain and not within one, where
+// what is lost would be missing. What the sink says goes to the logger as it is: where that may
+// hold a password, as what a driver says may, give it a logger over redact.Handler.
+func Degrade(sink Sink, logger *slog.Logger) *Degraded {
+	return &Degraded{sink: sink, logger: logger}
+}
 
 // Degraded is what [Degrade] makes. It may be used from many goroutines at once.
 type Degraded struct {
@@ -154,14 +157,17 @@ type Degraded struct {
 // Lost counts the events that the sink has failed to record so far.
 func (d *Degraded) Lost() int64 { return d.lost.Load() }
 
-// Record records an event, or logs that it could not. Its error is nil unless there is no sink or no logger.
+// Record records an event, or logs that it could not. Its error is nil unless there is no sink or
+// no logger.
 func (d *Degraded) Record(ctx context.Context, e Event) error {
 	if d.sink == nil || d.logger == nil {
 		return errors.New("audit.Degrade has no sink or no logger: give it both, or the loss of a record would be silent")
 	}
 	if err := d.sink.Record(ctx, e); err != nil {
-		d.logger.ErrorContext(ctx, "an audit record is lost; the request goes on, since audit.Degrade is configured",
-			"request_id", e.RequestID, "event_type", string(e.Type), "lost", d.lost.Add(1), "error", err)
+		d.logger.ErrorContext(ctx,
+			"an audit record is lost; the request goes on, since audit.Degrade is configured",
+			"request_id", e.RequestID, "event_type", string(e.Type), "lost", d.lost.Add(1), "error",
+			err)
 	}
 	return nil
 }

@@ -21,8 +21,10 @@ import (
 
 func event() audit.Event {
 	return audit.Event{
-		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1", TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
-		Issuer: "https://id.example", Principal: "ada", Client: "cli", Role: "Member", Tool: "update", Prompt: "p", Resource: "a:b", Action: "update", Object: "catalog 17",
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1",
+		TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
+		Issuer:  "https://id.example", Principal: "ada", Client: "cli", Role: "Member",
+		Tool: "update", Prompt: "p", Resource: "a:b", Action: "update", Object: "catalog 17",
 		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: audit.DigestOf([]byte("abc"))}},
 		Status:    audit.Denied, Axis: "role", Missing: "needs role Manager", Milliseconds: 1.5,
 	}
@@ -47,8 +49,9 @@ func TestRecordOfAnEarlierVersionIsRead(t *testing.T) {
 	var got audit.Event
 	line := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_call","request_id":"r1","principal":"ada","client":"cli","tool":"update","status":"ok","execution_time_ms":1.5}`
 	want := audit.Event{
-		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1", Principal: "ada",
-		Client: "cli", Tool: "update", Status: audit.OK, Milliseconds: 1.5,
+		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCall, RequestID: "r1",
+		Principal: "ada",
+		Client:    "cli", Tool: "update", Status: audit.OK, Milliseconds: 1.5,
 	}
 	if err := json.Unmarshal([]byte(line), &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
@@ -117,7 +120,8 @@ func (d *disk) Write(p []byte) (int, error) {
 func TestErrorOfTheWriterIsReported(t *testing.T) {
 	d := &disk{left: 10}
 	sink := audit.JSONLines(d)
-	if err := sink.Record(context.Background(), event()); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := sink.Record(context.Background(), event()); err == nil ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("%v", err)
 	}
 	if err := sink.Record(context.Background(), event()); err == nil {
@@ -130,7 +134,8 @@ func TestErrorOfTheWriterIsReported(t *testing.T) {
 		}
 	}
 	lines := strings.Split(strings.TrimSuffix(d.out.String(), "\n"), "\n")
-	if len(lines) != 3 || json.Valid([]byte(lines[0])) || !json.Valid([]byte(lines[1])) || !json.Valid([]byte(lines[2])) {
+	if len(lines) != 3 || json.Valid([]byte(lines[0])) || !json.Valid([]byte(lines[1])) ||
+		!json.Valid([]byte(lines[2])) {
 		t.Errorf("a torn line spoils the next one: %q", lines)
 	}
 }
@@ -140,7 +145,8 @@ type short struct{}
 func (short) Write(p []byte) (int, error) { return len(p) - 1, nil }
 
 func TestShortWriteIsAnError(t *testing.T) {
-	if err := audit.JSONLines(short{}).Record(context.Background(), event()); !errors.Is(err, io.ErrShortWrite) {
+	if err := audit.JSONLines(short{}).Record(context.Background(), event()); !errors.Is(err,
+		io.ErrShortWrite) {
 		t.Errorf("%v", err)
 	}
 }
@@ -158,7 +164,8 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	sink := audit.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
 	full := event()
 	full.Cut = []audit.Link{{ID: "a.1", Seq: 7, MAC: audit.MAC{1}}}
-	full.Chain = &audit.Link{ID: "a.2", Seq: 1, Previous: &audit.Link{ID: "a.1", Seq: 9}, MAC: audit.MAC{2}}
+	full.Chain = &audit.Link{ID: "a.2", Seq: 1, Previous: &audit.Link{ID: "a.1", Seq: 9},
+		MAC: audit.MAC{2}}
 	if err := sink.Record(context.Background(), full); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +173,8 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	if err := sink.Record(context.Background(), list); err != nil {
 		t.Fatal(err)
 	}
-	failed := audit.Event{Type: audit.Authentication, RequestID: "r3", Status: audit.Denied, Object: "192.0.2.1", Total: 7}
+	failed := audit.Event{Type: audit.Authentication, RequestID: "r3", Status: audit.Denied,
+		Object: "192.0.2.1", Total: 7}
 	if err := sink.Record(context.Background(), failed); err != nil {
 		t.Fatal(err)
 	}
@@ -190,10 +198,12 @@ func TestSlogHasTheEventsFields(t *testing.T) {
 	if logged["msg"] != "audit" || logged["level"] != "INFO" {
 		t.Errorf("%s", lines[0])
 	}
-	if !strings.Contains(lines[1], `"visible":0,"total":6`) || strings.Contains(lines[1], "principal") {
+	if !strings.Contains(lines[1], `"visible":0,"total":6`) ||
+		strings.Contains(lines[1], "principal") {
 		t.Errorf("%s", lines[1])
 	}
-	if !strings.Contains(lines[2], `"object":"192.0.2.1"`) || !strings.Contains(lines[2], `"total":7`) {
+	if !strings.Contains(lines[2], `"object":"192.0.2.1"`) ||
+		!strings.Contains(lines[2], `"total":7`) {
 		t.Errorf("%s", lines[2])
 	}
 }
@@ -207,11 +217,16 @@ func TestSlogWithoutALoggerIsAnError(t *testing.T) {
 func TestMultiWritesToAllAndReportsAllErrors(t *testing.T) {
 	var got []string
 	sink := func(name string, err error) audit.Sink {
-		return audit.SinkFunc(func(context.Context, audit.Event) error { got = append(got, name); return err })
+		return audit.SinkFunc(func(context.Context, audit.Event) error {
+			got = append(got, name)
+			return err
+		})
 	}
 	one, two := errors.New("one"), errors.New("two")
-	err := audit.Multi(sink("a", one), sink("b", nil), nil, sink("c", two)).Record(context.Background(), event())
-	if !errors.Is(err, one) || !errors.Is(err, two) || !strings.Contains(err.Error(), "nil sink") || strings.Join(got, "") != "abc" {
+	err := audit.Multi(sink("a", one), sink("b", nil), nil,
+		sink("c", two)).Record(context.Background(), event())
+	if !errors.Is(err, one) || !errors.Is(err, two) || !strings.Contains(err.Error(), "nil sink") ||
+		strings.Join(got, "") != "abc" {
 		t.Errorf("%v, %v", got, err)
 	}
 	if err := audit.Multi().Record(context.Background(), event()); err != nil {
@@ -242,7 +257,8 @@ func TestMultiHandsBatchesOnInOrder(t *testing.T) {
 	})
 	whole := &batches{}
 	events := []audit.Event{{RequestID: "a"}, {RequestID: "b"}, {RequestID: "c"}, {RequestID: "d"}}
-	if err := audit.InOrder(context.Background(), audit.Multi(single, whole), events); !errors.Is(err, full) {
+	if err := audit.InOrder(context.Background(), audit.Multi(single, whole),
+		events); !errors.Is(err, full) {
 		t.Error(err)
 	}
 	if strings.Join(got, "") != "ab" || !reflect.DeepEqual(whole.sizes, []int{4}) {
@@ -253,8 +269,11 @@ func TestMultiHandsBatchesOnInOrder(t *testing.T) {
 func TestDegradedSinkSaysWhatIsLostAndDeniesNothing(t *testing.T) {
 	var out bytes.Buffer
 	var err error
-	d := audit.Degrade(audit.SinkFunc(func(context.Context, audit.Event) error { return err }), slog.New(slog.NewJSONHandler(&out, nil)))
-	if got := d.Record(context.Background(), event()); got != nil || out.Len() > 0 || d.Lost() != 0 {
+	d := audit.Degrade(audit.SinkFunc(func(context.Context, audit.Event) error {
+		return err
+	}), slog.New(slog.NewJSONHandler(&out, nil)))
+	if got := d.Record(context.Background(), event()); got != nil || out.Len() > 0 ||
+		d.Lost() != 0 {
 		t.Errorf("%v, %q, %d", got, &out, d.Lost())
 	}
 	err = errors.New("no space left")
@@ -263,7 +282,8 @@ func TestDegradedSinkSaysWhatIsLostAndDeniesNothing(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	for _, want := range []string{`"level":"ERROR"`, `"request_id":"r1"`, "no space left", `"lost":1`, `"lost":2`} {
+	for _, want := range []string{`"level":"ERROR"`, `"request_id":"r1"`, "no space left",
+		`"lost":1`, `"lost":2`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nlacks %s", &out, want)
 		}
@@ -271,7 +291,8 @@ func TestDegradedSinkSaysWhatIsLostAndDeniesNothing(t *testing.T) {
 	if d.Lost() != 2 {
 		t.Errorf("%d lost", d.Lost())
 	}
-	for _, without := range []*audit.Degraded{audit.Degrade(nil, slog.Default()), audit.Degrade(d, nil)} {
+	for _, without := range []*audit.Degraded{audit.Degrade(nil, slog.Default()),
+		audit.Degrade(d, nil)} {
 		if without.Record(context.Background(), event()) == nil {
 			t.Error("recorded")
 		}

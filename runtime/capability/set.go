@@ -2,6 +2,8 @@ package capability
 
 import (
 	"encoding/json"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -20,8 +22,9 @@ const Any = "*"
 // An adapter fills a Set and does not touch it after it has returned it; reading is safe from
 // many goroutines at once. Names match exactly, case included.
 type Set struct {
-	held   map[string]held
-	exempt map[exemption]struct{}
+	held       map[string]held
+	exempt     map[exemption]struct{}
+	unreadable map[string]error
 }
 
 type held struct {
@@ -33,10 +36,16 @@ type exemption struct{ object, action string }
 
 // Add adds a permission, for all objects where there are no constraints. A permission that is
 // added more than once covers what any of its additions covers, so that one without
-// constraints frees it of them.
+// constraints frees it of them. A constraint that is no JSON makes the permission unreadable.
 func (s *Set) Add(permission string, constraints ...Constraint) {
-	if permission == "" {
+	if _, unreadable := s.unreadable[permission]; unreadable || permission == "" {
 		return
+	}
+	for _, c := range constraints {
+		if !json.Valid(c) {
+			s.Unreadable(permission, fmt.Errorf("its constraint %q is no JSON", c))
+			return
+		}
 	}
 	if s.held == nil {
 		s.held = map[string]held{}
@@ -48,6 +57,19 @@ func (s *Set) Add(permission string, constraints ...Constraint) {
 	h.constraints = append(h.constraints, constraints...)
 	s.held[permission] = h
 }
+
+// Unreadable marks a permission whose constraints in the host are malformed. The set does not hold
+// it, whatever is added before or after. The server logs err.
+func (s *Set) Unreadable(permission string, err error) {
+	if s.unreadable == nil {
+		s.unreadable = map[string]error{}
+	}
+	s.unreadable[permission] = err
+	delete(s.held, permission)
+}
+
+// AllUnreadable returns the unreadable permissions with the errors, in no order.
+func (s Set) AllUnreadable() iter.Seq2[string, error] { return maps.All(s.unreadable) }
 
 // Exempt lets an action be done on a type of objects, "dcim.device", without a permission.
 // [Any] stands for all types or all actions; Exempt(Any, Any) makes a superuser.

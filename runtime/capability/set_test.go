@@ -2,6 +2,8 @@ package capability_test
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"testing"
 
@@ -48,6 +50,36 @@ func TestOneAdditionWithoutConstraintsFreesThePermission(t *testing.T) {
 		got, held := s.Constraints("a.view_b")
 		if !held || len(got) != test.want {
 			t.Errorf("%s: %s, %v", name, got, held)
+		}
+	}
+}
+
+func TestUnreadablePermissionIsNotHeldWhateverIsAdded(t *testing.T) {
+	site, broken := capability.Constraint(`{"site":"x"}`), capability.Constraint("{")
+	mark := func(s *capability.Set) { s.Unreadable("a.view_b", errors.New("it is 7")) }
+	for name, fill := range map[string]func(*capability.Set){
+		"alone":       mark,
+		"after":       func(s *capability.Set) { s.Add("a.view_b"); mark(s) },
+		"before":      func(s *capability.Set) { mark(s); s.Add("a.view_b") },
+		"constrained": func(s *capability.Set) { mark(s); s.Add("a.view_b", site) },
+		"no JSON":     func(s *capability.Set) { s.Add("a.view_b", site, broken) },
+		"twice":       func(s *capability.Set) { s.Add("a.view_b", nil); s.Add("a.view_b") },
+	} {
+		var s capability.Set
+		s.Add("a.view_c")
+		fill(&s)
+		if c, held := s.Constraints("a.view_b"); held || s.Has("a.view_b") || c != nil {
+			t.Errorf("%s: held, %s", name, c)
+		}
+		if got := s.Permissions(); !slices.Equal(got, []string{"a.view_c"}) || !s.Has("a.view_c") {
+			t.Errorf("%s: %v", name, got)
+		}
+		if all := maps.Collect(s.AllUnreadable()); len(all) != 1 || all["a.view_b"] == nil {
+			t.Errorf("%s: %v", name, all)
+		}
+		s.Exempt("a.b", "view") // as for a superuser, whose permissions the host does not read
+		if !s.Unrestricted("a.b", "view") {
+			t.Errorf("%s: an exemption does not count", name)
 		}
 	}
 }

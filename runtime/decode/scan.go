@@ -12,21 +12,28 @@ import "strconv"
 // The error is an *Error with the first problem met, which names its place. Scan is safe for
 // concurrent use; its memory is bounded by the largest object's names.
 func Scan(doc []byte, limits Limits) error {
-	if f := scan(doc, limits); f != nil {
-		return NewError([]Problem{f.problem()})
-	}
-	return nil
+	_, err := ScanTo(doc, limits)
+	return err
 }
 
-func scan(doc []byte, limits Limits) *fault {
-	l, f := newLexer(doc, limits)
+// ScanTo is [Scan], and returns how many bytes it read: the problem is in the line where it stopped.
+func ScanTo(doc []byte, limits Limits) (int, error) {
+	n, f := scan(doc, limits)
 	if f != nil {
-		return f
+		return n, NewError([]Problem{f.problem()})
 	}
-	if f := skip(&l); f != nil {
-		return f
+	return n, nil
+}
+
+func scan(doc []byte, limits Limits) (int, *fault) {
+	l, f := newLexer(doc, limits)
+	if f == nil {
+		f = skip(&l)
 	}
-	return l.end()
+	if f == nil {
+		f = l.end()
+	}
+	return l.pos, f
 }
 
 // skip reads one value and everything in it.

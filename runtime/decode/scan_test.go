@@ -175,7 +175,7 @@ func FuzzScanAgreesWithEncodingJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		fault := scan(doc, Limits{})
+		_, fault := scan(doc, Limits{})
 		valid := json.Valid(doc)
 		switch {
 		case fault == nil:
@@ -251,6 +251,17 @@ func duplicateName(doc []byte) (string, bool) {
 			stack = append(stack, level{names: map[string]bool{}})
 		case json.Delim('['):
 			stack = append(stack, level{})
+		}
+	}
+}
+
+func TestScanReturnsWhereItStopped(t *testing.T) {
+	for doc, want := range map[string]string{
+		`{"a": [1]} `: `{"a": [1]} `, `{"a": !}`: `{"a": `, `{"a":1,"a":2}`: `{"a":1,"a":`, `[1`: `[1`,
+		`[] []`: `[] `,
+	} {
+		if n, _ := ScanTo([]byte(doc), Limits{}); doc[:n] != want {
+			t.Errorf("%s: stopped after %s", doc, doc[:n])
 		}
 	}
 }

@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -64,7 +65,7 @@ func SaysType(is string, want ...string) string {
 	b.WriteString("is " + withArticle(is) + ", expected ")
 	var told []string
 	for _, t := range want {
-		if len(told) == 0 || told[len(told)-1] != t {
+		if !slices.Contains(told, t) {
 			told = append(told, t)
 		}
 	}

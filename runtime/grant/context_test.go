@@ -21,7 +21,9 @@ import (
 func TestHandlersTakeWhatWasDecidedAndOpened(t *testing.T) {
 	_, roots := tree(t)
 	port := listen(t)
-	d := &Decider{Set: mustSet(t, "file.read pub/**", "file.write pub/a.txt", "system.command `[\"echo\",\"*\"]`", "net.connect 127.0.0.1:"+port, "db.table.read sales.*"), Roots: roots}
+	d := &Decider{Set: mustSet(t, "file.read pub/**", "file.write pub/a.txt",
+		"system.command `[\"echo\",\"*\"]`", "net.connect 127.0.0.1:"+port,
+		"db.table.read sales.*"), Roots: roots}
 	var decided Decided
 	bind := func(argument string) func(Bound, error) {
 		return func(b Bound, err error) {
@@ -57,7 +59,8 @@ func TestHandlersTakeWhatWasDecidedAndOpened(t *testing.T) {
 	} else if _, err := both.WriteAt([]byte("p"), 0); err != nil {
 		t.Error(err)
 	}
-	if b := decided[1]; !slices.Equal(b.Kinds, []string{FileRead, FileWrite}) || b.Grants[0].ID != "1" || b.Grants[1].ID != "2" {
+	if b := decided[1]; !slices.Equal(b.Kinds, []string{FileRead, FileWrite}) ||
+		b.Grants[0].ID != "1" || b.Grants[1].ID != "2" {
 		t.Errorf("%+v", b)
 	}
 	dir, err := Dir(ctx, "dir")
@@ -67,10 +70,12 @@ func TestHandlersTakeWhatWasDecidedAndOpened(t *testing.T) {
 	if names, err := dir.Readdirnames(-1); err != nil || !slices.Contains(names, "b.md") {
 		t.Errorf("%q, %v", names, err)
 	}
-	if _, err := File(ctx, "dir"); err == nil || !strings.Contains(err.Error(), "pub/docs: it is a directory") {
+	if _, err := File(ctx, "dir"); err == nil || !strings.Contains(err.Error(),
+		"pub/docs: it is a directory") {
 		t.Errorf("a directory as a file: %v", err)
 	}
-	if _, err := Dir(ctx, "path"); err == nil || !strings.Contains(err.Error(), "pub/in: it is a file") {
+	if _, err := Dir(ctx, "path"); err == nil || !strings.Contains(err.Error(),
+		"pub/in: it is a file") {
 		t.Errorf("a file as a directory: %v", err)
 	}
 	t.Setenv("DATABASE_URL", "postgres://user:password@host")
@@ -81,7 +86,10 @@ func TestHandlersTakeWhatWasDecidedAndOpened(t *testing.T) {
 	if out, err := cmd.Output(); err != nil || string(out) != "a; id\n" {
 		t.Errorf("%q, %v", out, err)
 	}
-	if strings.Contains(strings.Join(cmd.Env, " "), "password") || !slices.ContainsFunc(cmd.Env, func(e string) bool { return strings.HasPrefix(e, "PATH=") }) {
+	if strings.Contains(strings.Join(cmd.Env, " "), "password") || !slices.ContainsFunc(cmd.Env,
+		func(e string) bool {
+			return strings.HasPrefix(e, "PATH=")
+		}) {
 		t.Errorf("environment %q", cmd.Env)
 	}
 	conn, err := Dial(ctx, "host")
@@ -128,25 +136,40 @@ func TestArgumentsThatAreNotBoundTeach(t *testing.T) {
 	}{
 		{"File", FileRead, func(ctx context.Context, a string) error { return call(File(ctx, a)) }},
 		{"Dir", FileRead, func(ctx context.Context, a string) error { return call(Dir(ctx, a)) }},
-		{"TruePath", FileRead, func(ctx context.Context, a string) error { return call(TruePath(ctx, a)) }},
-		{"Command", SystemCommand, func(ctx context.Context, a string) error { return call(Command(ctx, a)) }},
-		{"Dial", NetConnect, func(ctx context.Context, a string) error { return call(Dial(ctx, a)) }},
-		{"Connect", NetConnect, func(ctx context.Context, a string) error { return call(Connect(ctx, a)) }},
-		{"HTTP", NetConnect, func(ctx context.Context, a string) error { return call(HTTP(ctx, a)) }},
+		{"TruePath", FileRead, func(ctx context.Context, a string) error {
+			return call(TruePath(ctx, a))
+		}},
+		{"Command", SystemCommand, func(ctx context.Context, a string) error {
+			return call(Command(ctx, a))
+		}},
+		{"Dial", NetConnect, func(ctx context.Context, a string) error {
+			return call(Dial(ctx, a))
+		}},
+		{"Connect", NetConnect, func(ctx context.Context, a string) error {
+			return call(Connect(ctx, a))
+		}},
+		{"HTTP", NetConnect, func(ctx context.Context, a string) error {
+			return call(HTTP(ctx, a))
+		}},
 	} {
 		for _, argument := range []string{"table", "nothing"} {
 			err := c.call(ctx, argument)
-			if !errors.Is(err, ErrNotBound) || !strings.Contains(err.Error(), "grant."+c.name+`(ctx, "`+argument+`")`) ||
-				!strings.Contains(err.Error(), "//mcp:allow "+c.kind+"={"+argument+"}") || !strings.Contains(err.Error(), "bound are host (net.connect), table (db.table.read)") {
+			if !errors.Is(err, ErrNotBound) || !strings.Contains(err.Error(), "grant."+c.name+
+				`(ctx, "`+argument+`")`) ||
+				!strings.Contains(err.Error(), "//mcp:allow "+c.kind+"={"+argument+"}") ||
+				!strings.Contains(err.Error(),
+					"bound are host (net.connect), table (db.table.read)") {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
-		if err := c.call(context.Background(), "table"); !errors.Is(err, ErrNotBound) || !strings.Contains(err.Error(), "pass the handler's own context on") {
+		if err := c.call(context.Background(), "table"); !errors.Is(err, ErrNotBound) ||
+			!strings.Contains(err.Error(), "pass the handler's own context on") {
 			t.Errorf("%s without a call: %v", c.name, err)
 		}
 	}
 	var denied *Denied
-	if _, err := Dial(ctx, "host"); !errors.As(err, &denied) || !strings.Contains(err.Error(), "write host:port") {
+	if _, err := Dial(ctx, "host"); !errors.As(err, &denied) || !strings.Contains(err.Error(),
+		"write host:port") {
 		t.Errorf("a host without a port: %v", err)
 	}
 	if err := (Decided{{Argument: "a"}, named("table", table)}).Close(); err != nil {
@@ -158,8 +181,14 @@ func TestWhatIsNotGrantedIsNotBound(t *testing.T) {
 	_, roots := tree(t)
 	d := &Decider{Set: mustSet(t, "file.read pub/docs/*"), Roots: roots}
 	refusals := map[string]func() error{
-		"path":    func() error { _, err := d.Path(t.Context(), "pub/a.txt", FileRead); return err },
-		"write":   func() error { _, err := d.Path(t.Context(), "pub/docs/b.md", FileRead, FileWrite); return err },
+		"path": func() error {
+			_, err := d.Path(t.Context(), "pub/a.txt", FileRead)
+			return err
+		},
+		"write": func() error {
+			_, err := d.Path(t.Context(), "pub/docs/b.md", FileRead, FileWrite)
+			return err
+		},
 		"command": func() error { _, err := d.Argv(Argv{"echo"}); return err },
 		"none":    func() error { _, err := d.Argv(nil); return err },
 		"host":    func() error { _, err := d.Host("a.test:80"); return err },
@@ -171,7 +200,8 @@ func TestWhatIsNotGrantedIsNotBound(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := d.Path(t.Context(), "pub/docs/b.md", "file.delete"); err == nil || !strings.Contains(err.Error(), "file.read or file.write") {
+	if _, err := d.Path(t.Context(), "pub/docs/b.md", "file.delete"); err == nil ||
+		!strings.Contains(err.Error(), "file.read or file.write") {
 		t.Errorf("a kind that nothing is opened for: %v", err)
 	}
 	for _, kind := range []string{FileRead, SystemCommand, NetConnect} {
@@ -183,7 +213,8 @@ func TestWhatIsNotGrantedIsNotBound(t *testing.T) {
 
 func TestRestrictedGrantsAllowInsideIsolationOnly(t *testing.T) {
 	_, roots := tree(t)
-	set := mustSet(t, "file.read pub/** restricted", "system.command ** restricted", "net.connect ** restricted", "db.read * restricted")
+	set := mustSet(t, "file.read pub/** restricted", "system.command ** restricted",
+		"net.connect ** restricted", "db.read * restricted")
 	for _, isolated := range []bool{false, true} {
 		d := &Decider{Set: set, Roots: roots, Isolated: isolated}
 		b, err1 := d.Path(t.Context(), "pub/a.txt", FileRead)
@@ -195,12 +226,14 @@ func TestRestrictedGrantsAllowInsideIsolationOnly(t *testing.T) {
 		_, err4 := d.Custom("db.read", "x")
 		for _, err := range []error{err1, err2, err3, err4} {
 			var denied *Denied
-			if isolated && err != nil || !isolated && (!errors.As(err, &denied) || denied.Cause != Restricted) {
+			if isolated && err != nil || !isolated && (!errors.As(err, &denied) ||
+				denied.Cause != Restricted) {
 				t.Errorf("isolated %v: %v", isolated, err)
 			}
 		}
 	}
-	if d := (&Decider{Set: set, Isolated: false}).Decide(Ask{Kind: "db.read", Resource: "x", Isolated: true}); d.Allowed {
+	if d := (&Decider{Set: set, Isolated: false}).Decide(Ask{Kind: "db.read", Resource: "x",
+		Isolated: true}); d.Allowed {
 		t.Error("an ask says for itself that it is isolated")
 	}
 }
@@ -234,7 +267,8 @@ func TestCommandsEndWithTheirContextAndAllThatTheyStarted(t *testing.T) {
 		t.Fatal(line, err)
 	}
 	cancel()
-	if rest, err := io.ReadAll(reader); err != nil || len(rest) > 0 { // it ends when nobody holds the output any more
+	// it ends when nobody holds the output any more
+	if rest, err := io.ReadAll(reader); err != nil || len(rest) > 0 {
 		t.Errorf("%q, %v", rest, err)
 	}
 	if err := cmd.Wait(); err == nil {
@@ -247,7 +281,8 @@ func TestCommandsEndWithTheirContextAndAllThatTheyStarted(t *testing.T) {
 
 func TestProgramsAreLookedForInThePathOnly(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "here-only"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "here-only"), []byte("#!/bin/sh\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
@@ -256,23 +291,31 @@ func TestProgramsAreLookedForInThePathOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Command(With(t.Context(), called("argv", b)), "argv"); !errors.Is(err, exec.ErrDot) {
+	if _, err := Command(With(t.Context(), called("argv", b)), "argv"); !errors.Is(err,
+		exec.ErrDot) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
-	r := Request{ID: "r", Permission: Permission{Type: NetConnect, Resource: "**.Example.com"}, Issuer: "i", Client: "c", Reason: "please"}
+	r := Request{ID: "r", Permission: Permission{Type: NetConnect, Resource: "**.Example.com"},
+		Issuer: "i", Client: "c", Reason: "please"}
 	g, err := r.Granted(Verdict{By: "admin", Note: "fine", Expires: noon.Add(time.Hour)}, noon)
-	if err != nil || g.Resource != "**.example.com" || g.Issuer != "i" || g.Client != "c" || g.By != "admin" || g.Reason != "fine" || g.Created != noon || g.Expires != noon.Add(time.Hour) {
+	if err != nil || g.Resource != "**.example.com" || g.Issuer != "i" || g.Client != "c" ||
+		g.By != "admin" || g.Reason != "fine" || g.Created != noon ||
+		g.Expires != noon.Add(time.Hour) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	less := Permission{Type: NetConnect, Resource: "api.example.com:443", Restricted: true}
-	if g, err := r.Granted(Verdict{Permission: less}, noon); err != nil || !g.Permission.Equal(less) {
+	if g, err := r.Granted(Verdict{Permission: less}, noon); err != nil ||
+		!g.Permission.Equal(less) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	for _, v := range []Verdict{
-		{Permission: Permission{Type: NetConnect, Resource: "**"}}, {Permission: Permission{Type: NetConnect, Resource: "example.com"}}, {Permission: Permission{Type: FileRead, Resource: "a"}}, {Permission: Permission{Resource: "a"}},
+		{Permission: Permission{Type: NetConnect, Resource: "**"}},
+		{Permission: Permission{Type: NetConnect, Resource: "example.com"}},
+		{Permission: Permission{Type: FileRead, Resource: "a"}},
+		{Permission: Permission{Resource: "a"}},
 		{Expires: noon}, {Expires: noon.Add(-1)},
 	} {
 		if g, err := r.Granted(v, noon); err == nil {
@@ -285,17 +328,19 @@ func TestApprovalsGiveNoMoreThanWasAskedFor(t *testing.T) {
 	}
 }
 
-// TestGrantSaysWhyWhereWhoApprovedDidNot: the client's words are marked as such, and kept where they are as long as
-// reasons can be.
+// TestGrantSaysWhyWhereWhoApprovedDidNot: the client's words are marked as such, and kept where
+// they are as long as reasons can be.
 func TestGrantSaysWhyWhereWhoApprovedDidNot(t *testing.T) {
 	for _, c := range []struct{ note, reason, want string }{
 		{"fine", "please", "fine"},
 		{"", "for the report", "asked for: for the report"},
 		{" \n", "for the report", "asked for: for the report"},
 		{"", "", ""},
-		{"", strings.Repeat("ä", MaxReason/2), "asked for: " + strings.Repeat("ä", (MaxReason-len("asked for: …"))/2) + "…"},
+		{"", strings.Repeat("ä", MaxReason/2), "asked for: " + strings.Repeat("ä",
+			(MaxReason-len("asked for: …"))/2) + "…"},
 	} {
-		r := Request{Permission: Permission{Type: FileRead, Resource: "a"}, Client: "c", Reason: c.reason}
+		r := Request{Permission: Permission{Type: FileRead, Resource: "a"}, Client: "c",
+			Reason: c.reason}
 		g, err := r.Granted(Verdict{Note: c.note}, noon)
 		if err == nil {
 			g, err = g.Keepable(noon)
@@ -316,7 +361,8 @@ func named(argument string, b Bound) Bound {
 func called(argument string, b Bound) Decided { return Decided{named(argument, b)} }
 
 func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
-	set, err := NewSet(Grant{ID: "7", Permission: Permission{Type: "db.read", Resource: "sales.*", Params: map[string]string{"rows": "100"}}})
+	set, err := NewSet(Grant{ID: "7", Permission: Permission{Type: "db.read", Resource: "sales.*",
+		Params: map[string]string{"rows": "100"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,12 +380,15 @@ func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
 }
 
 func TestProgramsAreNamedInOneSpelling(t *testing.T) {
-	set, err := NewSet(Grant{ID: "1", Permission: Permission{Type: SystemCommand, Resource: "/opt/*/bin/sh **"}})
+	set, err := NewSet(Grant{ID: "1", Permission: Permission{Type: SystemCommand,
+		Resource: "/opt/*/bin/sh **"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for program, want := range map[string]bool{"/opt/a/bin/sh": true, "/opt/../bin/sh": false, "/opt/./bin/sh": false, "/opt//bin/sh": false, "/opt/a/bin/sh/": false} {
-		if got := set.Decide(time.Now(), Ask{Kind: SystemCommand, Argv: []string{program}}).Allowed; got != want {
+	for program, want := range map[string]bool{"/opt/a/bin/sh": true, "/opt/../bin/sh": false,
+		"/opt/./bin/sh": false, "/opt//bin/sh": false, "/opt/a/bin/sh/": false} {
+		if got := set.Decide(time.Now(), Ask{Kind: SystemCommand,
+			Argv: []string{program}}).Allowed; got != want {
 			t.Errorf("%s: %v", program, got)
 		}
 	}

@@ -10,15 +10,18 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Dialer connects to hosts that are granted. It may be used by many goroutines at once.
 //
-// A name is decided on by name. What it resolves to is decided on again, on the address that is about to be
-// connected to and no other look-up's: it must be granted itself, as an address or a range, or be public (assigned
-// for the Internet at large by RFC 6890's registries). A name that somebody else points to the loopback, to a private network or
-// to a cloud's metadata service is of no use for that reason, however often its answer changes (DNS rebinding). A
-// host of a private network is thus granted by two permissions, one for its name and one for its addresses.
+// A name is decided on by name. What it resolves to is decided on again, on the address that is
+// about to be connected to and no other look-up's: it must be granted itself, as an address or a
+// range, or be public (assigned for the Internet at large by RFC 6890's registries). A name that
+// somebody else points to the loopback, to a private network or to a cloud's metadata service is of
+// no use for that reason, however often its answer changes (DNS rebinding). A host of a private
+// network is thus granted by two permissions, one for its name and one for its addresses.
 type Dialer struct {
 	// Decider decides. Its Roots are not used.
 	Decider *Decider
@@ -28,16 +31,16 @@ type Dialer struct {
 	Resolver *net.Resolver
 }
 
-// DialContext connects to a host and port, as [net.Dialer.DialContext] does, over "tcp" and "udp" with or without
-// "4" and "6". A refusal is a [*Denied], or wraps one.
+// DialContext connects to a host and port, as [net.Dialer.DialContext] does, over "tcp" and "udp"
+// with or without "4" and "6". A refusal is a [*Denied], or wraps one.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6", "udp", "udp4", "udp6":
 	default:
 		return nil, fmt.Errorf("grant: connections over %q are not made: use tcp or udp", network)
 	}
-	e, problem := parseHostPort(address)
-	if problem == "" && e.port == 0 {
+	e, problem := pattern.ParseHostPort(address)
+	if problem == "" && e.Port == 0 {
 		problem = "a port is a number from 1 to 65535"
 	}
 	if problem != "" {
@@ -57,7 +60,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	base.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
 		return d.Decider.decideAddress(e, address, resolved)
 	}
-	conn, err := base.DialContext(ctx, network, net.JoinHostPort(e.host(), fmt.Sprint(e.port)))
+	conn, err := base.DialContext(ctx, network, net.JoinHostPort(e.Host(), fmt.Sprint(e.Port)))
 	if err != nil {
 		if denied, ok := errors.AsType[*Denied](err); ok {
 			return nil, denied
@@ -68,31 +71,34 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 }
 
 // decideEndpoint decides on a host with its port, read from text.
-func (d *Decider) decideEndpoint(e endpoint, text string) Decision {
-	return d.Decide(Ask{Kind: NetConnect, Resource: net.JoinHostPort(e.host(), fmt.Sprint(e.port)), Named: text})
+func (d *Decider) decideEndpoint(e pattern.Endpoint, text string) Decision {
+	return d.Decide(Ask{Kind: NetConnect, Resource: net.JoinHostPort(e.Host(), fmt.Sprint(e.Port)),
+		Named: text})
 }
 
-// decideAddress decides on the address that is about to be connected to for e. What it is stays untold: it may be
-// no business of the client's.
-func (d *Decider) decideAddress(e endpoint, named, resolved string) error {
+// decideAddress decides on the address that is about to be connected to for e. What it is stays
+// untold: it may be no business of the client's.
+func (d *Decider) decideAddress(e pattern.Endpoint, named, resolved string) error {
 	to, err := netip.ParseAddrPort(resolved)
 	if err != nil {
-		return &Denied{Kind: NetConnect, Resource: named, Cause: Malformed, Reason: "it resolves to no address with a port"}
+		return &Denied{Kind: NetConnect, Resource: named, Cause: Malformed,
+			Reason: "it resolves to no address with a port"}
 	}
 	addr := to.Addr().Unmap()
-	decision := d.decideEndpoint(endpoint{addr: addr, port: to.Port()}, named)
-	if decision.Allowed || e.name == "" {
+	decision := d.decideEndpoint(pattern.Endpoint{Addr: addr, Port: to.Port()}, named)
+	if decision.Allowed || e.Name == "" {
 		return decision.Err()
 	}
-	if to.Port() == e.port && Public(addr) {
+	if to.Port() == e.Port && Public(addr) {
 		return nil
 	}
 	return &Denied{Kind: NetConnect, Resource: named, Cause: NotPublic,
 		Reason: "the name resolves to an address that is not public; a grant on the address itself is needed as well: ask an administrator which"}
 }
 
-// special are the ranges that are not assigned for the Internet at large, beside those that netip tells by
-// itself: the registries of RFC 6890, and the ranges by which an IPv4 address can be reached through IPv6.
+// special are the ranges that are not assigned for the Internet at large, beside those that netip
+// tells by itself: the registries of RFC 6890, and the ranges by which an IPv4 address can be
+// reached through IPv6.
 var special = func() []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range strings.Fields(`0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15
@@ -102,14 +108,16 @@ var special = func() []netip.Prefix {
 	return out
 }()
 
-var assigned6 = netip.MustParsePrefix("2000::/3") // what has been given out for global unicast: RFC 4291, section 2.4
+// what has been given out for global unicast: RFC 4291, section 2.4
+var assigned6 = netip.MustParsePrefix("2000::/3")
 
-// Public reports whether an address is one of the Internet at large: neither loopback, private, link-local nor
-// multicast, nor of any other range that the registries of RFC 6890 call not globally reachable, nor one that carries an
-// IPv4 address within.
+// Public reports whether an address is one of the Internet at large: neither loopback, private,
+// link-local nor multicast, nor of any other range that the registries of RFC 6890 call not
+// globally reachable, nor one that carries an IPv4 address within.
 func Public(addr netip.Addr) bool {
 	addr = addr.Unmap()
-	if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Zone() != "" || addr.Is6() && !assigned6.Contains(addr) {
+	if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Zone() != "" || addr.Is6() &&
+		!assigned6.Contains(addr) {
 		return false
 	}
 	for _, p := range special {
@@ -120,8 +128,8 @@ func Public(addr netip.Addr) bool {
 	return true
 }
 
-// Client returns an HTTP client whose connections are the dialer's, those of redirects too. It uses no proxy, since a proxy
-// would connect in its place, and keeps no connection for a later request.
+// Client returns an HTTP client whose connections are the dialer's, those of redirects too. It uses
+// no proxy, since a proxy would connect in its place, and keeps no connection for a later request.
 func (d *Dialer) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext:            d.DialContext,

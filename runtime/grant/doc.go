@@ -1,9 +1,9 @@
-// Package grant decides which resources a client may use: files below named roots, commands, hosts, and
-// whatever kind of its own a service has.
+// Package grant decides which resources a client may use: files below named roots, commands, hosts,
+// and whatever kind of its own a service has.
 //
-// A role says who may call read_file; a [Permission] says which files. A client has a [Set] of grants, each a
-// permission with who granted it, why and until when. Nothing is allowed that no grant allows, and no grant
-// takes anything away: revoking one leaves the others as they are.
+// A role says who may call read_file; a [Permission] says which files. A client has a [Set] of
+// grants, each a permission with who granted it, why and until when. Nothing is allowed that no
+// grant allows, and no grant takes anything away: revoking one leaves the others as they are.
 //
 // # Patterns
 //
@@ -20,6 +20,7 @@
 //     "[2001:db8::/32]:443". Names match names and addresses match addresses. Without a port, any.
 //   - any other kind: an exact text, or one with the same signs, in which none is special about "/" or ".".
 //
-// A backslash takes the meaning from the character after it. Nothing is folded: neither case nor forms of
-// Unicode, except that names of hosts are in lower case. Braces are refused rather than read as alternatives by some and as themselves by others.
+// A backslash takes the meaning from the character after it. Nothing is folded: neither case nor
+// forms of Unicode, except that names of hosts are in lower case. Braces are refused rather than
+// read as alternatives by some and as themselves by others.
 package grant

@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// exchange swaps two names in one step (renameat2 with RENAME_EXCHANGE), which package syscall does not know.
+// exchange swaps two names in one step (renameat2 with RENAME_EXCHANGE), which package syscall does
+// not know.
 func exchange(a, b string) {
 	number, known := map[string]uintptr{"amd64": 316, "arm64": 276}[runtime.GOARCH]
 	if !known {
@@ -18,7 +19,8 @@ func exchange(a, b string) {
 	from, err1 := syscall.BytePtrFromString(a)
 	to, err2 := syscall.BytePtrFromString(b)
 	if err1 == nil && err2 == nil {
-		_, _, _ = syscall.Syscall6(number, here, uintptr(unsafe.Pointer(from)), here, uintptr(unsafe.Pointer(to)), exchange, 0)
+		_, _, _ = syscall.Syscall6(number, here, uintptr(unsafe.Pointer(from)), here,
+			uintptr(unsafe.Pointer(to)), exchange, 0)
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 	"unicode/utf8"
 )
 
-// forest is a random tree in the real file system: "pub" is the root, "outside" beside it. Each file holds its true path.
+// forest is a random tree in the real file system: "pub" is the root, "outside" beside it. Each
+// file holds its true path.
 type forest struct {
 	top   string
 	roots *Roots
@@ -88,7 +89,8 @@ func target(r *rand.Rand, dir string) string {
 // request is a path of a client, likely to name something.
 func request(r *rand.Rand) string {
 	if r.IntN(50) == 0 {
-		return []string{"/pub/a", "..", "pub/../outside", "", ".", "pub/a\x00", "/", "pub/\xff"}[r.IntN(8)]
+		return []string{"/pub/a", "..", "pub/../outside", "", ".", "pub/a\x00", "/",
+			"pub/\xff"}[r.IntN(8)]
 	}
 	out := "pub"
 	for range r.IntN(5) {
@@ -106,7 +108,8 @@ func request(r *rand.Rand) string {
 }
 
 func randomPattern(r *rand.Rand) string {
-	signs := []string{"*", "?", "a*", "*b", "[ab]", "[^a]", "[a-c]*", "??", "**", "**", "a", "b", "ab", "é", "a b", "c", "A", "b.", `\*`, "pub", "?*"}
+	signs := []string{"*", "?", "a*", "*b", "[ab]", "[^a]", "[a-c]*", "??", "**", "**", "a", "b",
+		"ab", "é", "a b", "c", "A", "b.", `\*`, "pub", "?*"}
 	if r.IntN(4) == 0 {
 		return "pub/**"
 	}
@@ -123,7 +126,8 @@ func randomPattern(r *rand.Rand) string {
 }
 
 // try opens one path under one pattern, and holds it against the file system and the slow matcher.
-func (f *forest) try(t testing.TB, pattern, path string, slow *regexp.Regexp, set *Set) (opened bool) {
+func (f *forest) try(t testing.TB, pattern, path string, slow *regexp.Regexp,
+	set *Set) (opened bool) {
 	d := &Decider{Set: set, Roots: f.roots}
 	o, err := d.Open(t.Context(), path, Want{Read: true})
 	if err == nil {
@@ -139,7 +143,8 @@ func (f *forest) try(t testing.TB, pattern, path string, slow *regexp.Regexp, se
 		if err != nil || !os.SameFile(at, is) {
 			t.Fatalf("%q under %s opened something else than %s: %v", path, pattern, o.Path, err)
 		}
-		if real, err := filepath.EvalSymlinks(filepath.Join(f.top, o.Path)); err != nil || real != filepath.Join(f.top, o.Path) {
+		if real, err := filepath.EvalSymlinks(filepath.Join(f.top, o.Path)); err != nil ||
+			real != filepath.Join(f.top, o.Path) {
 			t.Fatalf("%s is no true path: %s, %v", o.Path, real, err)
 		}
 		if !o.Dir {
@@ -151,13 +156,17 @@ func (f *forest) try(t testing.TB, pattern, path string, slow *regexp.Regexp, se
 		}
 	}
 	// The other way round: what leads to something granted, without "..", is opened.
-	if err != nil && utf8.ValidString(path) && !strings.ContainsRune(path, 0) && strings.HasPrefix(path, "pub") && !strings.Contains(path, "..") {
+	if err != nil && utf8.ValidString(path) && !strings.ContainsRune(path, 0) &&
+		strings.HasPrefix(path, "pub") && !strings.Contains(path, "..") {
 		real, evalErr := filepath.EvalSymlinks(filepath.Join(f.top, path))
 		inside, relErr := filepath.Rel(f.top, real)
-		if evalErr == nil && relErr == nil && strings.HasPrefix(inside+"/", "pub/") && slow.MatchString(inside+"/") {
-			if is, statErr := os.Stat(real); statErr != nil || !strings.HasSuffix(path, "/") && !strings.HasSuffix(path, "/.") || is.IsDir() {
+		if evalErr == nil && relErr == nil && strings.HasPrefix(inside+"/", "pub/") &&
+			slow.MatchString(inside+"/") {
+			if is, statErr := os.Stat(real); statErr != nil || !strings.HasSuffix(path, "/") &&
+				!strings.HasSuffix(path, "/.") || is.IsDir() {
 				if !f.leaves(path) {
-					t.Fatalf("%q under %s leads to %s and was not opened: %v", path, pattern, inside, err)
+					t.Fatalf("%q under %s leads to %s and was not opened: %v", path, pattern,
+						inside, err)
 				}
 			}
 		}
@@ -186,8 +195,8 @@ func tries(t testing.TB, usual int) int {
 	return usual
 }
 
-// TestNothingIsOpenedButWhatMatches tries random paths under random patterns in random trees. GRANT_TRIES says
-// how many; GRANT_SEED where to begin.
+// TestNothingIsOpenedButWhatMatches tries random paths under random patterns in random trees.
+// GRANT_TRIES says how many; GRANT_SEED where to begin.
 func TestNothingIsOpenedButWhatMatches(t *testing.T) {
 	seed, _ := strconv.ParseUint(os.Getenv("GRANT_SEED"), 10, 64)
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -237,20 +246,23 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		tree %= 16
-		o, err := (&Decider{Set: set, Roots: forests[tree].roots}).Open(t.Context(), path, Want{Read: true})
+		o, err := (&Decider{Set: set, Roots: forests[tree].roots}).Open(t.Context(), path,
+			Want{Read: true})
 		if err != nil {
 			return
 		}
 		defer o.File.Close()
 		is, err1 := o.File.Stat()
 		at, err2 := os.Lstat(filepath.Join(forests[tree].top, o.Path))
-		if err1 != nil || err2 != nil || !os.SameFile(is, at) || !strings.HasPrefix(o.Path+"/", "pub/") || !matches(t, p, o.Path, nil) {
+		if err1 != nil || err2 != nil || !os.SameFile(is, at) || !strings.HasPrefix(o.Path+"/",
+			"pub/") || !matches(t, p, o.Path, nil) {
 			t.Fatalf("%q under %q opened %+v: %v, %v", path, pattern, o, err1, err2)
 		}
 	})
 }
 
-// slowCommand is the matcher of commands as a regular expression for each word, made by another reading of the pattern.
+// slowCommand is the matcher of commands as a regular expression for each word, made by another
+// reading of the pattern.
 func slowCommand(words []string) func(argv []string) bool {
 	rest := len(words) > 0 && words[len(words)-1] == "**"
 	if rest {
@@ -278,12 +290,14 @@ func slowCommand(words []string) func(argv []string) bool {
 }
 
 var (
-	commandWords = []string{"*", "a", "a*", "?", "[ab]*", "**", "a b", "", ";", "$(id)", "[^-]*", `\*`, "--x=*", "é"}
-	commandArgs  = []string{"a", "ab", "", "a b", ";", "rm", "-rf", "$(id)", "`id`", "|", "*", "--x=1", "é", "a\nb", "'", `"`, "b", "&&"}
+	commandWords = []string{"*", "a", "a*", "?", "[ab]*", "**", "a b", "", ";", "$(id)", "[^-]*",
+		`\*`, "--x=*", "é"}
+	commandArgs = []string{"a", "ab", "", "a b", ";", "rm", "-rf", "$(id)", "`id`", "|", "*",
+		"--x=1", "é", "a\nb", "'", `"`, "b", "&&"}
 )
 
-// TestCommandsAreRunAsTheyWereDecidedOn matches random argvs with random patterns, and runs a sample of those
-// that are allowed, by a program that prints what it was given.
+// TestCommandsAreRunAsTheyWereDecidedOn matches random argvs with random patterns, and runs a
+// sample of those that are allowed, by a program that prints what it was given.
 func TestCommandsAreRunAsTheyWereDecidedOn(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -337,7 +351,8 @@ func TestCommandsAreRunAsTheyWereDecidedOn(t *testing.T) {
 			cmd.Env = append(cmd.Env, "GRANT_TEST_AS=printer", "GORACE=atexit_sleep_ms=0")
 			out, err := cmd.Output()
 			var got []string
-			if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil || fmt.Sprintf("%q", got) != fmt.Sprintf("%q", argv) {
+			if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil ||
+				fmt.Sprintf("%q", got) != fmt.Sprintf("%q", argv) {
 				t.Fatalf("%q ran as %q, %v", argv, got, err)
 			}
 		}

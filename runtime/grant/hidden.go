@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxMarks are as many combining marks as stand on one letter: no script that is written today needs more, and what is
-// piled up higher covers the lines above.
+// maxMarks are as many combining marks as stand on one letter: no script that is written today
+// needs more, and what is piled up higher covers the lines above.
 const maxMarks = 4
 
-// blank are the characters that Unicode counts as letters, marks and symbols and that leave no ink: BRAILLE PATTERN
-// BLANK, OBJECT REPLACEMENT CHARACTER, EGYPTIAN HIEROGLYPH FULL BLANK and HALF BLANK, KHITAN SMALL SCRIPT FILLER and
-// MUSICAL SYMBOL NULL NOTEHEAD.
+// blank are the characters that Unicode counts as letters, marks and symbols and that leave no ink:
+// BRAILLE PATTERN BLANK, OBJECT REPLACEMENT CHARACTER, EGYPTIAN HIEROGLYPH FULL BLANK and HALF
+// BLANK, KHITAN SMALL SCRIPT FILLER and MUSICAL SYMBOL NULL NOTEHEAD.
 const blank = "\u2800\ufffc\U00013441\U00013442\U00016fe4\U0001d159"
 
 // HiddenError says which character of a text a person does not see, or not as what it is.
@@ -30,9 +30,9 @@ func (e *HiddenError) Error() string {
 	return fmt.Sprintf("%U at byte %d %s", e.Rune, e.Offset, e.Problem)
 }
 
-// Hidden returns the first character of a text that a person does not see, or not as what it is; or nil. It is what names
-// are held to that somebody decides by: types, resources, parameters, clients and issuers. Seen are letters, marks,
-// numbers, punctuation, symbols and the space U+0020, but for
+// Hidden returns the first character of a text that a person does not see, or not as what it is; or
+// nil. It is what names are held to that somebody decides by: types, resources, parameters, clients
+// and issuers. Seen are letters, marks, numbers, punctuation, symbols and the space U+0020, but for
 //
 //   - what is not drawn by default (Unicode 15, PropList.txt, Other_Default_Ignorable_Code_Point) and the selectors of
 //     variants (Variation_Selector), which show as nothing: the fillers of Hangul, U+034F, U+FE0F;
@@ -77,21 +77,25 @@ func isDigitOrLetter(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// unseen reports whether a character by itself shows as nothing, or as what Unicode has not assigned.
+// unseen reports whether a character by itself shows as nothing, or as what Unicode has not
+// assigned.
 func unseen(r rune) bool {
-	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || strings.ContainsRune(blank, r)
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Variation_Selector) || strings.ContainsRune(blank, r)
 }
 
-// Prose returns what keepers do not take of a reason or a note, or nil: more than [MaxReason] bytes, and what neither is
-// printed nor ends a line. Less is asked of it than of a name: nothing is decided by its letters, and in scripts and
-// emoji there is what cannot be seen. Show it with escapes for what [Hidden] finds.
+// Prose returns what keepers do not take of a reason or a note, or nil: more than [MaxReason]
+// bytes, and what neither is printed nor ends a line. Less is asked of it than of a name: nothing
+// is decided by its letters, and in scripts and emoji there is what cannot be seen. Show it with
+// escapes for what [Hidden] finds.
 func Prose(text string) error {
 	if len(text) > MaxReason {
 		return fmt.Errorf("%d bytes are more than %d: say it shorter", len(text), MaxReason)
 	}
 	for at, r := range text {
 		switch {
-		case r == utf8.RuneError, r == '\r' && !strings.HasPrefix(text[at:], "\r\n"), r != '\n' && r != '\t' && r != '\r' && !unicode.IsPrint(r):
+		case r == utf8.RuneError, r == '\r' && !strings.HasPrefix(text[at:], "\r\n"), r != '\n' &&
+			r != '\t' && r != '\r' && !unicode.IsPrint(r):
 			return Hidden(text[at:]).behind(at)
 		}
 	}

@@ -11,22 +11,24 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// hidden are texts that show as something else, and what is said of them. They are written down from the charts of
-// Unicode and not from the tables that the rule is made of.
+// hidden are texts that show as something else, and what is said of them. They are written down
+// from the charts of Unicode and not from the tables that the rule is made of.
 var hidden = []struct{ text, says string }{
-	{"public\u3164", "U+3164 at byte 6 cannot be seen"},          // HANGUL FILLER
-	{"\u115f", "U+115F at byte 0 cannot be seen"},                // HANGUL CHOSEONG FILLER
-	{"\u1160", "U+1160 at byte 0 cannot be seen"},                // HANGUL JUNGSEONG FILLER
-	{"a\uffa0", "U+FFA0 at byte 1 cannot be seen"},               // HALFWIDTH HANGUL FILLER
-	{"a\u2800b", "U+2800 at byte 1 cannot be seen"},              // BRAILLE PATTERN BLANK
-	{"a\ufe00", "U+FE00 at byte 1 cannot be seen"},               // VARIATION SELECTOR-1
-	{"a\ufe0f", "U+FE0F at byte 1 cannot be seen"},               // VARIATION SELECTOR-16
-	{"a\U000e0100", "U+E0100 at byte 1 cannot be seen"},          // VARIATION SELECTOR-17
-	{"a\U000e01ef", "U+E01EF at byte 1 cannot be seen"},          // VARIATION SELECTOR-256
-	{"a\u034f", "U+034F at byte 1 cannot be seen"},               // COMBINING GRAPHEME JOINER
-	{"a\u180b", "U+180B at byte 1 cannot be seen"},               // MONGOLIAN FREE VARIATION SELECTOR ONE
-	{"a\u180e", "U+180E at byte 1 cannot be seen"},               // MONGOLIAN VOWEL SEPARATOR
-	{"a\u180f", "U+180F at byte 1 cannot be seen"},               // MONGOLIAN FREE VARIATION SELECTOR FOUR
+	{"public\u3164", "U+3164 at byte 6 cannot be seen"}, // HANGUL FILLER
+	{"\u115f", "U+115F at byte 0 cannot be seen"},       // HANGUL CHOSEONG FILLER
+	{"\u1160", "U+1160 at byte 0 cannot be seen"},       // HANGUL JUNGSEONG FILLER
+	{"a\uffa0", "U+FFA0 at byte 1 cannot be seen"},      // HALFWIDTH HANGUL FILLER
+	{"a\u2800b", "U+2800 at byte 1 cannot be seen"},     // BRAILLE PATTERN BLANK
+	{"a\ufe00", "U+FE00 at byte 1 cannot be seen"},      // VARIATION SELECTOR-1
+	{"a\ufe0f", "U+FE0F at byte 1 cannot be seen"},      // VARIATION SELECTOR-16
+	{"a\U000e0100", "U+E0100 at byte 1 cannot be seen"}, // VARIATION SELECTOR-17
+	{"a\U000e01ef", "U+E01EF at byte 1 cannot be seen"}, // VARIATION SELECTOR-256
+	{"a\u034f", "U+034F at byte 1 cannot be seen"},      // COMBINING GRAPHEME JOINER
+	// MONGOLIAN FREE VARIATION SELECTOR ONE
+	{"a\u180b", "U+180B at byte 1 cannot be seen"},
+	{"a\u180e", "U+180E at byte 1 cannot be seen"}, // MONGOLIAN VOWEL SEPARATOR
+	// MONGOLIAN FREE VARIATION SELECTOR FOUR
+	{"a\u180f", "U+180F at byte 1 cannot be seen"},
 	{"a\u17b4", "U+17B4 at byte 1 cannot be seen"},               // KHMER VOWEL INHERENT AQ
 	{"a\u17b5", "U+17B5 at byte 1 cannot be seen"},               // KHMER VOWEL INHERENT AA
 	{"a\u00adb", "U+00AD at byte 1 cannot be seen"},              // SOFT HYPHEN
@@ -52,14 +54,18 @@ var hidden = []struct{ text, says string }{
 	{"é\ufffd", "U+FFFD at byte 2 stands for what could not be"}, // REPLACEMENT CHARACTER
 	{"é\xff", "byte 2 is not UTF-8"},
 	{"\u0301a", "U+0301 at byte 0 is a mark that stands on no letter"},
-	{"a/\u0338b", "U+0338 at byte 2 is a mark that stands on no letter"}, // COMBINING LONG SOLIDUS OVERLAY
-	{"a \u20dd", "U+20DD at byte 2 is a mark that stands on no letter"},  // COMBINING ENCLOSING CIRCLE
+	// COMBINING LONG SOLIDUS OVERLAY
+	{"a/\u0338b", "U+0338 at byte 2 is a mark that stands on no letter"},
+	// COMBINING ENCLOSING CIRCLE
+	{"a \u20dd", "U+20DD at byte 2 is a mark that stands on no letter"},
 	{"e\u0301\u0302\u0303\u0304\u0305", "U+0305 at byte 9 is one mark too many"},
 }
 
 // clear are texts of people who hide nothing.
 var clear = []string{
-	"", "public/**", "git log *", `a"b'c\d`, "[ab]?^~`$", "größe", "gro\u0308ße", "e\u0323\u0302", "Ελλάδα", "Москва", "עִבְרִית", "العَرَبِيَّة", "हिन्दी", "ไฟล์ที่", "བསྒྲུབས", "한글", "文書", "ﾊﾝｶｸ", "№ 5 €", "🙂", "1\u20e3",
+	"", "public/**", "git log *", `a"b'c\d`, "[ab]?^~`$", "größe", "gro\u0308ße", "e\u0323\u0302",
+	"Ελλάδα", "Москва", "עִבְרִית", "العَرَبِيَّة", "हिन्दी", "ไฟล์ที่", "བསྒྲུབས", "한글", "文書",
+	"ﾊﾝｶｸ", "№ 5 €", "🙂", "1\u20e3",
 }
 
 func TestWhatAPersonDoesNotSeeIsFound(t *testing.T) {
@@ -74,15 +80,18 @@ func TestWhatAPersonDoesNotSeeIsFound(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		before, one, after := rapid.SampledFrom(clear).Draw(rt, "before"), rapid.SampledFrom(hidden).Draw(rt, "hidden"), rapid.String().Draw(rt, "after")
+		before, one, after := rapid.SampledFrom(clear).Draw(rt, "before"),
+			rapid.SampledFrom(hidden).Draw(rt, "hidden"), rapid.String().Draw(rt, "after")
 		got := grant.Hidden(before + "/" + one.text + after)
-		if want := len(before) + 1 + grant.Hidden(one.text).Offset; got == nil || got.Offset != want {
+		if want := len(before) + 1 + grant.Hidden(one.text).Offset; got == nil ||
+			got.Offset != want {
 			rt.Fatalf("%+q: %+v, want byte %d", before+"/"+one.text+after, got, want)
 		}
 	})
 }
 
-// Nothing is kept by a name that shows as another. Reasons and notes are kept in the words in which they are written.
+// Nothing is kept by a name that shows as another. Reasons and notes are kept in the words in which
+// they are written.
 func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 	now := time.Now()
 	permission := grant.Permission{Type: "db.read", Resource: "a"}
@@ -99,20 +108,27 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 				return err
 			},
 			"path": func() error {
-				_, err := grant.Request{Permission: bent(grant.Permission{Type: grant.FileRead}), Client: "c"}.Keepable(now)
+				_, err := grant.Request{Permission: bent(grant.Permission{Type: grant.FileRead}),
+					Client: "c"}.Keepable(now)
 				return err
 			},
 			"type": func() error {
-				_, err := grant.Grant{Permission: grant.Permission{Type: "db." + c.text, Resource: "a"}, Client: "c"}.Keepable(now)
+				_, err := grant.Grant{Permission: grant.Permission{Type: "db." + c.text,
+					Resource: "a"}, Client: "c"}.Keepable(now)
 				return err
 			},
 			"parameter": func() error {
-				_, err := grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "a", Params: map[string]string{"p": c.text}}, Client: "c"}.Keepable(now)
+				_, err := grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "a",
+					Params: map[string]string{"p": c.text}}, Client: "c"}.Keepable(now)
 				return err
 			},
-			"client": func() error { _, err := grant.Grant{Permission: permission, Client: c.text}.Keepable(now); return err },
+			"client": func() error {
+				_, err := grant.Grant{Permission: permission, Client: c.text}.Keepable(now)
+				return err
+			},
 			"issuer": func() error {
-				_, err := grant.Grant{Permission: permission, Client: "c", Issuer: c.text}.Keepable(now)
+				_, err := grant.Grant{Permission: permission, Client: "c",
+					Issuer: c.text}.Keepable(now)
 				return err
 			},
 			"granter": func() error {
@@ -120,35 +136,42 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 				return err
 			},
 			"principal": func() error {
-				_, err := grant.Request{Permission: permission, Client: "c", Principal: c.text}.Keepable(now)
+				_, err := grant.Request{Permission: permission, Client: "c",
+					Principal: c.text}.Keepable(now)
 				return err
 			},
 			"verdict": func() error { return grant.Verdict{By: c.text}.Keepable() },
 			"revoker": func() error { return grant.Revocation{By: c.text}.Keepable() },
 		} {
 			err := kept()
-			if !errors.Is(err, grant.ErrInvalid) || noun != "type" && !strings.Contains(err.Error(), at) && !strings.Contains(err.Error(), "UTF-8") {
+			if !errors.Is(err, grant.ErrInvalid) || noun != "type" && !strings.Contains(err.Error(),
+				at) && !strings.Contains(err.Error(), "UTF-8") {
 				t.Errorf("%s %+q: %v", noun, c.text, err)
 			}
 		}
 	}
 	// What a command is typed with stands for something else in its canonical form.
 	for resource, says := range map[string]string{`["cat","a\u3164"]`: "U+3164 at byte 5 cannot be seen", `["cat","a\u202eb;"]`: "U+202E at byte 9", `["cat","a\n"]`: ""} {
-		_, err := grant.Request{Permission: grant.Permission{Type: grant.SystemCommand, Resource: resource}, Client: "c"}.Keepable(now)
+		_, err := grant.Request{Permission: grant.Permission{Type: grant.SystemCommand,
+			Resource: resource}, Client: "c"}.Keepable(now)
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", resource, err)
 		}
 	}
 	for text, takes := range map[string]bool{
-		"two\nlines\r\nand\ta tab": true, "I ❤\ufe0f it": true, "\u3164": true, "\u0301": true, "a\u202eb": false, "a\rb": false, "\x00": false, "\xff": false, "\ufffd": false, "a\u200db": false,
+		"two\nlines\r\nand\ta tab": true, "I ❤\ufe0f it": true, "\u3164": true, "\u0301": true,
+		"a\u202eb": false, "a\rb": false, "\x00": false, "\xff": false, "\ufffd": false,
+		"a\u200db": false,
 	} {
 		g := grant.Grant{Permission: permission, Client: "c", Reason: text}
 		_, err := g.Keepable(now)
-		if (err == nil) != takes || (grant.Verdict{Note: text}.Keepable() == nil) != takes || (grant.Prose(text) == nil) != takes {
+		if (err == nil) != takes || (grant.Verdict{Note: text}.Keepable() == nil) != takes ||
+			(grant.Prose(text) == nil) != takes {
 			t.Errorf("%+q: %v", text, err)
 		}
 	}
-	if err := grant.Prose("é\n\u202e"); err == nil || !strings.HasPrefix(err.Error(), "U+202E at byte 3 ") {
+	if err := grant.Prose("é\n\u202e"); err == nil || !strings.HasPrefix(err.Error(),
+		"U+202E at byte 3 ") {
 		t.Error(err)
 	}
 }

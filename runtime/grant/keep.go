@@ -25,8 +25,8 @@ const (
 const Waits = 30 * 24 * time.Hour
 
 var (
-	// ErrInvalid: what is to be kept is not valid, or more than was asked for. The error says what is wrong and what
-	// to do, and ends with that: use [errors.Is].
+	// ErrInvalid: what is to be kept is not valid, or more than was asked for. The error says what
+	// is wrong and what to do, and ends with that: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
 	// ErrFull: the client has [MaxGrants] grants.
 	ErrFull = errors.New("the client has as many grants as it may have: revoke some, those that have expired first")
@@ -39,18 +39,21 @@ func (invalid) Is(target error) bool { return target == ErrInvalid }
 
 func (e invalid) Unwrap() error { return e.error }
 
-// Keepable returns the grant as a keeper keeps it at now: with its permission in canonical form, times as databases
-// keep them, Created being now, and no id; or it says what is wrong, by an [ErrInvalid].
+// Keepable returns the grant as a keeper keeps it at now: with its permission in canonical form,
+// times as databases keep them, Created being now, and no id; or it says what is wrong, by an
+// [ErrInvalid].
 func (g Grant) Keepable(now time.Time) (Grant, error) {
 	errs := []error{
-		identity("issuer", g.Issuer), identity("client", g.Client), identity("name of who grants it", g.By),
+		identity("issuer", g.Issuer), identity("client", g.Client),
+		identity("name of who grants it", g.By),
 		prose("reason", g.Reason), g.Permission.keepable(),
 	}
 	if g.Client == "" {
 		errs = append(errs, errors.New("it names no client: name whose it is; what everybody has stands in the configuration"))
 	}
 	if g.Expired(now) {
-		errs = append(errs, fmt.Errorf("its expiry %s has passed: choose a later one", g.Expires.UTC().Format(time.RFC3339)))
+		errs = append(errs, fmt.Errorf("its expiry %s has passed: choose a later one",
+			g.Expires.UTC().Format(time.RFC3339)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Grant{}, invalid{fmt.Errorf("grant: %w", err)}
@@ -62,11 +65,12 @@ func (g Grant) Keepable(now time.Time) (Grant, error) {
 	return g, nil
 }
 
-// Keepable returns the request as a keeper keeps it that comes at now: open, undecided, with its permission in
-// canonical form and no id; or it says what is wrong, by an [ErrInvalid].
+// Keepable returns the request as a keeper keeps it that comes at now: open, undecided, with its
+// permission in canonical form and no id; or it says what is wrong, by an [ErrInvalid].
 func (r Request) Keepable(now time.Time) (Request, error) {
 	errs := []error{
-		identity("issuer", r.Issuer), identity("client", r.Client), identity("principal", r.Principal), identity("tool", r.Tool),
+		identity("issuer", r.Issuer), identity("client", r.Client),
+		identity("principal", r.Principal), identity("tool", r.Tool),
 		prose("reason", r.Reason), r.Permission.keepable(),
 	}
 	if r.Client == "" {
@@ -76,7 +80,8 @@ func (r Request) Keepable(now time.Time) (Request, error) {
 		return Request{}, invalid{fmt.Errorf("request: %w", err)}
 	}
 	return Request{
-		Permission: r.Permission.kept(), Issuer: r.Issuer, Client: r.Client, Principal: r.Principal, Tool: r.Tool, Reason: r.Reason,
+		Permission: r.Permission.kept(), Issuer: r.Issuer, Client: r.Client, Principal: r.Principal,
+		Tool: r.Tool, Reason: r.Reason,
 		Status: Open, Created: instant(now),
 	}, nil
 }
@@ -89,17 +94,21 @@ func (r Request) At(now time.Time) Request {
 	return r
 }
 
-// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what the verdict says beside the permission.
+// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what the verdict says
+// beside the permission.
 func (v Verdict) Keepable() error {
-	if err := errors.Join(identity("name of who decides", v.By), prose("note", v.Note)); err != nil {
+	if err := errors.Join(identity("name of who decides", v.By),
+		prose("note", v.Note)); err != nil {
 		return invalid{fmt.Errorf("verdict: %w", err)}
 	}
 	return nil
 }
 
-// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what a revocation says beside the pattern.
+// Keepable reports by its error, an [ErrInvalid], whether a keeper takes what a revocation says
+// beside the pattern.
 func (r Revocation) Keepable() error {
-	if err := errors.Join(identity("name of who revokes", r.By), prose("reason", r.Reason)); err != nil {
+	if err := errors.Join(identity("name of who revokes", r.By),
+		prose("reason", r.Reason)); err != nil {
 		return invalid{fmt.Errorf("revocation: %w", err)}
 	}
 	return nil
@@ -119,21 +128,26 @@ func (p Permission) kept() Permission {
 
 // same reports whether two permissions in canonical form are alike.
 func (p Permission) same(other Permission) bool {
-	return p.Type == other.Type && p.Resource == other.Resource && p.Restricted == other.Restricted && maps.Equal(p.Params, other.Params)
+	return p.Type == other.Type && p.Resource == other.Resource &&
+		p.Restricted == other.Restricted && maps.Equal(p.Params, other.Params)
 }
 
-// keepable is Validate, with what databases do not take and what nobody can decide on who does not see it.
+// keepable is Validate, with what databases do not take and what nobody can decide on who does not
+// see it.
 func (p Permission) keepable() error {
 	// A command may be typed with escapes, which its canonical form has no more.
-	errs := []error{p.Validate(), cmp.Or(seen("resource", p.Resource), seen("resource", p.Canonical().Resource))}
+	errs := []error{p.Validate(), cmp.Or(seen("resource", p.Resource),
+		seen("resource", p.Canonical().Resource))}
 	for _, key := range slices.Sorted(maps.Keys(p.Params)) {
 		errs = append(errs, seen(fmt.Sprintf("parameter %q", key), p.Params[key]))
 	}
 	if len(p.Params) > MaxParams {
-		errs = append(errs, fmt.Errorf("the permission has %d parameters, more than %d", len(p.Params), MaxParams))
+		errs = append(errs, fmt.Errorf("the permission has %d parameters, more than %d",
+			len(p.Params), MaxParams))
 	}
 	if n := len(p.String()); n > MaxLine {
-		errs = append(errs, fmt.Errorf("the permission has %d bytes in one line, more than %d", n, MaxLine))
+		errs = append(errs, fmt.Errorf("the permission has %d bytes in one line, more than %d", n,
+			MaxLine))
 	}
 	return errors.Join(errs...)
 }
@@ -159,8 +173,8 @@ func prose(noun, text string) error {
 	return nil
 }
 
-// Page returns the number of the id that a page comes after, 0 for the first page, and how many it has at most. The error
-// is an [ErrInvalid].
+// Page returns the number of the id that a page comes after, 0 for the first page, and how many it
+// has at most. The error is an [ErrInvalid].
 func (f Filter) Page() (after int64, limit int, err error) {
 	if limit = min(f.Limit, MaxPage); limit <= 0 {
 		limit = MaxPage
@@ -170,7 +184,8 @@ func (f Filter) Page() (after int64, limit int, err error) {
 	}
 	after, ok := Number(f.After)
 	if !ok {
-		return 0, 0, invalid{fmt.Errorf("%.40q is no id of anything: begin with the first page", f.After)}
+		return 0, 0, invalid{fmt.Errorf("%.40q is no id of anything: begin with the first page",
+			f.After)}
 	}
 	return after, limit, nil
 }
@@ -183,7 +198,8 @@ func Number(id string) (int64, bool) {
 
 // holds reports whether a filter chooses what is of a client and a type.
 func (f Filter) holds(issuer, client, kind string) bool {
-	return (f.Issuer == issuer || f.Issuer == "" && !f.Exact) && (f.Client == client || f.Client == "" && !f.Exact) && (f.Type == "" || f.Type == kind)
+	return (f.Issuer == issuer || f.Issuer == "" && !f.Exact) &&
+		(f.Client == client || f.Client == "" && !f.Exact) && (f.Type == "" || f.Type == kind)
 }
 
 // clone is a copy of grants that shares no parameters with them.
@@ -195,7 +211,8 @@ func clone(grants []Grant) []Grant {
 	return grants
 }
 
-// Decidable reports by its error whether the request can be decided on by a verdict: [ErrDecided], or an [ErrInvalid].
+// Decidable reports by its error whether the request can be decided on by a verdict: [ErrDecided],
+// or an [ErrInvalid].
 func (r Request) Decidable(v Verdict) error {
 	if r.Status != Open {
 		return fmt.Errorf("grant: request %s is %s: %w", r.ID, r.Status, ErrDecided)

@@ -35,10 +35,11 @@ type holding struct {
 	revision uint64
 }
 
-// NewMemory returns a keeper with some grants, which get ids of its own, "1" and so on. One that is not valid is kept as it
-// is: whoever compiles it refuses it.
+// NewMemory returns a keeper with some grants, which get ids of its own, "1" and so on. One that is
+// not valid is kept as it is: whoever compiles it refuses it.
 func NewMemory(grants ...Grant) *Memory {
-	m := &Memory{now: time.Now, clients: map[owner]*holding{}, requests: map[int64]Request{}, followers: map[*follower]bool{}}
+	m := &Memory{now: time.Now, clients: map[owner]*holding{}, requests: map[int64]Request{},
+		followers: map[*follower]bool{}}
 	for _, g := range grants {
 		g.Permission = g.Permission.kept()
 		of := owner{g.Issuer, g.Client}
@@ -60,7 +61,8 @@ func (m *Memory) grants(of owner) []Grant {
 	return nil
 }
 
-// put replaces what a client has. Nothing has the revision 0, and whatever comes after it another that never was.
+// put replaces what a client has. Nothing has the revision 0, and whatever comes after it another
+// that never was.
 func (m *Memory) put(of owner, grants []Grant) {
 	m.revision++
 	if len(grants) == 0 {
@@ -157,8 +159,8 @@ func compareIDs(a, b string) int {
 // remembered is how many requests are kept at most. The oldest that are decided go first.
 const remembered = 2_000
 
-// Ask implements [Requests]. Errors wrap [ErrInvalid] and [ErrTooMany], the latter too where two thousand requests of all
-// clients are open.
+// Ask implements [Requests]. Errors wrap [ErrInvalid] and [ErrTooMany], the latter too where two
+// thousand requests of all clients are open.
 func (m *Memory) Ask(_ context.Context, r Request) (Request, error) {
 	now := m.now()
 	r, err := r.Keepable(now)
@@ -213,7 +215,8 @@ func (m *Memory) request(id string) (Request, error) {
 	return r.At(m.now()), nil
 }
 
-// Approve implements [Requests]. Errors wrap [ErrInvalid] and [ErrFull] too; the request stays open then.
+// Approve implements [Requests]. Errors wrap [ErrInvalid] and [ErrFull] too; the request stays open
+// then.
 func (m *Memory) Approve(_ context.Context, id string, v Verdict) (Request, Grant, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -272,7 +275,8 @@ func (m *Memory) Requests(_ context.Context, f Filter) ([]Request, error) {
 	var found []Request
 	for id, r := range m.requests {
 		r = r.At(now)
-		if (after == 0 || id < after) && f.holds(r.Issuer, r.Client, r.Type) && (f.Status == "" || f.Status == r.Status) {
+		if (after == 0 || id < after) && f.holds(r.Issuer, r.Client, r.Type) &&
+			(f.Status == "" || f.Status == r.Status) {
 			found = append(found, copied(r))
 		}
 	}
@@ -320,7 +324,8 @@ func (m *Memory) Changes(ctx context.Context) <-chan Change {
 	return out
 }
 
-// tell says whose grants are others now. It holds nobody up: who has not taken the word before hears of everybody's.
+// tell says whose grants are others now. It holds nobody up: who has not taken the word before
+// hears of everybody's.
 func (m *Memory) tell(of owner) {
 	c := Change{of.issuer, of.client}
 	for f := range m.followers {

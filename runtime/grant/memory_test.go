@@ -12,13 +12,17 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// The laws of keepers are tried by the tests of package stored, on this one too. These are of memory alone.
+// The laws of keepers are tried by the tests of package stored, on this one too. These are of
+// memory alone.
 
 func TestGrantsOfTheStartAreKeptAsTheyAre(t *testing.T) {
-	broken := grant.Grant{ID: "default:1", Permission: grant.Permission{Type: "file.read", Resource: "["}, Client: "x"}
-	m := grant.NewMemory(broken, grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: "a/**"}, Client: "x"})
+	broken := grant.Grant{ID: "default:1", Permission: grant.Permission{Type: "file.read",
+		Resource: "["}, Client: "x"}
+	m := grant.NewMemory(broken, grant.Grant{Permission: grant.Permission{Type: "file.read",
+		Resource: "a/**"}, Client: "x"})
 	got, revision, err := m.Grants(t.Context(), "", "x")
-	if err != nil || len(got) != 2 || got[0].ID != "1" || got[0].Resource != "[" || got[1].ID != "2" || revision == 0 {
+	if err != nil || len(got) != 2 || got[0].ID != "1" || got[0].Resource != "[" ||
+		got[1].ID != "2" || revision == 0 {
 		t.Errorf("%+v, %d, %v", got, revision, err)
 	}
 	if _, err := grant.NewSet(got...); err == nil {
@@ -34,7 +38,8 @@ func TestFollowersHearOfEachChangeAndHoldNobodyUp(t *testing.T) {
 		idle := m.Changes(ctx)
 		give := func(client, resource string) {
 			t.Helper()
-			if _, err := m.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: resource}, Issuer: "i", Client: client}); err != nil {
+			if _, err := m.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: "file.read",
+				Resource: resource}, Issuer: "i", Client: client}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -64,7 +69,8 @@ func TestFollowersHearOfEachChangeAndHoldNobodyUp(t *testing.T) {
 		give("b", "z")
 		heard(grant.Change{Issuer: "i", Client: "a"})
 		heard(grant.Change{})
-		if none, err := m.Revoke(ctx, grant.Revocation{Issuer: "i", Client: "c", Type: "file.read"}); err != nil || len(none) > 0 {
+		if none, err := m.Revoke(ctx, grant.Revocation{Issuer: "i", Client: "c",
+			Type: "file.read"}); err != nil || len(none) > 0 {
 			t.Error(none, err)
 		}
 		select {
@@ -88,7 +94,8 @@ func TestMemoryForgetsTheOldestRequestThatIsDecidedAndNeverAnOpenOne(t *testing.
 	synctest.Test(t, func(t *testing.T) {
 		ctx, m := t.Context(), grant.NewMemory()
 		ask := func(client int) (grant.Request, error) {
-			return m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "x"}, Client: fmt.Sprint(client)})
+			return m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "file.read",
+				Resource: "x"}, Client: fmt.Sprint(client)})
 		}
 		for i := range 2_000 {
 			if _, err := ask(i); err != nil {
@@ -125,7 +132,8 @@ func TestWhatIsGivenOutIsNobodyElses(t *testing.T) {
 	ctx, m := t.Context(), grant.NewMemory()
 	p := grant.Permission{Type: "db.read", Resource: "t", Params: map[string]string{"k": "v"}}
 	given, err := m.Grant(ctx, grant.Grant{Permission: p, Client: "x"})
-	asked, err2 := m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "db.read", Resource: "u", Params: p.Params}, Client: "x"})
+	asked, err2 := m.Ask(ctx, grant.Request{Permission: grant.Permission{Type: "db.read",
+		Resource: "u", Params: p.Params}, Client: "x"})
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +143,9 @@ func TestWhatIsGivenOutIsNobodyElses(t *testing.T) {
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.EqualFunc(listed, []string{"v"}, func(g grant.Grant, v string) bool { return g.Params["k"] == v }) || requests[0].Params["k"] != "v" {
+	if !slices.EqualFunc(listed, []string{"v"}, func(g grant.Grant, v string) bool {
+		return g.Params["k"] == v
+	}) || requests[0].Params["k"] != "v" {
 		t.Errorf("%+v, %+v", listed, requests)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Decider decides on resources for one call, and opens what it allows.
@@ -39,8 +41,8 @@ func (d *Decider) Decide(ask Ask) Decision {
 type Want struct {
 	// Read takes file.read, and opens directories as well.
 	Read bool
-	// Write takes file.write, and creates a file that does not exist, in a directory that does. What is in a file
-	// stays until the handler truncates it.
+	// Write takes file.write, and creates a file that does not exist, in a directory that does.
+	// What is in a file stays until the handler truncates it.
 	Write bool
 	// Mode is that of a file that is created, before the umask. Zero is 0600.
 	Mode fs.FileMode
@@ -49,8 +51,8 @@ type Want struct {
 // Opened is a file or directory that was decided on, open.
 type Opened struct {
 	File *os.File
-	// Path is its true path: the name of the root, and below it the names of directories and file, none of
-	// them a symbolic link.
+	// Path is its true path: the name of the root, and below it the names of directories and file,
+	// none of them a symbolic link.
 	Path    string
 	Dir     bool
 	Created bool
@@ -73,27 +75,32 @@ var (
 
 // Open opens the file or directory that a client names, if it is granted.
 //
-// The decision is on what is opened and not on the text. From the root on, each directory is opened in the one before,
-// which [os.Root] keeps from leading out; once it is open its parent is asked whether the name is that very directory and
-// no symbolic link. While a file is open its number cannot be given to another one, so that this holds whatever is
-// swapped meanwhile. A symbolic link is followed by reading it and taking its names in place of its own. So the true path is
-// known by construction, in no other way than by which the descriptor came about: /proc is not needed, and no
-// second look at a path could find something else. The file itself is opened, or created, in the directory that was decided on, and without
-// waiting (O_NONBLOCK), so that a FIFO put in its place blocks nobody; and it must prove to be the regular file of that name in the same way.
-// One that exists is not truncated.
+// The decision is on what is opened and not on the text. From the root on, each directory is opened
+// in the one before, which [os.Root] keeps from leading out; once it is open its parent is asked
+// whether the name is that very directory and no symbolic link. While a file is open its number
+// cannot be given to another one, so that this holds whatever is swapped meanwhile. A symbolic link
+// is followed by reading it and taking its names in place of its own. So the true path is known by
+// construction, in no other way than by which the descriptor came about: /proc is not needed, and
+// no second look at a path could find something else. The file itself is opened, or created, in the
+// directory that was decided on, and without waiting (O_NONBLOCK), so that a FIFO put in its place
+// blocks nobody; and it must prove to be the regular file of that name in the same way. One that
+// exists is not truncated.
 //
-// Refused are: absolute paths and "..", NUL, what is not UTF-8, links that are absolute or lead out, devices, FIFOs and
-// sockets, files with several hard links where [Roots] refuse them, and names in a spelling that the
-// directory does not have (file systems that fold case or forms of Unicode would open them). Superfluous "/" and "." are dropped; a "/" at the end asks for a directory.
+// Refused are: absolute paths and "..", NUL, what is not UTF-8, links that are absolute or lead
+// out, devices, FIFOs and sockets, files with several hard links where [Roots] refuse them, and
+// names in a spelling that the directory does not have (file systems that fold case or forms of
+// Unicode would open them). Superfluous "/" and "." are dropped; a "/" at the end asks for a
+// directory.
 //
-// A refusal is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) come back only where a grant holds the path
-// that does not exist: whoever has none learns nothing about what is there. They name the path as the client did.
-// The caller closes the file.
+// A refusal is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) come back only
+// where a grant holds the path that does not exist: whoever has none learns nothing about what is
+// there. They name the path as the client did. The caller closes the file.
 func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, error) {
 	w := &walk{decider: d, want: want, named: path}
 	defer w.close()
 	if !want.Read && !want.Write {
-		return nil, errors.New("grant: nothing is wanted of " + path + ": set Want.Read or Want.Write")
+		return nil, errors.New("grant: nothing is wanted of " + path +
+			": set Want.Read or Want.Write")
 	}
 	if reason := w.start(path); reason != "" {
 		return nil, w.denied(Malformed, reason)
@@ -101,7 +108,7 @@ func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, er
 	if w.dirs == nil {
 		return nil, w.fail(fs.ErrNotExist)
 	}
-	for range (maxLinks+1)*maxPattern + maxTries {
+	for range (maxLinks+1)*pattern.MaxLength + maxTries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -140,13 +147,14 @@ func (w *walk) start(path string) string {
 	switch {
 	case path == "":
 		return `it is empty: "." is the top`
-	case len(path) > maxPattern:
+	case len(path) > pattern.MaxLength:
 		return "it is longer than any path"
 	case strings.IndexByte(path, 0) >= 0:
 		return "it holds a NUL"
 	case !utf8.ValidString(path):
 		return "it is not UTF-8"
-	case strings.HasPrefix(path, "/"), runtime.GOOS == "windows" && (strings.ContainsAny(path, `\:`) || !filepath.IsLocal(path)):
+	case strings.HasPrefix(path, "/"), runtime.GOOS == "windows" &&
+		(strings.ContainsAny(path, `\:`) || !filepath.IsLocal(path)):
 		return "it is absolute: begin with the name of a root"
 	}
 	w.push(path)
@@ -176,7 +184,8 @@ func (r *Roots) at(name string) (*os.Root, bool) {
 
 // push puts the names of a path before those that are pending.
 func (w *walk) push(path string) {
-	if len(w.pending) == 0 && (strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") || path == ".") {
+	if len(w.pending) == 0 && (strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.") ||
+		path == ".") {
 		w.asDir = true
 	}
 	var names []string
@@ -197,7 +206,8 @@ func (w *walk) path(below ...string) string {
 	return strings.Join(parts, "/")
 }
 
-// step takes one step on the way. It returns neither a file nor an error where there are more to take.
+// step takes one step on the way. It returns neither a file nor an error where there are more to
+// take.
 func (w *walk) step() (*Opened, error) {
 	dir := w.dirs[len(w.dirs)-1]
 	if len(w.pending) == 0 {
@@ -234,7 +244,8 @@ func (w *walk) step() (*Opened, error) {
 	return w.openFile(dir, name)
 }
 
-// follow takes a link's own names in place of its. What it says is read once, and held against nothing.
+// follow takes a link's own names in place of its. What it says is read once, and held against
+// nothing.
 func (w *walk) follow(dir *os.Root, name string) error {
 	target, err := dir.Readlink(name)
 	if err != nil {
@@ -243,7 +254,8 @@ func (w *walk) follow(dir *os.Root, name string) error {
 	if w.links++; w.links > maxLinks {
 		return w.fail(errLoop)
 	}
-	if target == "" || strings.HasPrefix(target, "/") || filepath.IsAbs(target) || len(target) > maxPattern {
+	if target == "" || strings.HasPrefix(target, "/") || filepath.IsAbs(target) ||
+		len(target) > pattern.MaxLength {
 		return w.fail(errEscapes)
 	}
 	w.pending = w.pending[1:]
@@ -253,7 +265,8 @@ func (w *walk) follow(dir *os.Root, name string) error {
 
 // enter opens a directory in the one that is open.
 func (w *walk) enter(dir *os.Root, name string) error {
-	sub, err := dir.OpenRoot(name + "/.") // "/." asks for a directory before it opens one: a FIFO would block
+	// "/." asks for a directory before it opens one: a FIFO would block
+	sub, err := dir.OpenRoot(name + "/.")
 	if err != nil {
 		return w.again(err)
 	}
@@ -277,9 +290,10 @@ func (w *walk) again(err error) error {
 	if w.tries++; w.tries <= maxTries {
 		return nil
 	}
-	// An error number of the system is returned, as for no descriptors left. Two come from swaps alone:
-	// EINVAL of readlinkat for what is no link any more, and ELOOP of O_NOFOLLOW for a new link.
-	// All else comes from the swaps too, os.Root's error for a link in place of a name among it.
+	// An error number of the system is returned, as for no descriptors left. Two come from swaps
+	// alone: EINVAL of readlinkat for what is no link any more, and ELOOP of O_NOFOLLOW for a new
+	// link. All else comes from the swaps too, os.Root's error for a link in place of a name among
+	// it.
 	number, ok := errors.AsType[syscall.Errno](err)
 	if !ok || number == syscall.EINVAL || number == syscall.ELOOP {
 		err = errChanging
@@ -340,14 +354,16 @@ func (w *walk) openFile(dir *os.Root, name string) (*Opened, error) {
 	return &Opened{File: f, Path: w.path(name), Grants: grants}, nil
 }
 
-// create makes a file in the directory that is open. It follows no link and opens nothing that exists (O_EXCL).
+// create makes a file in the directory that is open. It follows no link and opens nothing that
+// exists (O_EXCL).
 func (w *walk) create(dir *os.Root, name string) (*Opened, error) {
 	grants, err := w.allow(w.path(name))
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") {
-		return nil, w.denied(Malformed, "a new file's name does not end in a dot or a space, which some file systems drop")
+		return nil, w.denied(Malformed,
+			"a new file's name does not end in a dot or a space, which some file systems drop")
 	}
 	mode := w.want.Mode
 	if mode == 0 {
@@ -386,8 +402,8 @@ func (w Want) kinds() []string {
 	return []string{FileRead}
 }
 
-// fail is for a way that ends before what was named: the error counts where the way that is left, as it is written,
-// would have led to something that is granted.
+// fail is for a way that ends before what was named: the error counts where the way that is left,
+// as it is written, would have led to something that is granted.
 func (w *walk) fail(err error) error {
 	if errors.Is(err, errEscapes) {
 		return w.denied(NoGrant, "no grant allows it")

@@ -23,7 +23,8 @@ func tree(t testing.TB) (string, *Roots) {
 	write := func(path, text string) {
 		t.Helper()
 		path = filepath.Join(top, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,10 +36,14 @@ func tree(t testing.TB) (string, *Roots) {
 	write("box/c.txt", "box/c.txt")
 	write("outside/password", "outside/password")
 	for link, target := range map[string]string{
-		"pub/in": "docs/b.md", "pub/docs/up": "../a.txt", "pub/folder": "docs", "pub/key": "secret/key", "pub/docs/slash": "../docs/",
-		"pub/out": "../outside/password", "pub/outdir": "../outside", "pub/abs": filepath.Join(top, "outside/password"),
-		"pub/absin": filepath.Join(top, "pub/a.txt"), "pub/dangling": "docs/new", "pub/gone": "secret/gone", "pub/over": "docs/../../outside/password",
-		"pub/back": "docs/../a.txt", "pub/loop": "loop", "pub/other": "../box/c.txt", "pub/top": ".", "pub/gonedir": "gone/../a.txt", "pub/up": "docs/..",
+		"pub/in": "docs/b.md", "pub/docs/up": "../a.txt", "pub/folder": "docs",
+		"pub/key": "secret/key", "pub/docs/slash": "../docs/",
+		"pub/out": "../outside/password", "pub/outdir": "../outside", "pub/abs": filepath.Join(top,
+			"outside/password"),
+		"pub/absin": filepath.Join(top, "pub/a.txt"), "pub/dangling": "docs/new",
+		"pub/gone": "secret/gone", "pub/over": "docs/../../outside/password",
+		"pub/back": "docs/../a.txt", "pub/loop": "loop", "pub/other": "../box/c.txt",
+		"pub/top": ".", "pub/gonedir": "gone/../a.txt", "pub/up": "docs/..",
 	} {
 		if err := os.Symlink(target, filepath.Join(top, link)); err != nil {
 			t.Fatal(err)
@@ -47,7 +52,8 @@ func tree(t testing.TB) (string, *Roots) {
 	if err := syscall.Mkfifo(filepath.Join(top, "pub/fifo"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	roots, err := OpenRoots(map[string]string{"pub": filepath.Join(top, "pub"), "box": filepath.Join(top, "box")})
+	roots, err := OpenRoots(map[string]string{"pub": filepath.Join(top, "pub"),
+		"box": filepath.Join(top, "box")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +152,10 @@ func TestFilesAreDecidedOnByWhatIsOpened(t *testing.T) {
 		var refused *Denied
 		switch {
 		case err == nil:
-			if text := content(t, opened); text != c.want || opened.Path != text || opened.Dir || opened.Created || opened.Grants[0].ID != "1" {
-				t.Errorf("%s by %s: opened %q as %+v, want %q", c.path, c.grant, text, opened, c.want)
+			if text := content(t, opened); text != c.want || opened.Path != text || opened.Dir ||
+				opened.Created || opened.Grants[0].ID != "1" {
+				t.Errorf("%s by %s: opened %q as %+v, want %q", c.path, c.grant, text, opened,
+					c.want)
 			}
 			continue
 		case errors.As(err, &refused):
@@ -169,7 +177,8 @@ func TestFilesAreDecidedOnByWhatIsOpened(t *testing.T) {
 func TestErrorsNameThePathAsTheClientDidAndNothingOfTheServer(t *testing.T) {
 	top, roots := tree(t)
 	d := &Decider{Set: mustSet(t, "file.read **", "file.write **"), Roots: roots}
-	for _, path := range []string{"pub/nothing", "pub/out", "pub/abs", "pub/a.txt/x", "pub/loop", "pub/fifo", "pub/docs"} {
+	for _, path := range []string{"pub/nothing", "pub/out", "pub/abs", "pub/a.txt/x", "pub/loop",
+		"pub/fifo", "pub/docs"} {
 		_, err := d.Open(t.Context(), path, Want{Read: true, Write: true})
 		if err == nil {
 			if path != "pub/nothing" {
@@ -177,7 +186,8 @@ func TestErrorsNameThePathAsTheClientDidAndNothingOfTheServer(t *testing.T) {
 			}
 			continue
 		}
-		if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, top) || strings.Contains(text, "outside") {
+		if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, top) ||
+			strings.Contains(text, "outside") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -186,7 +196,9 @@ func TestErrorsNameThePathAsTheClientDidAndNothingOfTheServer(t *testing.T) {
 func TestDirectoriesAreOpenedForReadingOnly(t *testing.T) {
 	_, roots := tree(t)
 	d := &Decider{Set: mustSet(t, "file.read pub/**", "file.write pub/**"), Roots: roots}
-	for path, want := range map[string]string{"pub": "pub", "pub/": "pub", "pub/docs": "pub/docs", "pub/folder/": "pub/docs", "pub/docs/slash": "pub/docs", "pub/top": "pub", "pub/top/top/docs": "pub/docs", "pub/up": "pub"} {
+	for path, want := range map[string]string{"pub": "pub", "pub/": "pub", "pub/docs": "pub/docs",
+		"pub/folder/": "pub/docs", "pub/docs/slash": "pub/docs", "pub/top": "pub",
+		"pub/top/top/docs": "pub/docs", "pub/up": "pub"} {
 		opened, err := d.Open(t.Context(), path, Want{Read: true})
 		if err != nil {
 			t.Error(err)
@@ -197,7 +209,8 @@ func TestDirectoriesAreOpenedForReadingOnly(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", path, opened, names, err)
 		}
 		opened.File.Close()
-		if _, err := d.Open(t.Context(), path, Want{Read: true, Write: true}); !errors.Is(err, syscall.EISDIR) {
+		if _, err := d.Open(t.Context(), path, Want{Read: true, Write: true}); !errors.Is(err,
+			syscall.EISDIR) {
 			t.Errorf("%s for writing: %v", path, err)
 		}
 	}
@@ -211,7 +224,8 @@ func TestTheTopMayBeARoot(t *testing.T) {
 	}
 	defer roots.Close()
 	d := &Decider{Set: mustSet(t, "file.read **"), Roots: roots}
-	for path, want := range map[string]string{".": ".", "./": ".", "docs": "docs", "docs/b.md": "docs/b.md", "top": "."} {
+	for path, want := range map[string]string{".": ".", "./": ".", "docs": "docs",
+		"docs/b.md": "docs/b.md", "top": "."} {
 		opened, err := d.Open(t.Context(), path, Want{Read: true})
 		if err != nil || opened.Path != want {
 			t.Errorf("%s: %+v, %v", path, opened, err)
@@ -226,7 +240,8 @@ func TestTheTopMayBeARoot(t *testing.T) {
 
 func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testing.T) {
 	top, roots := tree(t)
-	d := &Decider{Set: mustSet(t, "file.write pub/docs/*", "file.write pub/a.txt", "file.read pub/docs/both"), Roots: roots}
+	d := &Decider{Set: mustSet(t, "file.write pub/docs/*", "file.write pub/a.txt",
+		"file.read pub/docs/both"), Roots: roots}
 	for _, c := range []struct {
 		path, want string
 		created    bool
@@ -244,7 +259,8 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 			t.Errorf("%s: %v", c.path, err)
 			continue
 		}
-		if opened.Path != c.want || opened.Created != c.created || len(opened.Grants) != 1+map[bool]int{true: 1}[c.read] {
+		if opened.Path != c.want || opened.Created != c.created || len(opened.Grants) != 1+
+			map[bool]int{true: 1}[c.read] {
 			t.Errorf("%s: %+v", c.path, opened)
 		}
 		if _, err := opened.File.Read(make([]byte, 1)); (err == nil || err == io.EOF) != c.read {
@@ -255,7 +271,8 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 		}
 		opened.File.Close()
 		text, err := os.ReadFile(filepath.Join(top, c.want))
-		if want := map[bool]string{true: "X", false: "Xub/a.txt"}[c.want != "pub/a.txt"]; err != nil || string(text) != want {
+		if want := map[bool]string{true: "X",
+			false: "Xub/a.txt"}[c.want != "pub/a.txt"]; err != nil || string(text) != want {
 			t.Errorf("%s holds %q, %v", c.want, text, err)
 		}
 	}
@@ -264,7 +281,9 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 		t.Errorf("created as %v, %v", info.Mode(), err)
 	}
 	for _, path := range []string{
-		"pub/fresh", "pub/secret/x", "pub/gone", "pub/outdir/x", "pub/out", "box/x", "nothing/x", "pub/docs/x/y", "pub/docs/x/", "pub/docs/x.", "pub/docs/x ", "pub/gone/x", "pub/docs", "pub", ".",
+		"pub/fresh", "pub/secret/x", "pub/gone", "pub/outdir/x", "pub/out", "box/x", "nothing/x",
+		"pub/docs/x/y", "pub/docs/x/", "pub/docs/x.", "pub/docs/x ", "pub/gone/x", "pub/docs",
+		"pub", ".",
 		"pub/docs/only-written",
 	} {
 		want := Want{Write: true, Read: path == "pub/docs/only-written"}
@@ -272,12 +291,14 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 			t.Errorf("%s was opened: %+v", path, opened)
 		}
 	}
-	for _, path := range []string{"pub/fresh", "pub/secret/x", "pub/secret/gone", "outside/x", "box/x", "pub/docs/x", "pub/docs/x.", "pub/docs/only-written"} {
+	for _, path := range []string{"pub/fresh", "pub/secret/x", "pub/secret/gone", "outside/x",
+		"box/x", "pub/docs/x", "pub/docs/x.", "pub/docs/only-written"} {
 		if _, err := os.Lstat(filepath.Join(top, path)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s was made: %v", path, err)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(top, "outside/password")); err != nil || string(text) != "outside/password" {
+	if text, err := os.ReadFile(filepath.Join(top, "outside/password")); err != nil ||
+		string(text) != "outside/password" {
 		t.Errorf("what is outside was written: %q, %v", text, err)
 	}
 }
@@ -285,7 +306,8 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 func TestWhatCannotBeWrittenOrIsNotWantedErrs(t *testing.T) {
 	top, roots := tree(t)
 	d := &Decider{Set: mustSet(t, "file.read **", "file.write **"), Roots: roots}
-	if _, err := d.Open(t.Context(), "pub/a.txt", Want{}); err == nil || !strings.Contains(err.Error(), "nothing is wanted") {
+	if _, err := d.Open(t.Context(), "pub/a.txt", Want{}); err == nil ||
+		!strings.Contains(err.Error(), "nothing is wanted") {
 		t.Errorf("nothing wanted: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -293,7 +315,8 @@ func TestWhatCannotBeWrittenOrIsNotWantedErrs(t *testing.T) {
 	if _, err := d.Open(ctx, "pub/a.txt", Want{Read: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context: %v", err)
 	}
-	if _, err := (&Decider{Set: d.Set}).Open(t.Context(), "pub/a.txt", Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := (&Decider{Set: d.Set}).Open(t.Context(), "pub/a.txt",
+		Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without roots: %v", err)
 	}
 	long := "pub/" + strings.Repeat("n", 300)
@@ -313,7 +336,8 @@ func TestWhatCannotBeWrittenOrIsNotWantedErrs(t *testing.T) {
 	}
 	defer os.Chmod(filepath.Join(top, "pub/docs"), 0o755)
 	for _, path := range []string{"pub/a.txt", "pub/docs/b.md", "pub/docs"} {
-		if _, err := d.Open(t.Context(), path, Want{Read: true}); !errors.Is(err, fs.ErrPermission) {
+		if _, err := d.Open(t.Context(), path, Want{Read: true}); !errors.Is(err,
+			fs.ErrPermission) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -321,14 +345,17 @@ func TestWhatCannotBeWrittenOrIsNotWantedErrs(t *testing.T) {
 
 func TestExpiredGrantsOfFilesSaySoWhetherTheFileExistsOrNot(t *testing.T) {
 	_, roots := tree(t)
-	set, err := NewSet(Grant{ID: "1", Permission: Permission{Type: FileRead, Resource: "pub/**"}, Expires: noon})
+	set, err := NewSet(Grant{ID: "1", Permission: Permission{Type: FileRead, Resource: "pub/**"},
+		Expires: noon})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &Decider{Set: set, Roots: roots, Now: func() time.Time { return noon }}
-	for _, path := range []string{"pub/a.txt", "pub/nothing", "pub/docs", "pub/fifo", "pub/gone", "pub/key"} {
+	for _, path := range []string{"pub/a.txt", "pub/nothing", "pub/docs", "pub/fifo", "pub/gone",
+		"pub/key"} {
 		var denied *Denied
-		if _, err := d.Open(t.Context(), path, Want{Read: true}); !errors.As(err, &denied) || denied.Cause != HasExpired {
+		if _, err := d.Open(t.Context(), path, Want{Read: true}); !errors.As(err, &denied) ||
+			denied.Cause != HasExpired {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -341,7 +368,8 @@ func TestSpellingsThatADirectoryDoesNotHaveAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := os.Link(filepath.Join(top, "pub/a.txt"), filepath.Join(top, "pub/A.TXT")); err != nil {
+	if err := os.Link(filepath.Join(top, "pub/a.txt"),
+		filepath.Join(top, "pub/A.TXT")); err != nil {
 		t.Fatal(err)
 	}
 	info := func(name string) os.FileInfo {
@@ -370,7 +398,8 @@ func TestSpellingsThatADirectoryDoesNotHaveAreFound(t *testing.T) {
 			t.Errorf("%s on %s: %v", c.name, c.goos, got)
 		}
 	}
-	for name, want := range map[string]error{"a.txt": nil, "A.TXT": nil, "A.txt": errSpelling, "caf\u00e9": nil, "cafe\u0301": errSpelling} {
+	for name, want := range map[string]error{"a.txt": nil, "A.TXT": nil, "A.txt": errSpelling,
+		"caf\u00e9": nil, "cafe\u0301": errSpelling} {
 		if err := listed(root, name); !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -396,8 +425,10 @@ func TestSpellingsThatADirectoryDoesNotHaveAreFound(t *testing.T) {
 func TestPermissionsThatNameNoRootAreFound(t *testing.T) {
 	names := []string{"files", "public"}
 	for line, want := range map[string]string{
-		"file.read pubic/**": "pubic", "file.write pubic": "pubic", `file.read p\u*/a`: "", "file.read public/**": "", "file.read public": "", `file.read \public/x`: "",
-		"file.read **": "", "file.read */x": "", "file.read p*/x": "", "file.read .": "", "queue.push pubic/x": "", "net.connect pubic": "",
+		"file.read pubic/**": "pubic", "file.write pubic": "pubic", `file.read p\u*/a`: "",
+		"file.read public/**": "", "file.read public": "", `file.read \public/x`: "",
+		"file.read **": "", "file.read */x": "", "file.read p*/x": "", "file.read .": "",
+		"queue.push pubic/x": "", "net.connect pubic": "",
 	} {
 		p, err := Parse(line)
 		if err != nil {
@@ -418,7 +449,8 @@ func TestPermissionsThatNameNoRootAreFound(t *testing.T) {
 func TestRootsAreNamedPlainly(t *testing.T) {
 	dir := t.TempDir()
 	for _, bad := range []map[string]string{
-		{"": dir}, {".x": dir}, {"..": dir}, {"a/b": dir}, {"a*": dir}, {"é": dir}, {"a b": dir}, {".": dir, "a": dir}, {"a": filepath.Join(dir, "nothing")},
+		{"": dir}, {".x": dir}, {"..": dir}, {"a/b": dir}, {"a*": dir}, {"é": dir}, {"a b": dir},
+		{".": dir, "a": dir}, {"a": filepath.Join(dir, "nothing")},
 	} {
 		if _, err := OpenRoots(bad); err == nil || !strings.Contains(err.Error(), "root ") {
 			t.Errorf("%v: %v", bad, err)
@@ -437,7 +469,8 @@ func TestRootsAreNamedPlainly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(more.Names(), " "); got != "a b work" || strings.Join(roots.Names(), " ") != "a b" || (*Roots)(nil).Names() != nil {
+	if got := strings.Join(more.Names(), " "); got != "a b work" ||
+		strings.Join(roots.Names(), " ") != "a b" || (*Roots)(nil).Names() != nil {
 		t.Errorf("names %s", got)
 	}
 	for _, name := range []string{"a", ".", "x/y"} {
@@ -479,7 +512,9 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 	}
 	before := lowest()
 	for range 20 {
-		for _, path := range []string{"pub/a.txt", "pub/in", "pub/up", "pub/docs/slash", "pub/out", "pub/fifo", "pub/nothing", "box/c.txt", "pub/docs/b.md", "pub/a.txt/x", "pub/secret/x"} {
+		for _, path := range []string{"pub/a.txt", "pub/in", "pub/up", "pub/docs/slash", "pub/out",
+			"pub/fifo", "pub/nothing", "box/c.txt", "pub/docs/b.md", "pub/a.txt/x",
+			"pub/secret/x"} {
 			for _, want := range []Want{{Read: true}, {Write: true}, {Read: true, Write: true}} {
 				if opened, err := d.Open(t.Context(), path, want); err == nil {
 					opened.File.Close()
@@ -492,7 +527,8 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 	}
 }
 
-// TestWhatWasSwappedSinceTheLastLookIsNotOpened takes each step on something else than the look before it saw.
+// TestWhatWasSwappedSinceTheLastLookIsNotOpened takes each step on something else than the look
+// before it saw.
 func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 	top, roots := tree(t)
 	if err := os.Symlink("secret", filepath.Join(top, "pub/linked")); err != nil {
@@ -505,13 +541,21 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 		name string
 		want Want
 	}{
-		{"enter", "fifo", Want{Read: true}}, {"enter", "a.txt", Want{Read: true}}, {"enter", "linked", Want{Read: true}}, {"enter", "outdir", Want{Read: true}}, {"enter", "nothing", Want{Read: true}},
-		{"openFile", "fifo", Want{Read: true}}, {"openFile", "fifo", Want{Write: true}}, {"openFile", "fifo", Want{Read: true, Write: true}},
-		{"openFile", "in", Want{Read: true}}, {"openFile", "key", Want{Write: true}}, {"openFile", "out", Want{Read: true}}, {"openFile", "docs", Want{Read: true}}, {"openFile", "nothing", Want{Write: true}},
-		{"create", "fifo", Want{Write: true}}, {"create", "dangling", Want{Write: true}}, {"create", "out", Want{Write: true}}, {"create", "a.txt", Want{Write: true}}, {"create", "docs", Want{Write: true}},
+		{"enter", "fifo", Want{Read: true}}, {"enter", "a.txt", Want{Read: true}},
+		{"enter", "linked", Want{Read: true}}, {"enter", "outdir", Want{Read: true}},
+		{"enter", "nothing", Want{Read: true}},
+		{"openFile", "fifo", Want{Read: true}}, {"openFile", "fifo", Want{Write: true}},
+		{"openFile", "fifo", Want{Read: true, Write: true}},
+		{"openFile", "in", Want{Read: true}}, {"openFile", "key", Want{Write: true}},
+		{"openFile", "out", Want{Read: true}}, {"openFile", "docs", Want{Read: true}},
+		{"openFile", "nothing", Want{Write: true}},
+		{"create", "fifo", Want{Write: true}}, {"create", "dangling", Want{Write: true}},
+		{"create", "out", Want{Write: true}}, {"create", "a.txt", Want{Write: true}},
+		{"create", "docs", Want{Write: true}},
 		{"follow", "a.txt", Want{Read: true}}, {"follow", "nothing", Want{Read: true}},
 	} {
-		w := &walk{decider: d, want: c.want, named: "pub/" + c.name, top: []string{"pub"}, pending: []string{c.name}, dirs: []*os.Root{root}}
+		w := &walk{decider: d, want: c.want, named: "pub/" + c.name, top: []string{"pub"},
+			pending: []string{c.name}, dirs: []*os.Root{root}}
 		step := map[string]func() (*Opened, error){
 			"enter":    func() (*Opened, error) { return nil, w.enter(root, c.name) },
 			"openFile": func() (*Opened, error) { return w.openFile(root, c.name) },
@@ -519,8 +563,10 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 			"follow":   func() (*Opened, error) { return nil, w.follow(root, c.name) },
 		}[c.step]
 		// The first looks again; the one that is one too many gives up.
-		if opened, err := step(); opened != nil || err != nil || w.tries != 1 || len(w.names) > 0 || len(w.pending) != 1 {
-			t.Errorf("%s %s: %+v, %v, at %q after %d tries", c.step, c.name, opened, err, w.names, w.tries)
+		if opened, err := step(); opened != nil || err != nil || w.tries != 1 || len(w.names) > 0 ||
+			len(w.pending) != 1 {
+			t.Errorf("%s %s: %+v, %v, at %q after %d tries", c.step, c.name, opened, err, w.names,
+				w.tries)
 		}
 		w.tries = maxTries
 		if opened, err := step(); opened != nil || err == nil {
@@ -533,7 +579,8 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 			t.Errorf("%s was made: %v", name, err)
 		}
 	}
-	w := &walk{decider: d, want: Want{Read: true}, named: "pub/a.txt", top: []string{"pub"}, pending: []string{"a.txt"}, dirs: []*os.Root{root}}
+	w := &walk{decider: d, want: Want{Read: true}, named: "pub/a.txt", top: []string{"pub"},
+		pending: []string{"a.txt"}, dirs: []*os.Root{root}}
 	if err := w.again(errSpelling); !errors.Is(err, errSpelling) || w.tries != 0 {
 		t.Errorf("another spelling is looked for again: %v", err)
 	}
@@ -544,7 +591,8 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 			t.Errorf("what kept changing: %v", err)
 		}
 	}
-	if err := w.again(&fs.PathError{Op: "openat", Path: "a.txt", Err: syscall.EMFILE}); !errors.Is(err, syscall.EMFILE) {
+	if err := w.again(&fs.PathError{Op: "openat", Path: "a.txt",
+		Err: syscall.EMFILE}); !errors.Is(err, syscall.EMFILE) {
 		t.Errorf("what the system says: %v", err)
 	}
 }
@@ -569,7 +617,8 @@ func escaping(t *testing.T) error {
 
 func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
 	top, roots := tree(t)
-	for name, of := range map[string]string{"pub/second": "outside/password", "pub/docs/twin.md": "pub/docs/b.md"} {
+	for name, of := range map[string]string{"pub/second": "outside/password",
+		"pub/docs/twin.md": "pub/docs/b.md"} {
 		if err := os.Link(filepath.Join(top, of), filepath.Join(top, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -591,7 +640,8 @@ func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
 		}
 		return err
 	}
-	linked := []string{"pub/second", "pub/docs/twin.md", "pub/docs/b.md", "pub/in", "pub/folder/twin.md"}
+	linked := []string{"pub/second", "pub/docs/twin.md", "pub/docs/b.md", "pub/in",
+		"pub/folder/twin.md"}
 	for _, path := range linked {
 		if err := open(path, Want{Read: true}); err != nil {
 			t.Errorf("%s without the option: %v", path, err)
@@ -602,7 +652,8 @@ func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
 		for _, path := range linked {
 			err := open(path, want)
 			refused, ok := errors.AsType[*Denied](err)
-			if !ok || refused.Cause != Special || refused.Resource != path || !strings.Contains(err.Error(), "hard link") {
+			if !ok || refused.Cause != Special || refused.Resource != path ||
+				!strings.Contains(err.Error(), "hard link") {
 				t.Errorf("%s: %v", path, err)
 			}
 		}
@@ -612,7 +663,8 @@ func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
 			}
 		}
 	}
-	if err := open("pub/docs", Want{Read: true}); err != nil { // each folder below it is a link to it
+	// each folder below it is a link to it
+	if err := open("pub/docs", Want{Read: true}); err != nil {
 		t.Errorf("a folder: %v", err)
 	}
 	if err := open("box/c.txt", Want{Read: true}); err == nil {

@@ -8,10 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// The kinds that the runtime itself opens, starts and dials for handlers. No other kind begins with file, system or net: it
-// would be a slip. Any other dotted kind is decided, and what is done with the decision is the handler's.
+// The kinds that the runtime itself opens, starts and dials for handlers. No other kind begins with
+// file, system or net: it would be a slip. Any other dotted kind is decided, and what is done with
+// the decision is the handler's.
 const (
 	FileRead      = "file.read"
 	FileWrite     = "file.write"
@@ -21,15 +24,15 @@ const (
 
 // Permission says that resources of a type may be used. The zero Permission is none, and not valid.
 type Permission struct {
-	// Type is a dotted kind, as in "file.read" or "db.table.read". It decides how Resource is read: see the
-	// package's documentation.
+	// Type is a dotted kind, as in "file.read" or "db.table.read". It decides how Resource is read:
+	// see the package's documentation.
 	Type string `json:"type"`
 	// Resource is a pattern of resources.
 	Resource string `json:"resource"`
 	// Restricted says that it counts inside isolation only.
 	Restricted bool `json:"restricted,omitempty"`
-	// Params narrow it in ways that the handlers of a type of one's own know, who find them by [Granted]; the other types
-	// have none. No two are compared but for equality.
+	// Params narrow it in ways that the handlers of a type of one's own know, who find them by
+	// [Granted]; the other types have none. No two are compared but for equality.
 	Params map[string]string `json:"params,omitempty"`
 }
 
@@ -57,69 +60,34 @@ func FamilyOf(kind string) Family {
 	return Custom
 }
 
-// pattern is the compiled resource of a permission.
-type pattern interface {
-	covers(other pattern) bool
-	canonical() string
-}
-
-// customPattern is a pattern of a kind that the runtime knows nothing about.
-type customPattern struct {
-	text string
-	glob
-}
-
-func (p *customPattern) canonical() string { return p.text }
-
-func (p *customPattern) covers(other pattern) bool {
-	o, ok := other.(*customPattern)
-	return ok && p.glob.covers(&o.glob)
-}
-
 // compile reads the resource of a permission, whose type is valid.
-func (p Permission) compile() (pattern, error) {
-	switch {
-	case p.Resource == "":
-		return nil, &PatternError{"", 0, "it is empty, and empty is nothing", "name what is granted"}
-	case len(p.Resource) > maxPattern:
-		return nil, &PatternError{p.Resource[:32] + "…", maxPattern, fmt.Sprintf("it is longer than %d bytes", maxPattern), "grant a folder, or several patterns"}
-	case !utf8.ValidString(p.Resource):
-		at := 0
-		for i, r := range p.Resource {
-			if r == utf8.RuneError && !strings.HasPrefix(p.Resource[i:], string(utf8.RuneError)) {
-				at = i
-				break
-			}
-		}
-		return nil, &PatternError{p.Resource, at, "it is not UTF-8", "write it in UTF-8"}
-	}
+func (p Permission) compile() (pattern.Pattern, error) {
 	switch FamilyOf(p.Type) {
 	case Paths:
-		return asPattern(parsePath(p.Resource))
+		return compiled(pattern.ParsePath(p.Resource))
 	case Commands:
-		return asPattern(parseCommand(p.Resource))
+		return compiled(pattern.ParseCommand(p.Resource))
 	case Hosts:
-		return asPattern(parseHost(p.Resource))
+		return compiled(pattern.ParseHost(p.Resource))
 	}
-	g, err := parseGlob(p.Resource, 0, p.Resource, false)
-	return asPattern(&customPattern{p.Resource, g}, err)
+	return compiled(pattern.ParseCustom(p.Resource))
 }
 
-func asPattern[P pattern](p P, err error) (pattern, error) {
+func compiled[P pattern.Pattern](p P, err error) (pattern.Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// Validate returns what is wrong with the permission, all of it, or nil. Where the resource is, the error
-// is or wraps a [*PatternError].
+// Validate returns what is wrong with the permission, all of it, or nil. Where the resource is, the
+// error is or wraps a [*pattern.Error].
 func (p Permission) Validate() error {
 	_, err := p.validate()
 	return err
 }
 
-func (p Permission) validate() (pattern, error) {
+func (p Permission) validate() (pattern.Pattern, error) {
 	var errs []error
 	if problem := badKind(p.Type); problem != "" {
 		errs = append(errs, fmt.Errorf("type %q: %s; write a dotted kind in lower case, as in file.read or db.table.read", p.Type, problem))
@@ -180,29 +148,31 @@ func unknownKind(kind string) string {
 
 func badParam(key, value string) string {
 	switch {
-	case key == "" || key[0] < 'a' || key[0] > 'z' || strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "":
+	case key == "" || key[0] < 'a' || key[0] > 'z' ||
+		strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "":
 		return "a key begins with a letter from a to z and holds letters, digits, dots, hyphens and underscores"
-	case !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 || len(value) > maxPattern:
-		return fmt.Sprintf("a value is UTF-8 without NUL, at most %d bytes", maxPattern)
+	case !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 ||
+		len(value) > pattern.MaxLength:
+		return fmt.Sprintf("a value is UTF-8 without NUL, at most %d bytes", pattern.MaxLength)
 	}
 	return ""
 }
 
-// Canonical returns the permission with its resource as it is stored and compared: names of hosts in lower
-// case, commands as words where they can be. One that is not valid is returned as it is.
+// Canonical returns the permission with its resource as it is stored and compared: names of hosts
+// in lower case, commands as words where they can be. One that is not valid is returned as it is.
 func (p Permission) Canonical() Permission {
 	if compiled, err := p.validate(); err == nil {
-		p.Resource = compiled.canonical()
+		p.Resource = compiled.Canonical()
 	}
 	return p
 }
 
-// Covers reports whether whatever other allows is allowed by p as well. It never says so wrongly; in rare cases of
-// signs that overlap ("[a-c]*" next to two others) it denies what an exhaustive comparison would find. One that is not
-// valid covers nothing, and nothing covers it.
+// Covers reports whether whatever other allows is allowed by p as well. It never says so wrongly;
+// in rare cases of signs that overlap ("[a-c]*" next to two others) it denies what an exhaustive
+// comparison would find. One that is not valid covers nothing, and nothing covers it.
 //
-// A permission outside isolation covers one inside, not the other way round; and one without parameters covers one with
-// them, since parameters narrow.
+// A permission outside isolation covers one inside, not the other way round; and one without
+// parameters covers one with them, since parameters narrow.
 func (p Permission) Covers(other Permission) bool {
 	if p.Type != other.Type || p.Restricted && !other.Restricted {
 		return false
@@ -214,7 +184,7 @@ func (p Permission) Covers(other Permission) bool {
 	}
 	a, err1 := p.validate()
 	b, err2 := other.validate()
-	return err1 == nil && err2 == nil && a.covers(b)
+	return err1 == nil && err2 == nil && a.Covers(b)
 }
 
 // Equal reports whether both say the same in their canonical form.
@@ -228,7 +198,8 @@ func (p Permission) Equal(other Permission) bool {
 //	system.command "git log *" restricted
 //	net.connect api.example.com:443 purpose="price list"
 //
-// A word that holds white space, quotes or what is [Hidden] is a Go string literal. [Parse] reads it back.
+// A word that holds white space, quotes or what is [Hidden] is a Go string literal. [Parse] reads
+// it back.
 func (p Permission) String() string {
 	p = p.Canonical()
 	words := []string{word(p.Type), word(p.Resource)}
@@ -273,7 +244,8 @@ func Parse(line string) (Permission, error) {
 			continue
 		}
 		if _, twice := p.Params[w.key]; w.key == "" || twice {
-			return Permission{}, fmt.Errorf("permission %q: after type and resource stand the word restricted and parameters key=value, each once, and not %q; a resource with spaces stands in quotes", line, w.text)
+			return Permission{},
+				fmt.Errorf("permission %q: after type and resource stand the word restricted and parameters key=value, each once, and not %q; a resource with spaces stands in quotes", line, w.text)
 		}
 		if p.Params == nil {
 			p.Params = map[string]string{}
@@ -284,7 +256,7 @@ func Parse(line string) (Permission, error) {
 	if err != nil {
 		return Permission{}, fmt.Errorf("permission %q: %w", line, err)
 	}
-	p.Resource = compiled.canonical()
+	p.Resource = compiled.Canonical()
 	return p, nil
 }
 

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// nonblock keeps an open from waiting, as that of a FIFO does. Regular files and directories do not know it.
+// nonblock keeps an open from waiting, as that of a FIFO does. Regular files and directories do not
+// know it.
 const nonblock = syscall.O_NONBLOCK
 
 // linked reports whether a file has more than one link.

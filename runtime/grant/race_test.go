@@ -34,8 +34,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// swap exchanges top/pub/d, and then top/pub/d/f, with one thing after another, as fast as it can: links to what is in the root
-// and not granted, links out, FIFOs. In between each stands in its own place again. It ends with its standard input.
+// swap exchanges top/pub/d, and then top/pub/d/f, with one thing after another, as fast as it can:
+// links to what is in the root and not granted, links out, FIFOs. In between each stands in its own
+// place again. It ends with its standard input.
 func swap(top string) {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -64,7 +65,8 @@ func swap(top string) {
 	}
 }
 
-// raceFor is how long the race is run: GRANT_RACE, else two seconds, or a quarter of one in short mode.
+// raceFor is how long the race is run: GRANT_RACE, else two seconds, or a quarter of one in short
+// mode.
 func raceFor() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("GRANT_RACE")); err == nil {
 		return d
@@ -77,9 +79,11 @@ func raceFor() time.Duration {
 
 func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 	top := t.TempDir()
-	for path, text := range map[string]string{"pub/d/f": "granted", "pub/d/g": "secret beside it", "pub/secret/f": "secret", "outside/f": "outside", "spare/x": ""} {
+	for path, text := range map[string]string{"pub/d/f": "granted", "pub/d/g": "secret beside it",
+		"pub/secret/f": "secret", "outside/f": "outside", "spare/x": ""} {
 		path = filepath.Join(top, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,10 +113,12 @@ func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatal(line, err)
 	}
-	d := &Decider{Set: mustSet(t, "file.read pub/d", "file.read pub/d/f", "file.write pub/d/f", "file.write pub/d/n*"), Roots: roots}
+	d := &Decider{Set: mustSet(t, "file.read pub/d", "file.read pub/d/f", "file.write pub/d/f",
+		"file.write pub/d/n*"), Roots: roots}
 	var opened, created, refused, missing int
 	end, tooLong := time.Now().Add(raceFor()), time.Now().Add(time.Minute)
-	for i := 0; time.Now().Before(end) || (opened == 0 || created == 0 || refused == 0) && time.Now().Before(tooLong); i++ {
+	for i := 0; time.Now().Before(end) || (opened == 0 || created == 0 || refused == 0) &&
+		time.Now().Before(tooLong); i++ {
 		path, want := "pub/d/f", Want{Read: true}
 		switch i % 4 {
 		case 1:
@@ -129,7 +135,9 @@ func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 			refused++
 			continue
 		case err != nil:
-			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errChanging) && !errors.Is(err, errKind) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.EISDIR) {
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errChanging) &&
+				!errors.Is(err, errKind) && !errors.Is(err, syscall.ENOTDIR) &&
+				!errors.Is(err, syscall.EISDIR) {
 				t.Fatalf("%s: %v", path, err)
 			}
 			missing++
@@ -157,7 +165,8 @@ func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 			o.File.Close()
 		default:
 			opened++
-			if text := content(t, o); text != "granted" && text != "new" && text != "" { // one is made where f is away for a moment
+			// one is made where f is away for a moment
+			if text := content(t, o); text != "granted" && text != "new" && text != "" {
 				t.Fatalf("%q was read as %s", text, o.Path)
 			}
 		}

@@ -8,30 +8,34 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
-// Roots are the directories that clients can name files in, each under a name, which is the first segment of
-// such paths. They are opened once: what is moved to the place of one afterwards is not seen.
+// Roots are the directories that clients can name files in, each under a name, which is the first
+// segment of such paths. They are opened once: what is moved to the place of one afterwards is not
+// seen.
 //
 // A single root may be named ".", and then stands for the top of all paths itself.
 //
-// What is mounted below a root and hard links in it are part of it. A hard link is a second true name of a file, which
-// is decided on as any: let nobody make some in a root who may not read what they would name (on Linux,
-// fs.protected_hardlinks is on by default), or set RefuseHardLinks.
+// What is mounted below a root and hard links in it are part of it. A hard link is a second true
+// name of a file, which is decided on as any: let nobody make some in a root who may not read what
+// they would name (on Linux, fs.protected_hardlinks is on by default), or set RefuseHardLinks.
 //
 // The nil Roots have none. Roots may be used by many goroutines at once.
 type Roots struct {
 	// RefuseHardLinks refuses regular files that have more than one link, as a [*Denied] with the
-	// cause [Special]: another link may be the file's name outside of the roots. The count is that of
-	// the opened file. Systems without a count refuse all files that exist. Set it before first use.
+	// cause [Special]: another link may be the file's name outside of the roots. The count is that
+	// of the opened file. Systems without a count refuse all files that exist. Set it before first
+	// use.
 	RefuseHardLinks bool
 
 	roots map[string]*os.Root
 	owned []*os.Root
 }
 
-// OpenRoots opens the directory of each name. A name holds letters, digits, dots, hyphens and underscores of ASCII
-// and does not begin with a dot.
+// OpenRoots opens the directory of each name. A name holds letters, digits, dots, hyphens and
+// underscores of ASCII and does not begin with a dot.
 func OpenRoots(directories map[string]string) (*Roots, error) {
 	r := &Roots{roots: map[string]*os.Root{}}
 	for _, name := range slices.Sorted(maps.Keys(directories)) {
@@ -117,18 +121,18 @@ func (r *Roots) Names() []string {
 	return slices.Sorted(maps.Keys(r.roots))
 }
 
-// Missing returns the name of a root that a permission on files needs and that is not among some names, or "". A
-// pattern that begins with a sign, as ** does, needs none; under a root "." there is any; and where there are no names
-// nothing is known to be missing.
+// Missing returns the name of a root that a permission on files needs and that is not among some
+// names, or "". A pattern that begins with a sign, as ** does, needs none; under a root "." there
+// is any; and where there are no names nothing is known to be missing.
 func Missing(p Permission, names []string) string {
 	if FamilyOf(p.Type) != Paths || len(names) == 0 || slices.Contains(names, ".") {
 		return ""
 	}
-	pattern, err := parsePath(p.Resource)
-	if err != nil || pattern.depth == 0 || slices.Contains(names, pattern.segments[0].lit) {
+	path, err := pattern.ParsePath(p.Resource)
+	if err != nil || slices.Contains(names, path.Top()) {
 		return ""
 	}
-	return pattern.segments[0].lit
+	return path.Top()
 }
 
 // Close closes the roots that [OpenRoots] opened. Files stay open.

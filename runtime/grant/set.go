@@ -6,20 +6,23 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Grant is a permission that a client has.
 type Grant struct {
 	ID string `json:"id"`
 	Permission
-	// Issuer and Client are whose it is, as access.Principal names them. Both are empty for a default, which
-	// everybody has.
+	// Issuer and Client are whose it is, as access.Principal names them. Both are empty for a
+	// default, which everybody has.
 	Issuer string `json:"issuer,omitempty"`
 	Client string `json:"client,omitempty"`
 	// By is who granted it, and Reason why, for audit and console.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Created is when, and Expires from when on it does not count any more. The zero Expires is never.
+	// Created is when, and Expires from when on it does not count any more. The zero Expires is
+	// never.
 	Created time.Time `json:"created,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
 }
@@ -27,7 +30,8 @@ type Grant struct {
 // Expired reports whether the grant does not count any more at now.
 func (g *Grant) Expired(now time.Time) bool { return !g.Expires.IsZero() && !now.Before(g.Expires) }
 
-// Default returns permissions as the grants that everybody has, with the ids default:1, default:2 and so on.
+// Default returns permissions as the grants that everybody has, with the ids default:1, default:2
+// and so on.
 func Default(permissions ...Permission) []Grant {
 	grants := make([]Grant, len(permissions))
 	for i, p := range permissions {
@@ -36,8 +40,8 @@ func Default(permissions ...Permission) []Grant {
 	return grants
 }
 
-// Minimal returns the least that a server with a public folder would grant everybody: to read what is below
-// the root of that name, and to run echo, which shows that commands work and nothing else.
+// Minimal returns the least that a server with a public folder would grant everybody: to read what
+// is below the root of that name, and to run echo, which shows that commands work and nothing else.
 func Minimal(publicRoot string) []Permission {
 	return []Permission{
 		{Type: FileRead, Resource: publicRoot + "/**"},
@@ -59,17 +63,17 @@ func Revoke(grants []Grant, kind, resource string) (kept, revoked []Grant) {
 	return kept, revoked
 }
 
-// Set is what one client may use, compiled. It does not change, and may be used by many goroutines at once.
-// The nil Set and the zero Set allow nothing.
+// Set is what one client may use, compiled. It does not change, and may be used by many goroutines
+// at once. The nil Set and the zero Set allow nothing.
 type Set struct {
 	grants []Grant
-	kinds  map[string]*index
+	kinds  map[string]*pattern.Index
 }
 
-// NewSet compiles grants. Where one is not valid there is no set: the error names each, by its id. A grant that has
-// expired stays in it, so that a refusal can say so.
+// NewSet compiles grants. Where one is not valid there is no set: the error names each, by its id.
+// A grant that has expired stays in it, so that a refusal can say so.
 func NewSet(grants ...Grant) (*Set, error) {
-	s := &Set{grants: slices.Clone(grants), kinds: map[string]*index{}}
+	s := &Set{grants: slices.Clone(grants), kinds: map[string]*pattern.Index{}}
 	var errs []error
 	for i := range s.grants {
 		g := &s.grants[i]
@@ -80,10 +84,10 @@ func NewSet(grants ...Grant) (*Set, error) {
 		}
 		x := s.kinds[g.Type]
 		if x == nil {
-			x = &index{}
+			x = &pattern.Index{}
 			s.kinds[g.Type] = x
 		}
-		x.add(i, compiled)
+		x.Add(i, compiled)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -103,8 +107,9 @@ func (s *Set) Grants() []Grant {
 type Ask struct {
 	// Kind is the type of permission that it takes.
 	Kind string
-	// Resource is what is asked for: the canonical path of what was opened, "." for the top; a host, with its port
-	// where there is one, or a URL of http or https; or a resource of another kind. Commands leave it empty.
+	// Resource is what is asked for: the canonical path of what was opened, "." for the top; a
+	// host, with its port where there is one, or a URL of http or https; or a resource of another
+	// kind. Commands leave it empty.
 	Resource string
 	// Argv is the command that is asked for.
 	Argv []string
@@ -124,14 +129,15 @@ const (
 	Restricted Cause = "restricted" // one does, inside isolation only
 	Malformed  Cause = "malformed"  // no grant could hold what was named
 	Special    Cause = "special"    // it is a device, a FIFO or a socket, or a refused hard link
-	NotPublic  Cause = "not_public" // a name resolves to an address that no grant holds and that is not public
+	// a name resolves to an address that no grant holds and that is not public
+	NotPublic Cause = "not_public"
 )
 
 // Decision is the answer to an [Ask].
 type Decision struct {
 	Allowed bool
-	// Grant is the first grant that allows it, or, where it is refused, the first that would have but for its
-	// Cause, if any. It must not be changed.
+	// Grant is the first grant that allows it, or, where it is refused, the first that would have
+	// but for its Cause, if any. It must not be changed.
 	Grant *Grant
 	// Cause says why it is refused.
 	Cause Cause
@@ -150,7 +156,7 @@ func (d Decision) Err() error {
 		named = d.ask.Resource
 	}
 	if named == "" && len(d.ask.Argv) > 0 {
-		named = spellCommand(d.ask.Argv)
+		named = pattern.CommandText(d.ask.Argv)
 	}
 	reason := d.reason
 	switch {
@@ -165,89 +171,74 @@ func (d Decision) Err() error {
 	return &Denied{Kind: d.ask.Kind, Resource: named, Cause: d.Cause, Reason: reason}
 }
 
-// Decide says whether an ask is allowed at now, and by which grant. It reads nothing but memory, and where it
-// allows it allocates nothing.
+// Decide says whether an ask is allowed at now, and by which grant. It reads nothing but memory,
+// and where it allows it allocates nothing.
 func (s *Set) Decide(now time.Time, ask Ask) Decision {
-	s2 := search{set: s, now: now, isolated: ask.Isolated, found: none, unusable: none}
-	if reason := s2.look(&ask); reason != "" {
+	var few [32]int // the usual number of holding grants, so that a decision allocates nothing
+	holding, reason := s.holding(few[:0], &ask)
+	if reason != "" {
 		return Decision{Cause: Malformed, ask: ask, reason: reason}
 	}
-	switch {
-	case s2.found != none:
-		return Decision{Allowed: true, Grant: &s.grants[s2.found], ask: ask}
-	case s2.unusable != none:
-		return Decision{Cause: s2.cause, Grant: &s.grants[s2.unusable], ask: ask}
+	refused := Decision{Cause: NoGrant, ask: ask}
+	allows, unusable := none, none // the first grant that allows, and that would but for its cause
+	for _, i := range holding {
+		g := &s.grants[i]
+		switch expired := g.Expired(now); {
+		case !expired && (ask.Isolated || !g.Restricted):
+			allows = min(allows, i)
+		case i < unusable:
+			unusable, refused.Grant, refused.Cause = i, g, Restricted
+			if expired {
+				refused.Cause = HasExpired
+			}
+		}
 	}
-	return Decision{Cause: NoGrant, ask: ask}
+	if allows != none {
+		return Decision{Allowed: true, Grant: &s.grants[allows], ask: ask}
+	}
+	return refused
 }
 
 const none = int(^uint(0) >> 1)
 
-// search is one decision under way.
-type search struct {
-	set             *Set
-	now             time.Time
-	isolated        bool
-	found, unusable int // the first grant that allows, and that would but for cause; or none
-	cause           Cause
-}
-
-// hold notes that a grant holds the resource.
-func (s *search) hold(i int) {
-	g := &s.set.grants[i]
-	switch {
-	case g.Expired(s.now):
-		if i < s.unusable {
-			s.unusable, s.cause = i, HasExpired
-		}
-	case g.Restricted && !s.isolated:
-		if i < s.unusable {
-			s.unusable, s.cause = i, Restricted
-		}
-	case i < s.found:
-		s.found = i
-	}
-}
-
-// look finds the grants that hold what is asked for, or says why none could.
-func (s *search) look(ask *Ask) string {
-	var x *index
-	if s.set != nil {
-		x = s.set.kinds[ask.Kind]
+// holding appends the numbers of the grants that hold the resource of ask. If none could, it
+// returns the reason.
+func (s *Set) holding(to []int, ask *Ask) (numbers []int, reason string) {
+	var x *pattern.Index
+	if s != nil {
+		x = s.kinds[ask.Kind]
 	}
 	if x == nil {
-		x = &nothing
+		x = &pattern.Index{}
 	}
 	switch FamilyOf(ask.Kind) {
 	case Paths:
 		path := ask.Resource
 		if path == "." {
 			path = ""
-		} else if path == "" || !canonicalPath(path) {
-			return "it is no path below a root"
+		} else if path == "" || !pattern.CanonicalPath(path) {
+			return nil, "it is no path below a root"
 		}
-		x.paths(s, path)
+		return x.Paths(to, path), ""
 	case Commands:
-		if len(ask.Argv) == 0 || !programName(ask.Argv[0]) {
-			return "name the program by a bare name or an absolute path"
+		if len(ask.Argv) == 0 || !pattern.ProgramName(ask.Argv[0]) {
+			return nil, "name the program by a bare name or an absolute path"
 		}
 		for _, arg := range ask.Argv {
 			if strings.IndexByte(arg, 0) >= 0 {
-				return "an argument holds a NUL"
+				return nil, "an argument holds a NUL"
 			}
 		}
-		x.commands(s, ask.Argv)
+		return x.Commands(to, ask.Argv), ""
 	case Hosts:
-		e, problem := parseEndpoint(ask.Resource)
+		e, problem := pattern.ParseEndpoint(ask.Resource)
 		if problem != "" {
-			return problem
+			return nil, problem
 		}
-		x.hosts(s, e)
-	default:
-		if ask.Resource == "" {
-			return "it names nothing"
-		}
-		x.custom(s, ask.Resource)
+		return x.Hosts(to, e), ""
 	}
-	return ""
+	if ask.Resource == "" {
+		return nil, "it names nothing"
+	}
+	return x.Custom(to, ask.Resource), ""
 }

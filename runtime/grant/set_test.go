@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -34,8 +36,10 @@ func mustSet(t testing.TB, lines ...string) *Set {
 
 func TestNothingIsAllowedThatNoGrantAllows(t *testing.T) {
 	asks := []Ask{
-		{Kind: FileRead, Resource: "public/a"}, {Kind: FileRead, Resource: "."}, {Kind: SystemCommand, Argv: []string{"echo"}},
-		{Kind: NetConnect, Resource: "example.com:80"}, {Kind: "db.read", Resource: "a"}, {Kind: "", Resource: "a"}, {},
+		{Kind: FileRead, Resource: "public/a"}, {Kind: FileRead, Resource: "."},
+		{Kind: SystemCommand, Argv: []string{"echo"}},
+		{Kind: NetConnect, Resource: "example.com:80"}, {Kind: "db.read", Resource: "a"},
+		{Kind: "", Resource: "a"}, {},
 	}
 	empty, err := NewSet()
 	if err != nil {
@@ -46,7 +50,8 @@ func TestNothingIsAllowedThatNoGrantAllows(t *testing.T) {
 		for _, ask := range asks {
 			d := set.Decide(noon, ask)
 			var denied *Denied
-			if d.Allowed || !errors.As(d.Err(), &denied) || !strings.HasPrefix(denied.Error(), "permission_denied: ") {
+			if d.Allowed || !errors.As(d.Err(), &denied) || !strings.HasPrefix(denied.Error(),
+				"permission_denied: ") {
 				t.Errorf("%+v: %+v", ask, d)
 			}
 		}
@@ -57,7 +62,8 @@ func TestNothingIsAllowedThatNoGrantAllows(t *testing.T) {
 func TestRefusalsNameKindAndResourceAsTheClientDid(t *testing.T) {
 	set, err := NewSet(
 		Grant{ID: "1", Permission: Permission{Type: FileRead, Resource: "old/**"}, Expires: noon},
-		Grant{ID: "2", Permission: Permission{Type: SystemCommand, Resource: "git **", Restricted: true}})
+		Grant{ID: "2", Permission: Permission{Type: SystemCommand, Resource: "git **",
+			Restricted: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,37 +73,52 @@ func TestRefusalsNameKindAndResourceAsTheClientDid(t *testing.T) {
 		text  string
 		grant string
 	}{
-		{Ask{Kind: FileRead, Resource: "x/y", Named: "x//y"}, NoGrant, `permission_denied: file.read "x//y": no grant allows it`, ""},
-		{Ask{Kind: FileRead, Resource: "old/a"}, HasExpired, `permission_denied: file.read "old/a": the grant has expired at 2026-03-04T12:00:00Z`, "1"},
-		{Ask{Kind: SystemCommand, Argv: []string{"git", "log"}}, Restricted, `permission_denied: system.command "git log": the grant counts inside isolation only`, "2"},
-		{Ask{Kind: SystemCommand, Argv: []string{"a b", ";"}}, NoGrant, `permission_denied: system.command "[\"a b\",\";\"]": no grant allows it`, ""},
-		{Ask{Kind: SystemCommand}, Malformed, `permission_denied: system.command "": name the program by a bare name or an absolute path`, ""},
-		{Ask{Kind: SystemCommand, Argv: []string{"./git"}}, Malformed, `permission_denied: system.command "./git": name the program by a bare name or an absolute path`, ""},
-		{Ask{Kind: SystemCommand, Argv: []string{"git", "a\x00b"}}, Malformed, `permission_denied: system.command "git a\x00b": an argument holds a NUL`, ""},
-		{Ask{Kind: FileRead, Resource: "old/../x"}, Malformed, `permission_denied: file.read "old/../x": it is no path below a root`, ""},
-		{Ask{Kind: NetConnect, Resource: "127.1"}, Malformed, `permission_denied: net.connect "127.1": a name that ends in a number is read as an address by some`, ""},
+		{Ask{Kind: FileRead, Resource: "x/y", Named: "x//y"}, NoGrant,
+			`permission_denied: file.read "x//y": no grant allows it`, ""},
+		{Ask{Kind: FileRead, Resource: "old/a"}, HasExpired,
+			`permission_denied: file.read "old/a": the grant has expired at 2026-03-04T12:00:00Z`,
+			"1"},
+		{Ask{Kind: SystemCommand, Argv: []string{"git", "log"}}, Restricted,
+			`permission_denied: system.command "git log": the grant counts inside isolation only`,
+			"2"},
+		{Ask{Kind: SystemCommand, Argv: []string{"a b", ";"}}, NoGrant,
+			`permission_denied: system.command "[\"a b\",\";\"]": no grant allows it`, ""},
+		{Ask{Kind: SystemCommand}, Malformed,
+			`permission_denied: system.command "": name the program by a bare name or an absolute path`, ""},
+		{Ask{Kind: SystemCommand, Argv: []string{"./git"}}, Malformed,
+			`permission_denied: system.command "./git": name the program by a bare name or an absolute path`, ""},
+		{Ask{Kind: SystemCommand, Argv: []string{"git", "a\x00b"}}, Malformed,
+			`permission_denied: system.command "git a\x00b": an argument holds a NUL`, ""},
+		{Ask{Kind: FileRead, Resource: "old/../x"}, Malformed,
+			`permission_denied: file.read "old/../x": it is no path below a root`, ""},
+		{Ask{Kind: NetConnect, Resource: "127.1"}, Malformed,
+			`permission_denied: net.connect "127.1": a name that ends in a number is read as an address by some`, ""},
 		{Ask{Kind: "db.read"}, Malformed, `permission_denied: db.read "": it names nothing`, ""},
 	} {
 		d := set.Decide(noon, c.ask)
 		var denied *Denied
-		if !errors.As(d.Err(), &denied) || denied.Error() != c.text || denied.Cause != c.cause || denied.Kind != c.ask.Kind {
+		if !errors.As(d.Err(), &denied) || denied.Error() != c.text || denied.Cause != c.cause ||
+			denied.Kind != c.ask.Kind {
 			t.Errorf("%+v: %v", c.ask, d.Err())
 		}
 		if got := d.Grant; (got == nil) != (c.grant == "") || got != nil && got.ID != c.grant {
 			t.Errorf("%+v: grant %+v", c.ask, got)
 		}
 	}
-	if d := set.Decide(noon.Add(-1), Ask{Kind: FileRead, Resource: "old/a"}); !d.Allowed || d.Err() != nil || d.Grant.ID != "1" {
+	if d := set.Decide(noon.Add(-1), Ask{Kind: FileRead, Resource: "old/a"}); !d.Allowed ||
+		d.Err() != nil || d.Grant.ID != "1" {
 		t.Errorf("before it expires: %+v", d)
 	}
-	if d := set.Decide(noon, Ask{Kind: SystemCommand, Argv: []string{"git"}, Isolated: true}); !d.Allowed {
+	if d := set.Decide(noon, Ask{Kind: SystemCommand, Argv: []string{"git"},
+		Isolated: true}); !d.Allowed {
 		t.Errorf("inside isolation: %+v", d)
 	}
 }
 
 func TestPathsThatNobodyOpenedAreNotDecidedOn(t *testing.T) {
 	set := mustSet(t, "file.read **")
-	for _, path := range []string{"", "/a", "a/", "a//b", "a/./b", "./a", "..", "a/..", "a/../b", "a\x00", "\xff", "a/\xff", strings.Repeat("a", 5000)} {
+	for _, path := range []string{"", "/a", "a/", "a//b", "a/./b", "./a", "..", "a/..", "a/../b",
+		"a\x00", "\xff", "a/\xff", strings.Repeat("a", 5000)} {
 		if set.Decide(noon, Ask{Kind: FileRead, Resource: path}).Allowed {
 			t.Errorf("%q is allowed", path)
 		}
@@ -114,7 +135,8 @@ func TestSetsOfGrantsThatAreNotValidAreNone(t *testing.T) {
 		Grant{ID: "good", Permission: Permission{Type: FileRead, Resource: "a"}},
 		Grant{ID: "bad1", Permission: Permission{Type: FileRead, Resource: "/a"}},
 		Grant{ID: "bad2", Permission: Permission{Type: "file", Resource: "a"}})
-	if set != nil || err == nil || !strings.Contains(err.Error(), "grant bad1: ") || !strings.Contains(err.Error(), "grant bad2: ") || strings.Contains(err.Error(), "good") {
+	if set != nil || err == nil || !strings.Contains(err.Error(), "grant bad1: ") ||
+		!strings.Contains(err.Error(), "grant bad2: ") || strings.Contains(err.Error(), "good") {
 		t.Errorf("%v, %v", set, err)
 	}
 }
@@ -133,7 +155,8 @@ func TestSetsDoNotChangeWithWhatTheyWereMadeOf(t *testing.T) {
 }
 
 func TestRevokingOnePatternLeavesTheOthers(t *testing.T) {
-	set := mustSet(t, "file.read public/**", "file.read public/a", "file.read public/*", "file.write public/**", `system.command "git log"`, "net.connect example.com")
+	set := mustSet(t, "file.read public/**", "file.read public/a", "file.read public/*",
+		"file.write public/**", `system.command "git log"`, "net.connect example.com")
 	ids := func(grants []Grant) string {
 		out := ""
 		for _, g := range grants {
@@ -174,15 +197,18 @@ func TestTheLeastIsAPublicFolderAndEcho(t *testing.T) {
 		{Ask{Kind: FileWrite, Resource: "public/a"}, ""},
 		{Ask{Kind: SystemCommand, Argv: []string{"/tmp/echo"}}, ""},
 	} {
-		if d := set.Decide(noon, c.ask); d.Allowed != (c.want != "") || d.Allowed && d.Grant.ID != c.want {
+		if d := set.Decide(noon, c.ask); d.Allowed != (c.want != "") || d.Allowed &&
+			d.Grant.ID != c.want {
 			t.Errorf("%+v: %+v", c.ask, d)
 		}
 	}
 }
 
 func TestGrantsAndRequestsGoThroughJSON(t *testing.T) {
-	p := Permission{Type: NetConnect, Resource: "a:80", Restricted: true, Params: map[string]string{"a": "b"}}
-	g := Grant{ID: "1", Permission: p, Issuer: "i", Client: "c", By: "b", Reason: "r", Created: noon, Expires: noon.Add(1)}
+	p := Permission{Type: NetConnect, Resource: "a:80", Restricted: true,
+		Params: map[string]string{"a": "b"}}
+	g := Grant{ID: "1", Permission: p, Issuer: "i", Client: "c", By: "b", Reason: "r",
+		Created: noon, Expires: noon.Add(1)}
 	r := Request{ID: "2", Permission: p, Client: "c", Reason: "r", Status: Open, Created: noon}
 	data, err := json.Marshal([]any{g, r})
 	if err != nil {
@@ -190,10 +216,12 @@ func TestGrantsAndRequestsGoThroughJSON(t *testing.T) {
 	}
 	var g2 Grant
 	var r2 Request
-	if err := json.Unmarshal(data, &[]any{&g2, &r2}); err != nil || !reflect.DeepEqual(g, g2) || !reflect.DeepEqual(r, r2) {
+	if err := json.Unmarshal(data, &[]any{&g2, &r2}); err != nil || !reflect.DeepEqual(g, g2) ||
+		!reflect.DeepEqual(r, r2) {
 		t.Errorf("%s: %+v %+v %v", data, g2, r2, err)
 	}
-	if !strings.Contains(string(data), `"type":"net.connect","resource":"a:80","restricted":true,"params":{"a":"b"}`) {
+	if !strings.Contains(string(data),
+		`"type":"net.connect","resource":"a:80","restricted":true,"params":{"a":"b"}`) {
 		t.Errorf("%s", data)
 	}
 }
@@ -228,8 +256,12 @@ func TestSetsDecideAsTheirGrantsOneByOne(t *testing.T) {
 			if FamilyOf(g.Type) == Paths && resource == "." {
 				resource = ""
 			}
-			usable := g.Type == ask.Kind && (g.Expires.IsZero() || g.Expires.After(noon)) && (!g.Restricted || ask.Isolated)
-			if FamilyOf(g.Type) == Paths && !canonicalPath(resource) || FamilyOf(g.Type) == Commands && (len(ask.Argv) == 0 || !programName(ask.Argv[0])) || FamilyOf(g.Type) == Custom && resource == "" {
+			usable := g.Type == ask.Kind && (g.Expires.IsZero() || g.Expires.After(noon)) &&
+				(!g.Restricted || ask.Isolated)
+			if FamilyOf(g.Type) == Paths && !pattern.CanonicalPath(resource) ||
+				FamilyOf(g.Type) == Commands &&
+					(len(ask.Argv) == 0 || !pattern.ProgramName(ask.Argv[0])) ||
+				FamilyOf(g.Type) == Custom && resource == "" {
 				usable = false
 			}
 			if usable && matches(t, g.Permission, resource, ask.Argv) {

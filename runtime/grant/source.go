@@ -7,20 +7,22 @@ import (
 	"time"
 )
 
-// Source is where a server reads what clients have. Its methods are called from many goroutines at once, and whoever
-// calls them sets a time limit by ctx. An error denies; it goes to the server's log, never to a client.
+// Source is where a server reads what clients have. Its methods are called from many goroutines at
+// once, and whoever calls them sets a time limit by ctx. An error denies; it goes to the server's
+// log, never to a client.
 type Source interface {
-	// Grants returns the grants of a client, expired ones too, and a number that changes when they do, so that
-	// a set which was compiled need not be again. Nobody changes what is returned. A client that has none gets none, and no error.
+	// Grants returns the grants of a client, expired ones too, and a number that changes when they
+	// do, so that a set which was compiled need not be again. Nobody changes what is returned. A
+	// client that has none gets none, and no error.
 	Grants(ctx context.Context, issuer, client string) (grants []Grant, revision uint64, err error)
 
-	// Changes tells that something has changed until ctx ends, and closes the channel then. The first comes
-	// at once, when changes are being heard: what is read after it misses none.
+	// Changes tells that something has changed until ctx ends, and closes the channel then. The
+	// first comes at once, when changes are being heard: what is read after it misses none.
 	Changes(ctx context.Context) <-chan Change
 }
 
-// Change says whose grants may be others now. A source that does not know, or has missed some, leaves both
-// empty, which is everybody's.
+// Change says whose grants may be others now. A source that does not know, or has missed some,
+// leaves both empty, which is everybody's.
 type Change struct{ Issuer, Client string }
 
 // Errors of [Keeper] and [Requests], which others wrap.
@@ -29,25 +31,28 @@ var (
 	ErrUnknown = errors.New("there is no such grant or request")
 	// ErrDecided: a request has been approved, denied or withdrawn before.
 	ErrDecided = errors.New("the request has been decided on before")
-	// ErrTooMany: the client has as many requests open as it may have, or all clients together have.
+	// ErrTooMany: the client has as many requests open as it may have, or all clients together
+	// have.
 	ErrTooMany = errors.New("the client has too many requests open")
 )
 
-// Keeper is where grants are changed, by those who may: the admin API and console. What it has done counts for the next
-// call on every replica.
+// Keeper is where grants are changed, by those who may: the admin API and console. What it has done
+// counts for the next call on every replica.
 type Keeper interface {
 	Source
 
-	// Grant keeps a grant, validated and in canonical form, under an id that it gives, and returns it. The same
-	// permission for the same client is renewed: it gets the new expiry, reason and grantor under its old id.
+	// Grant keeps a grant, validated and in canonical form, under an id that it gives, and returns
+	// it. The same permission for the same client is renewed: it gets the new expiry, reason and
+	// grantor under its old id.
 	Grant(ctx context.Context, g Grant) (Grant, error)
 
-	// Revoke takes a client's grants of a kind and a pattern away, as the function [Revoke] does, and
-	// returns those. An empty pattern is the whole kind. None is no error.
+	// Revoke takes a client's grants of a kind and a pattern away, as the function [Revoke] does,
+	// and returns those. An empty pattern is the whole kind. None is no error.
 	Revoke(ctx context.Context, r Revocation) ([]Grant, error)
 
-	// List returns grants in the order of their ids, which is that in which they were first granted: what is granted,
-	// renewed or revoked meanwhile moves nothing from one page to another.
+	// List returns grants in the order of their ids, which is that in which they were first
+	// granted: what is granted, renewed or revoked meanwhile moves nothing from one page to
+	// another.
 	List(ctx context.Context, f Filter) ([]Grant, error)
 }
 
@@ -69,8 +74,8 @@ type Filter struct {
 	Status Status // of requests
 	After  string // the id of the last one on the page before
 	Limit  int    // 0 and what is more than [MaxPage] are that
-	// Exact chooses what is of exactly one client, as Issuer and Client name it: an issuer that is empty is
-	// then that of clients which have none, in place of all issuers.
+	// Exact chooses what is of exactly one client, as Issuer and Client name it: an issuer that is
+	// empty is then that of clients which have none, in place of all issuers.
 	Exact bool
 }
 
@@ -96,7 +101,8 @@ type Request struct {
 	Reason    string    `json:"reason"`              // in the client's words, and not to be trusted
 	Status    Status    `json:"status"`
 	Created   time.Time `json:"created"`
-	// Decided, By and Note are when, by whom and why it was approved or denied, and Grant the id of what came of it.
+	// Decided, By and Note are when, by whom and why it was approved or denied, and Grant the id of
+	// what came of it.
 	Decided time.Time `json:"decided,omitzero"`
 	By      string    `json:"by,omitempty"`
 	Note    string    `json:"note,omitempty"`
@@ -107,8 +113,8 @@ type Request struct {
 type Verdict struct {
 	By   string // who
 	Note string // why
-	// Permission, where it is not zero, is granted in place of what was asked for. It must be covered by that:
-	// whoever approves may give less, and not more than was seen.
+	// Permission, where it is not zero, is granted in place of what was asked for. It must be
+	// covered by that: whoever approves may give less, and not more than was seen.
 	Permission Permission
 	// Expires is until when it is granted. Zero is for ever.
 	Expires time.Time
@@ -116,15 +122,16 @@ type Verdict struct {
 
 // Requests is where clients ask for permissions, and others decide.
 type Requests interface {
-	// Ask keeps a request, validated and in canonical form. An open one of the same client for the same
-	// permission is returned in its place. Its error wraps [ErrTooMany] where there are too many.
+	// Ask keeps a request, validated and in canonical form. An open one of the same client for the
+	// same permission is returned in its place. Its error wraps [ErrTooMany] where there are too
+	// many.
 	Ask(ctx context.Context, r Request) (Request, error)
 
 	// Request returns a request, and wraps [ErrUnknown] where there is none.
 	Request(ctx context.Context, id string) (Request, error)
 
-	// Approve grants what a request asks for, or less. Errors wrap [ErrUnknown] and [ErrDecided]: of two who
-	// decide at once one does.
+	// Approve grants what a request asks for, or less. Errors wrap [ErrUnknown] and [ErrDecided]:
+	// of two who decide at once one does.
 	Approve(ctx context.Context, id string, v Verdict) (Request, Grant, error)
 
 	// Deny refuses a request. Errors are as those of Approve.
@@ -134,22 +141,26 @@ type Requests interface {
 	Requests(ctx context.Context, f Filter) ([]Request, error)
 }
 
-// Granted returns the grant that a verdict on a request gives, without an id, or says why it cannot, by an [ErrInvalid].
-// Its reason is the verdict's note, or else what the client has asked with, marked as the client's words.
+// Granted returns the grant that a verdict on a request gives, without an id, or says why it
+// cannot, by an [ErrInvalid]. Its reason is the verdict's note, or else what the client has asked
+// with, marked as the client's words.
 func (r Request) Granted(v Verdict, now time.Time) (Grant, error) {
 	p := r.Permission
 	if v.Permission.Type != "" || v.Permission.Resource != "" {
 		if p = v.Permission; !r.Covers(p) {
-			return Grant{}, invalid{errors.New("grant: " + p.String() + " is more than was asked for, which is " + r.Permission.String())}
+			return Grant{}, invalid{errors.New("grant: " + p.String() +
+				" is more than was asked for, which is " + r.Permission.String())}
 		}
 	}
 	if err := p.Validate(); err != nil {
 		return Grant{}, invalid{err}
 	}
 	if !v.Expires.IsZero() && !now.Before(v.Expires) {
-		return Grant{}, invalid{errors.New("grant: the expiry " + v.Expires.UTC().Format(time.RFC3339) + " has passed")}
+		return Grant{}, invalid{errors.New("grant: the expiry " +
+			v.Expires.UTC().Format(time.RFC3339) + " has passed")}
 	}
-	return Grant{Permission: p.Canonical(), Issuer: r.Issuer, Client: r.Client, By: v.By, Reason: r.why(v), Created: now, Expires: v.Expires}, nil
+	return Grant{Permission: p.Canonical(), Issuer: r.Issuer, Client: r.Client, By: v.By,
+		Reason: r.why(v), Created: now, Expires: v.Expires}, nil
 }
 
 // why is for what reason a verdict grants what was asked for.
@@ -159,7 +170,25 @@ func (r Request) why(v Verdict) string {
 	}
 	text := "asked for: " + r.Reason
 	if len(text) > MaxReason {
-		text = strings.ToValidUTF8(text[:MaxReason-len("…")], "") + "…" // a character that was cut in two goes
+		// a character that was cut in two goes
+		text = strings.ToValidUTF8(text[:MaxReason-len("…")], "") + "…"
 	}
 	return text
+}
+
+// Registry is where grants are kept, asked for and decided on. Its methods are called from many
+// goroutines at once.
+//
+// Changes are recorded for the audit by who makes them, unless the registry is a [Recorder] that
+// says otherwise.
+type Registry interface {
+	Keeper
+	Requests
+}
+
+// Recorder is a registry that can record what it changes itself, each change in one transaction
+// with its event. The event begins with what audit.WhoActs finds: who asked, and by which request.
+type Recorder interface {
+	// RecordsChanges reports whether it does. It does not change.
+	RecordsChanges() bool
 }

@@ -10,8 +10,9 @@ import (
 
 var errSwapped = errors.New("it was swapped while it was opened")
 
-// sameName reports by its error whether name, in a directory, is what is open and no link to it, in the spelling that the
-// directory has. The caller holds it open, so that no other file can have its number.
+// sameName reports by its error whether name, in a directory, is what is open and no link to it, in
+// the spelling that the directory has. The caller holds it open, so that no other file can have its
+// number.
 func sameName(dir *os.Root, name string, open os.FileInfo) error {
 	now, err := dir.Lstat(name)
 	switch {
@@ -25,9 +26,10 @@ func sameName(dir *os.Root, name string, open os.FileInfo) error {
 	return listed(dir, name)
 }
 
-// needsListing reports whether name could be found in a spelling that is not its own: on systems whose file systems fold as a rule
-// always, on others where the same letters in the other case name the same file, and for names that
-// folding file systems have rules of their own for: beyond ASCII, short names with "~", dots and spaces at the end.
+// needsListing reports whether name could be found in a spelling that is not its own: on systems
+// whose file systems fold as a rule always, on others where the same letters in the other case name
+// the same file, and for names that folding file systems have rules of their own for: beyond ASCII,
+// short names with "~", dots and spaces at the end.
 func needsListing(dir *os.Root, name string, open os.FileInfo, goos string) bool {
 	switch goos {
 	case "windows", "darwin", "ios":

@@ -30,11 +30,11 @@ type Sandbox interface {
 		inside context.Context, leave func(), err error)
 
 	// Isolate runs a call in a process of its own, and returns the handler's result as
-	// [toolset.Encoded] makes it. ctx is a context that Enter returned. When Isolate returns, it has
-	// killed all processes of the call.
+	// [toolset.Encoded] makes it. ctx is a context that Enter returned. When Isolate returns, it
+	// has killed all processes of the call.
 	//
-	// An error that is a [toolset.LimitError] names the limit that the call reached. An error with a
-	// method HandlerError() string holds the text of the handler's own error, for the client. All
+	// An error that is a [toolset.LimitError] names the limit that the call reached. An error with
+	// a method HandlerError() string holds the text of the handler's own error, for the client. All
 	// other errors are for the log only.
 	Isolate(ctx context.Context, call Call) (json.RawMessage, error)
 }
@@ -50,8 +50,8 @@ type Workspaces interface {
 
 // Start is what a server needs from its sandbox.
 type Start struct {
-	// Isolated are the names of the handlers of isolated tools, as in toolset.Tool.Isolate. If it is
-	// empty, the sandbox needs no processes.
+	// Isolated are the names of the handlers of isolated tools, as in toolset.Tool.Isolate. If it
+	// is empty, the sandbox needs no processes.
 	Isolated []string
 	// Network is set if one of these tools may connect, Programs if one may start programs.
 	Network, Programs bool
@@ -77,8 +77,8 @@ type Call struct {
 	// server closes them.
 	Files map[string]*os.File
 
-	// Network is set if the handler may connect to the hosts of the caller's grants. Programs is set
-	// if it may start the system's programs.
+	// Network is set if the handler may connect to the hosts of the caller's grants. Programs is
+	// set if it may start the system's programs.
 	Network, Programs bool
 
 	// Emitted takes the log messages, progress and advice of the handler while it runs. Isolate

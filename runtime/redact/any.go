@@ -16,8 +16,9 @@ import (
 // itself is answered as well.
 const maxDepth = 64
 
-// maxValues is how many values are looked into; what comes after them is masked, so that a value that holds itself
-// more than once is answered as well: its depth alone would be reached by 2^maxDepth ways.
+// maxValues is how many values are looked into; what comes after them is masked, so that a value
+// that holds itself more than once is answered as well: its depth alone would be reached by
+// 2^maxDepth ways.
 const maxValues = 100_000
 
 // walk is one way through values. The zero value is not for use: see newWalk.
@@ -40,9 +41,9 @@ func (m walk) over(depth int) bool {
 // Any returns what a value shows, with the secrets masked. The value itself is never changed.
 //
 // Strings, and maps and slices of what JSON knows, keep their types. An error or a fmt.Stringer
-// becomes its text, and so does what marshals itself as text. All else becomes what encoding/json makes of it, as maps,
-// slices and strings: a type of which nothing is known may print more than it marshals. What cannot
-// be marshalled is masked whole.
+// becomes its text, and so does what marshals itself as text. All else becomes what encoding/json
+// makes of it, as maps, slices and strings: a type of which nothing is known may print more than it
+// marshals. What cannot be marshalled is masked whole.
 //
 // In maps, names mask what they stand for, however deep that is, but for true, false and null; so
 // does the name that is itself a value, as in {"name":"DB_PASSWORD","value":…}. In lists, flags
@@ -56,7 +57,8 @@ func (m walk) any(v any, depth int) any {
 		return Mask
 	}
 	switch v := v.(type) {
-	case nil, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64, time.Time, time.Duration:
+	case nil, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32,
+		float64, time.Time, time.Duration:
 		return v
 	case json.Number:
 		return v
@@ -154,7 +156,8 @@ func whole[V any](value V) V {
 	return any(Mask).(V) // V is any
 }
 
-// shown is what a value of another type shows. Its methods may panic, as fmt and slog expect them to.
+// shown is what a value of another type shows. Its methods may panic, as fmt and slog expect them
+// to.
 func (m walk) shown(v any, depth int) (masked any) {
 	defer func() {
 		if p := recover(); p != nil {

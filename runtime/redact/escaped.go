@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// escapedBeside is beside where what follows is escaped, as a URL is within a query string: token%3Dabc and
-// postgres%3A%2F%2Fada%3Apassword%40db.
+// escapedBeside is beside where what follows is escaped, as a URL is within a query string:
+// token%3Dabc and postgres%3A%2F%2Fada%3Apassword%40db.
 func (t *scanner) escapedBeside(from, end int) int {
 	const equals, scheme, second, behind = "%3D", "%3A%2F%2F", "%3A", "%40"
 	if to := t.encoded(from, end); to > end {
@@ -32,7 +32,8 @@ func (t *scanner) escapedBeside(from, end int) int {
 	case hasFold(rest, scheme):
 		i := end + len(scheme)
 		to := i
-		for to < len(t.s) && bare[t.s[to]] && t.s[to] != '/' && !hasFold(t.s[to:], "%2F") && !hasFold(t.s[to:], "%3F") && !hasFold(t.s[to:], "%23") {
+		for to < len(t.s) && bare[t.s[to]] && t.s[to] != '/' && !hasFold(t.s[to:], "%2F") &&
+			!hasFold(t.s[to:], "%3F") && !hasFold(t.s[to:], "%23") {
 			to++
 		}
 		authority := t.s[i:to]
@@ -64,7 +65,8 @@ func (t *scanner) escapedBeside(from, end int) int {
 
 // separates reports whether an escape stands for what a bare value ends at.
 func separates(s string) bool {
-	for _, escape := range [...]string{"%26", "%22", "%27", "%20", "%3B", "%0A", "%0D"} { // & " ' space ; and the ends of lines
+	// & " ' space ; and the ends of lines
+	for _, escape := range [...]string{"%26", "%22", "%27", "%20", "%3B", "%0A", "%0D"} {
 		if hasFold(s, escape) {
 			return true
 		}
@@ -140,7 +142,8 @@ func encodedQuote(s string) bool {
 			return false
 		}
 		c, size := plainByte(s)
-		for again := 1; c == '%' && again < maxEscapes && strings.HasPrefix(s[size:], "25"); again++ {
+		for again := 1; c == '%' && again < maxEscapes &&
+			strings.HasPrefix(s[size:], "25"); again++ {
 			size += 2
 		}
 		if c == '%' && size > 1 && len(s) >= size+2 {

@@ -13,7 +13,8 @@ func (t *scanner) flag(from, end int) int {
 	s, i := t.s, end
 	first := from // of the item of a list
 	listed, comma := false, false
-	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' { // each in quotes of its own
+	// each in quotes of its own
+	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' {
 		first -= q + 1 - i
 		i, listed = q+1, true
 		if comma = at(s, i) == ','; comma {
@@ -45,7 +46,8 @@ func (t *scanner) flag(from, end int) int {
 	if !quoted {
 		q = i - 1 // of no quote
 	}
-	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) || !t.m.Name(s[from:end]) {
+	if value := s[q+1:]; value == "" || value[0] == '-' || strings.HasPrefix(value, Mask) ||
+		!t.m.Name(s[from:end]) {
 		return end
 	}
 	if quoted {

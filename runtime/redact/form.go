@@ -22,8 +22,8 @@ var (
 	escaped    = set(func(c byte) bool { return credential[c] || c == '%' || c == '=' })
 )
 
-// formsOf are the prefixes of keys that begin with one byte, and the bytes that come second in them: most words are told by these
-// not to be keys.
+// formsOf are the prefixes of keys that begin with one byte, and the bytes that come second in
+// them: most words are told by these not to be keys.
 type formsOf struct {
 	second [4]uint64
 	forms  []keyForm
@@ -31,8 +31,8 @@ type formsOf struct {
 
 func (f *formsOf) may(second byte) bool { return f.second[second>>6]&(1<<(second&63)) != 0 }
 
-// keyForms are the documented prefixes of keys, by their first byte. What identifies and opens nothing, such as a key of Stripe's
-// that is published (pk_live_), is none.
+// keyForms are the documented prefixes of keys, by their first byte. What identifies and opens
+// nothing, such as a key of Stripe's that is published (pk_live_), is none.
 var keyForms = func() (by [256]formsOf) {
 	for _, group := range []struct {
 		prefixes string
@@ -42,7 +42,9 @@ var keyForms = func() (by [256]formsOf) {
 		// where code is kept and packages are published
 		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ rubygems_ CFPAT- PMAK- atlasv1.", 20, &letter},
 		{"github_pat_ GR1348941 tskey- sk-", 16, &letter},
-		{"glpat- gldt- glrt- glcbt- glptt- glsoat- glft- glimt- glagent- gloas- glffct-", 16, &dotted}, // routable ones have parts
+		// routable ones have parts
+		{"glpat- gldt- glrt- glcbt- glptt- glsoat- glft- glimt- glagent- gloas- glffct-", 16,
+			&dotted},
 		{"npm_", 30, &alphanumeric}, // npm_config_registry is a variable
 		{"pypi- oy2", 40, &letter},
 		{"ATATT3 ATCTT3 ATBB", 20, &credential},
@@ -59,16 +61,19 @@ var keyForms = func() (by [256]formsOf) {
 		{"dapi pul-", 32, &hex},
 		// messages and mail
 		{"xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xapp- xwfp-", 10, &letter},
-		{"xoxd- hooks.slack.com/services/ discord.com/api/webhooks/ discordapp.com/api/webhooks/", 10, &escaped},
+		{"xoxd- hooks.slack.com/services/ discord.com/api/webhooks/ discordapp.com/api/webhooks/",
+			10, &escaped},
 		{"SK key-", 32, &hex}, // of Twilio and of Mailgun
 		{"xkeysib- xsmtpsib-", 20, &letter},
 		// money
 		{"sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_ sq0atp- sq0csp- FLWSECK- rzp_live_", 10, &letter},
 		// models
-		{"gsk_ xai- pplx- csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_", 20, &letter},
+		{"gsk_ xai- pplx- csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_", 20,
+			&letter},
 		{"r8_", 30, &alphanumeric},
 		// what watches and plans
-		{"lin_api_ lin_oauth_ glc_ glsa_ NRAK- sntrys_ sntryu_ phx_ ntn_ figd_ sgp_ CCIPAT_ bkua_", 20, &credential},
+		{"lin_api_ lin_oauth_ glc_ glsa_ NRAK- sntrys_ sntryu_ phx_ ntn_ figd_ sgp_ CCIPAT_ bkua_",
+			20, &credential},
 		{"sqp_ sqa_ squ_", 40, &hex},
 		{"dt0c01. dt0s01. dt0s02. dt0s16.", 20, &dotted},
 		{"eyJrIjoi ops_eyJ", 40, &credential}, // JSON like a JWT's, in one part
@@ -88,8 +93,8 @@ var keyForms = func() (by [256]formsOf) {
 	return by
 }()
 
-// form hides a secret that is known by its form and begins at i, and returns where the search goes on;
-// i where there is none.
+// form hides a secret that is known by its form and begins at i, and returns where the search goes
+// on; i where there is none.
 func (t *scanner) form(i int) int {
 	s := t.s[i:]
 	if len(s) < 2 || !keyForms[s[0]].may(s[1]) {
@@ -116,11 +121,13 @@ func (t *scanner) form(i int) int {
 // jwtHeads are {", { " and { with a line's end behind it.
 var jwtHeads = [...]string{"eyJ", "eyAi", "ewog"}
 
-// jwt is the length of the JWT at i (RFC 7515 and 7516, compact), or 0. Its header is a JSON object,
-// whose base64url begins with one of jwtHeads.
+// jwt is the length of the JWT at i (RFC 7515 and 7516, compact), or 0. Its header is a JSON
+// object, whose base64url begins with one of jwtHeads.
 func (t *scanner) jwt(i int) int {
 	const shortest = len(`{"alg":""}`) * 4 / 3
-	if !slices.ContainsFunc(jwtHeads[:], func(head string) bool { return strings.HasPrefix(t.s[i:], head) }) || t.word-i < shortest || at(t.s, t.word) != '.' {
+	if !slices.ContainsFunc(jwtHeads[:], func(head string) bool {
+		return strings.HasPrefix(t.s[i:], head)
+	}) || t.word-i < shortest || at(t.s, t.word) != '.' {
 		return 0
 	}
 	return runEnd(t.s, t.word, &dotted) - i
@@ -212,9 +219,9 @@ func opening(s string, a armor) int {
 	}
 }
 
-// closing is where what stands behind a block begins; the end of the text where nothing closes it. A line that has no label
-// and no dashes behind END closes nothing, nor do the dashes that open the next block, or else who writes
-// such a line before a key would see the key.
+// closing is where what stands behind a block begins; the end of the text where nothing closes it.
+// A line that has no label and no dashes behind END closes nothing, nor do the dashes that open the
+// next block, or else who writes such a line before a key would see the key.
 func closing(s, end, dashes string) int {
 	for done := 0; ; {
 		i := strings.Index(s[done:], end)
@@ -233,7 +240,9 @@ func closing(s, end, dashes string) int {
 }
 
 // label are the characters of what a block holds, spaces and their escapes included.
-var label = set(func(c byte) bool { return alphanumeric[c] || c == ' ' || c == '+' || c == '%' || c == '\\' })
+var label = set(func(c byte) bool {
+	return alphanumeric[c] || c == ' ' || c == '+' || c == '%' || c == '\\'
+})
 
 // schemes of HTTP whose credentials are one word.
 var schemes = [...]string{"bearer", "basic", "dpop", "negotiate"}
@@ -280,7 +289,9 @@ func (t *scanner) scheme(i int) int {
 		for at(t.s, padded) == '=' {
 			padded++
 		}
-		if proses(t.s[from:to]) || padded == to+1 && strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" { // realm="…"
+		// realm="…"
+		if proses(t.s[from:to]) || padded == to+1 &&
+			strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" {
 			return i
 		}
 		return t.hide(from, padded, Mask)
@@ -291,7 +302,8 @@ func (t *scanner) scheme(i int) int {
 // proses is prose for words with strokes between them as well, as in authentication/authorization.
 func proses(words string) bool {
 	first, rest, more := strings.Cut(words, "/")
-	for more && len(first) > 1 && len(words) < 48 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz") == "" {
+	for more && len(first) > 1 && len(words) < 48 &&
+		strings.Trim(first, "abcdefghijklmnopqrstuvwxyz") == "" {
 		if first, rest, more = strings.Cut(rest, "/"); !more {
 			return len(first) > 1 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz.") == ""
 		}
@@ -317,7 +329,8 @@ func prose(word string) bool {
 // opaqueUser is from how many characters on a URL's user without a password is a token.
 const opaqueUser = 20
 
-// authority is where that of a URL begins whose scheme ends at i, or -1. JSON may escape the slashes.
+// authority is where that of a URL begins whose scheme ends at i, or -1. JSON may escape the
+// slashes.
 func authority(s string, i int) int {
 	if at(s, i) != ':' {
 		return -1
@@ -330,8 +343,8 @@ func authority(s string, i int) int {
 	return i + 1
 }
 
-// url hides the password of the URL that begins at from and whose authority begins at i (RFC 3986, section 3.2), and a user that is
-// long enough for a token. It returns where the search goes on.
+// url hides the password of the URL that begins at from and whose authority begins at i (RFC 3986,
+// section 3.2), and a user that is long enough for a token. It returns where the search goes on.
 func (t *scanner) url(from, i int) int {
 	if i >= t.runEnd {
 		t.runEnd = runEnd(t.s, i, &inURL)
@@ -347,10 +360,12 @@ func (t *scanner) url(from, i int) int {
 		if colon < 0 || authority[0] == '[' {
 			return i
 		}
-		port := strings.Trim(strings.TrimRight(authority[colon+1:], ".,;:!)]}'"), "0123456789") == ""
+		port := strings.Trim(strings.TrimRight(authority[colon+1:], ".,;:!)]}'"),
+			"0123456789") == ""
 		switch {
 		case t.lastAt >= i && !port:
-			// A password with one of /?# unescaped in it hides where the authority ends; a port has digits alone.
+			// A password with one of /?# unescaped in it hides where the authority ends; a port has
+			// digits alone.
 			user = t.lastAt - i
 		case t.lastAt < i:
 			if user = t.beyond(from, i, port) - i; user <= colon {
@@ -374,9 +389,9 @@ func (t *scanner) url(from, i int) int {
 
 var inURL = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"<>`", c) < 0 })
 
-// beyond is where the last "@" stands behind i, for the sake of a password that holds white space, quotes or angle brackets: on the
-// line, or in the quotes around the URL that begins at from; -1 where there is none. Behind a port it counts in quotes
-// alone, and where no quote ends the port.
+// beyond is where the last "@" stands behind i, for the sake of a password that holds white space,
+// quotes or angle brackets: on the line, or in the quotes around the URL that begins at from; -1
+// where there is none. Behind a port it counts in quotes alone, and where no quote ends the port.
 func (t *scanner) beyond(from, i int, port bool) int {
 	if i >= t.lineEnd {
 		t.lineEnd = len(t.s)
@@ -410,7 +425,8 @@ func (t *scanner) beyond(from, i int, port bool) int {
 	return -1
 }
 
-// wholeURL hides the password of a value that is a URL from its beginning to its end, whatever the password holds.
+// wholeURL hides the password of a value that is a URL from its beginning to its end, whatever the
+// password holds.
 func wholeURL(value string) string {
 	const between = "://"
 	scheme := runEnd(value, 0, &inScheme)
@@ -423,7 +439,8 @@ func wholeURL(value string) string {
 	if colon < 0 || user < colon || rest[colon] != ':' || runEnd(rest, 0, &inURL) > user {
 		return value
 	}
-	if port := strings.TrimLeft(rest[colon+1:user], "0123456789"); port == "" || strings.IndexByte("/?#", port[0]) >= 0 {
+	if port := strings.TrimLeft(rest[colon+1:user], "0123456789"); port == "" ||
+		strings.IndexByte("/?#", port[0]) >= 0 {
 		return value
 	}
 	return value[:len(value)-len(rest)+colon+1] + Mask + rest[user:]
@@ -431,7 +448,8 @@ func wholeURL(value string) string {
 
 var inScheme = set(func(c byte) bool { return alphanumeric[c] || c == '+' || c == '-' || c == '.' })
 
-// longestSource bounds how far back a data source name is looked for, among the characters of source.
+// longestSource bounds how far back a data source name is looked for, among the characters of
+// source.
 const longestSource = 256
 
 var (
@@ -439,8 +457,8 @@ var (
 	host   = set(func(c byte) bool { return alphanumeric[c] || c == '-' || c == '.' })
 )
 
-// dataSource hides the password of user:password@tcp(host:port)/database, user:password@/database and user:password@proxy:3128,
-// whose "@" stands at i.
+// dataSource hides the password of user:password@tcp(host:port)/database, user:password@/database
+// and user:password@proxy:3128, whose "@" stands at i.
 func (t *scanner) dataSource(i int) {
 	end := runEnd(t.s, i+1, &host)
 	to := t.s[i+1 : end]
@@ -462,7 +480,8 @@ func (t *scanner) dataSource(i int) {
 		for port < len(t.s) && '0' <= t.s[port] && t.s[port] <= '9' {
 			port++
 		}
-		if n := port - end - 1; to == "" || n == 0 || n > len("65535") || port < len(t.s) && alphanumeric[t.s[port]] {
+		if n := port - end - 1; to == "" || n == 0 || n > len("65535") || port < len(t.s) &&
+			alphanumeric[t.s[port]] {
 			return
 		}
 		bare = true

@@ -56,36 +56,68 @@ func (a addressed) MarshalText() ([]byte, error) {
 
 func TestAnyMasksByNameAndForm(t *testing.T) {
 	for name, test := range map[string]struct{ in, want any }{
-		"null":             {nil, nil},
-		"a number":         {7, 7},
-		"a time":           {time.Unix(1, 0), time.Unix(1, 0)},
-		"a JSON number":    {json.Number("1.50"), json.Number("1.50")},
-		"a text":           {"Bearer abc123", "Bearer " + mask},
-		"bytes":            {[]byte("password=x"), "password=" + mask},
-		"claims":           {map[string]any{"sub": "ada", "auth_time": 7, "session": true, "cookie": nil, "private": []any{"x"}, "n": map[string]any{"api_key": "x", "token": ""}}, map[string]any{"sub": "ada", "auth_time": mask, "session": true, "cookie": nil, "private": mask, "n": map[string]any{"api_key": mask, "token": ""}}},
-		"texts by name":    {map[string]string{"A": "b", "KEY": "x", "AUTH": ""}, map[string]string{"A": "b", "KEY": mask, "AUTH": ""}},
-		"a header":         {http.Header{"Cookie": {"a", "b"}, "Via": {"x", "Bearer abc123"}}, http.Header{"Cookie": {mask, mask}, "Via": {"x", "Bearer " + mask}}},
-		"a query":          {url.Values{"token": {"a"}, "b": {"c"}}, url.Values{"token": {mask}, "b": {"c"}}},
-		"lists by name":    {map[string][]string{"keys": {"a"}, "b": nil}, map[string][]string{"keys": {mask}, "b": nil}},
-		"a list":           {[]any{"a", "password=x", 1, []string{"Bearer abc123"}}, []any{"a", "password=" + mask, 1, []string{"Bearer " + mask}}},
-		"a command":        {[]string{"--password", "x1", "-token", "--user", "-db.key", "x2", "--page", "x", "--max-tokens", "4096", "--password"}, []string{"--password", mask, "-token", "--user", "-db.key", mask, "--page", "x", "--max-tokens", "4096", "--password"}},
-		"any command":      {[]any{"--password", "x1", "--token", json.Number("123456"), "--key", 7.5, "--auth", nil, "--secret", []any{"y"}, "--key", ""}, []any{"--password", mask, "--token", mask, "--key", mask, "--auth", nil, "--secret", []any{"y"}, "--key", ""}},
-		"commands in it":   {struct{ Args []string }{[]string{"--password", "x1"}}, map[string]any{"Args": []any{"--password", mask}}},
-		"nil things":       {[]any{map[string]any(nil), []any(nil), []string(nil), map[string]string(nil), http.Header(nil)}, []any{map[string]any(nil), []any(nil), []string(nil), map[string]string(nil), http.Header(nil)}},
-		"a struct":         {account{"ada", "x", "y"}, map[string]any{"User": "ada", "pw_secret": mask}},
-		"pointers":         {&[]*account{{"ada", "x", "y"}}, []any{map[string]any{"User": "ada", "pw_secret": mask}}},
-		"numbers in it":    {struct{ N uint64 }{math.MaxUint64}, map[string]any{"N": json.Number("18446744073709551615")}},
-		"a name in it":     {map[string]any{"Name": "DB_PASSWORD", "value": "x", "a": "b"}, map[string]any{"Name": "DB_PASSWORD", "value": mask, "a": "b"}},
-		"names in a list":  {[]variable{{"DB_PASSWORD", "x"}, {"PASS", "x"}, {"HOME", "x"}}, []any{map[string]any{"name": "DB_PASSWORD", "value": mask}, map[string]any{"name": "PASS", "value": mask}, map[string]any{"name": "HOME", "value": "x"}}},
-		"names of texts":   {map[string]string{"header": "Cookie", "value": "x"}, map[string]string{"header": "Cookie", "value": mask}},
-		"a form":           {url.Values{"name": {"token"}, "value": {"x"}}, url.Values{"name": {"token"}, "value": {mask}}},
-		"a value alone":    {map[string]any{"name": 7, "value": "x"}, map[string]any{"name": 7, "value": "x"}},
-		"a word alone":     {map[string]any{"pass": "x", "Pass": 3, "PASS": true}, map[string]any{"pass": mask, "Pass": 3, "PASS": true}},
-		"names alike":      {map[string]string{"Bearer abc1": "1", "Bearer abc2": "2", "Bearer " + mask: "3"}, map[string]string{"Bearer " + mask: "3", "Bearer " + mask + " (2)": "1", "Bearer " + mask + " (3)": "2"}},
-		"a text of a map":  {map[string]string{"u": "https://a:b@c d@e"}, map[string]string{"u": "https://a:" + mask + "@e"}},
-		"an error":         {fmt.Errorf("dial: %w", errors.New("postgres://a:b@h")), "dial: postgres://a:" + mask + "@h"},
-		"a Stringer":       {shy{"x"}, "password=" + mask},
-		"a URL":            {&url.URL{Scheme: "https", User: url.UserPassword("a", "b"), Host: "h"}, "https://a:" + mask + "@h"},
+		"null":          {nil, nil},
+		"a number":      {7, 7},
+		"a time":        {time.Unix(1, 0), time.Unix(1, 0)},
+		"a JSON number": {json.Number("1.50"), json.Number("1.50")},
+		"a text":        {"Bearer abc123", "Bearer " + mask},
+		"bytes":         {[]byte("password=x"), "password=" + mask},
+		"claims": {map[string]any{"sub": "ada", "auth_time": 7, "session": true,
+			"cookie": nil, "private": []any{"x"}, "n": map[string]any{"api_key": "x", "token": ""}},
+			map[string]any{"sub": "ada", "auth_time": mask, "session": true, "cookie": nil,
+				"private": mask, "n": map[string]any{"api_key": mask, "token": ""}}},
+		"texts by name": {map[string]string{"A": "b", "KEY": "x", "AUTH": ""},
+			map[string]string{"A": "b", "KEY": mask, "AUTH": ""}},
+		"a header": {http.Header{"Cookie": {"a", "b"}, "Via": {"x", "Bearer abc123"}},
+			http.Header{"Cookie": {mask, mask}, "Via": {"x", "Bearer " + mask}}},
+		"a query": {url.Values{"token": {"a"}, "b": {"c"}}, url.Values{"token": {mask},
+			"b": {"c"}}},
+		"lists by name": {map[string][]string{"keys": {"a"}, "b": nil},
+			map[string][]string{"keys": {mask}, "b": nil}},
+		"a list": {[]any{"a", "password=x", 1, []string{"Bearer abc123"}},
+			[]any{"a", "password=" + mask, 1, []string{"Bearer " + mask}}},
+		"a command": {[]string{"--password", "x1", "-token", "--user", "-db.key", "x2",
+			"--page", "x", "--max-tokens", "4096", "--password"}, []string{"--password", mask,
+			"-token", "--user", "-db.key", mask, "--page", "x", "--max-tokens", "4096",
+			"--password"}},
+		"any command": {[]any{"--password", "x1", "--token", json.Number("123456"), "--key",
+			7.5, "--auth", nil, "--secret", []any{"y"}, "--key", ""}, []any{"--password", mask,
+			"--token", mask, "--key", mask, "--auth", nil, "--secret", []any{"y"}, "--key", ""}},
+		"commands in it": {struct{ Args []string }{[]string{"--password", "x1"}},
+			map[string]any{"Args": []any{"--password", mask}}},
+		"nil things": {[]any{map[string]any(nil), []any(nil), []string(nil),
+			map[string]string(nil), http.Header(nil)}, []any{map[string]any(nil), []any(nil),
+			[]string(nil), map[string]string(nil), http.Header(nil)}},
+		"a struct": {account{"ada", "x", "y"}, map[string]any{"User": "ada",
+			"pw_secret": mask}},
+		"pointers": {&[]*account{{"ada", "x", "y"}},
+			[]any{map[string]any{"User": "ada", "pw_secret": mask}}},
+		"numbers in it": {struct{ N uint64 }{math.MaxUint64},
+			map[string]any{"N": json.Number("18446744073709551615")}},
+		"a name in it": {map[string]any{"Name": "DB_PASSWORD", "value": "x", "a": "b"},
+			map[string]any{"Name": "DB_PASSWORD", "value": mask, "a": "b"}},
+		"names in a list": {[]variable{{"DB_PASSWORD", "x"}, {"PASS", "x"}, {"HOME", "x"}},
+			[]any{map[string]any{"name": "DB_PASSWORD", "value": mask},
+				map[string]any{"name": "PASS", "value": mask}, map[string]any{"name": "HOME",
+					"value": "x"}}},
+		"names of texts": {map[string]string{"header": "Cookie", "value": "x"},
+			map[string]string{"header": "Cookie", "value": mask}},
+		"a form": {url.Values{"name": {"token"}, "value": {"x"}},
+			url.Values{"name": {"token"}, "value": {mask}}},
+		"a value alone": {map[string]any{"name": 7, "value": "x"}, map[string]any{"name": 7,
+			"value": "x"}},
+		"a word alone": {map[string]any{"pass": "x", "Pass": 3, "PASS": true},
+			map[string]any{"pass": mask, "Pass": 3, "PASS": true}},
+		"names alike": {map[string]string{"Bearer abc1": "1", "Bearer abc2": "2", "Bearer " +
+			mask: "3"}, map[string]string{"Bearer " + mask: "3", "Bearer " + mask + " (2)": "1",
+			"Bearer " + mask + " (3)": "2"}},
+		"a text of a map": {map[string]string{"u": "https://a:b@c d@e"},
+			map[string]string{"u": "https://a:" + mask + "@e"}},
+		"an error": {fmt.Errorf("dial: %w", errors.New("postgres://a:b@h")),
+			"dial: postgres://a:" + mask + "@h"},
+		"a Stringer": {shy{"x"}, "password=" + mask},
+		"a URL": {&url.URL{Scheme: "https", User: url.UserPassword("a", "b"), Host: "h"},
+			"https://a:" + mask + "@h"},
 		"an address":       {netip.MustParseAddr("::1"), "::1"},
 		"text of its own":  {addressed{"abc123"}, "Bearer " + mask},
 		"text that errs":   {addressed{}, mask + " (redact_test.addressed)"},
@@ -115,8 +147,8 @@ func (manifold) LogValue() slog.Value {
 	return slog.GroupValue(slog.Any("a", manifold{}), slog.Any("b", manifold{}))
 }
 
-// What holds itself twice has a way for each choice between the two at each step: these would not end by
-// a bound of the depth alone. A wide value is looked into in full.
+// What holds itself twice has a way for each choice between the two at each step: these would not
+// end by a bound of the depth alone. A wide value is looked into in full.
 func TestWhatHoldsItselfTwiceEnds(t *testing.T) {
 	twice := make([]any, 2)
 	twice[0], twice[1] = twice, twice
@@ -127,7 +159,9 @@ func TestWhatHoldsItselfTwiceEnds(t *testing.T) {
 			t.Errorf("%s: %.100s", name, got)
 		}
 		for place, log := range map[string]func(*slog.Logger){
-			"a record": func(log *slog.Logger) { log.Info("m", "x", v) }, "a logger": func(log *slog.Logger) { log.With("x", v).Info("m") },
+			"a record": func(log *slog.Logger) {
+				log.Info("m", "x", v)
+			}, "a logger": func(log *slog.Logger) { log.With("x", v).Info("m") },
 		} {
 			if got := logged(log); !strings.Contains(got, mask) {
 				t.Errorf("%s in %s: %.100s", name, place, got)
@@ -159,12 +193,13 @@ func TestAnyDoesNotChangeItsArgument(t *testing.T) {
 // logged is what a handler of each kind writes.
 func logged(log func(*slog.Logger)) string {
 	var out bytes.Buffer
-	options := &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}
+	options := &slog.HandlerOptions{Level: slog.LevelDebug,
+		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}
 	log(slog.New(redact.Handler(slog.NewJSONHandler(&out, options))))
 	log(slog.New(redact.Handler(slog.NewTextHandler(&out, options))))
 	return out.String()
@@ -172,12 +207,19 @@ func logged(log func(*slog.Logger)) string {
 
 func TestHandlerMasksRecords(t *testing.T) {
 	got := logged(func(log *slog.Logger) {
-		log = log.With("version", "1", "api_key", "x", slog.Group("db", "password", "x", "host", "h"))
-		log.WithGroup("request").Info("got Bearer abc123", "principal", "ada", "tool", "get", "role", "Admin", "missing", "scope", "request_id", "r",
-			"token", 7, "auth", false, "session", time.Second, "key", "", "cookie", nil, "private", errors.New("x"), "secret", account{},
-			slog.Group("credentials", "user", "u", slog.Group("inner", "n", 1)), slog.Group("plain", "a", 1, "b", "password=x", "c", 2))
+		log = log.With("version", "1", "api_key", "x", slog.Group("db", "password", "x", "host",
+			"h"))
+		log.WithGroup("request").Info("got Bearer abc123", "principal", "ada", "tool", "get",
+			"role", "Admin", "missing", "scope", "request_id", "r",
+			"token", 7, "auth", false, "session", time.Second, "key", "", "cookie", nil, "private",
+			errors.New("x"), "secret", account{},
+			slog.Group("credentials", "user", "u", slog.Group("inner", "n", 1)),
+			slog.Group("plain", "a", 1, "b", "password=x", "c", 2))
 		log.WithGroup("session").Debug("m", "id", "x", "on", true)
-		log.Error("failed", "error", fmt.Errorf("open %s: %w", "postgres://a:b@h", io.EOF), "value", lazy{slog.GroupValue(slog.String("token", "x"), slog.Any("v", lazy{slog.StringValue("y")}))}, "who", shy{"x"}, "account", account{"ada", "x", "y"})
+		log.Error("failed", "error", fmt.Errorf("open %s: %w", "postgres://a:b@h", io.EOF), "value",
+			lazy{slog.GroupValue(slog.String("token", "x"),
+				slog.Any("v", lazy{slog.StringValue("y")}))}, "who", shy{"x"}, "account",
+			account{"ada", "x", "y"})
 	})
 	want := `{"level":"INFO","msg":"got Bearer ***MASKED***","version":"1","api_key":"***MASKED***","db":{"password":"***MASKED***","host":"h"},"request":{"principal":"ada","tool":"get","role":"Admin","missing":"scope","request_id":"r","token":"***MASKED***","auth":false,"session":1000000000,"key":"","cookie":null,"private":"***MASKED***","secret":"***MASKED***","credentials":{"user":"***MASKED***","inner":{"n":"***MASKED***"}},"plain":{"a":1,"b":"password=***MASKED***","c":2}}}
 {"level":"DEBUG","msg":"m","version":"1","api_key":"***MASKED***","db":{"password":"***MASKED***","host":"h"},"session":{"id":"***MASKED***","on":true}}
@@ -193,9 +235,11 @@ level=ERROR msg=failed version=1 api_key=***MASKED*** db.password=***MASKED*** d
 
 func TestNamesOfSecretsInAttributesMaskTheValuesBesideThem(t *testing.T) {
 	got := logged(func(log *slog.Logger) {
-		log.With("header", "Authorization", "value", "x1").Info("m", "name", "DB_PASSWORD", "value", "x2", slog.Group("g", "value", "x3", "key", "token", "b", "c"))
+		log.With("header", "Authorization", "value", "x1").Info("m", "name", "DB_PASSWORD", "value",
+			"x2", slog.Group("g", "value", "x3", "key", "token", "b", "c"))
 		log.Info("m", "env", []variable{{"API_KEY", "x4"}}, "pass", "x5")
-		log.Info("m", "name", "page", "value", "y1", slog.Group("g", "name", "page", "value", "y2"), "pass", 31)
+		log.Info("m", "name", "page", "value", "y1", slog.Group("g", "name", "page", "value", "y2"),
+			"pass", 31)
 	})
 	for _, secret := range []string{"x1", "x2", "x3", "x4", "x5"} {
 		if strings.Contains(got, secret) {
@@ -229,7 +273,8 @@ func TestHandlerPassesOnWhatHoldsNoSecretAsItIs(t *testing.T) {
 		t.Errorf("%v, %v", next.record, err)
 	}
 	r.AddAttrs(slog.String("token", "x"))
-	if err := h.Handle(t.Context(), r); err != nil || next.record.PC != 42 || !next.record.Time.Equal(r.Time) || next.record.NumAttrs() != 4 {
+	if err := h.Handle(t.Context(), r); err != nil || next.record.PC != 42 ||
+		!next.record.Time.Equal(r.Time) || next.record.NumAttrs() != 4 {
 		t.Errorf("%v, %v", next.record, err)
 	}
 }
@@ -260,7 +305,8 @@ func TestNoPlantedSecretLeavesALog(t *testing.T) {
 			case n == 8 && depth < 3:
 				return []any{plant(depth + 1), map[string]any{"x": plant(depth + 1)}}
 			case n == 9 && depth < 3:
-				return lazy{slog.GroupValue(slog.Any("a", plant(depth+1)), slog.String("token", secret))}
+				return lazy{slog.GroupValue(slog.Any("a", plant(depth+1)),
+					slog.String("token", secret))}
 			case n == 10 && depth < 3:
 				return slog.GroupValue(slog.Any("a", plant(depth+1)), slog.String(text, "x"))
 			case n == 11:
@@ -287,8 +333,11 @@ func TestNoPlantedSecretLeavesALog(t *testing.T) {
 }
 
 func BenchmarkHandler(b *testing.B) {
-	attrs := []any{"principal", "ada", "tool", "get_device", "role", "Admin", "missing", "scope dcim:write", "request_id", "QWERTYUIOPASDFGHJKLZXCVBNM", "duration", time.Second, "count", 7}
-	for name, handler := range map[string]slog.Handler{"bare": slog.NewJSONHandler(io.Discard, nil), "redacted": redact.Handler(slog.NewJSONHandler(io.Discard, nil))} {
+	attrs := []any{"principal", "ada", "tool", "get_device", "role", "Admin", "missing",
+		"scope dcim:write", "request_id", "QWERTYUIOPASDFGHJKLZXCVBNM", "duration", time.Second,
+		"count", 7}
+	for name, handler := range map[string]slog.Handler{"bare": slog.NewJSONHandler(io.Discard, nil),
+		"redacted": redact.Handler(slog.NewJSONHandler(io.Discard, nil))} {
 		b.Run(name, func(b *testing.B) {
 			log := slog.New(handler)
 			b.ReportAllocs()
@@ -300,7 +349,8 @@ func BenchmarkHandler(b *testing.B) {
 }
 
 func BenchmarkText(b *testing.B) {
-	s := strings.Repeat("the call was refused, since the role Viewer does not reach get_device. ", 15)
+	s := strings.Repeat("the call was refused, since the role Viewer does not reach get_device. ",
+		15)
 	b.SetBytes(int64(len(s)))
 	b.ReportAllocs()
 	for b.Loop() {

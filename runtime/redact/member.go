@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A name and its value may be two members of one object: {"name":"DB_PASSWORD","value":"hunter2"}, as environments, headers and forms
-// are often written. What follows knows these.
+// A name and its value may be two members of one object: {"name":"DB_PASSWORD","value":"hunter2"},
+// as environments, headers and forms are often written. What follows knows these.
 
 // labels are the members that hold a name, in any case.
 var labels = [...]string{"name", "key", "header"}
@@ -26,7 +26,8 @@ func isLabelled(member string) bool {
 	return strings.EqualFold(member, "value") || strings.EqualFold(member, "values")
 }
 
-// alone is PASS as a name of one word. It is a secret's where a text stands behind it, and counts tests where a number does.
+// alone is PASS as a name of one word. It is a secret's where a text stands behind it, and counts
+// tests where a number does.
 func alone(name string) bool { return strings.EqualFold(name, "PASS") }
 
 // named reports whether a member of a map is secret by its name.
@@ -68,7 +69,8 @@ func (m Masker) labelledBy(a slog.Attr) bool {
 	return isLabel(a.Key) && a.Value.Kind() == slog.KindString && m.namesSecret(a.Value.String())
 }
 
-// free is a name that is not taken yet: two that differ in their secrets alone are the same once these are masked.
+// free is a name that is not taken yet: two that differ in their secrets alone are the same once
+// these are masked.
 func free[V any](taken map[string]V, name string) string {
 	free := name
 	for n := 2; ; n++ {
@@ -85,13 +87,15 @@ const (
 	spaces        = " \t\r\n"
 )
 
-// member reports whether the member of an object in JSON whose name begins at from stands right behind or right before one that
-// holds a secret's name.
+// member reports whether the member of an object in JSON whose name begins at from stands right
+// behind or right before one that holds a secret's name.
 func (t *scanner) member(from int, sep separated) bool {
-	return t.m.namesSecret(labelBefore(t.s[max(0, from-longestMember):from], sep.quote)) || t.m.namesSecret(labelBehind(t.s[sep.value:], sep.quote))
+	return t.m.namesSecret(labelBefore(t.s[max(0, from-longestMember):from], sep.quote)) ||
+		t.m.namesSecret(labelBehind(t.s[sep.value:], sep.quote))
 }
 
-// labelBefore is the name that stands at the end of a text, behind it the quote that opens the next member; "" where none does.
+// labelBefore is the name that stands at the end of a text, behind it the quote that opens the next
+// member; "" where none does.
 func labelBefore(s, quote string) string {
 	s, opened := strings.CutSuffix(s, quote)
 	s, listed := strings.CutSuffix(strings.TrimRight(s, spaces), ",")
@@ -103,13 +107,15 @@ func labelBefore(s, quote string) string {
 	name := s[begin+len(quote):]
 	s, colon := strings.CutSuffix(strings.TrimRight(s[:begin], spaces), ":")
 	s, closed = strings.CutSuffix(strings.TrimRight(s, spaces), quote)
-	if begin = strings.LastIndex(s, quote); !colon || !closed || begin < 0 || !isLabel(s[begin+len(quote):]) {
+	if begin = strings.LastIndex(s, quote); !colon || !closed || begin < 0 ||
+		!isLabel(s[begin+len(quote):]) {
 		return ""
 	}
 	return name
 }
 
-// labelBehind is the name that stands in the member behind the value that a text begins with; "" where none does.
+// labelBehind is the name that stands in the member behind the value that a text begins with; ""
+// where none does.
 func labelBehind(s, quote string) string {
 	s = s[:min(len(s), longestValue)]
 	if inner, is := strings.CutPrefix(s, quote); is {
@@ -179,7 +185,8 @@ func (t *scanner) element(from, end int) int {
 	}
 	closing := t.s[to+bracket(t.s[to:], '<'):]
 	closing, closes := strings.CutPrefix(strings.TrimLeft(closing, `\`), "/")
-	if prefix, rest, spaced := strings.Cut(closing[:min(len(closing), longestName+len(name))], ":"); spaced && wordEnd(prefix, 0) == len(prefix) {
+	if prefix, rest, spaced := strings.Cut(closing[:min(len(closing), longestName+len(name))],
+		":"); spaced && wordEnd(prefix, 0) == len(prefix) {
 		closing = rest
 	}
 	if !closes || !hasFold(closing, name) {
@@ -190,10 +197,12 @@ func (t *scanner) element(from, end int) int {
 
 // opens reports whether a text ends in an angle bracket.
 func opens(s string) bool {
-	return strings.HasSuffix(s, "<") || strings.HasSuffix(s, "&lt;") || len(s) >= 6 && bracket(s[len(s)-6:], '<') == 6
+	return strings.HasSuffix(s, "<") || strings.HasSuffix(s, "&lt;") || len(s) >= 6 &&
+		bracket(s[len(s)-6:], '<') == 6
 }
 
-// bracket is the length of an angle bracket that a text begins with, as it is or as JSON and HTML escape it; 0 where none is.
+// bracket is the length of an angle bracket that a text begins with, as it is or as JSON and HTML
+// escape it; 0 where none is.
 func bracket(s string, which byte) int {
 	if s == "" {
 		return 0

@@ -6,10 +6,11 @@
 //	TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL CONNECTION_STRING CONNECTIONSTRING
 //	PRIVATE AUTH DSN COOKIE SESSION PWD
 //
-// or has PASS as one of several words, as in DB_PASS and dbPass, or JWT, BEARER or OTP as the last of them, as in X-Jwt. PASS alone is
-// the name of a variable, a field or a member in JSON with text behind it, and counts tests where a number is. PWD alone is
-// the working directory, and so is OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By form, wherever
-// it stands in a text:
+// or has PASS as one of several words, as in DB_PASS and dbPass, or JWT, BEARER or OTP as the last
+// of them, as in X-Jwt. PASS alone is the name of a variable, a field or a member in JSON with text
+// behind it, and counts tests where a number is. PWD alone is the working directory, and so is
+// OLDPWD. MONKEY is masked, and that is meant: a name too many costs less than one too few. By
+// form, wherever it stands in a text:
 //
 //   - the password of a URL, and a user of 20 characters and more, which is a token whether or not a password follows; of a URL that is
 //     escaped in a query string or in JSON as well. A password with a space, a quote or an angle bracket in it reaches to the last "@" of the line
@@ -30,8 +31,8 @@
 //
 // In prose, "token: expired" and the like stay: a single word before a colon and a space is a name
 // only if it can hardly be anything else, as password and Authorization are. Behind such a name and
-// behind a flag any word is masked, also in "password: must be at least 8 characters". A number or a
-// duration stays if the name asks for one, as in max_tokens: 4096.
+// behind a flag any word is masked, also in "password: must be at least 8 characters". A number or
+// a duration stays if the name asks for one, as in max_tokens: 4096.
 //
 // A bare value ends at white space, a quote, "&" or ";". A password that contains one of these is
 // hidden in full only if it is quoted or escaped.
@@ -48,15 +49,15 @@ import (
 // Mask stands where a secret was.
 const Mask = "***MASKED***"
 
-// Masker masks what this package knows to be secret, and more. The zero value masks exactly what the
-// package's documentation says, as the functions of the package do. It is safe for concurrent use, as
-// long as nobody changes its fields.
+// Masker masks what this package knows to be secret, and more. The zero value masks exactly what
+// the package's documentation says, as the functions of the package do. It is safe for concurrent
+// use, as long as nobody changes its fields.
 type Masker struct {
-	// Names are further parts of names, in any case, whose values are secret: "PIN" hides "user_pin"
-	// and "spinner". An empty one is ignored.
+	// Names are further parts of names, in any case, whose values are secret: "PIN" hides
+	// "user_pin" and "spinner". An empty one is ignored.
 	Names []string
-	// Values are further forms: what one matches is masked wherever it stands. They see a text as it is, but for its PEM blocks, and
-	// take nothing away from what is masked without them.
+	// Values are further forms: what one matches is masked wherever it stands. They see a text as
+	// it is, but for its PEM blocks, and take nothing away from what is masked without them.
 	Values []*regexp.Regexp
 }
 
@@ -98,13 +99,16 @@ func (m Masker) Header(h http.Header) http.Header {
 	return masked
 }
 
-// inQueries are names of the web's protocols that say little elsewhere: authorization codes (RFC 6749),
-// assertions (RFC 7521), the signatures of signed URLs, and what single sign-on passes on.
-var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature", "x-amz-signature", "x-goog-signature", "jwt",
+// inQueries are names of the web's protocols that say little elsewhere: authorization codes (RFC
+// 6749), assertions (RFC 7521), the signatures of signed URLs, and what single sign-on passes on.
+var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature",
+	"x-amz-signature", "x-goog-signature", "jwt",
 	"samlresponse", "ticket", "sid", "otp"}
 
 func inQuery(name string) bool {
-	return slices.ContainsFunc(inQueries, func(known string) bool { return strings.EqualFold(name, known) })
+	return slices.ContainsFunc(inQueries, func(known string) bool {
+		return strings.EqualFold(name, known)
+	})
 }
 
 // Query masks the secrets of a query string and leaves the rest as it was written.
@@ -127,8 +131,8 @@ func (m Masker) Query(raw string) string {
 	return strings.Join(pairs, "&")
 }
 
-// secretField reports whether a field of a query string is secret by its name. One that cannot be unescaped is looked at as it is, and
-// without the percent signs that stand in it.
+// secretField reports whether a field of a query string is secret by its name. One that cannot be
+// unescaped is looked at as it is, and without the percent signs that stand in it.
 func (m Masker) secretField(name string) bool {
 	plain, err := url.QueryUnescape(name)
 	if err != nil {

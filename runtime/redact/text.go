@@ -91,8 +91,8 @@ func (t *scanner) scan() {
 // longestName bounds how far back the beginning of a name is looked for.
 const longestName = 64
 
-// follow returns where the search goes on after what was hidden up to i. Nobody knows where a bare value
-// ends: it may have taken in the name of the next, which is looked at here.
+// follow returns where the search goes on after what was hidden up to i. Nobody knows where a bare
+// value ends: it may have taken in the name of the next, which is looked at here.
 func (t *scanner) follow(i int) int {
 	for {
 		from := i
@@ -103,7 +103,8 @@ func (t *scanner) follow(i int) int {
 		if i >= end { // and not before: it would be gone through again for each key in it
 			end = wordEnd(t.s, i)
 		}
-		// An escape is no part of the word, so behind it nothing begins that is further on than it is long.
+		// An escape is no part of the word, so behind it nothing begins that is further on than it
+		// is long.
 		for last := min(end, i+longestEscape); from < last && next == i; from++ {
 			if !t.begins(from) {
 				continue
@@ -121,8 +122,8 @@ func (t *scanner) follow(i int) int {
 	}
 }
 
-// escapes are what may stand right before a word and look as if it belonged to it: \n, \x00 and \u003c
-// of quoted texts, %20 of URLs. By their first two bytes and lengths.
+// escapes are what may stand right before a word and look as if it belonged to it: \n, \x00 and
+// \u003c of quoted texts, %20 of URLs. By their first two bytes and lengths.
 var escapes = [...]struct {
 	first, second byte // zero is any
 	size          int
@@ -137,7 +138,8 @@ func (t *scanner) begins(i int) bool {
 		return true
 	}
 	for _, e := range escapes {
-		if i >= e.size && t.s[i-e.size] == e.first && (e.second == 0 || t.s[i-e.size+1] == e.second) {
+		if i >= e.size && t.s[i-e.size] == e.first &&
+			(e.second == 0 || t.s[i-e.size+1] == e.second) {
 			return true
 		}
 	}
@@ -189,7 +191,8 @@ func (t *scanner) result() string {
 
 // letter are the characters of words: of names, and most of what keys are made of.
 var letter = set(func(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' ||
+		c == '_'
 })
 
 func set(in func(byte) bool) (s [256]bool) {
@@ -216,8 +219,8 @@ func skipSpaces(s string, i int) int {
 	return i
 }
 
-// beside hides what stands beside the name s[from:end], and returns where the search goes on; end where
-// nothing was hidden.
+// beside hides what stands beside the name s[from:end], and returns where the search goes on; end
+// where nothing was hidden.
 func (t *scanner) beside(from, end int) int {
 	if i := authority(t.s, end); i >= 0 {
 		return t.url(from, i)
@@ -254,11 +257,13 @@ func (t *scanner) beside(from, end int) int {
 			return end
 		}
 	case strings.EqualFold(name, "pwd"): // a directory, or the password of a connection string
-		if c := at(t.s, sep.value); sep.kind != '=' || c == '/' || c == '~' || c == '.' || at(t.s, sep.value+1) == ':' {
+		if c := at(t.s, sep.value); sep.kind != '=' || c == '/' || c == '~' || c == '.' ||
+			at(t.s, sep.value+1) == ':' {
 			return end
 		}
 	case alone(name) && (sep.kind == '=' || sep.quoted): // or it counts tests
-		if to := runEnd(t.s, sep.value, &alphanumeric); to > sep.value && to-sep.value < 6 && strings.Trim(t.s[sep.value:to], "0123456789") == "" {
+		if to := runEnd(t.s, sep.value, &alphanumeric); to > sep.value && to-sep.value < 6 &&
+			strings.Trim(t.s[sep.value:to], "0123456789") == "" {
 			return end
 		}
 	case sep.kind == ':' && sep.quoted && isLabelled(name) && t.member(from, sep):
@@ -277,7 +282,8 @@ func (t *scanner) beside(from, end int) int {
 	return t.hide(from, to, mask)
 }
 
-// queried reports whether what begins at i does so in the query or the fragment of a URL, as it is and as JSON and HTML escape it.
+// queried reports whether what begins at i does so in the query or the fragment of a URL, as it is
+// and as JSON and HTML escape it.
 func (t *scanner) queried(i int) bool {
 	if i == 0 {
 		return false
@@ -291,11 +297,12 @@ func (t *scanner) queried(i int) bool {
 	return strings.HasSuffix(t.s[:i], `\u0026`)
 }
 
-// spelled reports whether a name in quotes is secret whose last part is s[from:end], with escapes of JSON or letters that are taken for
-// those of ASCII before it: p\u0061ssword.
+// spelled reports whether a name in quotes is secret whose last part is s[from:end], with escapes
+// of JSON or letters that are taken for those of ASCII before it: p\u0061ssword.
 func (t *scanner) spelled(from, end int) bool {
 	first := from
-	for first > 0 && from-first < 6*longestName && (letter[t.s[first-1]] || t.s[first-1] == '\\' || t.s[first-1] >= 0x80) {
+	for first > 0 && from-first < 6*longestName && (letter[t.s[first-1]] || t.s[first-1] == '\\' ||
+		t.s[first-1] >= 0x80) {
 		first--
 	}
 	return first < from && t.m.Name(unescaped(t.s[first:end]))
@@ -324,10 +331,11 @@ func hasFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// certain reports whether a name before a colon and a space is one of a value, and not a word of prose:
-// it has several words, or can hardly mean anything else.
+// certain reports whether a name before a colon and a space is one of a value, and not a word of
+// prose: it has several words, or can hardly mean anything else.
 func (t *scanner) certain(name string) bool {
-	for _, known := range [...]string{"password", "passwd", "passphrase", "secret", "apikey", "authorization", "cookie", "dsn"} {
+	for _, known := range [...]string{"password", "passwd", "passphrase", "secret", "apikey",
+		"authorization", "cookie", "dsn"} {
 		if strings.EqualFold(name, known) {
 			return true
 		}
@@ -388,11 +396,14 @@ func at(s string, i int) byte {
 
 // Where a bare value ends: always, and in JSON.
 var (
-	bare   = set(func(c byte) bool { return c > ' ' && c != 0x7f && strings.IndexByte("\"'`<>&;", c) < 0 })
+	bare = set(func(c byte) bool {
+		return c > ' ' && c != 0x7f && strings.IndexByte("\"'`<>&;", c) < 0
+	})
 	inJSON = set(func(c byte) bool { return bare[c] && strings.IndexByte(",]}", c) < 0 })
 )
 
-// value is where the value of a name begins and ends, and what to put there: in JSON a string again.
+// value is where the value of a name begins and ends, and what to put there: in JSON a string
+// again.
 func (t *scanner) value(name string, sep separated) (from, to int, mask string) {
 	s, i := t.s, sep.value
 	if q := skipBackslashes(s, i); at(s, q) == '"' || at(s, q) == '\'' || at(s, q) == '`' {
@@ -407,7 +418,8 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 	}
 	if q := literal(s, i); q >= 0 {
 		quote := skipBackslashes(s, q)
-		// Behind a short value that has no quotes, the quote closes what is around it: 'password=b'.
+		// Behind a short value that has no quotes, the quote closes what is around it:
+		// 'password=b'.
 		closes := quote+1 == len(s) || strings.IndexByte(" \t\r\n,;:)]}\\", s[quote+1]) >= 0
 		if sep.quoted || !closes {
 			from, to = within(s, q, quote)
@@ -432,7 +444,8 @@ func (t *scanner) value(name string, sep separated) (from, to int, mask string) 
 	case inner == i && !sep.quoted && headerLine(name):
 		end = headerEnd(s, i, end)
 	}
-	for end > inner && (strings.IndexByte(",])}.:\\", s[end-1]) >= 0 || s[end-1] == '=' && end < len(s) && s[end] != '&' && s[end] != ';') {
+	for end > inner && (strings.IndexByte(",])}.:\\", s[end-1]) >= 0 || s[end-1] == '=' &&
+		end < len(s) && s[end] != '&' && s[end] != ';') {
 		end-- // what closes something else, or stands between the next name and its value
 	}
 	return i, end, mask
@@ -488,9 +501,9 @@ func literal(s string, i int) int {
 	return end
 }
 
-// quoteEnd is where the quote is that closes the one at q, which stands behind so many backslashes; the
-// end of the text where it is cut off. Text that was quoted more than once has 1, 3, 7… backslashes
-// before the outer quote, and more before one that belongs to the value.
+// quoteEnd is where the quote is that closes the one at q, which stands behind so many backslashes;
+// the end of the text where it is cut off. Text that was quoted more than once has 1, 3, 7…
+// backslashes before the outer quote, and more before one that belongs to the value.
 func quoteEnd(s string, q, backslashes int) int {
 	run := 0
 	for i := q + 1; i < len(s); i++ {
@@ -523,17 +536,19 @@ func nestedEnd(s string, i int) int {
 	return len(s)
 }
 
-// beforeName is where a bare value s[i:end] ends without what stands between a name that it took in and the value of that name.
+// beforeName is where a bare value s[i:end] ends without what stands between a name that it took in
+// and the value of that name.
 func beforeName(s string, i, end int) int {
-	for end > i && (s[end-1] == ':' || s[end-1] == '\\' || s[end-1] == '=' && end < len(s) && s[end] != '&' && s[end] != ';') {
+	for end > i && (s[end-1] == ':' || s[end-1] == '\\' || s[end-1] == '=' && end < len(s) &&
+		s[end] != '&' && s[end] != ';') {
 		end--
 	}
 	return end
 }
 
-// beforeNext is where a bare value s[i:end] ends that took in, behind the escape of white space in a quoted text, the beginning of what
-// goes further than such a value: a header with its line, a URL, a literal of Python, or escaped
-// JSON.
+// beforeNext is where a bare value s[i:end] ends that took in, behind the escape of white space in
+// a quoted text, the beginning of what goes further than such a value: a header with its line, a
+// URL, a literal of Python, or escaped JSON.
 func beforeNext(s string, i, end int) int {
 	gap := -1
 	for k := i; k < end; k++ {
@@ -560,8 +575,9 @@ func blank(s string) int {
 	return -1
 }
 
-// headerEnd is where the value of a header ends that does not have a line to itself, and whose first word is s[i:end]: behind the
-// further pairs of cookies, and behind what a scheme is followed by: Authorization=ApiKey abc, Authorization:AWS4-HMAC-SHA256 A=b, C=d.
+// headerEnd is where the value of a header ends that does not have a line to itself, and whose
+// first word is s[i:end]: behind the further pairs of cookies, and behind what a scheme is followed
+// by: Authorization=ApiKey abc, Authorization:AWS4-HMAC-SHA256 A=b, C=d.
 func headerEnd(s string, i, end int) int {
 	for at(s, end) == ';' {
 		next := skipSpaces(s, end+1)
@@ -578,7 +594,8 @@ func headerEnd(s string, i, end int) int {
 			to = next + eol
 		}
 		word := strings.TrimRight(s[next:to], "=")
-		if to == next || strings.ContainsAny(word, ":=") && s[to-1] != ',' && s[end-1] != ',' { // the next field
+		// the next field
+		if to == next || strings.ContainsAny(word, ":=") && s[to-1] != ',' && s[end-1] != ',' {
 			return end
 		}
 		end = to
@@ -586,11 +603,13 @@ func headerEnd(s string, i, end int) int {
 	return end
 }
 
-// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to it. The name may have more before it:
-// Proxy-Authorization, Set-Cookie, and an escape as in \nCookie.
+// headerLine reports whether the value of a header holds spaces, so that all of its line belongs to
+// it. The name may have more before it: Proxy-Authorization, Set-Cookie, and an escape as in
+// \nCookie.
 func headerLine(name string) bool {
 	for _, known := range [...]string{"authorization", "cookie"} {
-		if before := len(name) - len(known); before >= 0 && strings.EqualFold(name[before:], known) {
+		if before := len(name) - len(known); before >= 0 && strings.EqualFold(name[before:],
+			known) {
 			return true
 		}
 	}

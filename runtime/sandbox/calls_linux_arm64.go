@@ -13,8 +13,8 @@ var (
 	archServing = []uint32{}
 )
 
-// Calls that open a file, with the place of their flags among the arguments, which the mode follows,
-// and others that take a mode, with its place.
+// Calls that open a file, with the place of their flags among the arguments, which the mode
+// follows, and others that take a mode, with its place.
 var (
 	archOpen = map[uint32]uint32{unix.SYS_OPENAT: 2}
 	archMake = map[uint32]uint32{unix.SYS_MKDIRAT: 2}

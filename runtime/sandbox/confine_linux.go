@@ -67,8 +67,10 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 	for _, r := range rules {
 		unix.Close(r.fd)
 	}
-	// The limit is on numbers, not on how many are open. Four more are for the runtime's own poller.
-	if err := lower(unix.RLIMIT_NOFILE, uint64(highest)+1+4+uint64(o.Limits.OpenFiles)); err != nil {
+	// The limit is on numbers, not on how many are open. Four more are for the runtime's own
+	// poller.
+	if err := lower(unix.RLIMIT_NOFILE, uint64(highest)+1+4+
+		uint64(o.Limits.OpenFiles)); err != nil {
 		return Job{}, err
 	}
 	return job, nil
@@ -145,7 +147,8 @@ func dataBytes(statm io.ReaderAt) (uint64, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
-	fields := strings.Fields(string(b[:n])) // proc_pid_statm(5): size resident shared text lib data dt
+	// proc_pid_statm(5): size resident shared text lib data dt
+	fields := strings.Fields(string(b[:n]))
 	if len(fields) < 6 {
 		return 0, fmt.Errorf("/proc/self/statm: %q", b[:n])
 	}

@@ -14,7 +14,9 @@ func TestCountingWaitsForNothing(t *testing.T) {
 	w, root := newWorkspaces(t, WorkspaceOptions{Bytes: 1000})
 	space, _ := acquire(t, w, "a")
 	dir := filepath.Join(root.Name(), space.name)
-	if err := errors.Join(unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600), unix.Symlink("pipe", filepath.Join(dir, "link")), unix.Symlink(".", filepath.Join(dir, "round"))); err != nil {
+	if err := errors.Join(unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
+		unix.Symlink("pipe", filepath.Join(dir, "link")),
+		unix.Symlink(".", filepath.Join(dir, "round"))); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := space.Room(); err != nil || left != 1000 {

@@ -15,8 +15,8 @@ import (
 // or a link now.
 const asFolder = unix.O_DIRECTORY | unix.O_NONBLOCK | unix.O_NOFOLLOW
 
-// visitAll calls a function with all below a folder, until it or the context has an error. It follows no link, and leaves
-// out what is removed meanwhile.
+// visitAll calls a function with all below a folder, until it or the context has an error. It
+// follows no link, and leaves out what is removed meanwhile.
 func visitAll(ctx context.Context, root *os.Root, visit func(entry) error) error {
 	dir, err := root.OpenFile(".", os.O_RDONLY|asFolder, 0)
 	if err != nil {
@@ -35,7 +35,8 @@ func visitFolder(ctx context.Context, dir *os.File, above int, visit func(entry)
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			if err := visitOne(ctx, fd, name, above, visit); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := visitOne(ctx, fd, name, above, visit); err != nil &&
+				!errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 		}

@@ -1,10 +1,12 @@
-// Package sandbox runs handlers within limits, each call in a process of its own, on Linux. On other systems it
-// builds, and refuses. A server is given a [Sandbox], by [New]; it bounds how often clients call ([Limiter]) and keeps a
-// workspace for each ([Workspaces], which handlers find by [Workspace]) on all systems.
+// Package sandbox runs handlers within limits, each call in a process of its own, on Linux. On
+// other systems it builds, and refuses. A server is given a [Sandbox], by [New]; it bounds how
+// often clients call ([Limiter]) and keeps a workspace for each ([Workspaces], which handlers find
+// by [Workspace]) on all systems.
 //
-// The process is a helper: the program's own file, started again, in which [Main] waits for one request, runs
-// the handler that was registered by that name, and answers. A [Pool] keeps helpers ready. Each serves one call
-// and is then killed with everything it started, so nothing a call leaves behind meets another.
+// The process is a helper: the program's own file, started again, in which [Main] waits for one
+// request, runs the handler that was registered by that name, and answers. A [Pool] keeps helpers
+// ready. Each serves one call and is then killed with everything it started, so nothing a call
+// leaves behind meets another.
 //
 // # Order, and why it is this one
 //
@@ -38,17 +40,21 @@
 //
 // # What holds
 //
-// No path can be opened that was not granted, by no thread and no program that the handler starts. In a mount
-// namespace no other path can be looked at (stat, readlink, access), but for the names of folders that lead to
-// granted ones. No file can be run or mapped as a program that was not granted for it, by ld.so
-// neither. No file gets a set-id bit, and none is made without a name (O_TMPFILE). No socket of any
-// family can be made, but TCP and UDP ones for calls that were granted a network, and those cannot listen. No pipe with
-// a name and no device can be made, and no space be taken beyond a file's end. No other
-// process can be signalled, traced, read or slowed down, and none becomes the server's child but the helpers. When [Pool.Run] has returned none of the call's processes is left,
-// whatever sessions they made and however often they forked; the same goes for the server's own end, kill -9
-// included, which a handler cannot keep from its helper. A limit that was reached is named in a [*LimitError]. What a helper sends is
-// read in one order, each part once and of bounded length; what its handler logs and reports meanwhile ([runtime.Logger], [runtime.Progress],
-// [runtime.Advise]) is bounded one by one and together, and nothing in it is believed. No client has more than [Options].Share calls at a time. The tests try all of it on the real kernel.
+// No path can be opened that was not granted, by no thread and no program that the handler starts.
+// In a mount namespace no other path can be looked at (stat, readlink, access), but for the names
+// of folders that lead to granted ones. No file can be run or mapped as a program that was not
+// granted for it, by ld.so neither. No file gets a set-id bit, and none is made without a name
+// (O_TMPFILE). No socket of any family can be made, but TCP and UDP ones for calls that were
+// granted a network, and those cannot listen. No pipe with a name and no device can be made, and no
+// space be taken beyond a file's end. No other process can be signalled, traced, read or slowed
+// down, and none becomes the server's child but the helpers. When [Pool.Run] has returned none of
+// the call's processes is left, whatever sessions they made and however often they forked; the same
+// goes for the server's own end, kill -9 included, which a handler cannot keep from its helper. A
+// limit that was reached is named in a [*LimitError]. What a helper sends is read in one order,
+// each part once and of bounded length; what its handler logs and reports meanwhile
+// ([runtime.Logger], [runtime.Progress], [runtime.Advise]) is bounded one by one and together, and
+// nothing in it is believed. No client has more than [Options].Share calls at a time. The tests try
+// all of it on the real kernel.
 //
 // # What does not
 //

@@ -48,9 +48,12 @@ func Register(name string, run Handler) {
 	defer registry.Unlock()
 	switch _, taken := registry.handlers[name]; {
 	case name == "" || run == nil:
-		registry.err = errors.Join(registry.err, fmt.Errorf("sandbox.Register(%q): a handler needs a name and a function", name))
+		registry.err = errors.Join(registry.err,
+			fmt.Errorf("sandbox.Register(%q): a handler needs a name and a function", name))
 	case taken:
-		registry.err = errors.Join(registry.err, fmt.Errorf("sandbox.Register(%q): the name is taken; names are unique in a program", name))
+		registry.err = errors.Join(registry.err,
+			fmt.Errorf("sandbox.Register(%q): the name is taken; names are unique in a program",
+				name))
 	default:
 		registry.handlers[name] = run
 	}

@@ -60,8 +60,8 @@ func helpOnce() error {
 	if err != nil {
 		return err
 	}
-	// Writing beyond the limit on file sizes is an error then, here and in programs, and not the end of the
-	// process.
+	// Writing beyond the limit on file sizes is an error then, here and in programs, and not the
+	// end of the process.
 	signal.Ignore(unix.SIGXFSZ)
 
 	if err := rehearse(); err != nil {
@@ -111,8 +111,8 @@ func helpOnce() error {
 	if err := respond(answer, result, changed, failed); err != nil {
 		return err
 	}
-	// The server reads what this process used while there is one, and ends it. Until then the pipe stays open: unused, it would be
-	// closed by the garbage collector.
+	// The server reads what this process used while there is one, and ends it. Until then the pipe
+	// stays open: unused, it would be closed by the garbage collector.
 	for {
 		time.Sleep(time.Hour)
 		goruntime.KeepAlive(answer)
@@ -164,7 +164,8 @@ func spaceOf(o order, dir *os.Root) given {
 
 // perform runs the handler in a goroutine of its own, so that nothing it does to its goroutine ends
 // this one. What it says goes to the answer, and none of that any more when perform has returned.
-func perform(o order, job Job, answer io.Writer) (result []byte, changed *journal, failed *failure) {
+func perform(o order, job Job,
+	answer io.Writer) (result []byte, changed *journal, failed *failure) {
 	run, found := handlerOf(o.Name)
 	if o.Name == probeName {
 		run, found = probe, true
@@ -193,7 +194,8 @@ func perform(o order, job Job, answer io.Writer) (result []byte, changed *journa
 				return
 			}
 			value := recover() // nil where the goroutine ended by runtime.Goexit
-			failed = &failure{Panic: true, Message: cut(fmt.Sprint(value), maxMessage), Stack: cut(string(debug.Stack()), maxStack)}
+			failed = &failure{Panic: true, Message: cut(fmt.Sprint(value), maxMessage),
+				Stack: cut(string(debug.Stack()), maxStack)}
 		}()
 		// After Emitting, because Inherit readies its emitter for what the server requests.
 		inside := ctx
@@ -218,15 +220,16 @@ func perform(o order, job Job, answer io.Writer) (result []byte, changed *journa
 		if limit == "" && o.Full != "" && errors.Is(err, unix.EACCES) {
 			limit, bound = Quota, o.Full // which is why the handler may only remove
 		}
-		return nil, changed, &failure{Message: cut(err.Error(), maxMessage), Limit: limit, Bound: cut(bound, maxBound)}
+		return nil, changed, &failure{Message: cut(err.Error(), maxMessage), Limit: limit,
+			Bound: cut(bound, maxBound)}
 	case int64(len(result)) > o.Limits.Output:
 		return nil, changed, &failure{Limit: Output}
 	}
 	return result, changed, nil
 }
 
-// limitOf returns the limit that a handler's error comes from, if it is one, and its bound where it is none of the call's:
-// it wraps the operating system's error, or at least has its words.
+// limitOf returns the limit that a handler's error comes from, if it is one, and its bound where it
+// is none of the call's: it wraps the operating system's error, or at least has its words.
 func limitOf(err error, ctx context.Context) (limit Limit, bound string) {
 	var own *LimitError
 	if errors.As(err, &own) { // of a workspace
@@ -235,7 +238,8 @@ func limitOf(err error, ctx context.Context) (limit Limit, bound string) {
 	var errno syscall.Errno
 	errors.As(err, &errno)
 	switch {
-	case ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)):
+	case ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, os.ErrDeadlineExceeded)):
 		return Timeout, ""
 	case errno == unix.EMFILE || strings.Contains(err.Error(), unix.EMFILE.Error()):
 		return OpenFiles, ""
@@ -302,7 +306,8 @@ func receive(fd int) (payload []byte, descriptors []int, err error) {
 		if had < prefix && len(got) >= prefix {
 			length := int(got[1])<<24 | int(got[2])<<16 | int(got[3])<<8 | int(got[4])
 			if got[0] != frameRequest || length > maxRequest {
-				return nil, nil, fmt.Errorf("a frame of kind %q with %d bytes is no request", got[0], length)
+				return nil, nil, fmt.Errorf("a frame of kind %q with %d bytes is no request",
+					got[0], length)
 			}
 			want = prefix + length
 		}
@@ -329,7 +334,8 @@ func closeInherited() error {
 			unix.CloseOnExec(fd)
 			continue
 		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil &&
+			flags&unix.FD_CLOEXEC == 0 {
 			unix.Close(fd)
 		}
 	}
@@ -377,7 +383,8 @@ func probe(_ context.Context, job Job) ([]byte, error) {
 			if err := unix.Access("/proc/self", unix.F_OK); err == nil {
 				err := errors.New("a file of the server could be seen in spite of a mount namespace")
 				failed.Store(&err)
-			} else if err := unix.Capget(&header, &has[0]); err != nil || has != [2]unix.CapUserData{} {
+			} else if err := unix.Capget(&header, &has[0]); err != nil ||
+				has != [2]unix.CapUserData{} {
 				err := errors.New("a thread kept its capabilities in spite of a mount namespace")
 				failed.Store(&err)
 			}

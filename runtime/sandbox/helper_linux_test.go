@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These tests are the server of a helper themselves, up to its end: it is not killed when it has answered, but ends by
-// itself, and so leaves in its directory what it has covered.
+// These tests are the server of a helper themselves, up to its end: it is not killed when it has
+// answered, but ends by itself, and so leaves in its directory what it has covered.
 
 func init() {
 	for name, run := range map[string]Handler{
@@ -107,7 +107,8 @@ func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
 	}
 }
 
-// keepCoverage takes what a helper has covered into the profile of this test, where there is to be one.
+// keepCoverage takes what a helper has covered into the profile of this test, where there is to be
+// one.
 func keepCoverage(t *testing.T, dir string) {
 	t.Helper()
 	to := flag.Lookup("test.gocoverdir").Value.String()
@@ -125,7 +126,8 @@ func keepCoverage(t *testing.T, dir string) {
 		}
 		// The helper is number 1 of its namespace each time.
 		unique := fmt.Sprintf("%s%d", filepath.Base(name), len(t.Name()))
-		if err := errors.Join(os.WriteFile(filepath.Join(to, unique), b, 0o600), os.Remove(name)); err != nil {
+		if err := errors.Join(os.WriteFile(filepath.Join(to, unique), b, 0o600),
+			os.Remove(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,13 +177,15 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 		{"look around", role{Group: grouped}, name, false, "bf", "no workspaces here"},
 		{"refuse", role{Group: grouped, Partial: true}, "", true, "bf", `"refused"`},
 		{"explode", role{Group: grouped, Net: true}, "", true, "bf", `"Panic":true`},
-		{"probe", role{Group: grouped}, `{"Landlock":true,"Seccomp":true,"Mounts":true}`, true, "br", ""},
+		{"probe", role{Group: grouped}, `{"Landlock":true,"Seccomp":true,"Mounts":true}`, true,
+			"br", ""},
 	} {
 		t.Run(test.handler, func(t *testing.T) {
 			if _, err := file.Seek(0, io.SeekStart); err != nil {
 				t.Fatal(err)
 			}
-			r := Request{Name: "end after " + test.handler, Arguments: json.RawMessage(test.arguments), Net: test.role.Net, Dir: space.Dir()}
+			r := Request{Name: "end after " + test.handler,
+				Arguments: json.RawMessage(test.arguments), Net: test.role.Net, Dir: space.Dir()}
 			if test.space {
 				r.space = space
 			} else {
@@ -213,19 +217,41 @@ func TestWhatAHandlerComesTo(t *testing.T) {
 		run Handler
 		o   order
 	}{
-		`{"Message":"no handler is registered`:    {nil, order{}},
-		`"Limit":"timeout"`:                       {func(ctx context.Context, _ Job) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }, order{}},
-		`"Limit":"open files"`:                    {func(context.Context, Job) ([]byte, error) { return nil, &os.PathError{Op: "open", Err: unix.EMFILE} }, order{}},
-		`"Limit":"file size"`:                     {func(context.Context, Job) ([]byte, error) { return nil, unix.EFBIG }, order{}},
-		`"Limit":"processes"`:                     {func(context.Context, Job) ([]byte, error) { return nil, unix.EAGAIN }, order{}},
-		`"Limit":"memory"`:                        {func(context.Context, Job) ([]byte, error) { return nil, unix.ENOMEM }, order{}},
-		`"Limit":"output"`:                        {func(context.Context, Job) ([]byte, error) { return make([]byte, 11), nil }, order{}},
-		`"Limit":"workspace","Bound":"3 clients"`: {askForWorkspace, order{NoSpace: "full", NoSpaceLimit: &LimitError{Limit: Quota, Bound: "3 clients"}}},
-		`"Message":"there is none"`:               {askForWorkspace, order{NoSpace: "there is none"}},
-		`sandbox.Options.Workspaces`:              {askForWorkspace, order{}},
-		`"Panic":true`:                            {func(context.Context, Job) ([]byte, error) { panic(errors.New("on purpose")) }, order{}},
-		`nil`:                                     {func(context.Context, Job) ([]byte, error) { runtime.Goexit(); return nil, nil }, order{}},
-		"…":                                       {func(context.Context, Job) ([]byte, error) { return nil, errors.New(strings.Repeat("x", maxMessage+1)) }, order{}},
+		`{"Message":"no handler is registered`: {nil, order{}},
+		`"Limit":"timeout"`: {func(ctx context.Context, _ Job) ([]byte, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, order{}},
+		`"Limit":"open files"`: {func(context.Context, Job) ([]byte, error) {
+			return nil, &os.PathError{Op: "open", Err: unix.EMFILE}
+		}, order{}},
+		`"Limit":"file size"`: {func(context.Context, Job) ([]byte, error) {
+			return nil, unix.EFBIG
+		}, order{}},
+		`"Limit":"processes"`: {func(context.Context, Job) ([]byte, error) {
+			return nil, unix.EAGAIN
+		}, order{}},
+		`"Limit":"memory"`: {func(context.Context, Job) ([]byte, error) {
+			return nil, unix.ENOMEM
+		}, order{}},
+		`"Limit":"output"`: {func(context.Context, Job) ([]byte, error) {
+			return make([]byte, 11), nil
+		}, order{}},
+		`"Limit":"workspace","Bound":"3 clients"`: {askForWorkspace,
+			order{NoSpace: "full", NoSpaceLimit: &LimitError{Limit: Quota, Bound: "3 clients"}}},
+		`"Message":"there is none"`: {askForWorkspace,
+			order{NoSpace: "there is none"}},
+		`sandbox.Options.Workspaces`: {askForWorkspace, order{}},
+		`"Panic":true`: {func(context.Context, Job) ([]byte, error) {
+			panic(errors.New("on purpose"))
+		}, order{}},
+		`nil`: {func(context.Context, Job) ([]byte, error) {
+			runtime.Goexit()
+			return nil, nil
+		}, order{}},
+		"…": {func(context.Context, Job) ([]byte, error) {
+			return nil, errors.New(strings.Repeat("x", maxMessage+1))
+		}, order{}},
 	} {
 		test.o.Name = "comes to " + want
 		if test.run != nil {
@@ -263,7 +289,8 @@ func TestRequestsArriveWholeOrNotAtAll(t *testing.T) {
 		"half":          {long[:1000], "unexpected EOF"},
 		"another kind":  {[]byte{frameResult, 0, 0, 0, 0}, "no request"},
 		"a forged size": {[]byte{frameRequest, 0xff, 0xff, 0xff, 0xff}, "no request"},
-		"two of them":   {append(append([]byte{}, long[:prefix]...), make([]byte, len(long))...), "more than one"},
+		"two of them": {append(append([]byte{}, long[:prefix]...), make([]byte, len(long))...),
+			"more than one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -297,9 +324,11 @@ func TestAHelperTakesNoOddRequest(t *testing.T) {
 		descriptors []int
 	}{
 		"1 descriptors arrived of 0": {order{}, []int{0}},
-		"0 descriptors arrived of 3": {order{Files: []string{"a"}, Paths: []Access{Read}, Dir: true}, nil},
+		"0 descriptors arrived of 3": {order{Files: []string{"a"}, Paths: []Access{Read},
+			Dir: true}, nil},
 	} {
-		if _, err := confine(role{}, test.o, test.descriptors, strings.NewReader("")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := confine(role{}, test.o, test.descriptors, strings.NewReader("")); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -310,7 +339,8 @@ func TestAHelperTakesNoOddRequest(t *testing.T) {
 	}
 }
 
-// TestAHelperEndsByItselfOnWhatItCannotServe starts helpers as anybody could, and as a server that is mistaken would.
+// TestAHelperEndsByItselfOnWhatItCannotServe starts helpers as anybody could, and as a server that
+// is mistaken would.
 func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 	encoded := func(o order) []byte {
 		b, err := encodeRequest(o, nil, nil)
@@ -326,25 +356,31 @@ func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 		says    string // on standard error, or in the answer
 		code    int
 	}{
-		"no request":       {"{}", false, nil, "", 0},
-		"no role":          {"{", false, nil, "role:", 3},
-		"by hand":          {"{}", true, nil, "not by hand", 3},
-		"another frame":    {"{}", false, []byte{frameResult, 0, 0, 0, 0}, "no request", 3},
-		"half an order":    {"{}", false, []byte{frameRequest, 0, 0, 0, 4, 0, 0, 0, 9}, "request:", 3},
-		"too few files":    {"{}", false, encoded(order{Files: []string{"a"}, Limits: standard}), `"Setup":true`, 0},
-		"a limit below it": {`{"Net":true}`, false, encoded(order{Paths: []Access{Read}, Limits: standard}), "0 descriptors arrived of 1", 0},
+		"no request":    {"{}", false, nil, "", 0},
+		"no role":       {"{", false, nil, "role:", 3},
+		"by hand":       {"{}", true, nil, "not by hand", 3},
+		"another frame": {"{}", false, []byte{frameResult, 0, 0, 0, 0}, "no request", 3},
+		"half an order": {"{}", false, []byte{frameRequest, 0, 0, 0, 4, 0, 0, 0, 9}, "request:",
+			3},
+		"too few files": {"{}", false, encoded(order{Files: []string{"a"}, Limits: standard}),
+			`"Setup":true`, 0},
+		"a limit below it": {`{"Net":true}`, false,
+			encoded(order{Paths: []Access{Read}, Limits: standard}), "0 descriptors arrived of 1",
+			0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			cmd := exec.Command("/proc/self/exe")
-			cmd.Args, cmd.Env, cmd.Dir = []string{helperName, test.role}, []string{"GOCOVERDIR=."}, dir
+			cmd.Args, cmd.Env, cmd.Dir = []string{helperName, test.role}, []string{"GOCOVERDIR=."},
+				dir
 			var printed bytes.Buffer
 			cmd.Stderr = &printed
 			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+			ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]),
+				"theirs")
 			answer, end, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
@@ -362,8 +398,10 @@ func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 			ours.Close()
 			said, err := io.ReadAll(answer)
 			_ = cmd.Wait()
-			if err != nil || cmd.ProcessState.ExitCode() != test.code || !strings.Contains(string(said)+printed.String(), test.says) {
-				t.Errorf("it ended with %s, %v, answered %q and said %q", cmd.ProcessState, err, said, printed.String())
+			if err != nil || cmd.ProcessState.ExitCode() != test.code ||
+				!strings.Contains(string(said)+printed.String(), test.says) {
+				t.Errorf("it ended with %s, %v, answered %q and said %q", cmd.ProcessState, err,
+					said, printed.String())
 			}
 			keepCoverage(t, dir)
 		})
@@ -377,7 +415,8 @@ func TestTheProbeFindsWhatIsOpen(t *testing.T) {
 		`{"Mounts":true}`:   "in spite of a mount namespace",
 		`{`:                 "unexpected end",
 	} {
-		if _, err := probe(t.Context(), Job{Arguments: json.RawMessage(arguments)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := probe(t.Context(), Job{Arguments: json.RawMessage(arguments)}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s in a process that is not confined: %v", arguments, err)
 		}
 	}
@@ -417,19 +456,24 @@ func TestWhyAHelperEnded(t *testing.T) {
 		starved bool
 		want    Limit
 	}{
-		"unknown":       {nil, "", 0, false, ""},
-		"starved":       {ended("exit 0"), "", 0, true, Memory},
-		"system call":   {ended("kill -SYS $$"), "", 0, false, SystemCall},
-		"computing":     {ended("kill -KILL $$"), "", time.Second, false, CPU},
-		"killed":        {ended("kill -KILL $$"), "", 0, false, ""},
-		"ended well":    {ended("exit 0"), "fatal error: out of memory", 0, false, ""},
-		"stacks":        {ended("exit 2"), "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort", 0, false, Memory},
-		"threads":       {ended("exit 2"), "runtime: failed to create new OS thread", 0, false, Processes},
-		"memory":        {ended("exit 2"), "fatal error: runtime: out of memory", 0, false, Memory},
-		"the collector": {ended("exit 2"), "SIGSEGV: segmentation violation\nPC=0\n\ngoroutine 0 [idle]", 0, false, Memory},
-		"otherwise":     {ended("exit 2"), "panic: no", 0, false, ""},
+		"unknown":     {nil, "", 0, false, ""},
+		"starved":     {ended("exit 0"), "", 0, true, Memory},
+		"system call": {ended("kill -SYS $$"), "", 0, false, SystemCall},
+		"computing":   {ended("kill -KILL $$"), "", time.Second, false, CPU},
+		"killed":      {ended("kill -KILL $$"), "", 0, false, ""},
+		"ended well":  {ended("exit 0"), "fatal error: out of memory", 0, false, ""},
+		"stacks": {ended("exit 2"),
+			"runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort",
+			0, false, Memory},
+		"threads": {ended("exit 2"), "runtime: failed to create new OS thread", 0, false,
+			Processes},
+		"memory": {ended("exit 2"), "fatal error: runtime: out of memory", 0, false, Memory},
+		"the collector": {ended("exit 2"),
+			"SIGSEGV: segmentation violation\nPC=0\n\ngoroutine 0 [idle]", 0, false, Memory},
+		"otherwise": {ended("exit 2"), "panic: no", 0, false, ""},
 	} {
-		if got := causeOf(test.ended, Answer{Printed: []byte(test.printed), CPU: test.cpu}, Limits{CPU: time.Second}, test.starved); got != test.want {
+		if got := causeOf(test.ended, Answer{Printed: []byte(test.printed), CPU: test.cpu},
+			Limits{CPU: time.Second}, test.starved); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -66,12 +66,15 @@ func init() {
 		return nil, err
 	})
 	Register("map a stack", func(context.Context, Job) ([]byte, error) {
-		_, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_GROWSDOWN|unix.MAP_NORESERVE)
+		_, err := unix.Mmap(-1, 0, 1<<30, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_GROWSDOWN|unix.MAP_NORESERVE)
 		return nil, err
 	})
 	Register("stretch the stack", func(context.Context, Job) ([]byte, error) {
-		page := uintptr(unsafe.Pointer(unsafe.StringData(os.Args[0]))) &^ uintptr(os.Getpagesize()-1) // which lies in it
-		_, _, errno := unix.Syscall6(unix.SYS_MREMAP, page, uintptr(os.Getpagesize()), 1<<30, unix.MREMAP_MAYMOVE, 0, 0)
+		// which lies in it
+		page := uintptr(unsafe.Pointer(unsafe.StringData(os.Args[0]))) &^ uintptr(os.Getpagesize()-1)
+		_, _, errno := unix.Syscall6(unix.SYS_MREMAP, page, uintptr(os.Getpagesize()), 1<<30,
+			unix.MREMAP_MAYMOVE, 0, 0)
 		if errno != 0 {
 			return nil, errno
 		}
@@ -79,7 +82,8 @@ func init() {
 	})
 	Register("fill read-only memory", func(ctx context.Context, _ Job) ([]byte, error) {
 		for ctx.Err() == nil { // each mapping is a small part of what it may have
-			b, err := unix.Mmap(-1, 0, 4<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+			b, err := unix.Mmap(-1, 0, 4<<20, unix.PROT_READ|unix.PROT_WRITE,
+				unix.MAP_PRIVATE|unix.MAP_ANON)
 			if err != nil {
 				return nil, err
 			}
@@ -138,7 +142,9 @@ func init() {
 		fmt.Fprintln(os.Stderr, "end")
 		return []byte("ok"), nil
 	})
-	Register("answer long", func(context.Context, Job) ([]byte, error) { return make([]byte, 100<<20), nil })
+	Register("answer long", func(context.Context, Job) ([]byte, error) {
+		return make([]byte, 100<<20), nil
+	})
 	Register("forge an answer", func(context.Context, Job) ([]byte, error) {
 		unix.Write(answerFD, []byte{frameResult, 0xff, 0xff, 0xff, 0xff, 'x'})
 		time.Sleep(time.Hour)
@@ -154,7 +160,8 @@ func init() {
 		"limit":   forged(failure{Limit: Limit(strings.Repeat("x", 400<<10))}),
 		"bound":   forged(failure{Limit: Quota, Bound: strings.Repeat("x", 400<<10)}),
 		"message": forged(failure{Message: strings.Repeat("x", 400<<10)}),
-		"panic":   forged(failure{Panic: true, Message: strings.Repeat("x", 200<<10), Stack: strings.Repeat("x", 200<<10)}),
+		"panic": forged(failure{Panic: true, Message: strings.Repeat("x", 200<<10),
+			Stack: strings.Repeat("x", 200<<10)}),
 	} {
 		Register("forge "+name, func(context.Context, Job) ([]byte, error) {
 			unix.Write(answerFD, frame)
@@ -243,7 +250,8 @@ func init() {
 				unix.Close(fd)
 				escaped = append(escaped, "opened a socket")
 			}
-			if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || nnp != 1 {
+			if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil ||
+				nnp != 1 {
 				escaped = append(escaped, "may get new privileges")
 			}
 		}
@@ -322,7 +330,8 @@ func attempts(parent int, dir *os.Root) (made []string) {
 		}
 	}
 	for family := range 50 {
-		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
+		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW,
+			unix.SOCK_SEQPACKET} {
 			fd, err := unix.Socket(family, kind, 0)
 			try(fmt.Sprintf("socket(%d, %d)", family, kind), err)
 			if err == nil {
@@ -353,7 +362,8 @@ func attempts(parent int, dir *os.Root) (made []string) {
 	try("open_tree", err)
 	_, err = unix.OpenTree(unix.AT_FDCWD, "/", 0) // which takes no privileges
 	try("open_tree without a clone", err)
-	try("mount_setattr", unix.MountSetattr(unix.AT_FDCWD, ".", 0, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_NOEXEC}))
+	try("mount_setattr", unix.MountSetattr(unix.AT_FDCWD, ".", 0,
+		&unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_NOEXEC}))
 	try("move_mount", unix.MoveMount(unix.AT_FDCWD, ".", unix.AT_FDCWD, "/dev", 0))
 	try("chmod", os.Chmod("/tmp", 0o777))
 	try("chown", os.Chown("/tmp", os.Getuid(), -1))
@@ -393,17 +403,20 @@ func attempts(parent int, dir *os.Root) (made []string) {
 			made = append(made, err.Error())
 		} else {
 			for _, mode := range []uint32{0, unix.FALLOC_FL_ZERO_RANGE} {
-				if err := unix.Fallocate(int(f.Fd()), mode|unix.FALLOC_FL_KEEP_SIZE, 0, 1<<20); !errors.Is(err, unix.EOPNOTSUPP) {
+				if err := unix.Fallocate(int(f.Fd()), mode|unix.FALLOC_FL_KEEP_SIZE, 0,
+					1<<20); !errors.Is(err, unix.EOPNOTSUPP) {
 					made = append(made, fmt.Sprintf("fallocate %d: %v", mode, err))
 				}
 			}
-			for _, number := range []uintptr{40, 42, 57} { // FS_IOC_RESVSP, FS_IOC_RESVSP64 and FS_IOC_ZERO_RANGE (linux/falloc.h)
+			// FS_IOC_RESVSP, FS_IOC_RESVSP64 and FS_IOC_ZERO_RANGE (linux/falloc.h)
+			for _, number := range []uintptr{40, 42, 57} {
 				space := struct {
 					kind, whence  int16
 					start, length int64
 					rest          [6]int32
 				}{length: 1 << 20}
-				if _, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), 0x40305800|number, uintptr(unsafe.Pointer(&space))); errno != unix.EOPNOTSUPP {
+				if _, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), 0x40305800|number,
+					uintptr(unsafe.Pointer(&space))); errno != unix.EOPNOTSUPP {
 					made = append(made, fmt.Sprintf("ioctl %d: %v", number, errno))
 				}
 			}
@@ -431,7 +444,8 @@ func attempts(parent int, dir *os.Root) (made []string) {
 }
 
 // hostile are limits under which a handler's worst ends soon.
-var hostile = Limits{Timeout: 20 * time.Second, Memory: 64 << 20, CPU: time.Second, OpenFiles: 100, FileSize: 4 << 20, Processes: 64}
+var hostile = Limits{Timeout: 20 * time.Second, Memory: 64 << 20, CPU: time.Second, OpenFiles: 100,
+	FileSize: 4 << 20, Processes: 64}
 
 // quickly are the same with a timeout that is meant to be reached.
 var quickly = Limits{Timeout: 300 * time.Millisecond, Memory: 64 << 20, Processes: 64}
@@ -488,7 +502,8 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 	} {
 		t.Run(test.handler+" "+string(test.want), func(t *testing.T) {
 			before := openDescriptors(t)
-			a, err := p.Run(context.Background(), Request{Name: test.handler, Dir: dir, Paths: Programs(), Limits: test.limits})
+			a, err := p.Run(context.Background(), Request{Name: test.handler, Dir: dir,
+				Paths: Programs(), Limits: test.limits})
 			var limit *LimitError
 			if !errors.As(err, &limit) || limit.Limit != test.want {
 				t.Fatalf("ended with %v; printed %.300s", err, a.Printed)
@@ -511,7 +526,8 @@ func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
 	logged := 0
 	p := newPool(t, Options{Log: func(_, message string) { logged = max(logged, len(message)) }})
 	for name, most := range map[string]int{
-		"kind": 200, "failure": 200, "setup": 200, "half": 200, "begun": 200, "journal": 200, "limit": 200, "bound": 300, "message": maxMessage + 3, "panic": 200,
+		"kind": 200, "failure": 200, "setup": 200, "half": 200, "begun": 200, "journal": 200,
+		"limit": 200, "bound": 300, "message": maxMessage + 3, "panic": 200,
 	} {
 		a, err := p.Run(context.Background(), Request{Name: "forge " + name})
 		if err == nil || len(a.Result) > 0 {
@@ -527,12 +543,14 @@ func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
 
 func TestWhatIsPrintedIsBounded(t *testing.T) {
 	p := newPool(t, Options{Printed: 1000})
-	a, err := p.Run(context.Background(), Request{Name: "print", Limits: Limits{CPU: 10 * time.Second}})
+	a, err := p.Run(context.Background(),
+		Request{Name: "print", Limits: Limits{CPU: 10 * time.Second}})
 	if err != nil || string(a.Result) != "ok" {
 		t.Fatalf("%q, %v", a.Result, err)
 	}
 	printed := string(a.Printed)
-	if len(printed) > 1010 || !strings.HasPrefix(printed, "begin\n") || !strings.HasSuffix(printed, "end\n") {
+	if len(printed) > 1010 || !strings.HasPrefix(printed, "begin\n") ||
+		!strings.HasSuffix(printed, "end\n") {
 		t.Errorf("%d bytes: %.20q … %.20q", len(printed), printed, printed[len(printed)-10:])
 	}
 }
@@ -556,7 +574,8 @@ func tagged(t *testing.T, tag string) (all []string) {
 func zombies(t *testing.T) (all []string) {
 	t.Helper()
 	for _, child := range children(t) {
-		if b, err := os.ReadFile("/proc/" + child + "/stat"); err == nil && strings.Contains(string(b), ") Z ") {
+		if b, err := os.ReadFile("/proc/" + child + "/stat"); err == nil &&
+			strings.Contains(string(b), ") Z ") {
 			all = append(all, child)
 		}
 	}
@@ -588,7 +607,9 @@ func TestNoProcessOutlivesItsCall(t *testing.T) {
 			tag := fmt.Sprintf("3600.%d%d", os.Getpid(), time.Now().UnixNano()%1e6)
 			limits := quickly
 			limits.Timeout = 500 * time.Millisecond
-			_, err := p.Run(context.Background(), Request{Name: "sh", Arguments: arguments(t, fmt.Sprintf(script, tag)), Paths: Programs(), Limits: limits})
+			_, err := p.Run(context.Background(),
+				Request{Name: "sh", Arguments: arguments(t, fmt.Sprintf(script, tag)),
+					Paths: Programs(), Limits: limits})
 			if left := tagged(t, tag); len(left) > 0 {
 				t.Errorf("after %v there are still %v", err, left)
 			}
@@ -603,7 +624,8 @@ func init() {
 	Register("have siblings", func(context.Context, Job) ([]byte, error) {
 		made := 0
 		for range 10 {
-			pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD)|unix.CLONE_PARENT, 0, 0, 0, 0, 0)
+			pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE,
+				uintptr(syscall.SIGCHLD)|unix.CLONE_PARENT, 0, 0, 0, 0, 0)
 			if errno == 0 && pid == 0 {
 				for {
 					syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
@@ -629,7 +651,8 @@ func init() {
 		try("setpriority", unix.Setpriority(unix.PRIO_PROCESS, server, 19))
 		try("setpriority of all", unix.Setpriority(unix.PRIO_USER, 0, 19))
 		try("sched_setaffinity", unix.SchedSetaffinity(server, &cpus))
-		try("sched_setattr", unix.SchedSetAttr(server, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0))
+		try("sched_setattr", unix.SchedSetAttr(server, &unix.SchedAttr{Size: unix.SizeofSchedAttr,
+			Policy: unix.SCHED_IDLE}, 0))
 		for name, arguments := range map[string][3]uintptr{
 			"ioprio_set":         {unix.SYS_IOPRIO_SET, 1, uintptr(server)},
 			"ioprio_set of all":  {unix.SYS_IOPRIO_SET, 3, 0},
@@ -640,7 +663,8 @@ func init() {
 			if arguments[0] == unix.SYS_SCHED_SETSCHEDULER {
 				third = uintptr(unsafe.Pointer(nothing))
 			}
-			if _, _, errno := unix.Syscall(arguments[0], arguments[1], arguments[2], third); errno == 0 {
+			if _, _, errno := unix.Syscall(arguments[0], arguments[1], arguments[2],
+				third); errno == 0 {
 				made = append(made, name)
 			}
 		}
@@ -653,11 +677,14 @@ func init() {
 
 func TestProgramsStart(t *testing.T) {
 	p := newPool(t, Options{})
-	a, err := p.Run(context.Background(), Request{Name: "sh", Arguments: arguments(t, "echo one; ls / >/dev/null 2>&1 || echo two"), Paths: Programs()})
+	a, err := p.Run(context.Background(),
+		Request{Name: "sh", Arguments: arguments(t, "echo one; ls / >/dev/null 2>&1 || echo two"),
+			Paths: Programs()})
 	if err != nil || string(a.Result) != "one\ntwo\n" {
 		t.Errorf("%q, %v, printed %s", a.Result, err, a.Printed)
 	}
-	if _, err := p.Run(context.Background(), Request{Name: "sh", Arguments: arguments(t, "echo one")}); err == nil {
+	if _, err := p.Run(context.Background(),
+		Request{Name: "sh", Arguments: arguments(t, "echo one")}); err == nil {
 		t.Error("a program started that was not granted")
 	}
 }
@@ -675,12 +702,16 @@ func TestFilesOutsideStayClosed(t *testing.T) {
 	}
 	pid := strconv.Itoa(os.Getpid())
 	names := []string{
-		"/", "/etc/passwd", "/etc/hosts", "/proc/1/environ", "/proc/1/root/etc/passwd", "/proc/self/root/etc/passwd", "/proc/self/environ", "/proc/self/mem",
-		"/proc/" + pid + "/mem", "/proc/" + pid + "/environ", "/proc/" + pid + "/root/etc/passwd", "/proc/" + pid + "/fd/0",
-		"/dev/shm/x", "/tmp/x-" + pid, "/var/tmp/x-" + pid, secret, "../secret", "../../../etc/passwd", "/sys/kernel/uevent_helper",
+		"/", "/etc/passwd", "/etc/hosts", "/proc/1/environ", "/proc/1/root/etc/passwd",
+		"/proc/self/root/etc/passwd", "/proc/self/environ", "/proc/self/mem",
+		"/proc/" + pid + "/mem", "/proc/" + pid + "/environ", "/proc/" + pid + "/root/etc/passwd",
+		"/proc/" + pid + "/fd/0",
+		"/dev/shm/x", "/tmp/x-" + pid, "/var/tmp/x-" + pid, secret, "../secret",
+		"../../../etc/passwd", "/sys/kernel/uevent_helper",
 		"/dev/tty", "/dev/mem", "/dev/zero", binary,
 	}
-	a, err := p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, names), Dir: dir})
+	a, err := p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, names),
+		Dir: dir})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("opened %s, %v", a.Result, err)
 	}
@@ -695,7 +726,9 @@ func TestFilesOutsideStayClosed(t *testing.T) {
 		}
 	}
 	os.Chmod(secret, 0o666)
-	a, err = p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, []string{secret, neighbour}), Paths: []Path{{Name: secret, Access: Read}}})
+	a, err = p.Run(context.Background(),
+		Request{Name: "open", Arguments: arguments(t, []string{secret, neighbour}),
+			Paths: []Path{{Name: secret, Access: Read}}})
 	if want := string(arguments(t, []string{secret})); err != nil || string(a.Result) != want {
 		t.Errorf("opened %s of %s, %v", a.Result, want, err)
 	}
@@ -705,7 +738,8 @@ func TestGrantsAreHandedOver(t *testing.T) {
 	p := newPool(t, Options{})
 	dir := workspace(t)
 	name := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(name, []byte("granted"), 0o600); err != nil { // which the helper's user may not open
+	// which the helper's user may not open
+	if err := os.WriteFile(name, []byte("granted"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Open(name)
@@ -713,7 +747,8 @@ func TestGrantsAreHandedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	a, err := p.Run(context.Background(), Request{Name: "grants", Files: map[string]*os.File{"secret": file}, Dir: dir})
+	a, err := p.Run(context.Background(),
+		Request{Name: "grants", Files: map[string]*os.File{"secret": file}, Dir: dir})
 	if err != nil || string(a.Result) != "granted,here" {
 		t.Errorf("%q, %v, printed %s", a.Result, err, a.Printed)
 	}
@@ -730,7 +765,8 @@ func TestPathsThatCannotBeGranted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{link, filepath.Join(dir, "missing")} {
-		if _, err := p.Run(context.Background(), Request{Name: "echo", Paths: []Path{{Name: name, Access: Read}}}); err == nil {
+		if _, err := p.Run(context.Background(),
+			Request{Name: "echo", Paths: []Path{{Name: name, Access: Read}}}); err == nil {
 			t.Errorf("%s was granted", name)
 		}
 	}
@@ -738,7 +774,8 @@ func TestPathsThatCannotBeGranted(t *testing.T) {
 
 func TestForbiddenCallsFail(t *testing.T) {
 	p := newPool(t, Options{})
-	a, err := p.Run(context.Background(), Request{Name: "calls", Arguments: arguments(t, os.Getpid()), Dir: workspace(t)})
+	a, err := p.Run(context.Background(),
+		Request{Name: "calls", Arguments: arguments(t, os.Getpid()), Dir: workspace(t)})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("succeeded: %s, %v, printed %s", a.Result, err, a.Printed)
 	}
@@ -746,8 +783,10 @@ func TestForbiddenCallsFail(t *testing.T) {
 
 func TestDeadlyCallsEndTheHelper(t *testing.T) {
 	p := newPool(t, Options{})
-	for _, name := range []string{"ptrace", "readv", "mount", "umount", "bpf", "handle", "finit", "pidfdget"} {
-		a, err := p.Run(context.Background(), Request{Name: "deadly " + name, Arguments: arguments(t, os.Getpid())})
+	for _, name := range []string{"ptrace", "readv", "mount", "umount", "bpf", "handle", "finit",
+		"pidfdget"} {
+		a, err := p.Run(context.Background(), Request{Name: "deadly " + name,
+			Arguments: arguments(t, os.Getpid())})
 		var limit *LimitError
 		if !errors.As(err, &limit) || limit.Limit != SystemCall {
 			t.Errorf("%s: %q, %v", name, a.Result, err)
@@ -796,13 +835,15 @@ func TestNothingOfTheServerReachesAHelper(t *testing.T) {
 	if err := json.Unmarshal(a.Result, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Env) != 2 || !strings.HasPrefix(got.Env[0], "PATH=") || !strings.HasPrefix(got.Env[1], "GOMAXPROCS=") {
+	if len(got.Env) != 2 || !strings.HasPrefix(got.Env[0], "PATH=") ||
+		!strings.HasPrefix(got.Env[1], "GOMAXPROCS=") {
 		t.Errorf("environment: %v", got.Env)
 	}
 	if got.UID == 0 {
 		t.Error("the helper is root")
 	}
-	if want := []string{"pipe", "pipe", "pipe"}; !slices.Equal(got.Open, want) { // output twice, and the answer
+	// output twice, and the answer
+	if want := []string{"pipe", "pipe", "pipe"}; !slices.Equal(got.Open, want) {
 		t.Errorf("descriptors are open: %q", got.Open)
 	}
 }
@@ -825,7 +866,8 @@ func TestNetworkIsOnlyForWhoHasIt(t *testing.T) {
 	}()
 	p := newPool(t, Options{})
 	address := arguments(t, listener.Addr().String())
-	if a, err := p.Run(context.Background(), Request{Name: "dial", Arguments: address}); err == nil {
+	if a, err := p.Run(context.Background(),
+		Request{Name: "dial", Arguments: address}); err == nil {
 		t.Errorf("without a grant: %q", a.Result)
 	}
 	a, err := p.Run(context.Background(), Request{Name: "dial", Arguments: address, Net: true})
@@ -855,9 +897,11 @@ func init() {
 	Register("other sockets", func(context.Context, Job) ([]byte, error) {
 		var made []string
 		for family := range 50 {
-			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
+			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW,
+				unix.SOCK_SEQPACKET} {
 				for _, protocol := range []int{0, unix.IPPROTO_ICMP, 262, unix.IPPROTO_SCTP} {
-					allowed := (family == unix.AF_INET || family == unix.AF_INET6) && (kind == unix.SOCK_STREAM || kind == unix.SOCK_DGRAM) && protocol == 0
+					allowed := (family == unix.AF_INET || family == unix.AF_INET6) &&
+						(kind == unix.SOCK_STREAM || kind == unix.SOCK_DGRAM) && protocol == 0
 					if fd, err := unix.Socket(family, kind, protocol); err == nil && !allowed {
 						made = append(made, fmt.Sprint(family, kind, protocol))
 						unix.Close(fd)
@@ -881,7 +925,8 @@ func TestHelpersServeOneCallEach(t *testing.T) {
 		wait.Go(func() {
 			for n := range 5 {
 				want := fmt.Sprintf(`"%d of %d"`, n, i)
-				a, err := p.Run(context.Background(), Request{Name: "echo", Arguments: json.RawMessage(want)})
+				a, err := p.Run(context.Background(),
+					Request{Name: "echo", Arguments: json.RawMessage(want)})
 				if err != nil || string(a.Result) != want {
 					mu.Lock()
 					failed++
@@ -902,12 +947,14 @@ func TestOtherCallsGoOnBesideHostileOnes(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	stop := make(chan struct{})
 	var hostiles sync.WaitGroup
-	for _, name := range []string{"allocate", "spin", "open files", "fill the disk", "answer long", "wait"} {
+	for _, name := range []string{"allocate", "spin", "open files", "fill the disk", "answer long",
+		"wait"} {
 		hostiles.Go(func() {
 			limits := hostile
 			limits.Timeout = 500 * time.Millisecond
 			for {
-				if _, err := p.Run(context.Background(), Request{Name: name, Dir: dir, Limits: limits}); err == nil {
+				if _, err := p.Run(context.Background(), Request{Name: name, Dir: dir,
+					Limits: limits}); err == nil {
 					t.Errorf("%s succeeded", name)
 				}
 				select {
@@ -922,7 +969,9 @@ func TestOtherCallsGoOnBesideHostileOnes(t *testing.T) {
 	for range 2 {
 		good.Go(func() {
 			for range 20 {
-				if a, err := p.Run(context.Background(), Request{Name: "echo", Arguments: json.RawMessage(`1`)}); err != nil || string(a.Result) != "1" {
+				if a, err := p.Run(context.Background(),
+					Request{Name: "echo", Arguments: json.RawMessage(`1`)}); err != nil ||
+					string(a.Result) != "1" {
 					t.Errorf("%q, %v", a.Result, err)
 				}
 			}

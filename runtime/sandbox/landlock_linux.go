@@ -30,8 +30,8 @@ const (
 // remove is removing files and folders, for calls in a workspace that exceeds its quota.
 const remove Access = 1 << 7
 
-// Versions of Landlock's interface. Below leastLandlock a file that can be opened for reading could be
-// cut; from scopedLandlock on signals to processes outside are refused.
+// Versions of Landlock's interface. Below leastLandlock a file that can be opened for reading could
+// be cut; from scopedLandlock on signals to processes outside are refused.
 const (
 	leastLandlock  = 3
 	scopedLandlock = 6
@@ -39,15 +39,16 @@ const (
 
 // landlockVersion returns the version of the kernel's Landlock, 0 where there is none.
 func landlockVersion() int {
-	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0,
+		unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0
 	}
 	return int(v)
 }
 
-// Rights by the version of the interface that knows them (linux/landlock.h). What is not handled is not
-// refused, so all that the kernel knows is.
+// Rights by the version of the interface that knows them (linux/landlock.h). What is not handled is
+// not refused, so all that the kernel knows is.
 func handledBy(version int, net bool) ll.RulesetAttr {
 	var a ll.RulesetAttr
 	files := map[int]uint64{
@@ -76,14 +77,16 @@ func handledBy(version int, net bool) ll.RulesetAttr {
 // No_new_privs is set on all threads already, unless the kernel lacks seccomp.
 //
 // It uses the lower half of go-landlock: rules are about descriptors, whose names are of no
-// interest, and the upper half would interrupt all threads twice, which is most of what a call costs.
+// interest, and the upper half would interrupt all threads twice, which is most of what a call
+// costs.
 func restrictFiles(rules []rule, my role) error {
 	version := landlockVersion()
 	if version == 0 && my.Partial {
 		return nil
 	}
 	if version < leastLandlock && !my.Partial {
-		return fmt.Errorf("the kernel has version %d of Landlock, isolation needs %d", version, leastLandlock)
+		return fmt.Errorf("the kernel has version %d of Landlock, isolation needs %d", version,
+			leastLandlock)
 	}
 	if my.Partial {
 		// Where there is seccomp this was done with it.
@@ -98,8 +101,8 @@ func restrictFiles(rules []rule, my role) error {
 	}
 	defer unix.Close(set)
 
-	// Package os/exec opens the null device for every program without standard input. No other path is
-	// needed by a Go program that runs.
+	// Package os/exec opens the null device for every program without standard input. No other path
+	// is needed by a Go program that runs.
 	null, err := unix.Open(os.DevNull, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &os.PathError{Op: "open", Path: os.DevNull, Err: err}
@@ -112,7 +115,8 @@ func restrictFiles(rules []rule, my role) error {
 	}
 	if !ownPIDs {
 		// Bringing all threads along means listing them, when some are restricted already.
-		tasks, err := unix.Open(fmt.Sprintf("/proc/%d/task", os.Getpid()), unix.O_PATH|unix.O_CLOEXEC, 0)
+		tasks, err := unix.Open(fmt.Sprintf("/proc/%d/task", os.Getpid()),
+			unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return os.NewSyscallError("open", err)
 		}
@@ -123,7 +127,8 @@ func restrictFiles(rules []rule, my role) error {
 		}
 	}
 	if version >= 8 {
-		return os.NewSyscallError("landlock_restrict_self", ll.LandlockRestrictSelf(set, ll.FlagRestrictSelfTSync))
+		return os.NewSyscallError("landlock_restrict_self", ll.LandlockRestrictSelf(set,
+			ll.FlagRestrictSelfTSync))
 	}
 	return os.NewSyscallError("landlock_restrict_self", ll.AllThreadsLandlockRestrictSelf(set, 0))
 }

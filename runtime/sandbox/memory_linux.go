@@ -10,16 +10,18 @@ import (
 	"time"
 )
 
-// A running call's memory is looked at again and again: what RLIMIT_DATA counts is what may be written to, and not what was
-// and is readable only by now, nor what takes the place of a reservation.
+// A running call's memory is looked at again and again: what RLIMIT_DATA counts is what may be
+// written to, and not what was and is readable only by now, nor what takes the place of a
+// reservation.
 const (
 	lookEvery = 50 * time.Millisecond
 	lookShare = 20       // as many times as long as looking took is the pause, at least
 	lookSlack = 16 << 20 // stacks, above all, which RLIMIT_DATA leaves out
 )
 
-// holdMemory calls a function when the helper, or a process below it, has more private memory resident than a process that
-// keeps to its RLIMIT_DATA can have. stop has to be called when the call is over; the function is not called any more when it returns.
+// holdMemory calls a function when the helper, or a process below it, has more private memory
+// resident than a process that keeps to its RLIMIT_DATA can have. stop has to be called when the
+// call is over; the function is not called any more when it returns.
 func (p *process) holdMemory(l Limits, reached func()) (stop func()) {
 	most := p.data + l.Memory + threadStacks + lookSlack
 	var mu sync.Mutex
@@ -49,8 +51,8 @@ func (p *process) holdMemory(l Limits, reached func()) (stop func()) {
 	}
 }
 
-// largest is the most private memory that the helper or one of the processes below it has resident. The helper is not waited for
-// yet, so that its number is its own.
+// largest is the most private memory that the helper or one of the processes below it has resident.
+// The helper is not waited for yet, so that its number is its own.
 func (p *process) largest() (most int64) {
 	for pid := range withDescendants(p.proc.Pid) {
 		if statm, err := statmOf(pid); err == nil {
@@ -94,7 +96,8 @@ func childrenOf(pid int) (all []int) {
 	return all
 }
 
-// statmOf returns the first six numbers of proc_pid_statm(5), in bytes: size resident shared text lib data.
+// statmOf returns the first six numbers of proc_pid_statm(5), in bytes: size resident shared text
+// lib data.
 func statmOf(pid int) (bytes [6]int64, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

@@ -70,8 +70,8 @@ func openTree(tree int) (fd int, err error) {
 	return fd, os.NewSyscallError("openat", err)
 }
 
-// mountable says why helpers cannot have mounts of their own, by starting one that tries, and whether
-// they have to find folders by name because the server itself may not clone mounts.
+// mountable says why helpers cannot have mounts of their own, by starting one that tries, and
+// whether they have to find folders by name because the server itself may not clone mounts.
 func mountable(o Options, namespaces uintptr) (named bool, err error) {
 	if namespaces&cloneNewUser == 0 {
 		return false, errors.New("there are no user namespaces")
@@ -278,7 +278,8 @@ func arrange(my role, o order, descriptors []int) error {
 	return dropCapabilities()
 }
 
-// cloneNamed clones the tree that the server has by a name, if it is what its descriptor is open on.
+// cloneNamed clones the tree that the server has by a name, if it is what its descriptor is open
+// on.
 func cloneNamed(name string, descriptor int, attributes uint64) (tree int, err error) {
 	tree, err = cloneTree(unix.AT_FDCWD, oldRoot+name, attributes)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 )
 
 func init() {
-	// look returns what a process learns of files by their names, of its own accord and of that of a
-	// program, and by way of the folder that it was handed.
+	// look returns what a process learns of files by their names, of its own accord and of that of
+	// a program, and by way of the folder that it was handed.
 	Register("look", func(_ context.Context, job Job) ([]byte, error) {
 		var in struct {
 			Names  []string
@@ -40,7 +40,8 @@ func init() {
 			var system unix.Statfs_t
 			_, linked := os.Readlink(name)
 			tried := []error{
-				unix.Lstat(name, &stat), unix.Access(name, unix.F_OK), unix.Statfs(name, &system), linked,
+				unix.Lstat(name, &stat), unix.Access(name, unix.F_OK), unix.Statfs(name, &system),
+				linked,
 			}
 			if slices.Contains(tried, nil) {
 				seen = append(seen, name)
@@ -68,10 +69,12 @@ func init() {
 				made = append(made, fmt.Sprintf("%s: %v", name, err))
 			}
 		}
-		for name, bits := range map[string]uint32{"user": unix.S_ISUID, "group": unix.S_ISGID, "both": setID} {
+		for name, bits := range map[string]uint32{"user": unix.S_ISUID, "group": unix.S_ISGID,
+			"both": setID} {
 			_, err := unix.Open("open-"+name, unix.O_CREAT|unix.O_WRONLY, bits|0o755)
 			try("openat "+name, err)
-			_, err = os.OpenFile("os-"+name, os.O_CREATE|os.O_RDWR, 0o755|os.ModeSetuid|os.ModeSetgid)
+			_, err = os.OpenFile("os-"+name, os.O_CREATE|os.O_RDWR,
+				0o755|os.ModeSetuid|os.ModeSetgid)
 			try("os.OpenFile "+name, err)
 			try("mkdirat "+name, unix.Mkdirat(unix.AT_FDCWD, "folder-"+name, bits|0o755))
 			for call, path := range madeByCall {
@@ -89,7 +92,8 @@ func init() {
 			}
 			try("fchmod "+name, unix.Fchmod(int(f.Fd()), bits|0o755))
 			try("fchmodat "+name, unix.Fchmodat(unix.AT_FDCWD, f.Name(), bits|0o755, 0))
-			try("mknodat "+name, unix.Mknodat(unix.AT_FDCWD, "node-"+name, unix.S_IFREG|bits|0o755, 0))
+			try("mknodat "+name, unix.Mknodat(unix.AT_FDCWD, "node-"+name, unix.S_IFREG|bits|0o755,
+				0))
 			f.Close()
 		}
 		// The bits mean nothing where no file is made.
@@ -131,7 +135,8 @@ func init() {
 		// A rule of Landlock keeps the blocks of a file that is removed and closed.
 		for _, number := range []uintptr{unix.SYS_LANDLOCK_CREATE_RULESET,
 			unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF} {
-			_, _, errno := unix.Syscall6(number, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION, 0, 0, 0)
+			_, _, errno := unix.Syscall6(number, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION, 0, 0,
+				0)
 			try(fmt.Sprint("landlock ", number), errno, unix.ENOSYS)
 		}
 		if err := os.WriteFile("whole", nil, 0o600); err != nil {
@@ -192,7 +197,8 @@ func TestNothingOutsideIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for up := granted; up != os.TempDir(); up = filepath.Dir(up) { // ".." is for the helper's user too
+	// ".." is for the helper's user too
+	for up := granted; up != os.TempDir(); up = filepath.Dir(up) {
 		if err := os.Chmod(up, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +253,8 @@ func TestNothingOutsideIsSeen(t *testing.T) {
 	if seen := look(all, true); strings.Count(seen, ",") < 5 {
 		t.Errorf("of all files it sees %s alone", seen)
 	}
-	for _, path := range []Path{{Name: "/", Access: Read | Write}, {Name: "/dev/zero", Access: Read}} {
+	for _, path := range []Path{{Name: "/", Access: Read | Write},
+		{Name: "/dev/zero", Access: Read}} {
 		a, err := p.Run(context.Background(), Request{
 			Name: "open", Arguments: arguments(t, []string{"/dev/zero"}), Paths: []Path{path},
 		})
@@ -296,7 +303,8 @@ func TestFilesOfAWorkspaceDoNotRun(t *testing.T) {
 		{loaders[0] + " " + program + " ran", nil, true},
 		{"./own ran", nil, false},
 		{loaders[0] + " ./own ran", nil, false},
-		{loaders[0] + " --preload ./own " + program + " || echo refused", nil, true}, // it goes on without
+		// it goes on without
+		{loaders[0] + " --preload ./own " + program + " || echo refused", nil, true},
 		{"cp own another; ./another ran", nil, false},
 		{"cp own another; " + loaders[0] + " ./another ran", nil, false},
 		{"tools/given ran", nil, false},
@@ -306,7 +314,8 @@ func TestFilesOfAWorkspaceDoNotRun(t *testing.T) {
 		{loaders[0] + " ./own ran", []Path{{Name: tools, Access: Read | Execute}}, false},
 	} {
 		a, err := p.Run(context.Background(), Request{
-			Name: "sh", Dir: dir, Arguments: arguments(t, test.script), Paths: append(Programs(), test.paths...),
+			Name: "sh", Dir: dir, Arguments: arguments(t, test.script), Paths: append(Programs(),
+				test.paths...),
 		})
 		if ran := err == nil; ran != test.runs {
 			t.Errorf("%s with %+v: %q, %v", test.script, test.paths, a.Result, err)
@@ -377,8 +386,8 @@ func TestAFolderThatWasReplacedIsNotShown(t *testing.T) {
 	}
 }
 
-// TestAServerWithoutPrivilegesIsolates runs the tests of this file as a user that may make no mounts
-// itself, so that helpers find folders by their names.
+// TestAServerWithoutPrivilegesIsolates runs the tests of this file as a user that may make no
+// mounts itself, so that helpers find folders by their names.
 func TestAServerWithoutPrivilegesIsolates(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // they run so already
@@ -394,8 +403,10 @@ func TestAServerWithoutPrivilegesIsolates(t *testing.T) {
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run", "^("+strings.Join([]string{
 		"TestNothingOutsideIsSeen", "TestFilesOfAWorkspaceDoNotRun", "TestNoPrivilegedFileIsLeft",
-		"TestFilesWithoutANameAreRefused", "TestGrantsAreHandedOver", "TestNetworkIsOnlyForWhoHasIt",
-		"TestIsolatedCallsWorkInTheWorkspace", "TestHelpersFindFoldersByName", "TestEveryThreadIsConfined",
+		"TestFilesWithoutANameAreRefused", "TestGrantsAreHandedOver",
+		"TestNetworkIsOnlyForWhoHasIt",
+		"TestIsolatedCallsWorkInTheWorkspace", "TestHelpersFindFoldersByName",
+		"TestEveryThreadIsConfined",
 	}, "|")+")$")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "SANDBOX_TEST_NAMED=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}

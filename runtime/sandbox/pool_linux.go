@@ -19,9 +19,11 @@ var unsupported error
 const (
 	startWithin = 20 * time.Second
 	retryAfter  = time.Second
-	slotWithin  = 250 * time.Millisecond // a call that ends frees its slot a moment after its answer,
-	slotWaits   = 8                      // which takes as many times as long on a busy machine
-	callsFirst  = 5 * time.Millisecond   // for so long after a call has begun no helper is started ahead
+	// a call that ends frees its slot a moment after its answer,
+	slotWithin = 250 * time.Millisecond
+	slotWaits  = 8 // which takes as many times as long on a busy machine
+	// for so long after a call has begun no helper is started ahead
+	callsFirst = 5 * time.Millisecond
 )
 
 // Pool starts helpers ahead of calls and runs each call in one of its own. It is safe for
@@ -119,8 +121,8 @@ func (p *Pool) Missing() []string { return slices.Concat(p.host.missing, p.host.
 // required returns those parts that have to be accepted.
 func (p *Pool) required() []string { return p.host.missing }
 
-// Close ends all helpers and the calls in them, and returns when they have ended. Calls get an error.
-// It may be called more than once.
+// Close ends all helpers and the calls in them, and returns when they have ended. Calls get an
+// error. It may be called more than once.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -187,8 +189,8 @@ func (p *Pool) short() *shelf {
 			return s
 		}
 	}
-	// Starting a helper takes more of the processors than a call does, so calls that have just begun go
-	// first.
+	// Starting a helper takes more of the processors than a call does, so calls that have just
+	// begun go first.
 	if p.entering > 0 || time.Now().Before(p.pause) {
 		return nil
 	}
@@ -360,25 +362,29 @@ func inspect(o Options) (host, error) {
 	return h, nil
 }
 
-// judge says what is missing of isolation on a system with these parts. Pids says that helpers should have
-// a pid namespace.
+// judge says what is missing of isolation on a system with these parts. Pids says that helpers
+// should have a pid namespace.
 func judge(landlock int, seccomp error, namespaces uintptr, pids bool) host {
 	h := host{landlock: landlock, seccomp: seccomp == nil, namespaces: namespaces}
 	if landlock < leastLandlock {
-		h.missing = append(h.missing, fmt.Sprintf("Landlock: version %d of it or later is needed, this kernel has %d (0 is none, or not enabled at boot)", leastLandlock, landlock))
+		h.missing = append(h.missing,
+			fmt.Sprintf("Landlock: version %d of it or later is needed, this kernel has %d (0 is none, or not enabled at boot)", leastLandlock, landlock))
 	}
 	if seccomp != nil {
 		h.missing = append(h.missing, "seccomp: "+seccomp.Error())
 	}
 	if namespaces&cloneNewUser == 0 {
-		h.missing = append(h.missing, "user namespaces: without them the limit on processes counts those of all helpers together")
+		h.missing = append(h.missing,
+			"user namespaces: without them the limit on processes counts those of all helpers together")
 	}
 	switch {
 	case namespaces&cloneNewPID != 0:
 	case pids:
-		h.missing = append(h.missing, "pid namespaces: without them handlers see the numbers of other processes")
+		h.missing = append(h.missing,
+			"pid namespaces: without them handlers see the numbers of other processes")
 	case landlock < scopedLandlock:
-		h.missing = append(h.missing, fmt.Sprintf("signals: in a program with cgo only Landlock from version %d on keeps a handler from signalling others of its user, this kernel has %d", scopedLandlock, landlock))
+		h.missing = append(h.missing,
+			fmt.Sprintf("signals: in a program with cgo only Landlock from version %d on keeps a handler from signalling others of its user, this kernel has %d", scopedLandlock, landlock))
 	}
 	return h
 }

@@ -34,10 +34,14 @@ func init() {
 		who, known := runtime.Caller(ctx)
 		return fmt.Appendf(nil, "%s %t", who.Subject, known), nil
 	})
-	Register("fail", func(context.Context, Job) ([]byte, error) { return nil, errors.New("no such customer") })
+	Register("fail", func(context.Context, Job) ([]byte, error) {
+		return nil, errors.New("no such customer")
+	})
 	Register("panic", func(context.Context, Job) ([]byte, error) { panic("secret of the handler") })
 	Register("exit", func(context.Context, Job) ([]byte, error) { os.Exit(0); return nil, nil })
-	Register("pid", func(context.Context, Job) ([]byte, error) { return []byte(strconv.Itoa(os.Getpid())), nil })
+	Register("pid", func(context.Context, Job) ([]byte, error) {
+		return []byte(strconv.Itoa(os.Getpid())), nil
+	})
 }
 
 // newPool returns a pool that ends with the test, which then has left no descriptor behind.
@@ -108,9 +112,11 @@ func TestAnswersCrossTheProcess(t *testing.T) {
 		{"echo", json.RawMessage(`{"a":1}`), nil, `{"a":1}`},
 		{"echo", nil, nil, ""},
 		{"echo", long, json.RawMessage(`{}`), string(long)},
-		{"caller", json.RawMessage(`{"a":1}`), json.RawMessage(`{"role":"admin"}`), `{"role":"admin"}`},
+		{"caller", json.RawMessage(`{"a":1}`), json.RawMessage(`{"role":"admin"}`),
+			`{"role":"admin"}`},
 	} {
-		a, err := p.Run(context.Background(), Request{Name: test.name, Arguments: test.arguments, Caller: test.caller})
+		a, err := p.Run(context.Background(), Request{Name: test.name, Arguments: test.arguments,
+			Caller: test.caller})
 		if err != nil || string(a.Result) != test.want {
 			t.Errorf("%s: %d bytes, %v", test.name, len(a.Result), err)
 		}
@@ -126,7 +132,8 @@ func TestTheHandlersContextHasTheCaller(t *testing.T) {
 		`{"principal":{"Subject":"ada"}}`: "ada true",
 		"":                                " false", // no server made the call
 	} {
-		a, err := p.Run(context.Background(), Request{Name: "whoami", Caller: json.RawMessage(caller)})
+		a, err := p.Run(context.Background(),
+			Request{Name: "whoami", Caller: json.RawMessage(caller)})
 		if err != nil || string(a.Result) != want {
 			t.Errorf("%q: %q, %v", caller, a.Result, err)
 		}
@@ -160,13 +167,15 @@ func TestFailuresOfHandlers(t *testing.T) {
 		if !errors.As(err, &crash) || crash.Panic != test.panic {
 			t.Errorf("%s: %v", test.name, err)
 		}
-		if strings.Contains(fmt.Sprint(err), "secret") || strings.Contains(fmt.Sprint(err), ".go:") {
+		if strings.Contains(fmt.Sprint(err), "secret") || strings.Contains(fmt.Sprint(err),
+			".go:") {
 			t.Errorf("%s tells the client: %v", test.name, err)
 		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !strings.Contains(log.String(), "panic: secret of the handler") || !strings.Contains(log.String(), "pool_linux_test.go") {
+	if !strings.Contains(log.String(), "panic: secret of the handler") ||
+		!strings.Contains(log.String(), "pool_linux_test.go") {
 		t.Errorf("the log has no stack:\n%s", log.String())
 	}
 	if _, err := p.Run(context.Background(), Request{Name: "unknown"}); err == nil {
@@ -217,7 +226,8 @@ func TestAPoolThatCannotStartHelpersSaysSoAndRecovers(t *testing.T) {
 		t.Fatal(err) // it had a helper
 	}
 	until(t, "it is logged", func() bool { mu.Lock(); defer mu.Unlock(); return logged > 0 })
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err == nil || !strings.Contains(err.Error(), "cgroup") {
+	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err == nil ||
+		!strings.Contains(err.Error(), "cgroup") {
 		t.Errorf("error %v", err)
 	}
 	set("")
@@ -242,7 +252,11 @@ func TestNoHelperIsLostOnACallThatGaveUp(t *testing.T) {
 			}
 			result <- h
 		}()
-		until(t, "it waits", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(s.waiting) == 1 })
+		until(t, "it waits", func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return len(s.waiting) == 1
+		})
 		h := &process{}
 		p.mu.Lock()
 		if taken > 0 {
@@ -290,7 +304,9 @@ func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	if _, err := p.Run(short, Request{Name: "echo"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second call: %v", err)
 	}
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "1 isolated") {
+	if _, err := p.Run(context.Background(),
+		Request{Name: "echo"}); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(),
+		"1 isolated") {
 		t.Errorf("a second call with time: %v", err)
 	}
 	cancel()
@@ -382,7 +398,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		if !slices.Equal(names, test.want) {
 			t.Errorf("%+v: %q", test, got)
 		}
-		if text := (&MissingError{Parts: got}).Error(); len(got) > 0 && !strings.Contains(text, got[0]) {
+		if text := (&MissingError{Parts: got}).Error(); len(got) > 0 &&
+			!strings.Contains(text, got[0]) {
 			t.Errorf("the error names no part: %s", text)
 		}
 	}
@@ -403,7 +420,8 @@ func TestAHelperWhoseMemoryCannotBeWatchedIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &process{proc: gone.Process, answer: answer, printed: newCapture(0)}
-	if err := h.warm(time.Second); err == nil || !strings.Contains(err.Error(), "cannot be watched") {
+	if err := h.warm(time.Second); err == nil || !strings.Contains(err.Error(),
+		"cannot be watched") {
 		t.Errorf("%v", err)
 	}
 }
@@ -441,7 +459,8 @@ func TestWithoutPIDsOfItsOwn(t *testing.T) {
 	tag := fmt.Sprintf("3600.%d77", os.Getpid())
 	_, err := inGroup(t, p, Request{
 		Name: "sh", Limits: Limits{Timeout: 300 * time.Millisecond}, Paths: Programs(),
-		Arguments: json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`, tag, tag)),
+		Arguments: json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`,
+			tag, tag)),
 	})
 	if limitOfErr(err) != Timeout {
 		t.Errorf("error %v", err)
@@ -449,10 +468,13 @@ func TestWithoutPIDsOfItsOwn(t *testing.T) {
 	if left := tagged(t, tag); len(left) > 0 {
 		t.Errorf("there are still %v", left)
 	}
-	if a, err := inGroup(t, p, Request{Name: "have siblings"}); err != nil || string(a.Result) != "0" || len(zombies(t)) > 0 {
-		t.Errorf("the server has %s children more, %v, %v not waited for", a.Result, err, zombies(t))
+	if a, err := inGroup(t, p, Request{Name: "have siblings"}); err != nil ||
+		string(a.Result) != "0" || len(zombies(t)) > 0 {
+		t.Errorf("the server has %s children more, %v, %v not waited for", a.Result, err,
+			zombies(t))
 	}
-	if a, err := inGroup(t, p, Request{Name: "slow the server down"}); err != nil || string(a.Result) != "null" {
+	if a, err := inGroup(t, p, Request{Name: "slow the server down"}); err != nil ||
+		string(a.Result) != "null" {
 		t.Errorf("a handler did to the server: %s, %v", a.Result, err)
 	}
 }
@@ -460,7 +482,9 @@ func TestWithoutPIDsOfItsOwn(t *testing.T) {
 func init() {
 	Register("outlive the server", func(ctx context.Context, job Job) ([]byte, error) {
 		spread(func() { _ = unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) })
-		return nil, exec.CommandContext(ctx, "/bin/sh", "-c", strings.ReplaceAll("(setsid sleep TAG &) ; sleep TAG", "TAG", string(job.Arguments))).Run()
+		return nil, exec.CommandContext(ctx, "/bin/sh", "-c",
+			strings.ReplaceAll("(setsid sleep TAG &) ; sleep TAG", "TAG",
+				string(job.Arguments))).Run()
 	})
 }
 
@@ -471,12 +495,13 @@ func serve(tag string) {
 		fmt.Println(err)
 		return
 	}
-	_, err = p.Run(context.Background(), Request{Name: "outlive the server", Arguments: []byte(tag), Paths: Programs()})
+	_, err = p.Run(context.Background(), Request{Name: "outlive the server", Arguments: []byte(tag),
+		Paths: Programs()})
 	fmt.Println(err)
 }
 
-// TestAServerThatIsKilledLeavesNoProcess: in a program with cgo, which has no pid namespaces, the helpers end with the
-// server, and what they have started ends by its own limits.
+// TestAServerThatIsKilledLeavesNoProcess: in a program with cgo, which has no pid namespaces, the
+// helpers end with the server, and what they have started ends by its own limits.
 func TestAServerThatIsKilledLeavesNoProcess(t *testing.T) {
 	tag := fmt.Sprintf("3600.%d88", os.Getpid())
 	server := exec.Command("/proc/self/exe")

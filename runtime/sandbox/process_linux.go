@@ -43,7 +43,8 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 	}
 	// The helper's end blocks, this one waits in the runtime's poller.
 	if err := unix.SetNonblock(pair[0], true); err != nil {
-		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(pair[0]), unix.Close(pair[1]))
+		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(pair[0]),
+			unix.Close(pair[1]))
 	}
 	p := &process{
 		request: os.NewFile(uintptr(pair[0]), "sandbox request"),
@@ -90,11 +91,13 @@ func start(o Options, my role, namespaces uintptr, null *os.File) (*process, err
 		}
 		attributes.UseCgroupFD, attributes.CgroupFD = true, int(p.cgroup.dir.Fd())
 	}
-	// Not by its path: the file may have been replaced since, or lie where the helper's user may not look.
-	p.proc, err = os.StartProcess("/proc/self/exe", []string{helperName, string(name)}, &os.ProcAttr{
-		Dir: "/", Env: o.Env, Sys: attributes,
-		Files: []*os.File{null, outputEnd, outputEnd, theirs[0], answerEnd},
-	})
+	// Not by its path: the file may have been replaced since, or lie where the helper's user may
+	// not look.
+	p.proc, err = os.StartProcess("/proc/self/exe", []string{helperName, string(name)},
+		&os.ProcAttr{
+			Dir: "/", Env: o.Env, Sys: attributes,
+			Files: []*os.File{null, outputEnd, outputEnd, theirs[0], answerEnd},
+		})
 	if err != nil {
 		return failed(fmt.Errorf("start a helper: %w", err))
 	}
@@ -111,11 +114,12 @@ func identify(a *syscall.SysProcAttr, o Options) {
 	uid, gid := os.Getuid(), os.Getgid()
 	if root {
 		uid, gid = o.UID, o.GID
-		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} // and no further groups
+		// and no further groups
+		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
 	if a.Cloneflags&unix.CLONE_NEWUSER != 0 {
-		// The same numbers inside as outside, and no others. RLIMIT_NPROC then counts each helper for
-		// itself (ucounts, Linux 5.14).
+		// The same numbers inside as outside, and no others. RLIMIT_NPROC then counts each helper
+		// for itself (ucounts, Linux 5.14).
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 		a.GidMappingsEnableSetgroups = root
@@ -221,7 +225,8 @@ func (p *process) kill() {
 
 // gone returns when there is no process left of what kill was called for.
 func (p *process) gone() {
-	// In a pid namespace of its own it is the first process: the kernel lets it end after all others.
+	// In a pid namespace of its own it is the first process: the kernel lets it end after all
+	// others.
 	p.ended, _ = p.proc.Wait()
 	if p.group {
 		// One signal reaches all: a fork that is under way fails. They take a moment.

@@ -14,12 +14,14 @@ import (
 	"time"
 )
 
-// deepest is how deep folders of a workspace may lie in each other: counting opens all on the way down.
+// deepest is how deep folders of a workspace may lie in each other: counting opens all on the way
+// down.
 const deepest = 64
 
-// Room returns how many bytes may be added to the directory, or a [*LimitError] where none may, or too many files are
-// in it, or folders lie deeper than 64 in each other. It reads the directory: ask before much is written. Isolated calls are held to it while they run; what a
-// handler in the server writes too much keeps the client's next isolated calls from writing.
+// Room returns how many bytes may be added to the directory, or a [*LimitError] where none may, or
+// too many files are in it, or folders lie deeper than 64 in each other. It reads the directory:
+// ask before much is written. Isolated calls are held to it while they run; what a handler in the
+// server writes too much keeps the client's next isolated calls from writing.
 func (s *ClientWorkspace) Room() (int64, error) {
 	bytes, over, err := s.used(context.Background())
 	left := s.all.options.Bytes - bytes
@@ -114,7 +116,8 @@ func (s *ClientWorkspace) running() (all []unlinker) {
 	return all
 }
 
-// counted is used, and does not wait for a file system that does not answer: a call whose files cannot be counted ends.
+// counted is used, and does not wait for a file system that does not answer: a call whose files
+// cannot be counted ends.
 func (s *ClientWorkspace) counted(ctx context.Context) (bytes int64, over *LimitError, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, countWithin, errUncounted)
 	defer cancel()
@@ -134,7 +137,8 @@ func (s *ClientWorkspace) counted(ctx context.Context) (bytes int64, over *Limit
 	}
 }
 
-// A running call's directory is counted again and again: the bound on a file's size leaves how many there are.
+// A running call's directory is counted again and again: the bound on a file's size leaves how many
+// there are.
 const (
 	countEvery = 50 * time.Millisecond
 	countShare = 10 // as many times as long as counting took is the pause, at least
@@ -267,8 +271,9 @@ func removeContents(dir *os.Root) error {
 	return err
 }
 
-// removeAll removes a folder and all in it, however deep folders lie in each other there, and whatever their modes are: the
-// standard library's way of doing so holds a descriptor for each level.
+// removeAll removes a folder and all in it, however deep folders lie in each other there, and
+// whatever their modes are: the standard library's way of doing so holds a descriptor for each
+// level.
 func removeAll(root *os.Root, name string) error {
 	pending := []string{name}
 	for len(pending) > 0 {
@@ -343,7 +348,8 @@ func lift(root *os.Root, name string) (moved []string, err error) {
 	return moved, nil
 }
 
-// spareName is a name like a workspace's that none has: what a server that is killed leaves behind expires like one.
+// spareName is a name like a workspace's that none has: what a server that is killed leaves behind
+// expires like one.
 func spareName() string {
 	b := make([]byte, sha256.Size)
 	_, _ = rand.Read(b) // never fails

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/mcpgen/mcpgen/internal/testdisk"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -58,13 +59,14 @@ func init() {
 			// Most often it has ended before it is counted.
 			return nil, fillUnlinked(func(fd int) error { return unix.Ftruncate(fd, 4<<20) }, keep)
 		})
-		Register("fill unlinked "+name+" and stay", func(ctx context.Context, _ Job) ([]byte, error) {
-			if err := fillUnlinked(write, keep); err != nil {
-				return nil, err
-			}
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})
+		Register("fill unlinked "+name+" and stay",
+			func(ctx context.Context, _ Job) ([]byte, error) {
+				if err := fillUnlinked(write, keep); err != nil {
+					return nil, err
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
 	}
 	Register("fill unlinked in a program", func(ctx context.Context, _ Job) ([]byte, error) {
 		// Its parent ends, so that it is below the helper only if that adopts it.
@@ -131,15 +133,20 @@ func init() {
 }
 
 func TestFilesWithoutANameAreInTheQuota(t *testing.T) {
-	for _, handler := range []string{"fill unlinked open", "fill unlinked mapped", "fill unlinked open and stay", "fill unlinked mapped and stay", "fill unlinked in a program"} {
+	for _, handler := range []string{"fill unlinked open", "fill unlinked mapped",
+		"fill unlinked open and stay", "fill unlinked mapped and stay",
+		"fill unlinked in a program"} {
 		t.Run(handler, func(t *testing.T) {
-			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 8 << 20}})
-			_, err := runIsolated(t, s, ann, isolate.Call{Name: handler, Timeout: time.Minute, Programs: true})
+			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(),
+				Workspace: WorkspaceOptions{Bytes: 8 << 20}})
+			_, err := runIsolated(t, s, ann, isolate.Call{Name: handler, Timeout: time.Minute,
+				Programs: true})
 			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), "8 MiB") {
 				t.Fatalf("it ended with %v", err)
 			}
 			// They are gone with the call.
-			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "be a good user"}); err != nil || got != `"done"` {
+			if got, err := runIsolated(t, s, ann,
+				isolate.Call{Name: "be a good user"}); err != nil || got != `"done"` {
 				t.Errorf("the next call: %q, %v", got, err)
 			}
 		})
@@ -147,7 +154,8 @@ func TestFilesWithoutANameAreInTheQuota(t *testing.T) {
 }
 
 func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
-	s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 40 << 20}})
+	s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(),
+		Workspace: WorkspaceOptions{Bytes: 40 << 20}})
 	ctx, leave, err := s.Enter(t.Context(), ann, "stay", toolset.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +164,8 @@ func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
 	first := make(chan error, 1)
 	inside, end := context.WithCancel(ctx)
 	go func() {
-		_, err := s.Isolate(inside, isolate.Call{Name: "fill unlinked open and stay", Timeout: time.Minute})
+		_, err := s.Isolate(inside, isolate.Call{Name: "fill unlinked open and stay",
+			Timeout: time.Minute})
 		first <- err
 	}()
 	space, err := Workspace(ctx)
@@ -167,9 +176,11 @@ func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
 		bytes, _, err := space.used(t.Context())
 		return err == nil && bytes == 32<<20
 	})
-	_, second := runIsolated(t, s, ann, isolate.Call{Name: "fill unlinked open", Timeout: time.Minute})
+	_, second := runIsolated(t, s, ann, isolate.Call{Name: "fill unlinked open",
+		Timeout: time.Minute})
 	end()
-	if one := <-first; limitOfErr(one) != Quota && limitOfErr(second) != Quota { // whichever was counted for first
+	// whichever was counted for first
+	if one := <-first; limitOfErr(one) != Quota && limitOfErr(second) != Quota {
 		t.Errorf("two calls of the client: %v and %v", one, second)
 	}
 }
@@ -259,7 +270,8 @@ func TestOpenFilesAreFoundOnce(t *testing.T) {
 	if err := o.unlinked(t.Context(), found); err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[inode]int64{mappedBefore: 0, lent: 0, openTwice: 2 << 20, mappedAlone: 3 << 20, apart: 4 << 20} {
+	for id, want := range map[inode]int64{mappedBefore: 0, lent: 0, openTwice: 2 << 20,
+		mappedAlone: 3 << 20, apart: 4 << 20} {
 		if found[id] != want {
 			t.Errorf("%v takes %d, want %d", id, found[id], want)
 		}
@@ -274,9 +286,7 @@ func TestOpenFilesAreFoundOnce(t *testing.T) {
 }
 
 func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("root alone can start a process of another user")
-	}
+	testdisk.NeedsRoot(t)
 	sleep := exec.Command("/bin/sleep", "3600")
 	if err := sleep.Start(); err != nil {
 		t.Fatal(err)
@@ -291,7 +301,9 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 			return
 		}
 		o := openFiles{pid: sleep.Process.Pid}
-		if err := o.unlinked(t.Context(), map[inode]int64{}); err == nil || !strings.Contains(err.Error(), "CAP_SYS_PTRACE") || !strings.Contains(err.Error(), "hidepid") {
+		if err := o.unlinked(t.Context(), map[inode]int64{}); err == nil ||
+			!strings.Contains(err.Error(), "CAP_SYS_PTRACE") || !strings.Contains(err.Error(),
+			"hidepid") {
 			t.Errorf("of another user's process: %v", err)
 		}
 		var missing *MissingError
@@ -330,7 +342,8 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 		"folders 64 deep": func(t *testing.T, dir *os.Root) { dig(t, dir, ".", 70) },
 	} {
 		t.Run(bound, func(t *testing.T) {
-			s, _ := started(t, Options{Warm: 2, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 1000}})
+			s, _ := started(t, Options{Warm: 2, Workspaces: t.TempDir(),
+				Workspace: WorkspaceOptions{Bytes: 1000}})
 			ctx, leave := enter(t, s, ann)
 			space, err := Workspace(ctx)
 			if err != nil {
@@ -342,12 +355,16 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 			fill(t, space.Dir())
 			ownAll(t, s, space)
 			leave()
-			for _, handler := range []string{"make a file", "make a folder", "make a link", "rename a file", "write to a file"} {
-				if _, err := runIsolated(t, s, ann, isolate.Call{Name: handler}); limitOfErr(err) != Quota || !strings.Contains(err.Error(), bound) {
+			for _, handler := range []string{"make a file", "make a folder", "make a link",
+				"rename a file", "write to a file"} {
+				if _, err := runIsolated(t, s, ann,
+					isolate.Call{Name: handler}); limitOfErr(err) != Quota ||
+					!strings.Contains(err.Error(), bound) {
 					t.Errorf("%s: %v", handler, err)
 				}
 			}
-			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: []byte("1")}); err != nil || got != "1" {
+			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo",
+				Arguments: []byte("1")}); err != nil || got != "1" {
 				t.Errorf("a call that needs no workspace: %q, %v", got, err)
 			}
 			if _, err := runIsolated(t, s, ann, isolate.Call{Name: "clear"}); err != nil {
@@ -380,7 +397,8 @@ func ownAll(t *testing.T, s *Sandbox, space *ClientWorkspace) {
 
 func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1, Max: 1, Workspaces: t.TempDir()})
-	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "keep a file", Arguments: []byte("1")}); err != nil {
+	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "keep a file",
+		Arguments: []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "its process is gone", func() bool { return len(s.pool.Load().slots) == 0 })
@@ -415,16 +433,21 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 		_, _ = s.Isolate(inside, isolate.Call{Name: "wait", Timeout: time.Minute})
 	})
 	until(t, "another call runs", func() bool { return len(s.pool.Load().slots) == 1 })
-	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "echo"}); limitOfErr(err) != Concurrency {
+	if _, err := runIsolated(t, s, ann,
+		isolate.Call{Name: "echo"}); limitOfErr(err) != Concurrency {
 		t.Errorf("a call without a place: %v", err)
 	}
 	end()
 	running.Wait()
-	until(t, "the other call's process is gone", func() bool { return len(s.pool.Load().slots) == 0 })
-	if memory, disk := last(); !memory.Equal(long) || !disk.Equal(long.Truncate(time.Microsecond)) && disk.Sub(long).Abs() > time.Second {
+	until(t, "the other call's process is gone", func() bool {
+		return len(s.pool.Load().slots) == 0
+	})
+	if memory, disk := last(); !memory.Equal(long) ||
+		!disk.Equal(long.Truncate(time.Microsecond)) && disk.Sub(long).Abs() > time.Second {
 		t.Errorf("a refused call renewed the workspace: %s and %s", memory, disk)
 	}
-	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: []byte("1")}); err != nil {
+	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "echo",
+		Arguments: []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
 	if memory, disk := last(); time.Since(memory) > time.Hour || time.Since(disk) > time.Hour {
@@ -441,7 +464,9 @@ func TestClearingAWorkspace(t *testing.T) {
 		"full, with a call":        {70, 10_001, "wait", ""},
 		"with a call that uses it": {60, 9000, "make files until it ends", "new/49/f"},
 	} {
-		t.Run(name, func(t *testing.T) { clearOne(t, test.depth, test.files, test.running, test.begun) })
+		t.Run(name, func(t *testing.T) {
+			clearOne(t, test.depth, test.files, test.running, test.begun)
+		})
 	}
 	s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir()})
 	if found, err := s.ClearWorkspace(t.Context(), ann); found || err != nil {
@@ -450,20 +475,22 @@ func TestClearingAWorkspace(t *testing.T) {
 	if _, err := s.ClearWorkspace(t.Context(), isolate.Client{}); !errors.Is(err, errAnonymous) {
 		t.Errorf("of anonymous callers: %v", err)
 	}
-	if _, err := newSandbox(t, Options{}).ClearWorkspace(t.Context(), ann); !errors.Is(err, errKeepsNone) {
+	if _, err := newSandbox(t, Options{}).ClearWorkspace(t.Context(), ann); !errors.Is(err,
+		errKeepsNone) {
 		t.Errorf("of a sandbox without workspaces: %v", err)
 	}
 }
 
-// clearOne clears a workspace with all that is in the way: files, deep folders, links to elsewhere, a call that runs, and a
-// handler in the server that holds it.
+// clearOne clears a workspace with all that is in the way: files, deep folders, links to elsewhere,
+// a call that runs, and a handler in the server that holds it.
 func clearOne(t *testing.T, depth, files int, running, begun string) {
 	folder, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte("stays"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := started(t, Options{Warm: 2, Workspaces: folder})
-	if _, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file", Arguments: []byte("1")}); err != nil {
+	if _, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file",
+		Arguments: []byte("1")}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := enter(t, s, ann)
@@ -481,7 +508,8 @@ func clearOne(t *testing.T, depth, files int, running, begun string) {
 	}
 	bobs := filepath.Join("..", nameOf(spelled(bob)))
 	for name, target := range map[string]string{
-		"file": outside, "folder": filepath.Dir(outside), "above": "..", "other": bobs, "d/other": "../" + bobs, "round": ".",
+		"file": outside, "folder": filepath.Dir(outside), "above": "..", "other": bobs,
+		"d/other": "../" + bobs, "round": ".",
 	} {
 		if err := dir.Symlink(target, name); err != nil {
 			t.Fatal(err)
@@ -509,7 +537,8 @@ func clearOne(t *testing.T, depth, files int, running, begun string) {
 	if err := <-ended; limitOfErr(err) != Quota || !strings.Contains(err.Error(), "cleared") {
 		t.Errorf("the call that ran ended with %v", err)
 	}
-	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(bobs) {
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 ||
+		entries[0].Name() != filepath.Base(bobs) {
 		t.Errorf("%v are left, %v", entries, err)
 	}
 	if err := dir.WriteFile("late", nil, 0o600); err == nil {
@@ -519,7 +548,8 @@ func clearOne(t *testing.T, depth, files int, running, begun string) {
 	if b, err := os.ReadFile(outside); err != nil || string(b) != "stays" {
 		t.Errorf("outside there is %q, %v", b, err)
 	}
-	if got, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file", Arguments: []byte("2")}); err != nil || got != "1" {
+	if got, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file",
+		Arguments: []byte("2")}); err != nil || got != "1" {
 		t.Errorf("another client's workspace is %q, %v", got, err)
 	}
 	got, err := runIsolated(t, s, ann, isolate.Call{Name: "variables", Arguments: []byte("{}")})
@@ -529,12 +559,11 @@ func clearOne(t *testing.T, depth, files int, running, begun string) {
 }
 
 func TestClearingLeavesWhatIsMountedInAWorkspace(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("root alone can mount")
-	}
+	testdisk.NeedsRoot(t)
 	w, root := newWorkspaces(t, WorkspaceOptions{})
 	space, release := acquire(t, w, "a")
-	if err := errors.Join(space.Dir().Mkdir("mounted", 0o700), space.Dir().MkdirAll("sub/mounted", 0o700)); err != nil {
+	if err := errors.Join(space.Dir().Mkdir("mounted", 0o700), space.Dir().MkdirAll("sub/mounted",
+		0o700)); err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := t.TempDir()
@@ -542,7 +571,8 @@ func TestClearingLeavesWhatIsMountedInAWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, at := range []string{"mounted", "sub/mounted"} {
-		if err := unix.Mount(elsewhere, filepath.Join(root.Name(), space.name, at), "", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount(elsewhere, filepath.Join(root.Name(), space.name, at), "",
+			unix.MS_BIND, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -556,7 +586,8 @@ func TestClearingLeavesWhatIsMountedInAWorkspace(t *testing.T) {
 	})
 	defer unmount()
 	release()
-	if found, err := w.clear(t.Context(), "a"); !found || err == nil || !strings.Contains(err.Error(), "unmount it") {
+	if found, err := w.clear(t.Context(), "a"); !found || err == nil ||
+		!strings.Contains(err.Error(), "unmount it") {
 		t.Errorf("%v, %v", found, err)
 	}
 	if b, err := os.ReadFile(filepath.Join(elsewhere, "file")); err != nil || string(b) != "stays" {

@@ -128,7 +128,8 @@ func TestFoldersThatLieDeepAreRefusedAndRemoved(t *testing.T) {
 	if err := space.Dir().Mkdir("shut", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(space.Dir().Mkdir("shut/in", 0), space.Dir().Chmod("shut", 0)); err != nil {
+	if err := errors.Join(space.Dir().Mkdir("shut/in", 0), space.Dir().Chmod("shut",
+		0)); err != nil {
 		t.Fatal(err)
 	}
 	release()

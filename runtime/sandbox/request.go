@@ -31,10 +31,12 @@ type Request struct {
 	// Limits bound the call. What is zero is taken from [Options].Limits.
 	Limits Limits
 
-	// Where it is not nil, Run returns an answer as soon as the call's processes have been killed: until the system has
-	// taken them apart it takes as long again. It is called then, with what is known.
+	// Where it is not nil, Run returns an answer as soon as the call's processes have been killed:
+	// until the system has taken them apart it takes as long again. It is called then, with what is
+	// known.
 	soon func(Answer)
-	// emitted takes what the handler says, in order and before Run returns. Where it is nil nothing may be said.
+	// emitted takes what the handler says, in order and before Run returns. Where it is nil nothing
+	// may be said.
 	emitted func(json.RawMessage)
 	// The workspace of Dir for its variables, or the reason why there is none. hold is what holds
 	// the call to its quota.
@@ -50,8 +52,8 @@ type Access uint8
 const (
 	// Read is reading files, and listing folders.
 	Read Access = 1 << iota
-	// Write is writing and cutting files, and in folders making, renaming and removing files, folders
-	// and symbolic links, but no devices, pipes and sockets.
+	// Write is writing and cutting files, and in folders making, renaming and removing files,
+	// folders and symbolic links, but no devices, pipes and sockets.
 	Write
 	// Execute is starting programs. Most need Read on their libraries too: see [Programs].
 	Execute
@@ -59,8 +61,8 @@ const (
 
 // Path grants access to a file, or to a folder and all below it.
 type Path struct {
-	// Name is the path. Its last element may not be a symbolic link: resolve it first, and decide on
-	// the result.
+	// Name is the path. Its last element may not be a symbolic link: resolve it first, and decide
+	// on the result.
 	Name string
 	// File, where it is not nil, is the opened file or folder that is meant, whatever Name says by
 	// now. It stays open here.
@@ -73,12 +75,12 @@ type Path struct {
 
 // Limits bound a call. Zero is the default, and there is no way to have none.
 type Limits struct {
-	// Timeout is how long the handler may take; 30 s by default. The handler's context ends then, and
-	// its processes [Options].Grace later.
+	// Timeout is how long the handler may take; 30 s by default. The handler's context ends then,
+	// and its processes [Options].Grace later.
 	Timeout time.Duration
-	// Memory is how many bytes of private memory the helper may allocate beyond what it had when the
-	// call came; 512 MiB by default. Each program that the handler starts has the same
-	// limit for itself. The Go runtime allocates in steps of 4 MiB.
+	// Memory is how many bytes of private memory the helper may allocate beyond what it had when
+	// the call came; 512 MiB by default. Each program that the handler starts has the same limit
+	// for itself. The Go runtime allocates in steps of 4 MiB.
 	Memory int64
 	// Output is how many bytes the result may have; 1 MiB by default.
 	Output int64
@@ -126,11 +128,13 @@ func fill[T int | int64 | time.Duration](to *T, from T) {
 
 // check refuses limits below zero and those that leave no room to run.
 func (l Limits) check() error {
-	if l.Timeout < 0 || l.Memory < 0 || l.Output < 0 || l.CPU < 0 || l.OpenFiles < 0 || l.FileSize < 0 || l.Processes < 0 {
+	if l.Timeout < 0 || l.Memory < 0 || l.Output < 0 || l.CPU < 0 || l.OpenFiles < 0 ||
+		l.FileSize < 0 || l.Processes < 0 {
 		return fmt.Errorf("limits may not be below zero: %+v", l)
 	}
 	if l.Memory != 0 && l.Memory < leastMemory {
-		return fmt.Errorf("a memory limit of %d bytes leaves a handler no room: give at least %d", l.Memory, leastMemory)
+		return fmt.Errorf("a memory limit of %d bytes leaves a handler no room: give at least %d",
+			l.Memory, leastMemory)
 	}
 	if l.Processes != 0 && l.Processes < leastProcesses {
 		return fmt.Errorf("a limit of %d processes and threads is too few for the helper itself: give at least %d", l.Processes, leastProcesses)
@@ -157,6 +161,7 @@ type Answer struct {
 	// included; 0 where it ended by itself before that could be read.
 	MaxRSS int64
 
-	begun   bool     // the handler began
-	journal *journal // what the handler did to variables; nil where it did nothing, or has not returned
+	begun bool // the handler began
+	// what the handler did to variables; nil where it did nothing, or has not returned
+	journal *journal
 }

@@ -29,8 +29,8 @@ const (
 // errLost says that a helper ended before the handler began, so that another may be tried.
 var errLost = errors.New("a helper ended before its handler began")
 
-// Run runs one call in a helper of its own and returns when none of its processes is left. Errors are
-// [*LimitError], [*HandlerError], [*CrashError], the context's cause where that ended first, or
+// Run runs one call in a helper of its own and returns when none of its processes is left. Errors
+// are [*LimitError], [*HandlerError], [*CrashError], the context's cause where that ended first, or
 // say that the call did not begin.
 func (p *Pool) Run(ctx context.Context, r Request) (Answer, error) {
 	if _, found := handlerOf(r.Name); !found {
@@ -104,7 +104,8 @@ func (p *Pool) slot(ctx context.Context) error {
 			return errClosed
 		case <-wait.C:
 			if p.ending.Load() == 0 || waited == slotWaits {
-				return &LimitError{Limit: Concurrency, Bound: fmt.Sprintf("%d isolated ones of all clients", p.options.Max)}
+				return &LimitError{Limit: Concurrency,
+					Bound: fmt.Sprintf("%d isolated ones of all clients", p.options.Max)}
 			}
 			wait.Reset(slotWithin)
 		}
@@ -133,7 +134,9 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		return name, nil
 	}
 	if len(r.Files) > maxFiles || len(r.Paths) > maxPaths-len(p.options.NetPaths) {
-		return o, nil, release, fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)", len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
+		return o, nil, release,
+			fmt.Errorf("%d files and %d paths are more than a helper takes (%d and %d)",
+				len(r.Files), len(r.Paths), maxFiles, maxPaths-len(p.options.NetPaths))
 	}
 	o = order{Name: r.Name, Limits: r.Limits, Emits: r.emitted != nil}
 	if r.hold != nil && r.hold.over != nil {
@@ -240,15 +243,17 @@ func duplicate(file *os.File) (*os.File, error) {
 	}
 	fd := -1
 	var failed error
-	err = raw.Control(func(old uintptr) { fd, failed = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	err = raw.Control(func(old uintptr) {
+		fd, failed = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0)
+	})
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), file.Name()), nil
 }
 
-// openPath opens a path only to say which file is meant. It refuses a symbolic link: what it points to
-// may not be what was decided on.
+// openPath opens a path only to say which file is meant. It refuses a symbolic link: what it points
+// to may not be what was decided on.
 func openPath(name string) (*os.File, error) {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -260,13 +265,15 @@ func openPath(name string) (*os.File, error) {
 		return nil, errors.Join(os.NewSyscallError("fstat", err), file.Close())
 	}
 	if stat.Mode&unix.S_IFMT == unix.S_IFLNK {
-		return nil, errors.Join(fmt.Errorf("%s is a symbolic link: grant what it points to", name), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s is a symbolic link: grant what it points to", name),
+			file.Close())
 	}
 	return file, nil
 }
 
 // once runs a call in a helper, and ends the helper.
-func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, descriptors []int) (answer Answer, err error) {
+func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
+	descriptors []int) (answer Answer, err error) {
 	stopped := make(chan struct{}) // by the context or the pool's end
 	stop := func() {
 		close(stopped)
@@ -358,15 +365,18 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte, de
 		return answer, &LimitError{Limit: limit, Bound: bound(limit, r.Limits)}
 	}
 	if !begun {
-		return answer, fmt.Errorf("%w: %w, %s%s", errLost, err, state(h.ended), said(answer.Printed))
+		return answer, fmt.Errorf("%w: %w, %s%s", errLost, err, state(h.ended),
+			said(answer.Printed))
 	}
-	crash := &CrashError{State: state(h.ended), Panic: exitCode(h.ended) == 2 && strings.Contains(string(answer.Printed), "panic: ")}
+	crash := &CrashError{State: state(h.ended), Panic: exitCode(h.ended) == 2 &&
+		strings.Contains(string(answer.Printed), "panic: ")}
 	p.options.Log(r.Name, crash.Error()+said(answer.Printed))
 	return answer, crash
 }
 
 // converse sends the request and reads the answer: its result, and what became of variables.
-func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func(), answer *Answer) (begun bool, err error) {
+func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func(),
+	answer *Answer) (begun bool, err error) {
 	if h.cgroup != nil {
 		if err := h.cgroup.bound(r.Limits); err != nil {
 			return false, err
@@ -380,8 +390,10 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 }
 
 // hearOut reads the answer.
-func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(), answer *Answer) (begun bool, err error) {
-	// Each kind but emissions comes once, and in this order: the handler can write what it likes to the pipe.
+func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(),
+	answer *Answer) (begun bool, err error) {
+	// Each kind but emissions comes once, and in this order: the handler can write what it likes to
+	// the pipe.
 	var changed *journal
 	for {
 		kind, length, err := readPrefix(from)
@@ -435,11 +447,13 @@ func (p *Pool) hearOut(from io.Reader, said allowance, r Request, begins func(),
 	}
 }
 
-// hear hands over what a handler said. That may not end this call's goroutine, which has a helper to end.
+// hear hands over what a handler said. That may not end this call's goroutine, which has a helper
+// to end.
 func (p *Pool) hear(r Request, emission []byte) {
 	defer func() {
 		if value := recover(); value != nil {
-			p.options.Log(r.Name, fmt.Sprintf("panic while what a handler said was taken: %v\n%s", value, debug.Stack()))
+			p.options.Log(r.Name, fmt.Sprintf("panic while what a handler said was taken: %v\n%s",
+				value, debug.Stack()))
 		}
 	}()
 	r.emitted(emission)
@@ -500,7 +514,8 @@ func causeOf(ended *os.ProcessState, a Answer, l Limits, starved bool) Limit {
 		return Memory
 	case status.Signaled() && status.Signal() == unix.SIGSYS:
 		return SystemCall
-	case status.Signaled() && status.Signal() == unix.SIGKILL && a.CPU >= l.CPU-100*time.Millisecond:
+	case status.Signaled() && status.Signal() == unix.SIGKILL &&
+		a.CPU >= l.CPU-100*time.Millisecond:
 		return CPU
 	case ended.ExitCode() <= 0:
 		return ""
@@ -509,18 +524,21 @@ func causeOf(ended *os.ProcessState, a Answer, l Limits, starved bool) Limit {
 	}
 	// There is no other sign than what the runtime says as it ends.
 	for _, words := range []string{
-		"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory", "fatal error: out of memory",
+		"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
+		"fatal error: out of memory",
 		"runtime: cannot map pages in arena address space", "pageAlloc: out of memory",
-		"runtime/cgo: pthread_create failed", // a thread's stack is memory, and there was none for it
+		// a thread's stack is memory, and there was none for it
+		"runtime/cgo: pthread_create failed",
 		"ThreadSanitizer failed to allocate", // the race detector's
 	} {
 		if strings.Contains(printed, words) {
 			return Memory
 		}
 	}
-	// The collector does not check whether it got memory for its own tables, and so fails outside of
-	// any goroutine.
-	if strings.Contains(printed, "SIGSEGV: segmentation violation\nPC=") && strings.Contains(printed, "\ngoroutine 0 ") {
+	// The collector does not check whether it got memory for its own tables, and so fails outside
+	// of any goroutine.
+	if strings.Contains(printed, "SIGSEGV: segmentation violation\nPC=") &&
+		strings.Contains(printed, "\ngoroutine 0 ") {
 		return Memory
 	}
 	return ""
@@ -548,7 +566,8 @@ func (p *Pool) try() error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.run(context.Background(), Request{Name: probeName, Arguments: arguments}); err != nil {
+	if _, err := p.run(context.Background(), Request{Name: probeName,
+		Arguments: arguments}); err != nil {
 		return fmt.Errorf("the first helper was not isolated as it has to be: %w", err)
 	}
 	return nil
@@ -564,7 +583,8 @@ func namespacesOf(o Options) uintptr {
 	for _, namespaces := range wanted {
 		a := &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 		identify(a, o)
-		p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"}, &os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
+		p, err := os.StartProcess("/proc/self/exe", []string{helperName, "{}"},
+			&os.ProcAttr{Dir: "/", Env: []string{}, Sys: a})
 		if err == nil {
 			_ = p.Kill()
 			_, _ = p.Wait()
@@ -578,7 +598,9 @@ func namespacesOf(o Options) uintptr {
 // their time zones lie. It grants starting all of them.
 func Programs() []Path {
 	var all []Path
-	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives", "/usr/share/zoneinfo"} {
+	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64",
+		"/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives",
+		"/usr/share/zoneinfo"} {
 		resolved, err := filepath.EvalSymlinks(name)
 		has := func(p Path) bool { return p.Name == resolved }
 		if err != nil || name == resolved && slices.ContainsFunc(all, has) {

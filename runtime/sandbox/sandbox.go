@@ -16,9 +16,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Sandbox is what a server needs of this package: a [Limiter], [Workspaces] where [Options] name a folder for
-// them, and a [Pool] from the moment on that a server with isolated tools starts. It is passed to the server as
-// runtime.Options.Sandbox; several servers may share one. It is safe for concurrent use.
+// Sandbox is what a server needs of this package: a [Limiter], [Workspaces] where [Options] name a
+// folder for them, and a [Pool] from the moment on that a server with isolated tools starts. It is
+// passed to the server as runtime.Options.Sandbox; several servers may share one. It is safe for
+// concurrent use.
 type Sandbox struct {
 	options Options
 	root    *os.Root    // nil where spaces is
@@ -38,8 +39,8 @@ var (
 	_ isolate.Workspaces = (*Sandbox)(nil)
 )
 
-// New returns a sandbox without any processes yet. Its error says which option cannot work. The folder of workspaces is
-// made where it does not exist.
+// New returns a sandbox without any processes yet. Its error says which option cannot work. The
+// folder of workspaces is made where it does not exist.
 func New(o Options) (*Sandbox, error) {
 	if _, err := o.filled(); err != nil {
 		return nil, err
@@ -59,13 +60,15 @@ func New(o Options) (*Sandbox, error) {
 	fill(&w.UID, o.UID)
 	fill(&w.GID, o.GID)
 	if s.spaces, err = NewWorkspaces(s.root, w); err != nil {
-		return nil, errors.Join(fmt.Errorf("sandbox.Options.Workspaces %s: %w", o.Workspaces, err), s.root.Close())
+		return nil, errors.Join(fmt.Errorf("sandbox.Options.Workspaces %s: %w", o.Workspaces, err),
+			s.root.Close())
 	}
 	return s, nil
 }
 
-// Start makes helpers ready where the server has isolated tools, and does nothing where it has none. A server
-// that starts later on shares the helpers; what this system lacks is for each of them to accept.
+// Start makes helpers ready where the server has isolated tools, and does nothing where it has
+// none. A server that starts later on shares the helpers; what this system lacks is for each of
+// them to accept.
 func (s *Sandbox) Start(start isolate.Start) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +101,8 @@ func (s *Sandbox) Start(start isolate.Start) error {
 		return &MissingError{Parts: missing}
 	}
 	for _, part := range p.Missing() {
-		start.Logger.Warn("isolated calls run without a part of what isolates them", "missing", part)
+		start.Logger.Warn("isolated calls run without a part of what isolates them", "missing",
+			part)
 	}
 	return nil
 }
@@ -121,8 +125,9 @@ func (s *Sandbox) start(start isolate.Start) (*Pool, error) {
 	return p, nil
 }
 
-// Close ends all helpers and the calls in them, and returns when none is left. Calls that come later get an error, those
-// that still use a workspace too. It may be called more than once; servers do not call it.
+// Close ends all helpers and the calls in them, and returns when none is left. Calls that come
+// later get an error, those that still use a workspace too. It may be called more than once;
+// servers do not call it.
 func (s *Sandbox) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,10 +145,11 @@ func (s *Sandbox) Close() error {
 	return errors.Join(errs...)
 }
 
-// Enter lets a call in, or returns a [*LimitError]. The context it returns is the one that [Workspace] needs; a
-// workspace is taken when the handler asks for it, and given back by leave. leave may be called
-// more than once.
-func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string, l toolset.Limits) (context.Context, func(), error) {
+// Enter lets a call in, or returns a [*LimitError]. The context it returns is the one that
+// [Workspace] needs; a workspace is taken when the handler asks for it, and given back by leave.
+// leave may be called more than once.
+func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
+	l toolset.Limits) (context.Context, func(), error) {
 	leave := func() {}
 	if l.Concurrency != 0 || l.Rate != (toolset.Rate{}) {
 		var err error
@@ -162,7 +168,8 @@ func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
 	return v, v.leave, nil
 }
 
-// boundsOf returns the bounds that a limiter takes. As many calls as the rate names may begin at once, after as long a pause.
+// boundsOf returns the bounds that a limiter takes. As many calls as the rate names may begin at
+// once, after as long a pause.
 func boundsOf(l toolset.Limits) Bounds {
 	b := Bounds{Concurrency: l.Concurrency}
 	if l.Rate.Calls != 0 || l.Rate.Per != 0 {
@@ -190,14 +197,16 @@ func spelled(c isolate.Client) string {
 	return strconv.Itoa(len(c.Issuer)) + ":" + c.Issuer + c.ID
 }
 
-// Isolate runs a call in a helper of its own, or returns a [*LimitError] where the client, or all together, have as many calls running as
-// [Options] allow. ctx is the one from Enter. Its handler works in the client's workspace, where one is kept for
-// it. If that holds more than its quota, of bytes, of files or of folders in each other, the
-// handler may remove and neither make nor write files there.
+// Isolate runs a call in a helper of its own, or returns a [*LimitError] where the client, or all
+// together, have as many calls running as [Options] allow. ctx is the one from Enter. Its handler
+// works in the client's workspace, where one is kept for it. If that holds more than its quota, of
+// bytes, of files or of folders in each other, the handler may remove and neither make nor write
+// files there.
 func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	p := s.pool.Load()
 	if p == nil {
-		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started for it", call.Name)
+		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started for it",
+			call.Name)
 	}
 	finish, err := s.shares.Enter(spelled(clientOf(ctx)), "", Bounds{Concurrency: p.options.Share})
 	if err != nil {
@@ -210,8 +219,9 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 		Caller:    call.Caller,
 		Files:     call.Files,
 		Net:       call.Network,
-		Limits:    Limits{Timeout: call.Timeout, Memory: call.Limits.Memory, Output: call.Limits.Output},
-		emitted:   call.Emitted,
+		Limits: Limits{Timeout: call.Timeout, Memory: call.Limits.Memory,
+			Output: call.Limits.Output},
+		emitted: call.Emitted,
 	}
 	if call.Programs {
 		r.Paths = s.granted()
@@ -265,12 +275,13 @@ func shared(err error) error {
 // printed logs what a call wrote to its standard output and error.
 func (s *Sandbox) printed(ctx context.Context, tool string, a Answer) {
 	if logger := s.logger.Load(); len(a.Printed) > 0 && logger.Enabled(ctx, slog.LevelDebug) {
-		logger.DebugContext(ctx, "an isolated call printed", "tool", tool, "printed", string(a.Printed))
+		logger.DebugContext(ctx, "an isolated call printed", "tool", tool, "printed",
+			string(a.Printed))
 	}
 }
 
-// Folder returns the folder of the workspaces, empty where there is none, for a server to see that it is none of those that
-// clients can be granted.
+// Folder returns the folder of the workspaces, empty where there is none, for a server to see that
+// it is none of those that clients can be granted.
 func (s *Sandbox) Folder() string { return s.options.Workspaces }
 
 // ClearWorkspace removes the files and the variables of a client's workspace, and reports whether
@@ -294,7 +305,8 @@ func (r Request) named(err error, standard Limits) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		// Whose ever deadline it was: the server's own is the call's.
 		return &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits.over(standard))}
-	case errors.As(err, &limit) && limit.Limit == FileSize && r.space != nil && r.Limits.FileSize < standard.FileSize:
+	case errors.As(err, &limit) && limit.Limit == FileSize && r.space != nil &&
+		r.Limits.FileSize < standard.FileSize:
 		return r.space.full()
 	}
 	return err

@@ -103,7 +103,8 @@ func init() {
 		}
 		return nil, unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 1<<30)
 	})
-	// What is counted is a folder at one moment, and at the next something that a count would wait for: were pipes to be had.
+	// What is counted is a folder at one moment, and at the next something that a count would wait
+	// for: were pipes to be had.
 	Register("fill behind a pipe", func(_ context.Context, job Job) ([]byte, error) {
 		if err := unix.Mkdir("y", 0o700); err != nil {
 			return nil, err
@@ -117,7 +118,8 @@ func init() {
 		b := make([]byte, 1<<20)
 		for i := 0; ; i++ {
 			for range 100 {
-				if err := unix.Renameat2(unix.AT_FDCWD, "y", unix.AT_FDCWD, "z", unix.RENAME_EXCHANGE); err != nil {
+				if err := unix.Renameat2(unix.AT_FDCWD, "y", unix.AT_FDCWD, "z",
+					unix.RENAME_EXCHANGE); err != nil {
 					return nil, err
 				}
 			}
@@ -198,7 +200,8 @@ func (l *logged) String() string {
 }
 
 // runIsolated runs one call of a client, from its beginning to its end.
-func runIsolated(t testing.TB, s *Sandbox, client isolate.Client, call isolate.Call) (string, error) {
+func runIsolated(t testing.TB, s *Sandbox, client isolate.Client,
+	call isolate.Call) (string, error) {
 	t.Helper()
 	ctx, leave, err := s.Enter(context.Background(), client, call.Name, toolset.Limits{})
 	if err != nil {
@@ -212,14 +215,18 @@ func runIsolated(t testing.TB, s *Sandbox, client isolate.Client, call isolate.C
 func TestWhatIsInTheWayOfIsolationIsSaidAtStart(t *testing.T) {
 	s := newSandbox(t, Options{})
 	quiet := slog.New(slog.DiscardHandler)
-	err := s.Start(isolate.Start{Isolated: []string{"echo", "example.com/a.b", "example.com/a.c"}, Logger: quiet})
-	if err == nil || !strings.Contains(err.Error(), `"example.com/a.b"`) || !strings.Contains(err.Error(), `"example.com/a.c"`) || strings.Contains(err.Error(), `"echo"`) {
+	err := s.Start(isolate.Start{Isolated: []string{"echo", "example.com/a.b", "example.com/a.c"},
+		Logger: quiet})
+	if err == nil || !strings.Contains(err.Error(), `"example.com/a.b"`) ||
+		!strings.Contains(err.Error(), `"example.com/a.c"`) || strings.Contains(err.Error(),
+		`"echo"`) {
 		t.Errorf("handlers that are not linked: %v", err)
 	}
 	called.Store(false)
 	err = s.Start(isolate.Start{Isolated: []string{"echo"}, Logger: quiet})
 	called.Store(true)
-	if err == nil || !strings.Contains(err.Error(), "sandbox.Main()") || !strings.Contains(err.Error(), "first line") {
+	if err == nil || !strings.Contains(err.Error(), "sandbox.Main()") ||
+		!strings.Contains(err.Error(), "first line") {
 		t.Errorf("a forgotten Main: %v", err)
 	}
 	if err := newSandbox(t, Options{Cgroup: t.TempDir()}).Start(isolate.Start{Isolated: []string{"echo"}, BestEffort: true, Logger: quiet}); err == nil {
@@ -230,7 +237,8 @@ func TestWhatIsInTheWayOfIsolationIsSaidAtStart(t *testing.T) {
 func TestTwoServersShareASandbox(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1})
 	first := s.pool.Load()
-	if err := s.Start(isolate.Start{Isolated: []string{"fail"}, Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != first {
+	if err := s.Start(isolate.Start{Isolated: []string{"fail"},
+		Logger: slog.New(slog.DiscardHandler)}); err != nil || s.pool.Load() != first {
 		t.Errorf("a second server: %v", err)
 	}
 	if err := s.Start(isolate.Start{Isolated: []string{"missing"}}); err == nil {
@@ -246,17 +254,20 @@ func TestWhatTheSystemLacksIsForEachServerToAccept(t *testing.T) {
 		t.Errorf("a server that accepts nothing less: %v", err)
 	}
 	log := new(logged)
-	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, BestEffort: true, Logger: log.logger()}); err != nil {
+	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, BestEffort: true,
+		Logger: log.logger()}); err != nil {
 		t.Error(err)
 	}
-	if text := log.String(); strings.Count(text, "level=WARN") != 2 || !strings.Contains(text, "Landlock: none") || !strings.Contains(text, "seccomp: none") {
+	if text := log.String(); strings.Count(text, "level=WARN") != 2 ||
+		!strings.Contains(text, "Landlock: none") || !strings.Contains(text, "seccomp: none") {
 		t.Errorf("the log says\n%s", text)
 	}
 }
 
 func TestHelpersForTheNetworkAreKeptWhereToolsConnect(t *testing.T) {
 	s := newSandbox(t, Options{Warm: 1})
-	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, Network: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if err := s.Start(isolate.Start{Isolated: []string{"echo"}, Network: true,
+		Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	if s.pool.Load().options.WarmNet == 0 {
@@ -267,7 +278,8 @@ func TestHelpersForTheNetworkAreKeptWhereToolsConnect(t *testing.T) {
 func TestVariablesOfIsolatedCalls(t *testing.T) {
 	s, _ := started(t, Options{Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Variables: 3}})
 	call := func(text string) (string, error) {
-		return runIsolated(t, s, ann, isolate.Call{Name: "variables", Arguments: json.RawMessage(text), Timeout: 300 * time.Millisecond})
+		return runIsolated(t, s, ann, isolate.Call{Name: "variables",
+			Arguments: json.RawMessage(text), Timeout: 300 * time.Millisecond})
 	}
 	for _, step := range []struct{ call, want, fails string }{
 		{`{}`, `{}`, ""},
@@ -282,7 +294,8 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 		{`{"Clear":true}`, `{}`, ""},
 	} {
 		got, err := call(step.call)
-		if (err == nil) != (step.fails == "") || err != nil && !strings.Contains(err.Error(), step.fails) {
+		if (err == nil) != (step.fails == "") || err != nil && !strings.Contains(err.Error(),
+			step.fails) {
 			t.Errorf("%s: %v, want %q", step.call, err, step.fails)
 		}
 		if err == nil && got != step.want {
@@ -295,7 +308,8 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 			t.Errorf("after %s there is %s, %v, want %s", step.call, after, err, step.want)
 		}
 	}
-	if got, err := runIsolated(t, s, bob, isolate.Call{Name: "variables", Arguments: json.RawMessage(`{}`)}); err != nil || got != `{}` {
+	if got, err := runIsolated(t, s, bob, isolate.Call{Name: "variables",
+		Arguments: json.RawMessage(`{}`)}); err != nil || got != `{}` {
 		t.Errorf("another client has %s, %v", got, err)
 	}
 	// A handler in the server finds the same.
@@ -319,8 +333,10 @@ func TestVariablesOfIsolatedCalls(t *testing.T) {
 }
 
 func TestForgedVariablesAreRefused(t *testing.T) {
-	for name, payload := range map[string]string{"no JSON": "{", "none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`,
-		"too many": `{"Set":[` + strings.Repeat("{},", 100) + `{}]}`, "no list": `{"Unset":{}}`,
+	for name, payload := range map[string]string{"no JSON": "{",
+		"none of this call": `{"Set":[{"Name":"YQ==","Value":"MQ=="}]}`,
+		"too many":          `{"Set":[` + strings.Repeat("{},", 100) + `{}]}`,
+		"no list":           `{"Unset":{}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Warm: 1}
@@ -328,10 +344,12 @@ func TestForgedVariablesAreRefused(t *testing.T) {
 				o.Workspaces = t.TempDir()
 			}
 			s, _ := started(t, o)
-			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "forge variables", Arguments: json.RawMessage(payload)}); err == nil {
+			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "forge variables",
+				Arguments: json.RawMessage(payload)}); err == nil {
 				t.Errorf("it answered %s", got)
 			}
-			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+			if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo",
+				Arguments: json.RawMessage("1")}); err != nil || got != "1" {
 				t.Errorf("the next call: %s, %v", got, err)
 			}
 		})
@@ -356,7 +374,11 @@ func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 	lent := make(chan struct{})
 	go func() {
 		defer close(lent)
-		until(t, "a call has it", func() bool { s.spaces.mu.Lock(); defer s.spaces.mu.Unlock(); return space.users == 2 })
+		until(t, "a call has it", func() bool {
+			s.spaces.mu.Lock()
+			defer s.spaces.mu.Unlock()
+			return space.users == 2
+		})
 		time.Sleep(100 * time.Millisecond)
 		if err := space.Set("mine", "1"); err != nil {
 			t.Error(err)
@@ -390,7 +412,8 @@ func TestIsolatedCallsWorkInTheWorkspace(t *testing.T) {
 		text   string
 		want   string
 	}{{ann, "1", "first"}, {ann, "2", "1"}, {bob, "3", "first"}, {ann, "4", "1"}, {bob, "5", "3"}} {
-		got, err := runIsolated(t, s, step.client, isolate.Call{Name: "keep a file", Arguments: json.RawMessage(step.text)})
+		got, err := runIsolated(t, s, step.client, isolate.Call{Name: "keep a file",
+			Arguments: json.RawMessage(step.text)})
 		if err != nil || got != step.want {
 			t.Errorf("%s found %q, %v, want %q", step.client.ID, got, err, step.want)
 		}
@@ -404,20 +427,26 @@ func TestIsolatedCallsWithoutAWorkspaceAreToldWhy(t *testing.T) {
 	}{
 		"sandbox.Options.Workspaces": {Options{Warm: 1}, bob},
 		"anonymous":                  {Options{Warm: 1, Workspaces: t.TempDir()}, isolate.Client{}},
-		"1 clients":                  {Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Clients: 1}}, bob},
+		"1 clients": {Options{Warm: 1, Workspaces: t.TempDir(),
+			Workspace: WorkspaceOptions{Clients: 1}}, bob},
 	} {
 		t.Run(want, func(t *testing.T) {
 			s, _ := started(t, test.options)
 			ctx, leave := enter(t, s, ann)
 			_, _ = Workspace(ctx) // where there is one only, it is taken now
-			if _, err := runIsolated(t, s, test.client, isolate.Call{Name: "keep a file"}); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := runIsolated(t, s, test.client,
+				isolate.Call{Name: "keep a file"}); err == nil || !strings.Contains(err.Error(),
+				want) {
 				t.Errorf("it failed with %v", err)
 			}
-			if got, err := runIsolated(t, s, test.client, isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+			if got, err := runIsolated(t, s, test.client, isolate.Call{Name: "echo",
+				Arguments: json.RawMessage("1")}); err != nil || got != "1" {
 				t.Errorf("a handler that needs none: %s, %v", got, err)
 			}
 			leave()
-			if _, err := s.Isolate(ctx, isolate.Call{Name: "echo"}); (test.options.Workspaces != "") != errors.Is(err, errLeft) {
+			if _, err := s.Isolate(ctx,
+				isolate.Call{Name: "echo"}); (test.options.Workspaces != "") != errors.Is(err,
+				errLeft) {
 				t.Errorf("a call that is over: %v", err)
 			}
 		})
@@ -435,10 +464,13 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 		{"fill behind a pipe", "8 MiB"},
 	} {
 		t.Run(test.handler, func(t *testing.T) {
-			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: quota, Files: 1000}})
-			_, err := runIsolated(t, s, ann, isolate.Call{Name: test.handler, Timeout: 20 * time.Second})
+			s, _ := started(t, Options{Warm: 1, Workspaces: t.TempDir(),
+				Workspace: WorkspaceOptions{Bytes: quota, Files: 1000}})
+			_, err := runIsolated(t, s, ann, isolate.Call{Name: test.handler,
+				Timeout: 20 * time.Second})
 			if test.bound == "" {
-				if !errors.As(err, new(*HandlerError)) || !strings.Contains(err.Error(), unix.EOPNOTSUPP.Error()) {
+				if !errors.As(err, new(*HandlerError)) || !strings.Contains(err.Error(),
+					unix.EOPNOTSUPP.Error()) {
 					t.Errorf("it ended with %v", err)
 				}
 				return
@@ -446,18 +478,21 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), test.bound) {
 				t.Fatalf("it ended with %v", err)
 			}
-			if got, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file", Arguments: json.RawMessage("1")}); err != nil || got != "first" {
+			if got, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file",
+				Arguments: json.RawMessage("1")}); err != nil || got != "first" {
 				t.Errorf("another client: %q, %v", got, err)
 			}
 			_, err = runIsolated(t, s, ann, isolate.Call{Name: "write a little"})
 			if limitOfErr(err) != Quota {
 				t.Errorf("the next call wrote: %v", err)
 			}
-			if test.handler == "deep folders" { // deeper than what a call could take apart in its time
+			// deeper than what a call could take apart in its time
+			if test.handler == "deep folders" {
 				if found, err := s.ClearWorkspace(t.Context(), ann); !found || err != nil {
 					t.Errorf("a workspace cannot be cleared: %v, %v", found, err)
 				}
-			} else if _, err := runIsolated(t, s, ann, isolate.Call{Name: "remove all"}); err != nil {
+			} else if _, err := runIsolated(t, s, ann,
+				isolate.Call{Name: "remove all"}); err != nil {
 				t.Errorf("a full workspace cannot be tidied: %v", err)
 			}
 			if _, err := runIsolated(t, s, ann, isolate.Call{Name: "write a little"}); err != nil {
@@ -486,7 +521,8 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 	until(t, "both run", func() bool { return len(s.pool.Load().slots) == 2 })
 	echo := isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}
 	for range 3 {
-		if _, err := runIsolated(t, s, ann, echo); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(), "2 isolated ones of one client") {
+		if _, err := runIsolated(t, s, ann, echo); limitOfErr(err) != Concurrency ||
+			!strings.Contains(err.Error(), "2 isolated ones of one client") {
 			t.Errorf("a third call of one client: %v", err)
 		}
 		for _, other := range []isolate.Client{bob, {}} {
@@ -500,7 +536,8 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1, Max: 1})
 	for range 10 {
-		if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}); err != nil || got != "1" {
+		if got, err := runIsolated(t, s, ann, isolate.Call{Name: "echo",
+			Arguments: json.RawMessage("1")}); err != nil || got != "1" {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
@@ -508,7 +545,8 @@ func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
 
 func TestASlotThatIsAboutToBeFreeIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{slots: make(chan struct{}, 1), closing: make(chan struct{}), options: Options{Max: 1}}
+		p := &Pool{slots: make(chan struct{}, 1), closing: make(chan struct{}),
+			options: Options{Max: 1}}
 		p.slots <- struct{}{}
 		if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
 			t.Errorf("a slot of a call that runs: %v", err)
@@ -530,7 +568,8 @@ func TestWhatCertificatesLieBesideIsNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{"/etc/ssl/private/server.key", "/etc/pki/tls/private/localhost.key", "/etc/pki/nssdb/key4.db", "/etc/ssl/openssl.cnf"} {
+	for _, secret := range []string{"/etc/ssl/private/server.key",
+		"/etc/pki/tls/private/localhost.key", "/etc/pki/nssdb/key4.db", "/etc/ssl/openssl.cnf"} {
 		for _, granted := range o.NetPaths {
 			if secret == granted || strings.HasPrefix(secret, granted+"/") {
 				t.Errorf("%s grants %s", granted, secret)
@@ -556,7 +595,8 @@ func TestHelpersAreInNoGroupOfARootServer(t *testing.T) {
 		}()
 	}
 	s, _ := started(t, Options{Warm: 1})
-	if got, err := runIsolated(t, s, ann, isolate.Call{Name: "groups"}); err != nil || root && got != "[]" {
+	if got, err := runIsolated(t, s, ann, isolate.Call{Name: "groups"}); err != nil || root &&
+		got != "[]" {
 		t.Errorf("it is in %s, %v", got, err)
 	}
 }
@@ -578,7 +618,8 @@ func TestWhatACallPrintsIsLogged(t *testing.T) {
 	}
 	// It is said when the process is gone, and the answer does not wait for that.
 	said := func(text string) bool {
-		return strings.Contains(text, "level=DEBUG") && strings.Contains(text, "said in passing") && strings.Contains(text, "tool=say")
+		return strings.Contains(text, "level=DEBUG") && strings.Contains(text, "said in passing") &&
+			strings.Contains(text, "tool=say")
 	}
 	for until := time.Now().Add(10 * time.Second); !said(log.String()); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
@@ -588,7 +629,8 @@ func TestWhatACallPrintsIsLogged(t *testing.T) {
 	if _, err := runIsolated(t, s, ann, isolate.Call{Name: "panic"}); err == nil {
 		t.Error("a panic is an answer")
 	}
-	if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "secret of the handler") || !strings.Contains(text, "tool=panic") {
+	if text := log.String(); !strings.Contains(text, "level=ERROR") ||
+		!strings.Contains(text, "secret of the handler") || !strings.Contains(text, "tool=panic") {
 		t.Errorf("the log says\n%s", text)
 	}
 }
@@ -614,7 +656,8 @@ func TestErrorsOfIsolatedCallsAreTheServers(t *testing.T) {
 	// A deadline of the server's, which began earlier, is no other limit.
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := s.Isolate(ctx, isolate.Call{Name: "wait", Timeout: time.Second}); limitOfErr(err) != Timeout || !strings.Contains(err.Error(), "1s") {
+	if _, err := s.Isolate(ctx, isolate.Call{Name: "wait",
+		Timeout: time.Second}); limitOfErr(err) != Timeout || !strings.Contains(err.Error(), "1s") {
 		t.Errorf("the server's deadline: %v", err)
 	}
 	gone := errors.New("the client went away")
@@ -640,7 +683,8 @@ func TestProgramsAndTheNetworkAreOnlyForCallsThatHaveThem(t *testing.T) {
 		t.Errorf("without a network: %q, %v", got, err)
 	}
 	sockets.Network = true
-	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != "2 10" { // AF_INET and AF_INET6
+	// AF_INET and AF_INET6
+	if got, err := runIsolated(t, s, ann, sockets); err != nil || got != "2 10" {
 		t.Errorf("with a network: %q, %v", got, err)
 	}
 }
@@ -650,7 +694,8 @@ func init() {
 		var families []string
 		for family := range 50 {
 			made := false
-			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET} {
+			for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_RAW,
+				unix.SOCK_SEQPACKET} {
 				if fd, err := unix.Socket(family, kind, 0); err == nil {
 					unix.Close(fd)
 					made = true
@@ -667,10 +712,12 @@ func init() {
 	})
 }
 
-// BenchmarkIsolatedCall compares a call that a server lets in and runs itself with one that it lets in and isolates, while helpers are
-// warm, and with one that works in its client's workspace besides.
+// BenchmarkIsolatedCall compares a call that a server lets in and runs itself with one that it lets
+// in and isolates, while helpers are warm, and with one that works in its client's workspace
+// besides.
 func BenchmarkIsolatedCall(b *testing.B) {
-	for name, o := range map[string]Options{"without workspaces": {}, "with workspaces": {Workspaces: b.TempDir()}} {
+	for name, o := range map[string]Options{"without workspaces": {},
+		"with workspaces": {Workspaces: b.TempDir()}} {
 		b.Run(name, func(b *testing.B) {
 			s, _ := started(b, o)
 			run, _ := handlerOf("echo")
@@ -681,7 +728,8 @@ func BenchmarkIsolatedCall(b *testing.B) {
 					return err
 				},
 				"isolated and listened to": func(ctx context.Context) error {
-					_, err := s.Isolate(ctx, isolate.Call{Name: "echo", Emitted: func(json.RawMessage) {}})
+					_, err := s.Isolate(ctx, isolate.Call{Name: "echo",
+						Emitted: func(json.RawMessage) {}})
 					return err
 				},
 			} {

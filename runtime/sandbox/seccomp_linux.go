@@ -28,56 +28,67 @@ var refused = append(archRefused,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
 	unix.SYS_STATMOUNT, unix.SYS_LISTMOUNT, unix.SYS_LISTNS, unix.SYS_LSM_SET_SELF_ATTR,
 	// Parts of the kernel with a history of holes, which handlers do not need.
-	unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-	unix.SYS_PERSONALITY, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK, unix.SYS_NAME_TO_HANDLE_AT,
+	unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY,
+	unix.SYS_REQUEST_KEY,
+	unix.SYS_PERSONALITY, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
+	unix.SYS_NAME_TO_HANDLE_AT,
 	unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_ACCT, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
-	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
+	unix.SYS_PROCESS_MRELEASE,
 	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
 	// Memory that no limit of a process counts, a file that Landlock does not see, and what
 	// processes of one user share.
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL,
-	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_SEMGET,
+	unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 	// What Landlock does not rule on: modes, owners and extended attributes of files, and watching
 	// them. The permissions of the user would allow it on all that is the user's, granted for
 	// reading only or not at all.
-	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_SETXATTRAT,
+	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
+	unix.SYS_SETXATTRAT,
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR,
 	unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR, unix.SYS_FREMOVEXATTR,
 	unix.SYS_INOTIFY_ADD_WATCH,
-	// Opening a pipe with a name waits for who has its other end: one in a workspace would hold up whoever looks into that.
+	// Opening a pipe with a name waits for who has its other end: one in a workspace would hold up
+	// whoever looks into that.
 	unix.SYS_MKNODAT,
 )
 
 // absent calls fail with ENOSYS: who makes them has another way.
 var absent = append(archAbsent,
-	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, // work around filters
+	// work around filters
+	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_IO_SETUP, unix.SYS_IO_SUBMIT, unix.SYS_IO_DESTROY, unix.SYS_IO_CANCEL,
 	unix.SYS_CLONE3, unix.SYS_OPENAT2, // their flags lie in memory, where no filter can see them
 )
 
 // mounting calls fail with EPERM, and umount2(2) is deadly, once the helper has mounted what its
 // call needs.
-var mounting = []uint32{unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_CHROOT}
+var mounting = []uint32{unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_CHROOT}
 
-// ruling calls are absent once the helper is confined. A rule of Landlock keeps the blocks of a file
-// that is removed and closed, where no quota counts them.
+// ruling calls are absent once the helper is confined. A rule of Landlock keeps the blocks of a
+// file that is removed and closed, where no quota counts them.
 var ruling = []uint32{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE,
 	unix.SYS_LANDLOCK_RESTRICT_SELF}
 
 // serving calls make a socket something others can reach, or a way between processes. Without
 // Request.Net there is no socket at all.
-var serving = append(archServing, unix.SYS_SOCKETPAIR, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT4, unix.SYS_ACCEPT)
+var serving = append(archServing, unix.SYS_SOCKETPAIR, unix.SYS_BIND, unix.SYS_LISTEN,
+	unix.SYS_ACCEPT4, unix.SYS_ACCEPT)
 
 // grouping calls leave the process group.
 var grouping = []uint32{unix.SYS_SETSID, unix.SYS_SETPGID}
 
-// scheduling calls change how a process runs whose number is their first argument. Without a pid namespace handlers know that
-// of the server.
-var scheduling = []uint32{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}
+// scheduling calls change how a process runs whose number is their first argument. Without a pid
+// namespace handlers know that of the server.
+var scheduling = []uint32{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER,
+	unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR}
 
-// What the priorities of setpriority(2) and ioprio_set(2) are of (linux/resource.h, linux/ioprio.h).
+// What the priorities of setpriority(2) and ioprio_set(2) are of (linux/resource.h,
+// linux/ioprio.h).
 const (
 	priorityOfUser   = 2
 	ioPriorityOfUser = 3
@@ -91,8 +102,8 @@ const lastCall = unix.SYS_RSEQ_SLICE_YIELD
 const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// spaceCalls is the type of ioctls about the space of files and file systems (XFS's, linux/falloc.h): some
-// reserve it like fallocate(2).
+// spaceCalls is the type of ioctls about the space of files and file systems (XFS's,
+// linux/falloc.h): some reserve it like fallocate(2).
 const spaceCalls = 'X' << 8
 
 // setID are the bits of a mode that give a program its owner's rights, or its group's.
@@ -140,9 +151,11 @@ func (code filter) install(my role) error {
 // haveSeccomp reports whether the kernel takes filters and can end a process by one.
 func haveSeccomp() error {
 	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0,
+		uintptr(unsafe.Pointer(&action)))
 	if errno != 0 {
-		return errors.Join(errors.New("the kernel has no seccomp filters"), os.NewSyscallError("seccomp", errno))
+		return errors.Join(errors.New("the kernel has no seccomp filters"),
+			os.NewSyscallError("seccomp", errno))
 	}
 	return nil
 }
@@ -182,8 +195,8 @@ func (f *filter) always(calls []uint32, value uint32) {
 	}
 }
 
-// when writes a rule for one call with its arguments looked at: body leads to its end where the call is
-// to go on, and returns where not.
+// when writes a rule for one call with its arguments looked at: body leads to its end where the
+// call is to go on, and returns where not.
 func (f *filter) when(call uint32, body func(*filter)) {
 	var inner filter
 	body(&inner)
@@ -227,7 +240,8 @@ func filterOf(my role) filter {
 				f.answer(deny)
 			})
 		}
-		for call, user := range map[uint32]uint32{unix.SYS_SETPRIORITY: priorityOfUser, unix.SYS_IOPRIO_SET: ioPriorityOfUser} {
+		for call, user := range map[uint32]uint32{unix.SYS_SETPRIORITY: priorityOfUser,
+			unix.SYS_IOPRIO_SET: ioPriorityOfUser} {
 			f.when(call, func(f *filter) {
 				f.argument(0)
 				f.add(equal, 2, 0, user) // of whom the server may be one
@@ -286,8 +300,8 @@ func filterOf(my role) filter {
 		f.add(equal, 0, 1, unix.PR_SET_CHILD_SUBREAPER)
 		f.answer(deny)
 	})
-	// A file without a name is in no count of a workspace, and one with a set-id bit is no tool's to
-	// leave. The mode counts where a file is made.
+	// A file without a name is in no count of a workspace, and one with a set-id bit is no tool's
+	// to leave. The mode counts where a file is made.
 	for call, flags := range archOpen {
 		f.when(call, func(f *filter) {
 			f.argument(flags)

@@ -30,26 +30,32 @@ import (
 func init() {
 	Register("fork itself", func(context.Context, Job) ([]byte, error) {
 		for {
-			pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+			pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0,
+				0, 0, 0)
 			if errno != 0 {
 				return nil, errno
 			}
 			if pid == 0 {
 				for {
-					syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0) // the child of a process with threads may do little
+					// the child of a process with threads may do little
+					syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
 				}
 			}
 		}
 	})
 }
 
-// isolated is a toolset of handlers in processes of their own, in the manner of generated code, and of one that is not.
-func isolated(names map[string]string, l toolset.Limits, timeouts map[string]time.Duration) toolset.Toolset {
-	g := toolset.Generated{Package: "example.com/hostile", Server: toolset.ServerInfo{Name: "hostile"}}
+// isolated is a toolset of handlers in processes of their own, in the manner of generated code, and
+// of one that is not.
+func isolated(names map[string]string, l toolset.Limits,
+	timeouts map[string]time.Duration) toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/hostile",
+		Server: toolset.ServerInfo{Name: "hostile"}}
 	for tool, handler := range names {
 		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: tool, Authenticated: true})
 		g.Tools = append(g.Tools, toolset.Tool{
-			Name: tool, Input: `{"type":"object"}`, Timeout: timeouts[tool], Limits: l, Isolate: handler,
+			Name: tool, Input: `{"type":"object"}`, Timeout: timeouts[tool], Limits: l,
+			Isolate: handler,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				return toolset.Wrapped(call.Isolated(ctx))
 			},
@@ -90,8 +96,8 @@ func takenNow(t *testing.T) taken {
 	return taken{kilobytes << 10, goruntime.NumGoroutine(), openDescriptors(t), len(children(t))}
 }
 
-// TestAServerOutlivesHostileHandlers serves handlers that do the worst they can, over HTTP, to one client, and well-behaved ones to
-// another meanwhile.
+// TestAServerOutlivesHostileHandlers serves handlers that do the worst they can, over HTTP, to one
+// client, and well-behaved ones to another meanwhile.
 func TestAServerOutlivesHostileHandlers(t *testing.T) {
 	hostile := map[string]struct{ handler, limit string }{
 		"allocate":       {"allocate", "memory (64 MiB)"},
@@ -117,8 +123,10 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 	}
 	const warmed = 2
 	box, err := New(Options{
-		Warm: warmed, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 16 << 20, Files: 1000},
-		// Processor time enough for those that write to reach the limit that they are about, also on a busy machine.
+		Warm: warmed, Workspaces: t.TempDir(), Workspace: WorkspaceOptions{Bytes: 16 << 20,
+			Files: 1000},
+		// Processor time enough for those that write to reach the limit that they are about, also
+		// on a busy machine.
 		Limits: Limits{CPU: 3 * time.Second, Processes: 64},
 		Log:    func(string, string) {}, // helpers that end by themselves are what this is about
 	})
@@ -133,16 +141,19 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 	server, err := runtime.New(runtime.Options{
 		Sandbox: box, Logger: slog.New(slog.DiscardHandler),
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("mallory"): {Subject: "mallory"}, identity.HashToken("ann"): {Subject: "ann"},
+			identity.HashToken("mallory"): {Subject: "mallory"},
+			identity.HashToken("ann"):     {Subject: "ann"},
 		}),
-	}, isolated(names, toolset.Limits{Memory: 64 << 20, Output: 1 << 20}, map[string]time.Duration{"ignore_context": 500 * time.Millisecond}))
+	}, isolated(names, toolset.Limits{Memory: 64 << 20, Output: 1 << 20},
+		map[string]time.Duration{"ignore_context": 500 * time.Millisecond}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := mcptest.Serve(t, server)
 	mallory, other := mcptest.Connect(t, url, "mallory", ""), mcptest.Connect(t, url, "ann", "")
 	call := func(session *mcp.ClientSession, tool string) (string, bool) {
-		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"a": 1}})
+		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool,
+			Arguments: map[string]any{"a": 1}})
 		if err != nil {
 			return err.Error(), true
 		}
@@ -159,7 +170,8 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 	}
 	tidy := func() {
 		t.Helper()
-		ctx, leave, err := box.Enter(t.Context(), isolate.Client{ID: "mallory"}, "tidy", toolset.Limits{})
+		ctx, leave, err := box.Enter(t.Context(), isolate.Client{ID: "mallory"}, "tidy",
+			toolset.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,8 +206,11 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 	}
 	settled := func() taken {
 		t.Helper()
-		until(t, "helpers are ready again and no others are left", func() bool { return len(children(t)) == warmed && len(box.pool.Load().slots) == 0 })
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections() // as many as calls ran at a time
+		until(t, "helpers are ready again and no others are left", func() bool {
+			return len(children(t)) == warmed && len(box.pool.Load().slots) == 0
+		})
+		// as many as calls ran at a time
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 		return takenNow(t)
 	}
 	good()
@@ -228,13 +243,16 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 		return after.goroutines <= before.goroutines+3 && after.descriptors <= before.descriptors+3
 	})
 	if after.resident > before.resident+32<<20 {
-		t.Errorf("the server has %d MiB resident, %d before", after.resident>>20, before.resident>>20)
+		t.Errorf("the server has %d MiB resident, %d before", after.resident>>20,
+			before.resident>>20)
 	}
 	t.Logf("before %+v, after %+v", before, after)
 }
 
 func init() {
-	Register("answer two megabytes", func(context.Context, Job) ([]byte, error) { return make([]byte, 2<<20), nil })
+	Register("answer two megabytes", func(context.Context, Job) ([]byte, error) {
+		return make([]byte, 2<<20), nil
+	})
 	Register("families", func(ctx context.Context, job Job) ([]byte, error) {
 		run, _ := handlerOf("sockets")
 		made, err := run(ctx, job)

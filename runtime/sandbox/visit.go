@@ -15,13 +15,15 @@ var (
 	errLeft      = errors.New("the call is over, and no longer holds the client's workspace: ask for it before the handler returns")
 )
 
-// Workspace returns the workspace of the client whose call a handler serves: its directory and its variables. ctx is the one
-// that the handler was given, or comes from it. In a process of its own (isolate=process) the directory is
-// the working directory as well, and what the handler does to the variables is done to those of the server when it has returned, with
-// an error or without; calls that run at the same time see each other's files, but not variables.
+// Workspace returns the workspace of the client whose call a handler serves: its directory and its
+// variables. ctx is the one that the handler was given, or comes from it. In a process of its own
+// (isolate=process) the directory is the working directory as well, and what the handler does to
+// the variables is done to those of the server when it has returned, with an error or without;
+// calls that run at the same time see each other's files, but not variables.
 //
-// The workspace is the call's until the handler returns. There is none where the server keeps none, for anonymous
-// callers, and after the call; a [*LimitError] says that the server has as many as it may.
+// The workspace is the call's until the handler returns. There is none where the server keeps none,
+// for anonymous callers, and after the call; a [*LimitError] says that the server has as many as it
+// may.
 func Workspace(ctx context.Context) (*ClientWorkspace, error) {
 	if from, found := ctx.Value(workspaceKey{}).(workspaceSource); found {
 		return from.workspace()
@@ -49,8 +51,8 @@ type given struct {
 
 func (g given) workspace() (*ClientWorkspace, error) { return g.space, g.err }
 
-// visit is a call in the server, and its handler's context: one thing, since each call pays for it and few ask for a
-// workspace.
+// visit is a call in the server, and its handler's context: one thing, since each call pays for it
+// and few ask for a workspace.
 type visit struct {
 	context.Context
 	spaces *Workspaces // nil where none are kept
@@ -110,7 +112,8 @@ func (v *visit) workspace() (*ClientWorkspace, error) {
 	return v.space, err
 }
 
-// leave ends the call: the workspace first, so that a call that is let in next does not find it in use.
+// leave ends the call: the workspace first, so that a call that is let in next does not find it in
+// use.
 func (v *visit) leave() {
 	v.mu.Lock()
 	release, used := v.release, !v.refused

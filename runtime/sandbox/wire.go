@@ -12,13 +12,16 @@ import (
 // as many bytes. Server and helper are one binary, but a handler can write whatever it likes to
 // the helper's descriptors, so the server trusts no length.
 const (
-	frameRequest  = 'q' // to the helper, with the descriptors
-	frameWarm     = 'w' // the helper has started; what it has used so far
-	frameBegun    = 'b' // the helper is confined, and hands over to the handler
-	frameEmission = 's' // what the handler says while it runs, where the request has it sent; any number of them, before the next
-	frameJournal  = 'v' // the handler has returned, and changed variables; before its result or failure
-	frameResult   = 'r'
-	frameFailure  = 'f' // a failure, as JSON
+	frameRequest = 'q' // to the helper, with the descriptors
+	frameWarm    = 'w' // the helper has started; what it has used so far
+	frameBegun   = 'b' // the helper is confined, and hands over to the handler
+	// what the handler says while it runs, where the request has it sent; any number of them,
+	// before the next
+	frameEmission = 's'
+	// the handler has returned, and changed variables; before its result or failure
+	frameJournal = 'v'
+	frameResult  = 'r'
+	frameFailure = 'f' // a failure, as JSON
 )
 
 const (
@@ -30,8 +33,8 @@ const (
 	maxMessage = 64 << 10
 	maxStack   = 16 << 10
 	maxBound   = 200
-	// maxFiles is below what one message can carry (253, SCM_MAX_FD in include/net/scm.h), with room
-	// for paths.
+	// maxFiles is below what one message can carry (253, SCM_MAX_FD in include/net/scm.h), with
+	// room for paths.
 	maxFiles = 128
 	maxPaths = 120
 )
@@ -42,8 +45,8 @@ type order struct {
 	Files []string // names of the first descriptors
 	Dir   bool     // whether the next one is the directory
 	Paths []Access // the access of the last ones
-	// Names are those of all descriptors that a helper with mounts has to show, or to find, and Links
-	// further names of them.
+	// Names are those of all descriptors that a helper with mounts has to show, or to find, and
+	// Links further names of them.
 	Names  []string `json:",omitempty"`
 	Links  []link   `json:",omitempty"`
 	Limits Limits
@@ -84,7 +87,8 @@ func appendFrame(to []byte, kind byte, length int) []byte {
 func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	// One write where it is small: the reader wakes up once.
 	if len(payload) <= 4096 {
-		_, err := w.Write(append(appendFrame(make([]byte, 0, prefix+len(payload)), kind, len(payload)), payload...))
+		_, err := w.Write(append(appendFrame(make([]byte, 0, prefix+len(payload)), kind,
+			len(payload)), payload...))
 		return err
 	}
 	if _, err := w.Write(appendFrame(nil, kind, len(payload))); err != nil {
@@ -112,7 +116,8 @@ func encodeRequest(o order, arguments, caller []byte) ([]byte, error) {
 	}
 	length := 4 + len(head) + len(arguments) + len(caller)
 	if length > maxRequest {
-		return nil, fmt.Errorf("the arguments have %d bytes, more than the %d that a helper takes", len(arguments)+len(caller), maxRequest)
+		return nil, fmt.Errorf("the arguments have %d bytes, more than the %d that a helper takes",
+			len(arguments)+len(caller), maxRequest)
 	}
 	frame := appendFrame(make([]byte, 0, prefix+length), frameRequest, length)
 	frame = binary.BigEndian.AppendUint32(frame, uint32(len(head)))
@@ -134,7 +139,8 @@ func decodeRequest(payload []byte) (o order, arguments, caller []byte, err error
 		return o, nil, nil, err
 	}
 	rest = rest[head:]
-	if o.Arguments < 0 || o.Caller < 0 || o.Arguments > len(rest) || o.Caller != len(rest)-o.Arguments {
+	if o.Arguments < 0 || o.Caller < 0 || o.Arguments > len(rest) ||
+		o.Caller != len(rest)-o.Arguments {
 		return o, nil, nil, io.ErrUnexpectedEOF
 	}
 	return o, rest[:o.Arguments:o.Arguments], rest[o.Arguments:], nil

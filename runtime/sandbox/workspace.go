@@ -18,23 +18,23 @@ type WorkspaceOptions struct {
 	// Bytes and Files are how much a client's directory may hold; 64 MiB and 10,000 by default.
 	Bytes int64
 	Files int
-	// Variables and VariableBytes are how many variables a client may set, and how many bytes their names and
-	// values may have together; 100 and 1 MiB by default.
+	// Variables and VariableBytes are how many variables a client may set, and how many bytes their
+	// names and values may have together; 100 and 1 MiB by default.
 	Variables     int
 	VariableBytes int
 	// Idle is how long a workspace is kept that is not used; 24 h by default.
 	Idle time.Duration
-	// Clients is how many workspaces there may be; 10,000 by default. With as many, other clients get an
-	// error.
+	// Clients is how many workspaces there may be; 10,000 by default. With as many, other clients
+	// get an error.
 	Clients int
 	// UID and GID own the directories where the server is root, so that helpers may use them; see
 	// [Options].UID. 65534 by default.
 	UID, GID int
 }
 
-// Workspaces keeps a directory and variables for each client. Directories outlive the server, and those that
-// expired meanwhile are removed at its start; variables do not. It is safe for concurrent use, by one server on one
-// directory.
+// Workspaces keeps a directory and variables for each client. Directories outlive the server, and
+// those that expired meanwhile are removed at its start; variables do not. It is safe for
+// concurrent use, by one server on one directory.
 type Workspaces struct {
 	options WorkspaceOptions
 	root    *os.Root
@@ -69,10 +69,11 @@ type ClientWorkspace struct {
 	calls     sync.WaitGroup    // isolated calls with processes
 }
 
-// NewWorkspaces keeps workspaces in a directory that exists and holds nothing else. It is the caller's to
-// close, after the last workspace was released.
+// NewWorkspaces keeps workspaces in a directory that exists and holds nothing else. It is the
+// caller's to close, after the last workspace was released.
 func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
-	if o.Bytes < 0 || o.Files < 0 || o.Variables < 0 || o.VariableBytes < 0 || o.Idle < 0 || o.Clients < 0 || o.UID < 0 || o.GID < 0 {
+	if o.Bytes < 0 || o.Files < 0 || o.Variables < 0 || o.VariableBytes < 0 || o.Idle < 0 ||
+		o.Clients < 0 || o.UID < 0 || o.GID < 0 {
 		return nil, errors.New("sandbox.WorkspaceOptions may not have numbers below zero")
 	}
 	fill(&o.Bytes, 64<<20)
@@ -92,7 +93,8 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 		return nil, fmt.Errorf("workspaces: %w", err)
 	}
 	for _, e := range entries {
-		if raw, err := hex.DecodeString(e.Name()); err != nil || len(raw) != sha256.Size || !e.IsDir() {
+		if raw, err := hex.DecodeString(e.Name()); err != nil || len(raw) != sha256.Size ||
+			!e.IsDir() {
 			return nil, fmt.Errorf("workspaces: %s is none: give a directory that holds nothing else", e.Name())
 		}
 		info, err := e.Info()
@@ -108,9 +110,9 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	return w, nil
 }
 
-// Acquire returns a client's workspace, a new one where it has none or an expired one. It does not expire before release
-// has been called, once or more often. Every client identifier has a workspace of its own; what it looks
-// like does not matter.
+// Acquire returns a client's workspace, a new one where it has none or an expired one. It does not
+// expire before release has been called, once or more often. Every client identifier has a
+// workspace of its own; what it looks like does not matter.
 func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release func(), err error) {
 	space, leave, err := w.acquire(client)
 	return space, func() { leave(true) }, err
@@ -143,7 +145,8 @@ func (w *Workspaces) acquire(client string) (
 	}
 	if !known {
 		if len(w.spaces) >= w.options.Clients {
-			return nil, nil, &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d clients", w.options.Clients)}
+			return nil, nil, &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d clients",
+				w.options.Clients)}
 		}
 		space = &ClientWorkspace{all: w, name: name, last: now}
 	}
@@ -194,7 +197,8 @@ func (w *Workspaces) open(name string) (*os.Root, error) {
 	return w.root.OpenRoot(name)
 }
 
-// sweep begins to remove what has expired. w.mu is held. What cannot be removed is tried again by the next one.
+// sweep begins to remove what has expired. w.mu is held. What cannot be removed is tried again by
+// the next one.
 func (w *Workspaces) sweep(now time.Time) {
 	w.swept = now
 	for _, space := range w.spaces {
@@ -209,8 +213,8 @@ func (s *ClientWorkspace) expired(now time.Time) bool {
 	return s.users == 0 && now.Sub(s.last) >= s.all.options.Idle
 }
 
-// doom moves a workspace aside, so that its client can have another one. w.mu is held. A server that is killed before
-// it is removed leaves what looks like a workspace, and expires like one.
+// doom moves a workspace aside, so that its client can have another one. w.mu is held. A server
+// that is killed before it is removed leaves what looks like a workspace, and expires like one.
 func (w *Workspaces) doom(s *ClientWorkspace) error {
 	aside := spareName()
 	if err := w.root.Rename(s.name, aside); err == nil {
@@ -222,8 +226,8 @@ func (w *Workspaces) doom(s *ClientWorkspace) error {
 	return nil
 }
 
-// remove begins to remove what was moved aside. w.mu is held, but not while files are removed: there may be many, and each call
-// needs it.
+// remove begins to remove what was moved aside. w.mu is held, but not while files are removed:
+// there may be many, and each call needs it.
 func (w *Workspaces) remove() {
 	names := w.doomed
 	w.doomed = nil
@@ -349,8 +353,8 @@ func (s *ClientWorkspace) Get(name string) (value string, found bool) {
 	return value, found
 }
 
-// Set sets a variable, or returns a [*LimitError] where that would be more than the quota. The old value
-// is kept then.
+// Set sets a variable, or returns a [*LimitError] where that would be more than the quota. The old
+// value is kept then.
 func (s *ClientWorkspace) Set(name, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

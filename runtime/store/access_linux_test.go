@@ -13,8 +13,8 @@ import (
 
 const nobody = 65534
 
-// asNobody runs a test as somebody whom no file belongs to, where the tests run as root, who may do everything: on a
-// thread that ends with the test.
+// asNobody runs a test as somebody whom no file belongs to, where the tests run as root, who may do
+// everything: on a thread that ends with the test.
 func asNobody(t *testing.T, test func()) {
 	t.Helper()
 	done := make(chan bool)
@@ -35,7 +35,8 @@ func asNobody(t *testing.T, test func()) {
 }
 
 func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
-	dir := must(os.MkdirTemp("", "store")) // t.TempDir is below a directory that root alone may enter
+	// t.TempDir is below a directory that root alone may enter
+	dir := must(os.MkdirTemp("", "store"))
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for _, tt := range []struct {
 		name      string
@@ -45,7 +46,8 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 		{"new", 0o555, 0, "its directory must be writable for the user that the server runs as: "},
 		{"file", 0o777, 0o444, "must be writable for the user that the server runs as"},
 		{"directory", 0o555, 0o600, "must be writable for the user that the server runs as"},
-		{"others", 0o777, 0o666, "others than its owner can write to it (-rw-rw-rw-): make it the server's own with chown"},
+		{"others", 0o777, 0o666,
+			"others than its owner can write to it (-rw-rw-rw-): make it the server's own with chown"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := filepath.Join(dir, tt.name)
@@ -73,7 +75,8 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 			}
 			t.Cleanup(func() { os.Chmod(in, 0o755) })
 			if os.Geteuid() != 0 && tt.name == "others" {
-				file = os.DevNull // root's, and everybody may write to it: who is not root can make no such file
+				// root's, and everybody may write to it: who is not root can make no such file
+				file = os.DevNull
 			}
 			asNobody(t, func() {
 				s, err := store.Open(t.Context(), "sqlite:"+file)
@@ -85,12 +88,14 @@ func TestFileOrDirectoryThatIsNotWritableIsTold(t *testing.T) {
 	}
 }
 
-// TestFileThatIsNoLongerWritableIsTold takes the right away while the store is open, past its own connections.
+// TestFileThatIsNoLongerWritableIsTold takes the right away while the store is open, past its own
+// connections.
 func TestFileThatIsNoLongerWritableIsTold(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, "sqlite:"+file)
 	must(s.Writes().Exec("PRAGMA query_only = 1"))
-	if _, err := s.CreateOrg(t.Context(), "acme", ada); err == nil || !strings.Contains(err.Error(), file+", the files beside it") {
+	if _, err := s.CreateOrg(t.Context(), "acme", ada); err == nil || !strings.Contains(err.Error(),
+		file+", the files beside it") {
 		t.Error(err)
 	}
 }

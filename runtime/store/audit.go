@@ -12,15 +12,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// Audit returns a sink that keeps events in the store; it is an [audit.BatchSink]. Record returns once the event is on the
-// disk, as far as the engine is configured to say so; those that come while others are being written share a
-// transaction. Events are never changed: the database itself refuses that, and to delete them but by
-// [Store.PruneEvents]. It is ready while [Store.Ping] returns nil.
-// When ctx ends first, the event may be kept nonetheless.
+// Audit returns a sink that keeps events in the store; it is an [audit.BatchSink]. Record returns
+// once the event is on the disk, as far as the engine is configured to say so; those that come
+// while others are being written share a transaction. Events are never changed: the database itself
+// refuses that, and to delete them but by [Store.PruneEvents]. It is ready while [Store.Ping]
+// returns nil. When ctx ends first, the event may be kept nonetheless.
 func (s *Store) Audit() audit.Sink { return sink{s} }
 
-// SealBy lets the events of changes be given their place in a chain, so that they are in the one that stands
-// before the sink. It is to be called before anything is changed.
+// SealBy lets the events of changes be given their place in a chain, so that they are in the one
+// that stands before the sink. It is to be called before anything is changed.
 func (s *Store) SealBy(sealer audit.Sealer) { s.sealer = sealer }
 
 type sink struct{ *Store }
@@ -72,13 +72,15 @@ func rowOf(e audit.Event) (row, error) {
 		return row{}, fmt.Errorf("encode the event: %w", err)
 	}
 	return row{
-		e.Time.UTC(), findable(string(e.Type)), findable(string(e.Status)), findable(e.RequestID), findable(e.Issuer), findable(e.Principal),
+		e.Time.UTC(), findable(string(e.Type)), findable(string(e.Status)), findable(e.RequestID),
+		findable(e.Issuer), findable(e.Principal),
 		findable(e.Client), findable(e.Tool), string(text),
 	}, nil
 }
 
-// searched is how many characters of a text an event is looked up by: an index of PostgreSQL takes no more than some 2,700
-// bytes, and whoever calls may name itself by more. Migration 5 has the same number.
+// searched is how many characters of a text an event is looked up by: an index of PostgreSQL takes
+// no more than some 2,700 bytes, and whoever calls may name itself by more. Migration 5 has the
+// same number.
 const searched = 256
 
 // findable is what a text is looked up by.
@@ -96,15 +98,17 @@ func findable(text string) string {
 
 const (
 	rowColumns = `at, type, status, request_id, issuer, principal, client, tool, event`
-	insertRow  = `INSERT INTO audit_events (` + rowColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	insertRow  = `INSERT INTO audit_events (` + rowColumns +
+		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 )
 
 func (r row) values(e *engine) []any {
-	return []any{e.moment(r.at), r.typ, r.status, r.request, r.issuer, r.principal, r.client, r.tool, r.text}
+	return []any{e.moment(r.at), r.typ, r.status, r.request, r.issuer, r.principal, r.client,
+		r.tool, r.text}
 }
 
-// keepEach writes events, together as far as the database takes them: what it does not take of one is no error of
-// the others.
+// keepEach writes events, together as far as the database takes them: what it does not take of one
+// is no error of the others.
 func (s *Store) keepEach(ctx context.Context, rows []row) error {
 	err := s.keep(ctx, rows)
 	if len(rows) == 1 || s.engine.fault(err) != unfit {
@@ -164,14 +168,15 @@ func sqliteInsert(e *engine) func(ctx context.Context, db *sql.DB, rows []row) e
 	}
 }
 
-// postgresInsert writes events by one statement, whose text is the same for any number of them. Ids are in the
-// events' order.
+// postgresInsert writes events by one statement, whose text is the same for any number of them. Ids
+// are in the events' order.
 func postgresInsert(ctx context.Context, db *sql.DB, rows []row) error {
 	columns := make([][]string, 8)
 	times := make([]time.Time, len(rows))
 	for i, r := range rows {
 		times[i] = r.at
-		for k, text := range []string{r.typ, r.status, r.request, r.issuer, r.principal, r.client, r.tool, r.text} {
+		for k, text := range []string{r.typ, r.status, r.request, r.issuer, r.principal, r.client,
+			r.tool, r.text} {
 			columns[k] = append(columns[k], text)
 		}
 	}

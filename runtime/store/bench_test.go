@@ -20,12 +20,15 @@ import (
 
 var key = bytes.Repeat([]byte("k"), chain.MinKey)
 
-// BenchmarkRecord keeps events by as many goroutines as there are in one, and beside it writes the same records, as many
-// at once, to a file of the same disk that is synced for all of them: the bare rate, and its yardstick.
+// BenchmarkRecord keeps events by as many goroutines as there are in one, and beside it writes the
+// same records, as many at once, to a file of the same disk that is synced for all of them: the
+// bare rate, and its yardstick.
 func BenchmarkRecord(b *testing.B) {
 	e := audit.Event{
-		Time: time.Now(), Type: audit.ToolCall, RequestID: "r", Issuer: "https://id.example", Principal: "ada", Client: "cli", Tool: "tool", Status: audit.OK,
-		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: audit.DigestOf([]byte("12345"))}},
+		Time: time.Now(), Type: audit.ToolCall, RequestID: "r", Issuer: "https://id.example",
+		Principal: "ada", Client: "cli", Tool: "tool", Status: audit.OK,
+		Arguments: []audit.Argument{{Name: "id", Bytes: 5,
+			Digest: audit.DigestOf([]byte("12345"))}},
 	}
 	for _, writers := range []int{1, 64, 256} {
 		b.Run(fmt.Sprint(writers), func(b *testing.B) {
@@ -51,7 +54,8 @@ func BenchmarkRecord(b *testing.B) {
 				})
 			}
 			run("bare", bare(b))
-			file := must(audit.Rotating(filepath.Join(b.TempDir(), "audit.jsonl"), audit.RotateOptions{}))
+			file := must(audit.Rotating(filepath.Join(b.TempDir(), "audit.jsonl"),
+				audit.RotateOptions{}))
 			run("rotating", file)
 			run("rotating+chain", chained(b, file))
 			for name, engine := range engines {
@@ -116,12 +120,14 @@ func BenchmarkResolve(b *testing.B) {
 				org := must(s.CreateOrg(b.Context(), fmt.Sprint("org ", i), ada))
 				scopes = append(scopes, store.InOrg(org.ID))
 				for k := range 100 {
-					must(s.CreateCatalog(b.Context(), store.InOrg(org.ID), fmt.Sprint("kit ", k), "", true, ada))
+					must(s.CreateCatalog(b.Context(), store.InOrg(org.ID), fmt.Sprint("kit ", k),
+						"", true, ada))
 				}
 			}
 			b.ResetTimer()
 			for i := 0; b.Loop(); i++ {
-				found := must(s.ActiveCatalogs(b.Context(), fmt.Sprint("kit ", i%100), store.Global, scopes[i%100]))
+				found := must(s.ActiveCatalogs(b.Context(), fmt.Sprint("kit ", i%100), store.Global,
+					scopes[i%100]))
 				if len(found) != 1 {
 					b.Fatal(found)
 				}

@@ -18,21 +18,26 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// BenchmarkCall calls a tool over HTTP, with the records of a store: without an intent and with one, and without an audit.
+// BenchmarkCall calls a tool over HTTP, with the records of a store: without an intent and with
+// one, and without an audit.
 func BenchmarkCall(b *testing.B) {
 	tools := toolset.NewToolset(toolset.Generated{
 		Package: "example.com/bench", Server: toolset.ServerInfo{Name: "bench", Version: "1"},
 		Table: access.Table{Rules: []access.Rule{{Tool: "pay", Authenticated: true}}},
-		Tools: []toolset.Tool{{Name: "pay", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Done(nil)
-		}}},
+		Tools: []toolset.Tool{{Name: "pay", Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}}},
 	})
 	call := func(b *testing.B, base string) {
 		const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
-		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":` + meta + `,"name":"pay","arguments":{"id":"12345"}}}`)
+		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":` + meta +
+			`,"name":"pay","arguments":{"id":"12345"}}}`)
 		r := must(http.NewRequest("POST", base+runtime.PathMCP, bytes.NewReader(body)))
-		r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer t"},
-			"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"pay"}}
+		r.Header = http.Header{"Content-Type": {"application/json"},
+			"Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer t"},
+			"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"},
+			"Mcp-Name": {"pay"}}
 		w, err := http.DefaultClient.Do(r)
 		if err != nil {
 			b.Error(err)

@@ -16,8 +16,8 @@ const (
 	// lost and is back, and in the place of changes that nobody was told of or that were
 	// not taken in time.
 	Everything Kind = "everything"
-	// Deaf: nothing is being heard, until the next Everything. It comes once for each connection that is lost or
-	// cannot be made, on PostgreSQL.
+	// Deaf: nothing is being heard, until the next Everything. It comes once for each connection
+	// that is lost or cannot be made, on PostgreSQL.
 	Deaf           Kind = "deaf"
 	ChangedOrg     Kind = "org"  // with all that is in it when it is deleted
 	ChangedTeam    Kind = "team" // with all that is in it when it is deleted
@@ -30,13 +30,14 @@ const (
 	ChangedRequest Kind = "request" // for a grant: a new one, or one that was denied
 )
 
-// Change says what kind of thing was created, updated or deleted, and neither which nor how it is now: read it.
-// PostgreSQL tells a notification to every role that may connect to the database, so that there is nothing in
-// it but this.
+// Change says what kind of thing was created, updated or deleted, and neither which nor how it is
+// now: read it. PostgreSQL tells a notification to every role that may connect to the database, so
+// that there is nothing in it but this.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Revision counts the changes of a database, in the order in which they came to stand. It is lower than
-	// before where the database was restored from a backup, which is told as [Everything].
+	// Revision counts the changes of a database, in the order in which they came to stand. It is
+	// lower than before where the database was restored from a backup, which is told as
+	// [Everything].
 	Revision int64 `json:"revision"`
 }
 
@@ -49,13 +50,14 @@ const (
 	backlog = 256
 )
 
-// Changes tells of the changes to the database until ctx ends or the store is closed, and closes the
-// channel then. It starts with [Everything], once changes are being heard: what is read after it misses
-// none. Where none are, [Deaf] says so. A follower that is slow holds nobody up; it gets Everything in the place of what it missed.
+// Changes tells of the changes to the database until ctx ends or the store is closed, and closes
+// the channel then. It starts with [Everything], once changes are being heard: what is read after
+// it misses none. Where none are, [Deaf] says so. A follower that is slow holds nobody up; it gets
+// Everything in the place of what it missed.
 //
 // On PostgreSQL each follower has a connection of its own and hears of the changes of all
-// processes as they are committed. On SQLite those of this process are told at once, and those of another
-// process within half a minute, as Everything.
+// processes as they are committed. On SQLite those of this process are told at once, and those of
+// another process within half a minute, as Everything.
 func (s *Store) Changes(ctx context.Context) <-chan Change {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.closing, cancel)
@@ -112,8 +114,8 @@ func (s *Store) attend(ctx context.Context, box *mailbox) {
 	}
 }
 
-// look tells the revision of an SQLite database while no change of this process is between being made and being
-// announced, which would look like one of another process.
+// look tells the revision of an SQLite database while no change of this process is between being
+// made and being announced, which would look like one of another process.
 func (s *Store) look(ctx context.Context, tell func(at int64)) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -172,8 +174,8 @@ type mailbox struct {
 	signal  chan struct{} // of size one: something is pending
 }
 
-// heard takes what somebody has announced, of a database that is at a revision by now. Any role that may connect
-// can announce anything: what counts is the revision.
+// heard takes what somebody has announced, of a database that is at a revision by now. Any role
+// that may connect can announce anything: what counts is the revision.
 func (b *mailbox) heard(payload string, at int64) {
 	var c Change
 	if err := json.Unmarshal([]byte(payload), &c); err != nil || !slices.Contains(changed, c.Kind) {
@@ -184,17 +186,20 @@ func (b *mailbox) heard(payload string, at int64) {
 }
 
 // changed are the kinds that are announced.
-var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry, ChangedTool, ChangedAudit, ChangedGrant, ChangedRequest}
+var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry,
+	ChangedTool, ChangedAudit, ChangedGrant, ChangedRequest}
 
-// put takes that the change which led to a revision was of a kind, of a database that is at another revision by now.
-// Each revision is announced once: where there are two words about one, either may be the true one.
+// put takes that the change which led to a revision was of a kind, of a database that is at another
+// revision by now. Each revision is announced once: where there are two words about one, either may
+// be the true one.
 func (b *mailbox) put(c Change, at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case c.Revision > at:
 		b.see(at) // which nobody has made
-	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 && b.pending[len(b.pending)-1].Kind == Everything:
+	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 &&
+		b.pending[len(b.pending)-1].Kind == Everything:
 		b.all(min(at, max(b.last, c.Revision)))
 	default:
 		b.pending, b.last = append(b.pending, c), c.Revision
@@ -209,7 +214,8 @@ func (b *mailbox) everything(at int64) {
 	b.all(at)
 }
 
-// all puts Everything in the place of what is pending, but for the word that nothing was heard for a while.
+// all puts Everything in the place of what is pending, but for the word that nothing was heard for
+// a while.
 func (b *mailbox) all(at int64) {
 	b.deaf = false
 	untold := slices.ContainsFunc(b.pending, func(c Change) bool { return c.Kind == Deaf })
@@ -231,8 +237,8 @@ func (b *mailbox) lost() {
 	}
 }
 
-// saw takes that the database is at a revision, which must be the one that was heard of: it is lower where the
-// database was restored.
+// saw takes that the database is at a revision, which must be the one that was heard of: it is
+// lower where the database was restored.
 func (b *mailbox) saw(at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -62,15 +62,18 @@ func TestEveryChangeIsToldInOrder(t *testing.T) {
 			t.Fatal("made twice")
 		}
 		for _, err := range []error{
-			s.SwitchTool(ctx, "tool", true, ada), s.DeleteCatalog(ctx, store.Anywhere, catalog.ID, 0, ada), s.RemoveMember(ctx, store.Anywhere, member.ID, 0, ada),
+			s.SwitchTool(ctx, "tool", true, ada), s.DeleteCatalog(ctx, store.Anywhere, catalog.ID,
+				0, ada), s.RemoveMember(ctx, store.Anywhere, member.ID, 0, ada),
 			s.DeleteTeam(ctx, store.Anywhere, team.ID, 0, ada), s.DeleteOrg(ctx, org.ID, 0, ada),
 		} {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		whole, part, bob, kit, tool := store.ChangedOrg, store.ChangedTeam, store.ChangedMember, store.ChangedCatalog, store.ChangedEntry
-		for i, want := range []store.Kind{whole, whole, part, part, bob, bob, kit, kit, tool, tool, store.ChangedTool, kit, bob, part, whole} {
+		whole, part, bob, kit, tool := store.ChangedOrg, store.ChangedTeam, store.ChangedMember,
+			store.ChangedCatalog, store.ChangedEntry
+		for i, want := range []store.Kind{whole, whole, part, part, bob, bob, kit, kit, tool, tool,
+			store.ChangedTool, kit, bob, part, whole} {
 			if got := next(t, changes); got != (store.Change{Kind: want, Revision: int64(i + 1)}) {
 				t.Errorf("%+v, want %s as the %dth", got, want, i+1)
 			}
@@ -135,8 +138,9 @@ func TestConnectionThatIsLostIsMadeAnewAndNothingIsMissed(t *testing.T) {
 	}
 }
 
-// TestConnectionThatIsLostWhileNothingIsAskedIsTold ends a follower's connection and lets nobody connect: the follower
-// says once that it hears nothing, however often it tries, and that everything may have changed once it hears again.
+// TestConnectionThatIsLostWhileNothingIsAskedIsTold ends a follower's connection and lets nobody
+// connect: the follower says once that it hears nothing, however often it tries, and that
+// everything may have changed once it hears again.
 func TestConnectionThatIsLostWhileNothingIsAskedIsTold(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
@@ -145,7 +149,8 @@ func TestConnectionThatIsLostWhileNothingIsAskedIsTold(t *testing.T) {
 	admin := raw(t, strings.Replace(postgresURL(db, db.User), "/"+db.Name+"?", "/postgres?", 1))
 	for range 2 {
 		must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS false"))
-		must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, db.Name))
+		must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`,
+			db.Name))
 		if c := next(t, changes); c != (store.Change{Kind: store.Deaf}) {
 			t.Errorf("%+v", c)
 		}
@@ -162,8 +167,8 @@ func TestConnectionThatIsLostWhileNothingIsAskedIsTold(t *testing.T) {
 	}
 }
 
-// TestChangeThatNobodyAnnouncedIsNoticed changes the database past the store, as another process does beside SQLite,
-// or behind a pooler that drops notifications.
+// TestChangeThatNobodyAnnouncedIsNoticed changes the database past the store, as another process
+// does beside SQLite, or behind a pooler that drops notifications.
 func TestChangeThatNobodyAnnouncedIsNoticed(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -204,7 +209,8 @@ func TestChangeAfterOneThatWasNotHeardOfMeansEverything(t *testing.T) {
 // forge announces something as a role that may connect to the database, and no more.
 func forge(t *testing.T, poor *sql.DB, payload string) {
 	t.Helper()
-	if _, err := poor.Exec(`SELECT pg_notify('mcpgen_' || md5('public'), $1)`, payload); err != nil {
+	if _, err := poor.Exec(`SELECT pg_notify('mcpgen_' || md5('public'), $1)`,
+		payload); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -212,12 +218,14 @@ func forge(t *testing.T, poor *sql.DB, payload string) {
 // switched waits until a follower is told that switches have changed, as such or as Everything.
 func switched(t *testing.T, changes <-chan store.Change) {
 	t.Helper()
-	for c := next(t, changes); c.Kind != store.ChangedTool && c.Kind != store.Everything; c = next(t, changes) {
+	for c := next(t, changes); c.Kind != store.ChangedTool &&
+		c.Kind != store.Everything; c = next(t, changes) {
 	}
 }
 
-// TestWordOfSomebodyElseOnTheChannelHidesNoChange forges notifications before each of some changes, of which the follower
-// hears nonetheless: by their own words, since it does not look in the time that this takes.
+// TestWordOfSomebodyElseOnTheChannelHidesNoChange forges notifications before each of some changes,
+// of which the follower hears nonetheless: by their own words, since it does not look in the time
+// that this takes.
 func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
@@ -227,16 +235,21 @@ func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
 	}
 	changes := follow(t, s)
 	for _, payload := range []string{
-		"", "{", "null", `{"revision":"x"}`, `{"kind":"org"}`, `{"kind":"deaf","revision":NEXT}`, `{"kind":"everything","revision":NEXT}`, `{"kind":"lab","revision":NEXT}`,
-		`{"kind":"everything","revision":9000000000000000000}`, `{"kind":"org","revision":9000000000000000000}`, `{"kind":"org","revision":-9000000000000000000}`,
+		"", "{", "null", `{"revision":"x"}`, `{"kind":"org"}`, `{"kind":"deaf","revision":NEXT}`,
+		`{"kind":"everything","revision":NEXT}`, `{"kind":"lab","revision":NEXT}`,
+		`{"kind":"everything","revision":9000000000000000000}`,
+		`{"kind":"org","revision":9000000000000000000}`,
+		`{"kind":"org","revision":-9000000000000000000}`,
 		`{"kind":"org","revision":NEXT}`, `{"kind":"org","revision":LAST}`,
 	} {
 		last := must(s.Revision(t.Context())).Number
-		forge(t, poor, strings.NewReplacer("NEXT", fmt.Sprint(last+1), "LAST", fmt.Sprint(last)).Replace(payload))
+		forge(t, poor, strings.NewReplacer("NEXT", fmt.Sprint(last+1), "LAST",
+			fmt.Sprint(last)).Replace(payload))
 		if err := s.SwitchTool(t.Context(), "tool", true, ada); err != nil {
 			t.Fatal(err)
 		}
-		for c := next(t, changes); c.Revision != last+1 || c.Kind != store.ChangedTool && c.Kind != store.Everything; c = next(t, changes) {
+		for c := next(t, changes); c.Revision != last+1 || c.Kind != store.ChangedTool &&
+			c.Kind != store.Everything; c = next(t, changes) {
 			if c.Revision > last+1 || c.Kind == store.Deaf {
 				t.Errorf("after %s: %+v", payload, c)
 			}
@@ -244,14 +257,16 @@ func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
 	}
 }
 
-// TestKindThatIsForgedForAChangeToComeHidesNothing has the forged word heard once the change stands and before its own.
+// TestKindThatIsForgedForAChangeToComeHidesNothing has the forged word heard once the change stands
+// and before its own.
 func TestKindThatIsForgedForAChangeToComeHidesNothing(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
 	_, poor := db.Account(t)
 	changes := follow(t, s)
 	db.SetMaxOpenConns(1)
-	must(db.Exec(`UPDATE store_revision SET revision = revision + 1`)) // a switch, of which nobody has been told yet
+	// a switch, of which nobody has been told yet
+	must(db.Exec(`UPDATE store_revision SET revision = revision + 1`))
 	forge(t, poor, `{"kind":"org","revision":1}`)
 	if c := next(t, changes); c.Kind != store.ChangedOrg {
 		t.Fatalf("%+v", c)
@@ -262,8 +277,8 @@ func TestKindThatIsForgedForAChangeToComeHidesNothing(t *testing.T) {
 	}
 }
 
-// TestNoiseOnTheChannelDoesNotKeepAFollowerFromLooking changes the database past the store, while somebody announces
-// without end.
+// TestNoiseOnTheChannelDoesNotKeepAFollowerFromLooking changes the database past the store, while
+// somebody announces without end.
 func TestNoiseOnTheChannelDoesNotKeepAFollowerFromLooking(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
@@ -299,7 +314,9 @@ func TestDatabaseThatIsRestoredIsTold(t *testing.T) {
 			switching()
 		}
 		changes := follow(t, s)
-		restore := func(to int) { must(s.Writes().Exec(fmt.Sprint("UPDATE store_revision SET revision = ", to))) }
+		restore := func(to int) {
+			must(s.Writes().Exec(fmt.Sprint("UPDATE store_revision SET revision = ", to)))
+		}
 		restore(2)
 		switching() // which says so, since nobody looks in the time that this takes
 		if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 3}) {
@@ -321,21 +338,24 @@ func TestDatabaseThatIsRestoredIsTold(t *testing.T) {
 	})
 }
 
-// TestNotificationNamesNobodyAndNothing listens as a role that may connect to the database, and no more.
+// TestNotificationNamesNobodyAndNothing listens as a role that may connect to the database, and no
+// more.
 func TestNotificationNamesNobodyAndNothing(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
 	_, poor := db.Account(t)
 	conn := must(poor.Conn(t.Context()))
 	defer conn.Close()
-	must(conn.ExecContext(t.Context(), `DO $$ BEGIN EXECUTE 'LISTEN mcpgen_' || md5('public'); END $$`))
+	must(conn.ExecContext(t.Context(),
+		`DO $$ BEGIN EXECUTE 'LISTEN mcpgen_' || md5('public'); END $$`))
 	org := must(s.CreateOrg(t.Context(), "org", ada))
 	in := store.InOrg(org.ID)
 	must(s.AddMember(t.Context(), in, "https://id.example", "bob", access.Owner, ada))
 	kit := must(s.CreateCatalog(t.Context(), in, "kit", "", true, ada))
 	must(s.AddEntry(t.Context(), in, kit.ID, "tool", "", ada))
 	err := conn.Raw(func(c any) error {
-		for i, kind := range []store.Kind{store.ChangedOrg, store.ChangedMember, store.ChangedCatalog, store.ChangedEntry} {
+		for i, kind := range []store.Kind{store.ChangedOrg, store.ChangedMember,
+			store.ChangedCatalog, store.ChangedEntry} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			n, err := c.(*stdlib.Conn).Conn().WaitForNotification(ctx)
 			cancel()
@@ -353,8 +373,9 @@ func TestNotificationNamesNobodyAndNothing(t *testing.T) {
 	}
 }
 
-// TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything has a follower that takes nothing while there are more
-// changes than are held back for it, and more again where the word of them was slower still.
+// TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything has a follower that takes nothing while
+// there are more changes than are held back for it, and more again where the word of them was
+// slower still.
 func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		slow, quick := follow(t, s), follow(t, s)
@@ -377,8 +398,8 @@ func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
 	})
 }
 
-// TestWhatIsReadAfterAChangeIsToldIsAsNew has followers read what each change says, while others change
-// it: what they keep at the end is what is there.
+// TestWhatIsReadAfterAChangeIsToldIsAsNew has followers read what each change says, while others
+// change it: what they keep at the end is what is there.
 func TestWhatIsReadAfterAChangeIsToldIsAsNew(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		stores := []*store.Store{open(t, url)}
@@ -403,7 +424,8 @@ func TestWhatIsReadAfterAChangeIsToldIsAsNew(t *testing.T) {
 		for w := range writers {
 			changing.Go(func() {
 				for i := range each {
-					if err := stores[w%len(stores)].SwitchTool(context.Background(), fmt.Sprintf("tool%d-%d", w, i%5), i%3 != 0, ada); err != nil {
+					if err := stores[w%len(stores)].SwitchTool(context.Background(),
+						fmt.Sprintf("tool%d-%d", w, i%5), i%3 != 0, ada); err != nil {
 						t.Error(err)
 					}
 				}

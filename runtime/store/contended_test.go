@@ -16,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders has a process that hangs in a change, and more that wait for it
-// than there are connections.
+// TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders has a process that hangs in a change,
+// and more that wait for it than there are connections.
 func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
@@ -27,8 +27,8 @@ func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 	defer hanging.Rollback()
 	must(hanging.Exec(`UPDATE store_revision SET revision = revision`))
 	const asking = 12
-	// A machine under load may need longer for what is to happen meanwhile than a change waits: then
-	// it is tried again.
+	// A machine under load may need longer for what is to happen meanwhile than a change waits:
+	// then it is tried again.
 	var errs chan error
 	var cancel context.CancelFunc
 	tries := 1
@@ -38,7 +38,8 @@ func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 		errs = make(chan error, asking)
 		for i := range asking {
 			go func() {
-				_, err := s.RequestGrant(ctx, grant.Request{Permission: readA, Client: fmt.Sprint("c", i), Reason: "r"}, 20, ada)
+				_, err := s.RequestGrant(ctx, grant.Request{Permission: readA,
+					Client: fmt.Sprint("c", i), Reason: "r"}, 20, ada)
 				errs <- err
 			}()
 		}
@@ -60,7 +61,8 @@ func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 		}
 	}
 	// One who waits for long gives up, and says why.
-	if err := <-errs; err == nil || !strings.HasPrefix(err.Error(), "store: request permission: another change to the database has not come to its end for 3s: try again") {
+	if err := <-errs; err == nil || !strings.HasPrefix(err.Error(),
+		"store: request permission: another change to the database has not come to its end for 3s: try again") {
 		t.Error(err)
 	}
 	cancel()
@@ -73,12 +75,14 @@ func TestChangeThatWaitsForAnotherHoldsUpNeitherEventsNorReaders(t *testing.T) {
 		t.Error(err)
 	}
 	must(s.RequestGrant(t.Context(), grant.Request{Permission: readA, Client: "x"}, 20, ada))
-	if _, report := exported(t, s, chain.VerifyOptions{}); !report.Sound() || int(report.Records) != tries+1 || report.Chains != 1 {
+	if _, report := exported(t, s, chain.VerifyOptions{}); !report.Sound() ||
+		int(report.Records) != tries+1 || report.Chains != 1 {
 		t.Errorf("%+v", report)
 	}
 }
 
-// TestChangesAndEventsOfReplicasDoNotWaitInARing has all at once what takes the chain's turn, the revision's row and a connection.
+// TestChangesAndEventsOfReplicasDoNotWaitInARing has all at once what takes the chain's turn, the
+// revision's row and a connection.
 func TestChangesAndEventsOfReplicasDoNotWaitInARing(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -100,7 +104,8 @@ func TestChangesAndEventsOfReplicasDoNotWaitInARing(t *testing.T) {
 					}
 				})
 				all.Go(func() {
-					_, err := s.RequestGrant(ctx, grant.Request{Permission: readA, Client: fmt.Sprint(r, i)}, 20, ada)
+					_, err := s.RequestGrant(ctx, grant.Request{Permission: readA,
+						Client: fmt.Sprint(r, i)}, 20, ada)
 					if err != nil {
 						t.Error(err)
 					}
@@ -109,14 +114,16 @@ func TestChangesAndEventsOfReplicasDoNotWaitInARing(t *testing.T) {
 					if err := c.Record(ctx, audit.Event{Time: time.Now()}); err != nil {
 						t.Error(err)
 					}
-					if _, err := s.GrantsOf(ctx, "", "x"); err != nil && !errors.Is(err, context.Canceled) {
+					if _, err := s.GrantsOf(ctx, "", "x"); err != nil &&
+						!errors.Is(err, context.Canceled) {
 						t.Error(err)
 					}
 				})
 			}
 		}
 		all.Wait()
-		if _, report := exported(t, first, chain.VerifyOptions{}); !report.Sound() || report.Chains != len(replicas) || int(report.Records) != 3*each*len(replicas) {
+		if _, report := exported(t, first, chain.VerifyOptions{}); !report.Sound() ||
+			report.Chains != len(replicas) || int(report.Records) != 3*each*len(replicas) {
 			t.Errorf("%+v", report)
 		}
 	})

@@ -17,8 +17,9 @@ type engine struct {
 	dialect    goose.Dialect
 	migrations fs.FS
 	oneWriter  bool
-	changes    int    // that are made at once; fewer than there are connections to write with, or the only one
-	forUpdate  string // ends a SELECT that keeps its rows as they are until the transaction ends
+	// that are made at once; fewer than there are connections to write with, or the only one
+	changes   int
+	forUpdate string // ends a SELECT that keeps its rows as they are until the transaction ends
 
 	// open opens the pools of a database that has been migrated.
 	open func(ctx context.Context) (writes, reads *sql.DB, err error)
@@ -46,10 +47,11 @@ type engine struct {
 	writable func(ctx context.Context, db *sql.DB) error
 	// space returns an error if the disk is full. Nil where a change of one row shows it.
 	space func() error
-	// serves says what the account lacks that serves from a database that has been migrated. Nil where files have
-	// no accounts.
+	// serves says what the account lacks that serves from a database that has been migrated. Nil
+	// where files have no accounts.
 	serves func(ctx context.Context, db *sql.DB) error
-	// hurry bounds how long a transaction waits for those of others. Nil where it is bounded already.
+	// hurry bounds how long a transaction waits for those of others. Nil where it is bounded
+	// already.
 	hurry func(ctx context.Context, tx *sql.Tx) error
 	// announce tells other processes of a change, with the transaction that makes it. Nil where
 	// there is no way.

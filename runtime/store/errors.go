@@ -17,13 +17,15 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrConflict: it has been changed since the version that the caller has read. Read it again.
 	ErrConflict = errors.New("changed meanwhile: read it again")
-	// ErrLimit: there are as many in the same place as there can be: [MaxEntries] and the others. The error says of what.
+	// ErrLimit: there are as many in the same place as there can be: [MaxEntries] and the others.
+	// The error says of what.
 	ErrLimit = errors.New("is the most")
-	// ErrInvalid: a name, a standing, a scope, a version or a URL is none. Errors of this kind say in its place what
-	// is wrong: use [errors.Is].
+	// ErrInvalid: a name, a standing, a scope, a version or a URL is none. Errors of this kind say
+	// in its place what is wrong: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
-	// ErrUnwritable: the database takes no changes now, since its disk is full, it may only be read,
-	// or its file was deleted or moved. [Store.Ping] returns such an error until that has changed.
+	// ErrUnwritable: the database takes no changes now, since its disk is full, it may only be
+	// read, or its file was deleted or moved. [Store.Ping] returns such an error until that has
+	// changed.
 	ErrUnwritable = errors.New("the database takes no changes")
 	// ErrNewer: a newer program has migrated the database.
 	ErrNewer = errors.New("the database is newer than this program")
@@ -46,8 +48,8 @@ const (
 	unwritable       // the database, at the moment: it is full, may only be read, or is gone
 )
 
-// explain wraps an error of the database with what was being done and, where it is known, the cure. The end of the context comes
-// first: drivers say it in words of their own.
+// explain wraps an error of the database with what was being done and, where it is known, the cure.
+// The end of the context comes first: drivers say it in words of their own.
 func (e *engine) explain(ctx context.Context, doing string, err error) error {
 	// database/sql exports no such error.
 	if strings.HasSuffix(err.Error(), "sql: database is closed") {

@@ -25,7 +25,8 @@ func TestSQLiteOnAFullDiskIsNotReadyUntilThereIsRoom(t *testing.T) {
 	for ; err == nil; kept++ { // in the room that the log has
 		err = s.Audit().Record(t.Context(), audit.Event{Tool: strings.Repeat("x", 8<<10)})
 	}
-	if !errors.Is(err, store.ErrUnwritable) || !strings.Contains(err.Error(), "make room on the disk") {
+	if !errors.Is(err, store.ErrUnwritable) || !strings.Contains(err.Error(),
+		"make room on the disk") {
 		t.Error(err)
 	}
 	for range 2 {
@@ -44,7 +45,8 @@ func TestSQLiteOnAFullDiskIsNotReadyUntilThereIsRoom(t *testing.T) {
 	}
 }
 
-// TestSQLiteOnAReadOnlyFileSystemDoesNotOpen mounts the file system again, without the right to write.
+// TestSQLiteOnAReadOnlyFileSystemDoesNotOpen mounts the file system again, without the right to
+// write.
 func TestSQLiteOnAReadOnlyFileSystemDoesNotOpen(t *testing.T) {
 	dir, _, _ := testdisk.Small(t)
 	url := "sqlite:" + filepath.Join(dir, "store.db")
@@ -66,7 +68,8 @@ func TestStoreThatIsOpenedAgainKeepsTheLocksOfTheFirst(t *testing.T) {
 	locked := func() (n int) {
 		for line := range strings.Lines(string(must(os.ReadFile("/proc/locks")))) {
 			f := strings.Fields(line) // 1: POSIX ADVISORY READ PID MAJOR:MINOR:INODE FIRST LAST
-			if len(f) == 8 && f[4] == fmt.Sprint(os.Getpid()) && strings.HasSuffix(f[5], fmt.Sprint(":", info.Ino)) {
+			if len(f) == 8 && f[4] == fmt.Sprint(os.Getpid()) &&
+				strings.HasSuffix(f[5], fmt.Sprint(":", info.Ino)) {
 				n++
 			}
 		}

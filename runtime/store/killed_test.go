@@ -26,7 +26,8 @@ func recordUntilKilled(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	file, err := audit.Rotating(filepath.Join(os.Getenv("STORE_DIR"), "audit.jsonl"), audit.RotateOptions{MaxBytes: 64 << 10})
+	file, err := audit.Rotating(filepath.Join(os.Getenv("STORE_DIR"), "audit.jsonl"),
+		audit.RotateOptions{MaxBytes: 64 << 10})
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,8 @@ func recordUntilKilled(ctx context.Context, url string) error {
 			go func() {
 				for i := 0; ; i++ {
 					id := fmt.Sprint(os.Getpid(), "-", w, "-", i)
-					if err := c.Record(ctx, audit.Event{RequestID: id, Type: audit.ToolCall, Status: audit.OK}); err != nil {
+					if err := c.Record(ctx, audit.Event{RequestID: id, Type: audit.ToolCall,
+						Status: audit.OK}); err != nil {
 						errs <- err
 						return
 					}
@@ -87,9 +89,10 @@ func recordUntilKilled(ctx context.Context, url string) error {
 	return <-errs
 }
 
-// TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies kills a process at random, some times over, and
-// reads what it left, up to the newest checkpoints that it had sent. Each process lives until each
-// sink has acknowledged records and sent a checkpoint, however long that takes.
+// TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies kills a process at random,
+// some times over, and reads what it left, up to the newest checkpoints that it had sent. Each
+// process lives until each sink has acknowledged records and sent a checkpoint, however long that
+// takes.
 func TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies(t *testing.T) {
 	const processes = 4
 	both(t, func(t *testing.T, url string) {
@@ -131,7 +134,8 @@ func TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies(t *tes
 		var export bytes.Buffer
 		must(open(t, url).ExportEvents(t.Context(), &export, store.EventFilter{}))
 		for name, texts := range map[string][]string{"file": files, "store": {export.String()}} {
-			points := must(chain.ReadCheckpoints(bytes.NewReader(must(os.ReadFile(filepath.Join(dir, name+".checkpoints"))))))
+			points := must(chain.ReadCheckpoints(bytes.NewReader(must(os.ReadFile(filepath.Join(dir,
+				name+".checkpoints"))))))
 			got := must(chain.Verify(func(yield func(chain.Record, error) bool) {
 				for i, text := range texts {
 					for r, err := range chain.Lines(fmt.Sprint(name, i), strings.NewReader(text)) {
@@ -143,7 +147,8 @@ func TestKilledServerHasEveryRecordThatWasAcknowledgedAndItsChainVerifies(t *tes
 				}
 			}, chain.VerifyOptions{Key: key, Checkpoints: points}))
 			if len(got.Findings) > 0 || got.Chains != processes || len(points) < processes {
-				t.Errorf("%s: %d checkpoints, %d chains, %v", name, len(points), got.Chains, got.Findings)
+				t.Errorf("%s: %d checkpoints, %d chains, %v", name, len(points), got.Chains,
+					got.Findings)
 			}
 			if lost := acknowledged[name]; len(lost) > 0 {
 				t.Errorf("%s lost: %v", name, lost)

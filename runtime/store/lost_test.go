@@ -99,11 +99,13 @@ func TestSQLiteFileThatIsNotAtItsPathAcknowledgesNothingUntilItIsBack(t *testing
 // sealing calls a function within each change, before it is committed.
 type sealing func()
 
-func (s sealing) Seal(_ context.Context, do func(func(audit.Event) (audit.Event, error)) error) error {
+func (s sealing) Seal(_ context.Context,
+	do func(func(audit.Event) (audit.Event, error)) error) error {
 	return do(func(e audit.Event) (audit.Event, error) { s(); return e, nil })
 }
 
-// TestSQLiteFileThatIsDeletedDuringAChangeIsNotAcknowledged deletes the file within the transaction.
+// TestSQLiteFileThatIsDeletedDuringAChangeIsNotAcknowledged deletes the file within the
+// transaction.
 func TestSQLiteFileThatIsDeletedDuringAChangeIsNotAcknowledged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, "sqlite:"+path)
@@ -113,9 +115,9 @@ func TestSQLiteFileThatIsDeletedDuringAChangeIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-// TestOtherProcessesThatCloseTheDatabaseLeaveTheLogOfThisOne has other processes close what each may
-// take for its last connection, while this one has a keeper alone. The last one to close a database
-// deletes its log.
+// TestOtherProcessesThatCloseTheDatabaseLeaveTheLogOfThisOne has other processes close what each
+// may take for its last connection, while this one has a keeper alone. The last one to close a
+// database deletes its log.
 func TestOtherProcessesThatCloseTheDatabaseLeaveTheLogOfThisOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	url := "sqlite:" + path
@@ -162,7 +164,8 @@ func TestStoreThatMayOnlyReadIsNotReadyUntilItMayWrite(t *testing.T) {
 	must(s.CreateOrg(t.Context(), "acme", ada))
 }
 
-// TestPostgreSQLThatMayOnlyReadIsNotReadyUntilItMayWrite needs no change that fails: a session tells.
+// TestPostgreSQLThatMayOnlyReadIsNotReadyUntilItMayWrite needs no change that fails: a session
+// tells.
 func TestPostgreSQLThatMayOnlyReadIsNotReadyUntilItMayWrite(t *testing.T) {
 	url := engines["postgresql"](t)
 	s, db := open(t, url), raw(t, url)
@@ -175,7 +178,8 @@ func TestPostgreSQLThatMayOnlyReadIsNotReadyUntilItMayWrite(t *testing.T) {
 	do(t, s.Ping(t.Context()))
 	set("on")
 	for _, err := range []error{s.Ping(t.Context()), audit.Ready(t.Context(), s.Audit())} {
-		if !errors.Is(err, store.ErrUnwritable) || !strings.Contains(err.Error(), "target_session_attrs") {
+		if !errors.Is(err, store.ErrUnwritable) || !strings.Contains(err.Error(),
+			"target_session_attrs") {
 			t.Errorf("ready: %v", err)
 		}
 	}

@@ -22,11 +22,11 @@ var postgresMigrations embed.FS
 const (
 	// connections is how many a store opens for statements; one more for each follower of changes.
 	connections = 10
-	// changing is how many changes have one at once: while they wait for each other, there are others for what is read and
-	// for the audit trail.
+	// changing is how many changes have one at once: while they wait for each other, there are
+	// others for what is read and for the audit trail.
 	changing = 4
-	// contended is how long a change waits for one of another process: less than a server waits for its audit trail
-	// (runtime.DefaultAuditTimeout).
+	// contended is how long a change waits for one of another process: less than a server waits for
+	// its audit trail (runtime.DefaultAuditTimeout).
 	contended = 3 * time.Second
 	// connecting is how long one may take to open, where the URL has no connect_timeout.
 	connecting = 10 * time.Second
@@ -39,7 +39,8 @@ const channel = `'mcpgen_' || md5(current_schema())`
 func postgresEngine(url string) (*engine, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		// What the parser says repeats the URL, and its password with it where that is what it cannot read.
+		// What the parser says repeats the URL, and its password with it where that is what it
+		// cannot read.
 		return nil, wrong("store: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE?OPTION=VALUE with special characters percent-encoded")
 	}
 	if config.ConnectTimeout == 0 {
@@ -51,7 +52,8 @@ func postgresEngine(url string) (*engine, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	return &engine{
-		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations, forUpdate: "FOR UPDATE", changes: changing,
+		name: "PostgreSQL", dialect: goose.DialectPostgres, migrations: migrations,
+		forUpdate: "FOR UPDATE", changes: changing,
 		open: func(context.Context) (*sql.DB, *sql.DB, error) {
 			db := stdlib.OpenDB(*config)
 			db.SetMaxOpenConns(connections)
@@ -79,7 +81,8 @@ func postgresEngine(url string) (*engine, error) {
 			}
 			place = schema
 			// Held until the transaction ends, or the connection does.
-			if err := execute(ctx, c, `SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || current_schema(), 0))`); err != nil {
+			if err := execute(ctx, c,
+				`SELECT pg_advisory_xact_lock(hashtextextended('mcpgen store ' || current_schema(), 0))`); err != nil {
 				return fmt.Errorf("wait for the turn to migrate: %w", err)
 			}
 			return nil
@@ -89,7 +92,8 @@ func postgresEngine(url string) (*engine, error) {
 		insert: postgresInsert,
 		cured: func(err error) error {
 			if postgresFault(err) == forbidden {
-				return fmt.Errorf("%w; to serve, the role needs: %s", err, postgresGrants(place, config.User))
+				return fmt.Errorf("%w; to serve, the role needs: %s", err,
+					postgresGrants(place, config.User))
 			}
 			if postgresFault(err) == blocked {
 				return fmt.Errorf("another change to the database has not come to its end for %s: try again; where it stays so, pg_stat_activity says whose it is: %w", contended, err)
@@ -99,7 +103,8 @@ func postgresEngine(url string) (*engine, error) {
 		serves:   postgresServes,
 		writable: postgresWritable,
 		hurry: func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d`, contended.Milliseconds()))
+			_, err := tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = %d`,
+				contended.Milliseconds()))
 			return err
 		},
 		announce: func(ctx context.Context, tx *sql.Tx, payload string) error {
@@ -112,10 +117,12 @@ func postgresEngine(url string) (*engine, error) {
 	}, nil
 }
 
-// postgresListen tells a mailbox of changes until the connection or ctx ends. Every so often, whatever is heard
-// meanwhile, it looks at the revision: a connection that is dead without knowing ends by that, and
-// a change that was not heard of, as behind a pooler that drops notifications, is noticed.
-func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox, every time.Duration) error {
+// postgresListen tells a mailbox of changes until the connection or ctx ends. Every so often,
+// whatever is heard meanwhile, it looks at the revision: a connection that is dead without knowing
+// ends by that, and a change that was not heard of, as behind a pooler that drops notifications, is
+// noticed.
+func postgresListen(ctx context.Context, config *pgx.ConnConfig, box *mailbox,
+	every time.Duration) error {
 	conn, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
 		return err

@@ -16,7 +16,8 @@ func TestRequestsOfAllClientsThatAreOpenAreBounded(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		s.Limit(3)
 		ask := func(client string) (grant.Request, error) {
-			return s.RequestGrant(t.Context(), grant.Request{Permission: readA, Client: client}, 20, ada)
+			return s.RequestGrant(t.Context(), grant.Request{Permission: readA, Client: client}, 20,
+				ada)
 		}
 		for _, client := range []string{"a", "b", "c"} {
 			must(ask(client))
@@ -38,7 +39,8 @@ func TestRequestsOfAllClientsThatAreOpenAreBounded(t *testing.T) {
 	})
 }
 
-// TestClientThatGoesOnAskingHoldsUpNoChange has the database's one turn taken by another, so that whatever begins to write waits.
+// TestClientThatGoesOnAskingHoldsUpNoChange has the database's one turn taken by another, so that
+// whatever begins to write waits.
 func TestClientThatGoesOnAskingHoldsUpNoChange(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -48,7 +50,9 @@ func TestClientThatGoesOnAskingHoldsUpNoChange(t *testing.T) {
 		must(hanging.Exec(`UPDATE store_revision SET revision = revision`))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := s.RequestGrant(ctx, grant.Request{Permission: must(grant.Parse("file.read b/**")), Client: "x"}, 1, ada); !errors.Is(err, grant.ErrTooMany) {
+		if _, err := s.RequestGrant(ctx,
+			grant.Request{Permission: must(grant.Parse("file.read b/**")), Client: "x"}, 1,
+			ada); !errors.Is(err, grant.ErrTooMany) {
 			t.Error(err)
 		}
 	})
@@ -72,17 +76,22 @@ func TestRequestsOfLongAgoAreDeletedSomeAtATime(t *testing.T) {
 		many(150, 200, "denied")
 		many(20, 121, "open")
 		many(20, 119, "denied")
-		left := func() string { return column(t, db, `SELECT count(*) FROM grant_requests WHERE client = 'old'`)[0] }
+		left := func() string {
+			return column(t, db, `SELECT count(*) FROM grant_requests WHERE client = 'old'`)[0]
+		}
 		for i, want := range []string{"90", "20", "20"} {
-			must(s.RequestGrant(t.Context(), grant.Request{Permission: readA, Client: fmt.Sprint("c", i)}, 20, ada))
+			must(s.RequestGrant(t.Context(), grant.Request{Permission: readA,
+				Client: fmt.Sprint("c", i)}, 20, ada))
 			if got := left(); got != want {
 				t.Errorf("%s are left, want %s", got, want)
 			}
 		}
 		// What is younger stays, whoever asks for its being deleted.
 		many(1, 89, "denied")
-		for _, statement := range []string{`DELETE FROM grant_requests WHERE digest = 'sha256:891'`, `DELETE FROM grant_requests WHERE status = 'open'`} {
-			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "requests are kept for 90 days") {
+		for _, statement := range []string{`DELETE FROM grant_requests WHERE digest = 'sha256:891'`,
+			`DELETE FROM grant_requests WHERE status = 'open'`} {
+			if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(),
+				"requests are kept for 90 days") {
 				t.Errorf("%s: %v", statement, err)
 			}
 		}

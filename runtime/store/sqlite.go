@@ -43,7 +43,8 @@ func sqliteEngine(path string) (*engine, error) {
 	switch {
 	case path == "":
 		return nil, wrong("store: sqlite: names no file: write sqlite:PATH")
-	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"), strings.Contains(path, "://"), strings.ContainsAny(path, "?#\x00"):
+	case strings.HasPrefix(path, ":memory:"), strings.HasPrefix(path, "file:"),
+		strings.Contains(path, "://"), strings.ContainsAny(path, "?#\x00"):
 		return nil, wrong("store: sqlite: takes the path of a file and no options, and no other URL: write sqlite:PATH")
 	}
 	path, err := filepath.Abs(path)
@@ -56,7 +57,8 @@ func sqliteEngine(path string) (*engine, error) {
 	}
 	var files *sqliteFiles
 	e := &engine{
-		name: "SQLite", dialect: goose.DialectSQLite3, migrations: migrations, oneWriter: true, changes: 1,
+		name: "SQLite", dialect: goose.DialectSQLite3, migrations: migrations, oneWriter: true,
+		changes: 1,
 		open: func(ctx context.Context) (*sql.DB, *sql.DB, error) {
 			waiting := "busy_timeout(" + milliseconds(busy) + ")"
 			// FULL: what was acknowledged is on the disk, and survives the machine as well.
@@ -109,8 +111,8 @@ func sqliteConnector(path string, pragmas ...string) (driver.Connector, error) {
 	return connector, nil
 }
 
-// sqliteConnect opens the connection that migrates. Foreign keys are off on it, since they cannot be
-// switched within a transaction and rebuilding a table needs them off; see [sqliteVerify].
+// sqliteConnect opens the connection that migrates. Foreign keys are off on it, since they cannot
+// be switched within a transaction and rebuilding a table needs them off; see [sqliteVerify].
 func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 	// An existing file is not opened here: closing it would release the locks that SQLite has on it
 	// in this process.
@@ -130,7 +132,8 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 	if err := sqliteTighten(path); err != nil {
 		return nil, fmt.Errorf("store: the database's file: %w", err)
 	}
-	connector, err := sqliteConnector(path, "busy_timeout(0)", "foreign_keys(0)", "synchronous(FULL)")
+	connector, err := sqliteConnector(path, "busy_timeout(0)", "foreign_keys(0)",
+		"synchronous(FULL)")
 	if err != nil {
 		return nil, err
 	}
@@ -145,9 +148,10 @@ func sqliteConnect(ctx context.Context, path string) (driver.Conn, error) {
 	return c, nil
 }
 
-// sqliteTighten takes every right on a file of a database from all but its owner, and on those beside it, which SQLite
-// makes with the rights of the file (its documentation, "Temporary Files Used By SQLite"). Where it is another user's,
-// it is refused if others can write to it: the roles of all are in there. A symbolic link stands for what it leads to.
+// sqliteTighten takes every right on a file of a database from all but its owner, and on those
+// beside it, which SQLite makes with the rights of the file (its documentation, "Temporary Files
+// Used By SQLite"). Where it is another user's, it is refused if others can write to it: the roles
+// of all are in there. A symbolic link stands for what it leads to.
 func sqliteTighten(path string) error {
 	const others = 0o077
 	info, err := os.Stat(path)
@@ -164,8 +168,10 @@ func sqliteTighten(path string) error {
 		return err
 	}
 	for _, beside := range []string{real + "-wal", real + "-shm"} {
-		// Not opened, since a file that is closed loses the locks that SQLite has on it in this process.
-		if info, err := os.Lstat(beside); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&others != 0 {
+		// Not opened, since a file that is closed loses the locks that SQLite has on it in this
+		// process.
+		if info, err := os.Lstat(beside); err == nil && info.Mode().IsRegular() &&
+			info.Mode().Perm()&others != 0 {
 			if err := os.Chmod(beside, 0o600); err != nil && info.Mode().Perm()&0o022 != 0 {
 				return fmt.Errorf("%w; others than its owner can write to it: remove it while no server runs, or make it the server's own with chown", err)
 			}
@@ -190,7 +196,8 @@ func sqliteFileCure(path string) string {
 	return "its directory must be writable for the user that the server runs as: " + dir
 }
 
-// sqliteCured adds what to do about an error of SQLite (its documentation, "Result and Error Codes").
+// sqliteCured adds what to do about an error of SQLite (its documentation, "Result and Error
+// Codes").
 func sqliteCured(path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -216,13 +223,15 @@ func sqliteWAL(ctx context.Context, c driver.Conn) error {
 		return err
 	})
 	if err == nil && mode != "wal" {
-		err = fmt.Errorf("the journal mode stays %q and not WAL: put the file on a local disk", mode)
+		err = fmt.Errorf("the journal mode stays %q and not WAL: put the file on a local disk",
+			mode)
 	}
 	return err
 }
 
 // sqlitePatiently does something again while another process has the lock for it, for as long as
-// migrating may take or until ctx ends. SQLite itself waits for some locks only, and for no context.
+// migrating may take or until ctx ends. SQLite itself waits for some locks only, and for no
+// context.
 func sqlitePatiently(ctx context.Context, do func() error) error {
 	for deadline := time.Now().Add(migrating); ; {
 		err := do()
@@ -230,7 +239,8 @@ func sqlitePatiently(ctx context.Context, do func() error) error {
 		case !sqliteBusy(err):
 			return err
 		case time.Now().After(deadline):
-			return fmt.Errorf("wait for the turn to migrate: another process has had it for %s: %w", migrating, err)
+			return fmt.Errorf("wait for the turn to migrate: another process has had it for %s: %w",
+				migrating, err)
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):

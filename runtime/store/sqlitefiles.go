@@ -13,8 +13,8 @@ import (
 // sqliteFiles are the files of an open database: its own and its log, with -wal after its name.
 // SQLite writes to a deleted file as to any other, and loses what it wrote.
 type sqliteFiles struct {
-	// keeper is a connection that nothing else uses. While it is open, no process deletes the log or
-	// makes another one: only the last connection to a database does so when it is closed.
+	// keeper is a connection that nothing else uses. While it is open, no process deletes the log
+	// or makes another one: only the last connection to a database does so when it is closed.
 	keeper driver.Conn
 	open   map[string]fs.FileInfo // by path
 	real   string                 // the database's path without links

@@ -16,8 +16,8 @@ type Recorded struct {
 	audit.Event
 }
 
-// EventFilter chooses events. What is empty or zero chooses all. Of a text its first 256 characters count, in the filter and
-// in events.
+// EventFilter chooses events. What is empty or zero chooses all. Of a text its first 256 characters
+// count, in the filter and in events.
 type EventFilter struct {
 	Principal, Client, Tool string
 	Type                    audit.Type
@@ -29,7 +29,8 @@ type EventFilter struct {
 // where adds the filter to a statement that has a condition already.
 func (f EventFilter) where(e *engine, q *statement) *statement {
 	for _, column := range []struct{ name, value string }{
-		{"principal", f.Principal}, {"client", f.Client}, {"tool", f.Tool}, {"type", string(f.Type)}, {"status", string(f.Status)}, {"request_id", f.RequestID},
+		{"principal", f.Principal}, {"client", f.Client}, {"tool", f.Tool},
+		{"type", string(f.Type)}, {"status", string(f.Status)}, {"request_id", f.RequestID},
 	} {
 		if column.value != "" {
 			q = q.and(` AND `+column.name+` = ?`, findable(column.value))
@@ -44,17 +45,21 @@ func (f EventFilter) where(e *engine, q *statement) *statement {
 	return q
 }
 
-// Events returns a page of the audit trail, in the order of the records' ids, and whether there are more.
+// Events returns a page of the audit trail, in the order of the records' ids, and whether there are
+// more.
 func (s *Store) Events(ctx context.Context, page Page[int64]) ([]Recorded, bool, error) {
-	return list(ctx, s, "audit events", say(`SELECT id, event FROM audit_events WHERE id > ? ORDER BY id`, page.After), page, readEvent)
+	return list(ctx, s, "audit events",
+		say(`SELECT id, event FROM audit_events WHERE id > ? ORDER BY id`, page.After), page,
+		readEvent)
 }
 
-// SearchEvents returns a page of the events that a filter chooses, newest first, and whether there are more. Page.After
-// is the id of the last one of the page before.
+// SearchEvents returns a page of the events that a filter chooses, newest first, and whether there
+// are more. Page.After is the id of the last one of the page before.
 //
 // An intent is left out if the store has its outcome, unless the filter names the request. So each
 // call is there once: by its outcome, or by an intent without one.
-func (s *Store) SearchEvents(ctx context.Context, f EventFilter, page Page[int64]) ([]Recorded, bool, error) {
+func (s *Store) SearchEvents(ctx context.Context, f EventFilter,
+	page Page[int64]) ([]Recorded, bool, error) {
 	q := say(`SELECT id, event FROM audit_events WHERE id > 0`)
 	if page.After != 0 {
 		q = say(`SELECT id, event FROM audit_events WHERE id < ?`, page.After)
@@ -76,7 +81,8 @@ func readEvent(row scanner) (r Recorded, err error) {
 }
 
 // texts calls yield with the records that a statement gives, one after the other.
-func (s *Store) texts(ctx context.Context, q *statement, yield func(string) (more bool, err error)) error {
+func (s *Store) texts(ctx context.Context, q *statement,
+	yield func(string) (more bool, err error)) error {
 	rows, err := s.reads.QueryContext(ctx, q.text.String(), q.args...)
 	if err != nil {
 		return err
@@ -97,16 +103,17 @@ func (s *Store) texts(ctx context.Context, q *statement, yield func(string) (mor
 // recent is how many records LastEvent looks at.
 const recent = 10_000
 
-// LastEvent returns the text of the newest record that a chain of a replica made, for a chain to go on from, and nothing
-// where there is none among the newest ten thousand.
+// LastEvent returns the text of the newest record that a chain of a replica made, for a chain to go
+// on from, and nothing where there is none among the newest ten thousand.
 func (s *Store) LastEvent(ctx context.Context, replica string) (last []byte, err error) {
-	err = s.texts(ctx, say(`SELECT event FROM audit_events ORDER BY id DESC LIMIT ?`, recent), func(text string) (bool, error) {
-		link, _, err := placeOf(text)
-		if err == nil && link != nil && strings.HasPrefix(link.ID, replica+".") {
-			last = []byte(text)
-		}
-		return last == nil, err
-	})
+	err = s.texts(ctx, say(`SELECT event FROM audit_events ORDER BY id DESC LIMIT ?`, recent),
+		func(text string) (bool, error) {
+			link, _, err := placeOf(text)
+			if err == nil && link != nil && strings.HasPrefix(link.ID, replica+".") {
+				last = []byte(text)
+			}
+			return last == nil, err
+		})
 	if err != nil {
 		return nil, s.engine.explain(ctx, "read the last audit event", err)
 	}

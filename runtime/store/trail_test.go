@@ -30,7 +30,8 @@ func keep(t testing.TB, sink audit.Sink, events ...audit.Event) {
 func begin(t testing.TB, s *store.Store, replica string) *chain.Chain {
 	t.Helper()
 	last := must(s.LastEvent(context.Background(), replica))
-	return must(chain.New(s.Audit(), chain.Options{Key: key, Replica: replica, Last: last, Logger: slog.New(slog.DiscardHandler)}))
+	return must(chain.New(s.Audit(), chain.Options{Key: key, Replica: replica, Last: last,
+		Logger: slog.New(slog.DiscardHandler)}))
 }
 
 // exported is the whole trail, verified.
@@ -42,7 +43,8 @@ func exported(t testing.TB, s *store.Store, options chain.VerifyOptions) (string
 		t.Errorf("%d lines of %d events", lines, n)
 	}
 	options.Key = key
-	return out.String(), must(chain.Verify(chain.Lines("export", bytes.NewReader(out.Bytes())), options))
+	return out.String(), must(chain.Verify(chain.Lines("export", bytes.NewReader(out.Bytes())),
+		options))
 }
 
 func TestEventsAreFoundNewestFirst(t *testing.T) {
@@ -50,8 +52,12 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 		var all []audit.Event
 		for i := range 12 {
 			all = append(all, audit.Event{
-				Time: longAgo.Add(time.Duration(i) * time.Minute), Type: []audit.Type{audit.ToolCall, audit.ToolList}[i%2], RequestID: fmt.Sprint("r", i/2),
-				Principal: []string{"ada", "bob"}[i/6], Client: []string{"cli", "web", "x\x00y"}[i%3], Tool: []string{"read", "write", ""}[i%3], Status: []audit.Status{audit.OK, audit.Denied}[i/4%2],
+				Time: longAgo.Add(time.Duration(i) * time.Minute),
+				Type: []audit.Type{audit.ToolCall, audit.ToolList}[i%2], RequestID: fmt.Sprint("r",
+					i/2),
+				Principal: []string{"ada", "bob"}[i/6], Client: []string{"cli", "web",
+					"x\x00y"}[i%3], Tool: []string{"read", "write", ""}[i%3],
+				Status: []audit.Status{audit.OK, audit.Denied}[i/4%2],
 			})
 		}
 		keep(t, s.Audit(), all...)
@@ -69,12 +75,14 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 			"status":    {store.EventFilter{Status: audit.Denied}, "7 6 5 4"},
 			"request":   {store.EventFilter{RequestID: "r2"}, "5 4"},
 			"time":      {store.EventFilter{From: at(3), Until: at(6)}, "5 4 3"},
-			"some":      {store.EventFilter{Principal: "ada", Status: audit.OK, From: at(1)}, "3 2 1"},
-			"none":      {store.EventFilter{Principal: "eve"}, ""},
+			"some": {store.EventFilter{Principal: "ada", Status: audit.OK, From: at(1)},
+				"3 2 1"},
+			"none": {store.EventFilter{Principal: "eve"}, ""},
 		} {
 			var got []string
 			events := walk(t, func(after int64) ([]store.Recorded, bool, error) {
-				return s.SearchEvents(t.Context(), test.f, store.Page[int64]{After: after, Limit: 2})
+				return s.SearchEvents(t.Context(), test.f, store.Page[int64]{After: after,
+					Limit: 2})
 			}, func(r store.Recorded) int64 { return r.ID })
 			for _, r := range events {
 				got = append(got, fmt.Sprint(int(r.Time.Sub(longAgo)/time.Minute)))
@@ -83,35 +91,44 @@ func TestEventsAreFoundNewestFirst(t *testing.T) {
 				t.Errorf("%s: %s, want %s", name, strings.Join(got, " "), test.want)
 			}
 			var out bytes.Buffer
-			if n := must(s.ExportEvents(t.Context(), &out, test.f)); int(n) != len(got) || strings.Count(out.String(), "\n") != len(got) {
+			if n := must(s.ExportEvents(t.Context(), &out, test.f)); int(n) != len(got) ||
+				strings.Count(out.String(), "\n") != len(got) {
 				t.Errorf("%s: %d exported", name, n)
 			}
 		}
 	})
 }
 
-// TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent: intents are exported all the same, and can be verified.
+// TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent: intents are exported all the same, and can be
+// verified.
 func TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		event := func(request string, status audit.Status) audit.Event {
-			return audit.Event{Type: audit.ToolCall, RequestID: request, Principal: "ada", Tool: "pay", Status: status, Intended: status == audit.OK}
+			return audit.Event{Type: audit.ToolCall, RequestID: request, Principal: "ada",
+				Tool: "pay", Status: status, Intended: status == audit.OK}
 		}
-		keep(t, s.Audit(), event("1", audit.Intent), event("2", audit.Intent), event("1", audit.OK), event("3", audit.Denied), event("4", audit.Intent),
-			audit.Event{Type: audit.Changed, RequestID: "2", Principal: "ada", Status: audit.OK}, // a request of permission during the call
+		keep(t, s.Audit(), event("1", audit.Intent), event("2", audit.Intent), event("1", audit.OK),
+			event("3", audit.Denied), event("4", audit.Intent),
+			// a request of permission during the call
+			audit.Event{Type: audit.Changed, RequestID: "2", Principal: "ada", Status: audit.OK},
 			event("5", audit.Intent), event("5", audit.OK))
 		for name, test := range map[string]struct {
 			f    store.EventFilter
 			want string
 		}{
-			"all":             {store.EventFilter{}, "5 ok, 2 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
-			"a tool":          {store.EventFilter{Tool: "pay", Principal: "ada"}, "5 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
+			"all": {store.EventFilter{},
+				"5 ok, 2 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
+			"a tool": {store.EventFilter{Tool: "pay", Principal: "ada"},
+				"5 ok, 4 intent, 3 denied, 1 ok, 2 intent"},
 			"without outcome": {store.EventFilter{Status: audit.Intent}, "4 intent, 2 intent"},
 			"one request":     {store.EventFilter{RequestID: "1"}, "1 ok, 1 intent"},
-			"intent of one":   {store.EventFilter{RequestID: "1", Status: audit.Intent}, "1 intent"},
+			"intent of one": {store.EventFilter{RequestID: "1", Status: audit.Intent},
+				"1 intent"},
 		} {
 			var got []string
 			for _, r := range walk(t, func(after int64) ([]store.Recorded, bool, error) {
-				return s.SearchEvents(t.Context(), test.f, store.Page[int64]{After: after, Limit: 2})
+				return s.SearchEvents(t.Context(), test.f, store.Page[int64]{After: after,
+					Limit: 2})
 			}, func(r store.Recorded) int64 { return r.ID }) {
 				got = append(got, r.RequestID+" "+string(r.Status))
 			}
@@ -120,7 +137,9 @@ func TestEachCallIsFoundOnceByItsOutcomeOrByItsIntent(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		if n := must(s.ExportEvents(t.Context(), &out, store.EventFilter{})); n != 8 || strings.Count(out.String(), `"status":"intent"`) != 4 || strings.Count(out.String(), `"intended":true`) != 2 {
+		if n := must(s.ExportEvents(t.Context(), &out, store.EventFilter{})); n != 8 ||
+			strings.Count(out.String(), `"status":"intent"`) != 4 ||
+			strings.Count(out.String(), `"intended":true`) != 2 {
 			t.Errorf("%d exported:\n%s", n, out.String())
 		}
 	})
@@ -130,12 +149,15 @@ func TestExportThatCannotBeWrittenIsAnError(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		keep(t, s.Audit(), audit.Event{Tool: strings.Repeat("x", 100<<10)}, audit.Event{})
 		full := errors.New("full")
-		if _, err := s.ExportEvents(t.Context(), writer(func([]byte) (int, error) { return 0, full }), store.EventFilter{}); !errors.Is(err, full) {
+		if _, err := s.ExportEvents(t.Context(), writer(func([]byte) (int, error) {
+			return 0, full
+		}), store.EventFilter{}); !errors.Is(err, full) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := s.ExportEvents(ctx, &bytes.Buffer{}, store.EventFilter{}); !errors.Is(err, context.Canceled) {
+		if _, err := s.ExportEvents(ctx, &bytes.Buffer{}, store.EventFilter{}); !errors.Is(err,
+			context.Canceled) {
 			t.Error(err)
 		}
 		if _, err := s.LastEvent(ctx, "web-1"); !errors.Is(err, context.Canceled) {
@@ -151,7 +173,8 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(p []byte) (int, error) { return w(p) }
 
-// TestTrailOfSeveralReplicasVerifiesOutOfTheStore has two of them write calls, and change things, at once.
+// TestTrailOfSeveralReplicasVerifiesOutOfTheStore has two of them write calls, and change things,
+// at once.
 func TestTrailOfSeveralReplicasVerifiesOutOfTheStore(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		first := open(t, url)
@@ -181,14 +204,17 @@ func TestTrailOfSeveralReplicasVerifiesOutOfTheStore(t *testing.T) {
 					for w := range 8 {
 						some.Go(func() {
 							for i := range 5 {
-								keep(t, c, audit.Event{RequestID: fmt.Sprint(w, "-", i), Tool: "größe \x00"})
+								keep(t, c, audit.Event{RequestID: fmt.Sprint(w, "-", i),
+									Tool: "größe \x00"})
 							}
 						})
 						some.Go(func() {
-							must(s.CreateOrg(t.Context(), fmt.Sprint(name, " ", w, " ", round), ada))
+							must(s.CreateOrg(t.Context(), fmt.Sprint(name, " ", w, " ", round),
+								ada))
 						})
 						some.Go(func() { // what is refused takes no place
-							if err := s.DeleteOrg(t.Context(), 999, 0, ada); !errors.Is(err, store.ErrNotFound) {
+							if err := s.DeleteOrg(t.Context(), 999, 0, ada); !errors.Is(err,
+								store.ErrNotFound) {
 								t.Error(err)
 							}
 						})
@@ -202,12 +228,15 @@ func TestTrailOfSeveralReplicasVerifiesOutOfTheStore(t *testing.T) {
 			all.Wait()
 		}
 		text, got := exported(t, first, chain.VerifyOptions{Checkpoints: points})
-		if len(got.Findings) > 0 || got.Chains != 2*len(replicas) || got.Records < int64(96*len(replicas)) || got.Records != int64(strings.Count(text, "\n")) {
+		if len(got.Findings) > 0 || got.Chains != 2*len(replicas) ||
+			got.Records < int64(96*len(replicas)) ||
+			got.Records != int64(strings.Count(text, "\n")) {
 			t.Errorf("%+v", got)
 		}
 		lines := strings.SplitAfter(text, "\n")
 		without := strings.Join(append(lines[:20:20], lines[21:]...), "")
-		if got := must(chain.Verify(chain.Lines("export", strings.NewReader(without)), chain.VerifyOptions{Key: key, Checkpoints: points})); got.Sound() {
+		if got := must(chain.Verify(chain.Lines("export", strings.NewReader(without)),
+			chain.VerifyOptions{Key: key, Checkpoints: points})); got.Sound() {
 			t.Error("a record that is missing is not missed")
 		}
 	})
@@ -219,19 +248,23 @@ func TestEventsArePrunedFromTheOldestOnAndTheCutIsRecorded(t *testing.T) {
 		c, other := begin(t, s, "web-1"), begin(t, s, "web-2")
 		s.SealBy(c)
 		old := func(i int) audit.Event {
-			return audit.Event{RequestID: fmt.Sprint(i), Time: longAgo.Add(time.Duration(i) * time.Hour)}
+			return audit.Event{RequestID: fmt.Sprint(i),
+				Time: longAgo.Add(time.Duration(i) * time.Hour)}
 		}
 		for i := range 6 {
 			keep(t, c, old(i))
 			keep(t, other, old(i))
 		}
-		keep(t, c, audit.Event{RequestID: "late", Time: longAgo.Add(time.Minute)}) // its time is earlier than its place
+		// its time is earlier than its place
+		keep(t, c, audit.Event{RequestID: "late", Time: longAgo.Add(time.Minute)})
 		for _, recent := range []time.Time{time.Now(), time.Now().Add(time.Hour)} {
-			if _, err := s.PruneEvents(t.Context(), recent, ada); !errors.Is(err, store.ErrInvalid) {
+			if _, err := s.PruneEvents(t.Context(), recent, ada); !errors.Is(err,
+				store.ErrInvalid) {
 				t.Error(err)
 			}
 		}
-		if n := must(s.PruneEvents(t.Context(), longAgo.Add(-time.Hour), ada)); n != 0 || len(trail(t, s)) != 13 {
+		if n := must(s.PruneEvents(t.Context(), longAgo.Add(-time.Hour), ada)); n != 0 ||
+			len(trail(t, s)) != 13 {
 			t.Errorf("%d deleted", n)
 		}
 		if n := must(s.PruneEvents(t.Context(), longAgo.Add(2*time.Hour), ada)); n != 4 {
@@ -242,15 +275,19 @@ func TestEventsArePrunedFromTheOldestOnAndTheCutIsRecorded(t *testing.T) {
 			t.Errorf("%+v", left)
 		}
 		cut := left[9]
-		if cut.Action != "prune audit events" || cut.Object != "audit events up to 4" || cut.Principal != "ada" || len(cut.Cut) != 2 || cut.Cut[0].Seq != 2 || cut.Chain == nil {
+		if cut.Action != "prune audit events" || cut.Object != "audit events up to 4" ||
+			cut.Principal != "ada" || len(cut.Cut) != 2 || cut.Cut[0].Seq != 2 || cut.Chain == nil {
 			t.Errorf("%+v", cut)
 		}
-		if _, got := exported(t, s, chain.VerifyOptions{}); len(got.Findings) > 0 || got.Records != 10 {
+		if _, got := exported(t, s, chain.VerifyOptions{}); len(got.Findings) > 0 ||
+			got.Records != 10 {
 			t.Errorf("%+v", got)
 		}
 		// One that is younger than the cut stays, whoever asks.
 		db := raw(t, url)
-		for _, statement := range []string{`DELETE FROM audit_events`, `DELETE FROM audit_events WHERE id > 4`, `DELETE FROM audit_cuts`, `UPDATE audit_cuts SET upto = 100`, `UPDATE audit_events SET tool = 'x'`} {
+		for _, statement := range []string{`DELETE FROM audit_events`,
+			`DELETE FROM audit_events WHERE id > 4`, `DELETE FROM audit_cuts`,
+			`UPDATE audit_cuts SET upto = 100`, `UPDATE audit_events SET tool = 'x'`} {
 			if _, err := db.Exec(statement); err == nil {
 				t.Errorf("done: %s", statement)
 			}
@@ -269,7 +306,8 @@ func TestEventsArePrunedFromTheOldestOnAndTheCutIsRecorded(t *testing.T) {
 		if isSQLite(url) {
 			now = "1"
 		}
-		for _, statement := range []string{`INSERT INTO audit_cuts (upto, at) VALUES (7, ` + now + `)`, `DELETE FROM audit_events WHERE id <= 7`} {
+		for _, statement := range []string{`INSERT INTO audit_cuts (upto, at) VALUES (7, ` + now +
+			`)`, `DELETE FROM audit_events WHERE id <= 7`} {
 			must(db.Exec(statement))
 		}
 		if _, got := exported(t, s, chain.VerifyOptions{}); got.Sound() {
@@ -288,7 +326,8 @@ func TestPruneGoesOnWhereOneEndedEarly(t *testing.T) {
 		must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000) SELECT ` + old + `, 't', 'ok', 'r', '', 'bob', '{}' FROM n`))
 		must(raw(t, url).Exec(`INSERT INTO audit_cuts (upto, at) VALUES (6000, ` + now + `)`))
-		if n := must(s.PruneEvents(t.Context(), longAgo.Add(time.Hour), ada)); n != 6000 || len(trail(t, s)) != 0 {
+		if n := must(s.PruneEvents(t.Context(), longAgo.Add(time.Hour), ada)); n != 6000 ||
+			len(trail(t, s)) != 0 {
 			t.Errorf("%d deleted, %d left", n, len(trail(t, s)))
 		}
 	})
@@ -302,7 +341,8 @@ func TestLastEventOfAReplicaIsFoundAmongOthers(t *testing.T) {
 		keep(t, begin(t, s, "web-1"), audit.Event{RequestID: "a"})
 		keep(t, begin(t, s, "web-10"), audit.Event{RequestID: "b"})
 		keep(t, s.Audit(), audit.Event{RequestID: "c"})
-		if got := must(s.LastEvent(t.Context(), "web-1")); !strings.Contains(string(got), `"request_id":"a"`) {
+		if got := must(s.LastEvent(t.Context(), "web-1")); !strings.Contains(string(got),
+			`"request_id":"a"`) {
 			t.Errorf("%q", got)
 		}
 	})
@@ -318,14 +358,17 @@ func TestEventsOfAnEarlierVersionAreFoundByClientAndTool(t *testing.T) {
 			now = "1"
 		}
 		long := strings.Repeat("é", 300)
-		for _, event := range []string{`{"client":"` + long + `","tool":"` + long + `"}`, `{"client":"cli","tool":"read"}`, `{"client_id":"web","tool_name":"write"}`, `{"client":"x\u0000"}`} {
+		for _, event := range []string{`{"client":"` + long + `","tool":"` + long + `"}`,
+			`{"client":"cli","tool":"read"}`, `{"client_id":"web","tool_name":"write"}`,
+			`{"client":"x\u0000"}`} {
 			must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (` + now + `, 't', 'ok', 'r', '', 'bob', '` + event + `')`))
 		}
 		for i := range 3 { // no two are alike, so that no compression makes them short
 			must(raw(t, url).Exec(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event) VALUES (`+now+`, 't', 'ok', $1, '', 'bob', '{}')`, fmt.Sprint(i)+noise(3000)))
 		}
 		s := open(t, url)
-		for _, f := range []store.EventFilter{{Client: "cli", Tool: "read"}, {Client: "web", Tool: "write"}, {Client: long, Tool: long}} {
+		for _, f := range []store.EventFilter{{Client: "cli", Tool: "read"},
+			{Client: "web", Tool: "write"}, {Client: long, Tool: long}} {
 			got, _, err := s.SearchEvents(t.Context(), f, store.Page[int64]{})
 			if err != nil || len(got) != 1 || got[0].Client != f.Client || got[0].Tool != f.Tool {
 				t.Errorf("%+v, %v", got, err)

@@ -19,7 +19,8 @@ func many(t *testing.T, url string, n int) {
 	t.Helper()
 	at := `timestamptz '2026-01-01 00:00Z' + i * interval '1 hour'`
 	if isSQLite(url) {
-		at = fmt.Sprintf(`%d + i * %d`, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), time.Hour.Microseconds())
+		at = fmt.Sprintf(`%d + i * %d`, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+			time.Hour.Microseconds())
 	}
 	must(raw(t, url).Exec(fmt.Sprintf(`INSERT INTO audit_events (at, type, status, request_id, issuer, principal, event)
 		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %s, 't', 'ok', 'r' || (i %% 2), '', 'bob', '{"request_id":"' || i || '"}' FROM n`, n, at)))
@@ -76,22 +77,31 @@ func TestExportOfManyPartsIsWhatTheTrailWasAtItsBeginning(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		s := open(t, url)
 		many(t, url, 1000)
-		keep(t, s.Audit(), audit.Event{Time: longAgo, RequestID: "long", Object: strings.Repeat("x", 3<<20)})
+		keep(t, s.Audit(), audit.Event{Time: longAgo, RequestID: "long", Object: strings.Repeat("x",
+			3<<20)})
 		many(t, url, 2000) // a part ends with the last of them
-		for name, f := range map[string]store.EventFilter{"all": {}, "half": {RequestID: "r1"}, "none": {Principal: "nobody"}, "long": {RequestID: "long"}} {
-			column := column(t, raw(t, url), `SELECT event FROM audit_events WHERE `+map[string]string{
-				"all": "true", "half": "request_id = 'r1'", "none": "principal = 'nobody'", "long": "request_id = 'long'",
-			}[name]+` ORDER BY id`)
-			out := &first{do: func() { keep(t, s.Audit(), audit.Event{Time: longAgo, Principal: "late"}) }}
+		for name, f := range map[string]store.EventFilter{"all": {}, "half": {RequestID: "r1"},
+			"none": {Principal: "nobody"}, "long": {RequestID: "long"}} {
+			column := column(t, raw(t, url), `SELECT event FROM audit_events WHERE `+
+				map[string]string{
+					"all": "true", "half": "request_id = 'r1'", "none": "principal = 'nobody'",
+					"long": "request_id = 'long'",
+				}[name]+` ORDER BY id`)
+			out := &first{do: func() {
+				keep(t, s.Audit(), audit.Event{Time: longAgo, Principal: "late"})
+			}}
 			n, err := s.ExportEvents(t.Context(), out, f)
-			if want := strings.Join(append(column, ""), "\n"); err != nil || out.String() != want || int(n) != len(column) {
-				t.Errorf("%s: %d events of %d in %d bytes of %d, %v", name, n, len(column), out.Len(), len(want), err)
+			if want := strings.Join(append(column, ""), "\n"); err != nil || out.String() != want ||
+				int(n) != len(column) {
+				t.Errorf("%s: %d events of %d in %d bytes of %d, %v", name, n, len(column),
+					out.Len(), len(want), err)
 			}
 		}
 	})
 }
 
-// TestRecordThatWasOnItsWayAsAnExportBeganIsNotInIt has one whose id comes before that of others which stand.
+// TestRecordThatWasOnItsWayAsAnExportBeganIsNotInIt has one whose id comes before that of others
+// which stand.
 func TestRecordThatWasOnItsWayAsAnExportBeganIsNotInIt(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		if isSQLite(url) {
@@ -107,10 +117,12 @@ func TestRecordThatWasOnItsWayAsAnExportBeganIsNotInIt(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		if n, err := s.ExportEvents(t.Context(), out, store.EventFilter{}); n != 1501 || err != nil || strings.Contains(out.String(), "on its way") {
+		if n, err := s.ExportEvents(t.Context(), out, store.EventFilter{}); n != 1501 ||
+			err != nil || strings.Contains(out.String(), "on its way") {
 			t.Errorf("%d, %v", n, err)
 		}
-		if n := must(s.ExportEvents(t.Context(), out, store.EventFilter{})); n != 1502 || !strings.Contains(out.String(), "on its way") {
+		if n := must(s.ExportEvents(t.Context(), out, store.EventFilter{})); n != 1502 ||
+			!strings.Contains(out.String(), "on its way") {
 			t.Error(n)
 		}
 	})
@@ -134,10 +146,12 @@ func TestExportOfWhatIsPrunedMeanwhileIsAnError(t *testing.T) {
 			s := open(t, url)
 			many(t, url, 3000)
 			out := &first{do: func() {
-				must(s.PruneEvents(t.Context(), time.Date(2026, 1, 1, test.upto, 30, 0, 0, time.UTC), ada))
+				must(s.PruneEvents(t.Context(), time.Date(2026, 1, 1, test.upto, 30, 0, 0,
+					time.UTC), ada))
 			}}
 			_, err := s.ExportEvents(t.Context(), out, test.f)
-			if test.ok != (err == nil) || err != nil && !strings.HasSuffix(err.Error(), "export again once that is done") {
+			if test.ok != (err == nil) || err != nil && !strings.HasSuffix(err.Error(),
+				"export again once that is done") {
 				t.Errorf("%+v: %v", test, err)
 			}
 		}

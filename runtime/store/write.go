@@ -22,13 +22,14 @@ const (
 	epochQuery    = `SELECT revision, epoch FROM store_revision WHERE id = 1`
 )
 
-// change does something in one transaction, records it with it, and announces it once it stands. The event
-// says who asked: Issuer, Principal, Client, Role, RequestID and, by name and digest, Arguments. What was
-// done to what is filled in here.
+// change does something in one transaction, records it with it, and announces it once it stands.
+// The event says who asked: Issuer, Principal, Client, Role, RequestID and, by name and digest,
+// Arguments. What was done to what is filled in here.
 //
-// When ctx ends while the transaction is being committed, or the connection does, the change may stand
-// nonetheless: the error says neither.
-func (s *Store) change(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) error {
+// When ctx ends while the transaction is being committed, or the connection does, the change may
+// stand nonetheless: the error says neither.
+func (s *Store) change(ctx context.Context, by audit.Event, action string,
+	do func(tx *tx) (done, error)) error {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -62,7 +63,8 @@ type tx struct {
 	limits limits
 }
 
-func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do func(tx *tx) (done, error)) (c Change, err error) {
+func (s *Store) attempt(ctx context.Context, by audit.Event, action string,
+	do func(tx *tx) (done, error)) (c Change, err error) {
 	once := func(finish func(w written) error) error {
 		begun, err := s.begin(ctx)
 		if err != nil {
@@ -81,13 +83,15 @@ func (s *Store) attempt(ctx context.Context, by audit.Event, action string, do f
 	case s.sealer == nil:
 		err = once(func(w written) error { return w.stand(ctx, w.event) })
 	case s.engine.oneWriter:
-		// What is being written to the chain waits for the one connection that writes: whoever has that must not wait for the chain.
+		// What is being written to the chain waits for the one connection that writes: whoever has
+		// that must not wait for the chain.
 		err = s.sealer.Seal(ctx, func(seal seal) error {
 			return once(func(w written) error { return w.seal(ctx, seal) })
 		})
 	default:
-		// The chain comes last: what waits for others' transactions holds up no event, and whoever has the chain waits for none.
-		// There is a connection for what is being written to the chain, since changes have only so many.
+		// The chain comes last: what waits for others' transactions holds up no event, and whoever
+		// has the chain waits for none. There is a connection for what is being written to the
+		// chain, since changes have only so many.
 		err = once(func(w written) error {
 			return s.sealer.Seal(ctx, func(seal seal) error { return w.seal(ctx, seal) })
 		})
@@ -119,7 +123,8 @@ type written struct {
 }
 
 // prepare does all of a change that may wait for others' transactions.
-func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, action string, do func(tx *tx) (done, error)) (written, error) {
+func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, action string,
+	do func(tx *tx) (done, error)) (written, error) {
 	t := &tx{begun, ctx, s.engine, now(), s.limits}
 	did, err := do(t)
 	if err != nil {
@@ -130,9 +135,10 @@ func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, acti
 	if by.Time.IsZero() {
 		by.Time = t.now
 	}
-	// Last, since its row is locked until the transaction ends: revisions are in the order of commits,
-	// and whoever holds it waits for nobody but the chain, whose holder waits for no lock.
-	if err := t.QueryRowContext(ctx, `UPDATE store_revision SET revision = revision + 1, epoch = $1 WHERE id = 1 RETURNING revision`, newEpoch()).Scan(&c.Revision); err != nil {
+	// Last, since its row is locked until the transaction ends: revisions are in the order of
+	// commits, and whoever holds it waits for nobody but the chain, whose holder waits for no lock.
+	if err := t.QueryRowContext(ctx,
+		`UPDATE store_revision SET revision = revision + 1, epoch = $1 WHERE id = 1 RETURNING revision`, newEpoch()).Scan(&c.Revision); err != nil {
 		return written{}, err
 	}
 	if s.engine.announce != nil {
@@ -230,7 +236,8 @@ func (s *statement) exec(ctx context.Context, db asker) (int64, error) {
 type scanner interface{ Scan(dest ...any) error }
 
 // all runs a statement and reads every row it gives.
-func all[T any](ctx context.Context, db asker, s *statement, read func(scanner) (T, error)) (found []T, err error) {
+func all[T any](ctx context.Context, db asker, s *statement,
+	read func(scanner) (T, error)) (found []T, err error) {
 	rows, err := db.QueryContext(ctx, s.text.String(), s.args...)
 	if err != nil {
 		return nil, err

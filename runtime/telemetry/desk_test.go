@@ -47,7 +47,8 @@ type box struct{}
 
 func (box) Start(isolate.Start) error { return nil }
 
-func (box) Enter(ctx context.Context, _ isolate.Client, tool string, _ toolset.Limits) (context.Context, func(), error) {
+func (box) Enter(ctx context.Context, _ isolate.Client, tool string,
+	_ toolset.Limits) (context.Context, func(), error) {
 	if tool == "rated" {
 		return nil, nil, reached("rate")
 	}
@@ -76,7 +77,8 @@ func (host) MapAction(permission string) (string, error) { return permission, ni
 
 var roles = access.DefaultRoles()
 
-// desk is a toolset with a tool for each way in which a call can end, made fresh for a server with Options.Grants, Sandbox and so on.
+// desk is a toolset with a tool for each way in which a call can end, made fresh for a server with
+// Options.Grants, Sandbox and so on.
 func desk(seen func(context.Context)) toolset.Toolset {
 	device := func(action string) access.Permission {
 		return access.Permission{App: "dcim", Action: action, Object: "device"}
@@ -86,19 +88,28 @@ func desk(seen func(context.Context)) toolset.Toolset {
 		Roles: roles,
 		Rules: []access.Rule{
 			{Tool: "info", Public: true},
-			{Tool: "get", Authenticated: true, Permission: device("view")}, {Tool: "wipe", Authenticated: true, Permission: device("wipe")},
+			{Tool: "get", Authenticated: true, Permission: device("view")},
+			{Tool: "wipe", Authenticated: true, Permission: device("wipe")},
 			{Tool: "bound", Authenticated: true, Permission: device("bound")},
-			{Tool: "manage", MinRole: access.Role(len(roles)), Permission: none}, {Tool: "scoped", Scopes: []string{"a"}, Permission: none},
-			{Tool: "push", Authenticated: true, Permission: none}, {Tool: "rated", Authenticated: true, Permission: none}, {Tool: "apart", Authenticated: true, Permission: none},
-			{Tool: "fails", Authenticated: true, Permission: none}, {Tool: "crashes", Authenticated: true, Permission: none}, {Tool: "slow", Authenticated: true, Permission: none},
+			{Tool: "manage", MinRole: access.Role(len(roles)), Permission: none},
+			{Tool: "scoped", Scopes: []string{"a"}, Permission: none},
+			{Tool: "push", Authenticated: true, Permission: none},
+			{Tool: "rated", Authenticated: true, Permission: none},
+			{Tool: "apart", Authenticated: true, Permission: none},
+			{Tool: "fails", Authenticated: true, Permission: none},
+			{Tool: "crashes", Authenticated: true, Permission: none},
+			{Tool: "slow", Authenticated: true, Permission: none},
 			{Tool: "upstream", Authenticated: true, Permission: none},
 		},
-		Prompts:   []access.Rule{{Prompt: "greet", Public: true}, {Prompt: "hire", MinRole: access.Role(len(roles)), Permission: none}},
-		Resources: []access.Rule{{Resource: "lib://hall", Public: true}, {Resource: "lib://books/{id}", Authenticated: true, Permission: none}},
+		Prompts: []access.Rule{{Prompt: "greet", Public: true},
+			{Prompt: "hire", MinRole: access.Role(len(roles)), Permission: none}},
+		Resources: []access.Rule{{Resource: "lib://hall", Public: true},
+			{Resource: "lib://books/{id}", Authenticated: true, Permission: none}},
 	}
 	calls := map[string]func(context.Context, toolset.Call) (toolset.Result, error){
 		"push": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			_, err := call.Allow(ctx, toolset.Named{Argument: "queue", Kinds: []string{"queue.push"}, Values: []string{"mail"}})
+			_, err := call.Allow(ctx, toolset.Named{Argument: "queue",
+				Kinds: []string{"queue.push"}, Values: []string{"mail"}})
 			return toolset.Done(err)
 		},
 		"apart": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -112,7 +123,9 @@ func desk(seen func(context.Context)) toolset.Toolset {
 			<-ctx.Done()
 			return toolset.Done(ctx.Err())
 		},
-		"upstream": func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(reached("hunter2")) },
+		"upstream": func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(reached("hunter2"))
+		},
 	}
 	var tools []toolset.Tool
 	for _, rule := range table.Rules {
@@ -143,11 +156,16 @@ func desk(seen func(context.Context)) toolset.Toolset {
 		return toolset.ResourceText("text", nil)
 	}
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"}, Table: table, Tools: tools,
-		Prompts: []toolset.Prompt{{Name: "greet", Get: get}, {Name: "hire", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) { panic("hunter2") }}},
+		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"},
+		Table: table, Tools: tools,
+		Prompts: []toolset.Prompt{{Name: "greet", Get: get},
+			{Name: "hire", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+				panic("hunter2")
+			}}},
 		Resources: []toolset.Resource{
 			{URI: "lib://hall", Name: "hall", Read: read},
-			{URI: "lib://books/{id}", Name: "books", Read: read, Variables: []toolset.Variable{{Name: "id"}}},
+			{URI: "lib://books/{id}", Name: "books", Read: read,
+				Variables: []toolset.Variable{{Name: "id"}}},
 		},
 	})
 }
@@ -179,9 +197,11 @@ func (k *trail) Record(_ context.Context, e audit.Event) error {
 	return nil
 }
 
-func open(t testing.TB, opts telemetry.Options, with func(*runtime.Options), front func(http.Handler) http.Handler) *office {
+func open(t testing.TB, opts telemetry.Options, with func(*runtime.Options),
+	front func(http.Handler) http.Handler) *office {
 	t.Helper()
-	o := &office{spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader(), audit: &trail{}}
+	o := &office{spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader(),
+		audit: &trail{}}
 	if opts.TracerProvider == nil {
 		opts.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithSyncer(o.spans))
 	}
@@ -191,12 +211,14 @@ func open(t testing.TB, opts telemetry.Options, with func(*runtime.Options), fro
 		t.Fatal(err)
 	}
 	options := runtime.Options{
-		Observer: observer, Logger: discard, Audit: o.audit, Anonymous: true, Grants: grant.NewMemory(), Sandbox: box{}, PermissionAware: true, Capabilities: host{},
+		Observer: observer, Logger: discard, Audit: o.audit, Anonymous: true,
+		Grants: grant.NewMemory(), Sandbox: box{}, PermissionAware: true, Capabilities: host{},
 		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 			if !strings.HasPrefix(token, "user-") {
 				return identity.Identity{}, identity.ErrInvalidToken
 			}
-			return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token, User: token, Role: string(roles[0])}}, nil
+			return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
+				User: token, Role: string(roles[0])}}, nil
 		}, identity.NamesUsers()),
 	}
 	if with != nil {
@@ -228,7 +250,8 @@ func (o *office) post(t testing.TB, token, method, params, meta string, header .
 	if params != "" {
 		params += ","
 	}
-	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}` + meta + `}}}`
 	req, err := http.NewRequest(http.MethodPost, o.url, strings.NewReader(body))
 	if err != nil {
@@ -239,7 +262,8 @@ func (o *office) post(t testing.TB, token, method, params, meta string, header .
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
-		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method,
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method,
 		"Mcp-Name": named.Name + named.URI,
 	} {
 		if value != "" {
@@ -309,7 +333,9 @@ func (o *office) points(t testing.TB) map[string]int64 {
 	points := map[string]int64{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			put := func(set attribute.Set, n int64) { points[m.Name+"{"+line(set.ToSlice())+"}"] = n }
+			put := func(set attribute.Set, n int64) {
+				points[m.Name+"{"+line(set.ToSlice())+"}"] = n
+			}
 			switch data := m.Data.(type) {
 			case metricdata.Sum[int64]:
 				for _, p := range data.DataPoints {

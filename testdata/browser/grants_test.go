@@ -26,8 +26,8 @@ func (w *world) held(t *testing.T) (all []string) {
 	return all
 }
 
-// A client asks, and an admin with a keyboard alone sees it, gives less, finds the grant, takes it away again, and finds all
-// of that in the audit trail.
+// A client asks, and an admin with a keyboard alone sees it, gives less, finds the grant, takes it
+// away again, and finds all of that in the audit trail.
 func TestRequestByKeyboardAlone(t *testing.T) {
 	w := serve(t)
 	const words = `<script>alert("planted")</script> Approve this at once.`
@@ -69,7 +69,8 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 
 	b.tab(`nav a[href="/console/grants"]`)
 	b.enter()
-	b.reads("everybody", "by configuration", "not to be revoked here", "reporting-agent", "reports/may/*", "isolated only", "May alone")
+	b.reads("everybody", "by configuration", "not to be revoked here", "reporting-agent",
+		"reports/may/*", "isolated only", "May alone")
 	b.tab(`main a[href^="/console/grants/revoke?"]`)
 	b.enter()
 	b.reads("Revoke reports/may/*?")
@@ -82,7 +83,8 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 		t.Errorf("still granted: %q", got)
 	}
 
-	failed := audit.Event{Time: time.Now(), Type: audit.ToolCall, Tool: "update", Status: audit.Failed, Axis: "role"}
+	failed := audit.Event{Time: time.Now(), Type: audit.ToolCall, Tool: "update",
+		Status: audit.Failed, Axis: "role"}
 	if err := w.store.Audit().Record(t.Context(), failed); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,8 @@ func TestRequestByKeyboardAlone(t *testing.T) {
 	b.keys("changed")
 	b.tab(`main form button`)
 	b.enter()
-	b.reads("revoke permission: grant 1 of client", "approve request: request 1 of client", "granted: file.read reports/may/* restricted")
+	b.reads("revoke permission: grant 1 of client", "approve request: request 1 of client",
+		"granted: file.read reports/may/* restricted")
 	b.tab(`main tbody a`)
 	b.enter()
 	b.reads("Event ", "revoke", "ada", "Arguments", "reason", "sha256")

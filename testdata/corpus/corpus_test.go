@@ -36,7 +36,7 @@ func (s source) pairs() []pair {
 			list = append(list, pair{name, static.Field(i).Type(), dynamic.Field(i).Type})
 		}
 	}
-	static := s.packages[commented[0]].Types.Scope().Lookup("Corpus").Type().Underlying().(*types.Struct)
+	static := s.pkg.Scope().Lookup("Corpus").Type().Underlying().(*types.Struct)
 	dynamic := reflect.TypeFor[Corpus]()
 	for i := range static.NumFields() {
 		group := static.Field(i)
@@ -77,21 +77,16 @@ var kinds = map[schema.ProblemKind]string{
 // read statically, which a hook or a refusal of the Reflector itself must bear out.
 func TestTheWalkerEqualsTheReflector(t *testing.T) {
 	src := read(t)
-	sides := map[string]struct {
-		source    schema.Source
-		reflector *jsonschema.Reflector
-	}{
-		"comments off": {nil, schema.Settings()},
-		"comments on":  {src, src.reflector(t)},
-	}
+	sides := map[string]map[string]string{"comments off": nil, "comments on": src.comments}
 	for _, name := range slices.Sorted(maps.Keys(sides)) {
-		side := sides[name]
+		reflector := schema.Settings()
+		reflector.CommentMap = sides[name]
 		t.Run(name, func(t *testing.T) {
 			equal, differences, diagnosed := 0, 0, map[string][]string{}
 			for _, p := range src.pairs() {
-				walker := schema.New(src.packages[commented[0]].Types, side.source)
-				got, problems := walker.Reflect(p.static)
-				want, refused := reflected(side.reflector, p.dynamic)
+				walker := schema.New(src.pkg, nil)
+				got, problems := walker.Reflect(p.static, reflector.CommentMap)
+				want, refused := reflected(reflector, p.dynamic)
 				switch {
 				case len(problems) > 0:
 					kind := kinds[problems[0].Kind]
@@ -136,10 +131,10 @@ func firstDifference(got, want string) string {
 // TestTheWalkerEndsWhereTheReflectorDoesNot walks the types that no side by side is possible for.
 func TestTheWalkerEndsWhereTheReflectorDoesNot(t *testing.T) {
 	src := read(t)
-	pkg := src.packages[commented[0]].Types
+	pkg := src.pkg
 	static := pkg.Scope().Lookup("Endless").Type().Underlying().(*types.Struct)
 	for i := range static.NumFields() {
-		schema.New(pkg, nil).Reflect(static.Field(i).Type())
+		schema.New(pkg, nil).Reflect(static.Field(i).Type(), nil)
 		s, _, problems := schema.New(pkg, nil).Output(static.Field(i).Type())
 		if s == nil && len(problems) == 0 {
 			t.Errorf("%s: neither a schema nor a problem", static.Field(i).Name())

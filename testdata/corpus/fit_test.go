@@ -20,9 +20,12 @@ func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
 	src := read(t)
 	counts := map[string]int{}
 	for _, p := range src.pairs() {
-		walker := schema.New(src.packages[commented[0]].Types, src)
+		walker := schema.New(src.pkg, src)
 		in, problems := walker.Input(p.static)
 		judge(t, p.name+" as arguments", in, problems, counts)
+		if in != nil && !hasEnd(t, in) {
+			t.Errorf("%s: no finite document fits", p.name)
+		}
 		out, _, problems := walker.Output(p.static)
 		judge(t, p.name+" as a result", out, problems, counts)
 	}
@@ -70,6 +73,34 @@ func judge(t *testing.T, name string, s *jsonschema.Schema, problems []schema.Pr
 	if at := identified(doc); at != "" {
 		t.Errorf("%s: %s", name, at)
 	}
+}
+
+// hasEnd reports whether a finite document fits a schema of arguments. It marks the definitions that
+// have an end until there are no more.
+func hasEnd(t *testing.T, s *jsonschema.Schema) bool {
+	t.Helper()
+	ended := map[string]bool{}
+	var ends func(s *jsonschema.Schema) bool
+	ends = func(s *jsonschema.Schema) bool {
+		switch {
+		case s.Ref != "":
+			return ended[strings.TrimPrefix(s.Ref, "#/$defs/")]
+		case len(s.AnyOf) > 0 && s.Properties == nil:
+			return slices.ContainsFunc(s.AnyOf, ends)
+		case s.MinItems != nil && *s.MinItems > 0 && s.Items != nil:
+			return ends(s.Items)
+		}
+		return !slices.ContainsFunc(s.Required, func(name string) bool {
+			of, ok := s.Properties.Get(name)
+			return ok && !ends(of)
+		})
+	}
+	for range s.Definitions {
+		for name, of := range s.Definitions {
+			ended[name] = ended[name] || ends(of)
+		}
+	}
+	return ends(s)
 }
 
 // identified finds a keyword that says nothing to a client. In a map of properties it is a name.

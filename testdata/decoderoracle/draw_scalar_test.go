@@ -46,7 +46,7 @@ func (d *drawer) text(s map[string]any) {
 	if s["contentEncoding"] == "base64" {
 		text := d.pick("", "YQ==", "YWI=", "YWJj", "/+8=")
 		if d.chance(15) {
-			text = d.pick("YR==", "YQ", "YQ==\n", "_-8=", "a b")
+			text = d.pick("YR==", "YQ", "YQ==\n", "Y\r\nWI=", "_-8=", "a b")
 		}
 		d.quote(text)
 		return

@@ -223,6 +223,42 @@ type Standing struct {
 	Marks [2]Endorsed `json:"marks" jsonschema:"default=a,default=b"`
 }
 
+// Chain requires a pointer to itself, which is null at the end.
+type Chain struct {
+	Next  *Chain `json:"next"`
+	Value int8   `json:"value"`
+}
+
+// Couple and Partner require each other.
+type Couple struct {
+	Partner **Partner  `json:"partner"`
+	Chain   *Chain     `json:"chain"`
+	Two     [2]*Couple `json:"two"`
+}
+
+// Partner has a couple in every place.
+type Partner struct {
+	Of    struct{ Couple *Couple } `json:"of"`
+	Pairs []Partner                `json:"pairs"`
+	Some  []*Couple                `json:"some" jsonschema:"minItems=1"`
+}
+
+// Pointed has pointers to values of any kind, which null makes nil.
+type Pointed struct {
+	Raw    *json.RawMessage            `json:"raw"`
+	Any    *any                        `json:"any"`
+	Twice  **json.RawMessage           `json:"twice"`
+	Named  *Anything                   `json:"named,omitempty"`
+	List   []*json.RawMessage          `json:"list"`
+	ByName map[string]*any             `json:"by_name"`
+	Some   *json.RawMessage            `json:"some" jsonschema:"anyof_type=null;array"`
+	Text   *any                        `json:"text" jsonschema:"type=string"`
+	Null   *json.RawMessage            `json:"null" jsonschema:"nullable"`
+	Plain  json.RawMessage             `json:"plain"`
+	Value  any                         `json:"value"`
+	Deep   map[string][]*[]json.Number `json:"deep"`
+}
+
 // Group has properties of which some exclude others.
 type Group struct {
 	ID    int    `json:"id,omitempty" jsonschema:"oneof_required=number"`

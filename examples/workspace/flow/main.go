@@ -1,5 +1,5 @@
-// Command flow starts the workspace server and takes one call through its life: refused, asked for, approved by
-// the operator, working, revoked, and refused again.
+// Command flow starts the workspace server and takes one call through its life: refused, asked for,
+// approved by the operator, working, revoked, and refused again.
 //
 //	flow SERVER [flags of the server]
 package main
@@ -56,14 +56,16 @@ func flow(ctx context.Context, w io.Writer, server string, flags []string) (err 
 			return err
 		}
 	}
-	url, stop, err := served.Start(ctx, server, append([]string{"-addr", "127.0.0.1:0", "-data", dir}, flags...))
+	url, stop, err := served.Start(ctx, server, append([]string{"-addr", "127.0.0.1:0", "-data",
+		dir}, flags...))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	t := visitor{ctx, w, url, nil}
 	client := mcp.NewClient(&mcp.Implementation{Name: "flow", Version: "1"}, nil)
-	if t.robin, err = client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: served.Bearer("demo-robin")}}, nil); err != nil {
+	if t.robin, err = client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url,
+		HTTPClient: &http.Client{Transport: served.Bearer("demo-robin")}}, nil); err != nil {
 		return err
 	}
 	defer t.robin.Close()
@@ -93,7 +95,8 @@ func (t visitor) visit() error {
 			return err
 		}
 	}
-	wish := map[string]any{"type": "file.read", "resource": "files/*.md", "reason": "to sum up the plan"}
+	wish := map[string]any{"type": "file.read", "resource": "files/*.md",
+		"reason": "to sum up the plan"}
 	made, err := t.call("request_permission", wish)
 	if err != nil {
 		return err
@@ -103,14 +106,16 @@ func (t visitor) visit() error {
 		return err
 	}
 	fmt.Fprintln(t.w, "olga approves it for an hour, by the API or in the console")
-	if err := t.decide("/requests/"+request.ID+"/approve", map[string]any{"note": "for the summary", "expires_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}); err != nil {
+	if err := t.decide("/requests/"+request.ID+"/approve", map[string]any{"note": "for the summary",
+		"expires_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}); err != nil {
 		return err
 	}
 	if _, err := t.call(desk.ToolReadFile, map[string]any{"path": "files/plan.md"}); err != nil {
 		return err
 	}
 	fmt.Fprintln(t.w, "olga revokes it")
-	if err := t.decide("/revoke", map[string]any{"issuer": "workspace", "client": "robin", "type": "file.read", "resource": "files/*.md", "reason": "done"}); err != nil {
+	if err := t.decide("/revoke", map[string]any{"issuer": "workspace", "client": "robin",
+		"type": "file.read", "resource": "files/*.md", "reason": "done"}); err != nil {
 		return err
 	}
 	if _, err = t.call(desk.ToolReadFile, map[string]any{"path": "files/plan.md"}); err != nil {
@@ -138,7 +143,8 @@ func (t visitor) trail() error {
 		return err
 	}
 	fmt.Fprintln(t.w, "the audit has two records of that call: one before it began, and one of its end")
-	if err := t.admin(http.MethodGet, "/audit/events?request_id="+found.Items[0].Event.RequestID, nil, &found); err != nil {
+	if err := t.admin(http.MethodGet, "/audit/events?request_id="+found.Items[0].Event.RequestID,
+		nil, &found); err != nil {
 		return err
 	}
 	for _, e := range slices.Backward(found.Items) {

@@ -1,9 +1,9 @@
-// Package api is the HTTP API of administrators: tool catalogs and their entries, organisations, teams and
-// their members, which tools are switched off, which resources clients may use, and the audit trail. Its OpenAPI document
-// comes from the handlers, and is served at [PathOpenAPI].
+// Package api is the HTTP API of administrators: tool catalogs and their entries, organisations,
+// teams and their members, which tools are switched off, which resources clients may use, and the
+// audit trail. Its OpenAPI document comes from the handlers, and is served at [PathOpenAPI].
 //
-// Who may do what is decided before anything else of a request is looked at, by package authority. To whom an
-// organisation or a team is none of theirs, it is as unknown as one that never was.
+// Who may do what is decided before anything else of a request is looked at, by package authority.
+// To whom an organisation or a team is none of theirs, it is as unknown as one that never was.
 package api
 
 import (
@@ -43,7 +43,8 @@ const Version = "1.0.0"
 type Server interface {
 	// Masker knows what is secret.
 	Masker() redact.Masker
-	// Identify says who is calling, as runtime.Caller finds it in the context. Its error is a *runtime.Refusal.
+	// Identify says who is calling, as runtime.Caller finds it in the context. Its error is a
+	// *runtime.Refusal.
 	Identify(r *http.Request) (context.Context, error)
 	// ListTools lists for whom Identify has let in.
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
@@ -52,7 +53,8 @@ type Server interface {
 	Table() access.Table
 	// GrantDefaults are what every client may use.
 	GrantDefaults() []grant.Grant
-	// Roots are the names that the resources of file permissions begin with, none where that is not known.
+	// Roots are the names that the resources of file permissions begin with, none where that is not
+	// known.
 	Roots() []string
 	// Workspaces are those of clients, nil where none are kept.
 	Workspaces() isolate.Workspaces
@@ -62,13 +64,14 @@ type Server interface {
 
 // Options configure the API. The zero value works.
 type Options struct {
-	// Audit receives an event for each request of somebody who may not make it, and for each that reads the audit trail.
-	// Changes are recorded by the store, each with itself, but for those of Grants where they are kept elsewhere: those are
-	// recorded here. Nil records nothing.
+	// Audit receives an event for each request of somebody who may not make it, and for each that
+	// reads the audit trail. Changes are recorded by the store, each with itself, but for those of
+	// Grants where they are kept elsewhere: those are recorded here. Nil records nothing.
 	Audit audit.Sink
 	// Grants is where grants are kept and asked for. Nil leaves the operations on them out.
 	Grants grant.Registry
-	// Exports are those of the audit trail that are under way, the console's too where it is given the same. Nil is the API's own.
+	// Exports are those of the audit trail that are under way, the console's too where it is given
+	// the same. Nil is the API's own.
 	Exports *front.Exports
 	// Logger is told what went wrong inside. Nil is slog.Default().
 	Logger *slog.Logger
@@ -96,7 +99,9 @@ func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API
 		o.Logger = slog.Default()
 	}
 	api := &API{
-		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants, exports: cmp.Or(o.Exports, front.NewExports()), log: slog.New(server.Masker().Handler(o.Logger.Handler())),
+		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants,
+		exports:  cmp.Or(o.Exports, front.NewExports()),
+		log:      slog.New(server.Masker().Handler(o.Logger.Handler())),
 		patience: front.Patience, mux: http.NewServeMux(),
 	}
 	api.huma = humago.New(api.mux, api.config())
@@ -132,8 +137,8 @@ func (a *API) routes() {
 
 const security = "bearer"
 
-// config is huma's, without what it would add by itself: pages that load scripts from elsewhere, links to
-// schemas in answers, and formats that others have registered.
+// config is huma's, without what it would add by itself: pages that load scripts from elsewhere,
+// links to schemas in answers, and formats that others have registered.
 func (a *API) config() huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -145,7 +150,8 @@ func (a *API) config() huma.Config {
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					security: {Type: "http", Scheme: "bearer", Description: "The token with which the MCP endpoint is called. Cookies are not looked at."},
+					security: {Type: "http", Scheme: "bearer",
+						Description: "The token with which the MCP endpoint is called. Cookies are not looked at."},
 				},
 			},
 		},
@@ -162,7 +168,8 @@ func (a *API) document() error {
 	// What a request held is not repeated to whoever sent it; see tell.
 	delete(doc.Components.Schemas.Map()["ErrorDetail"].Properties, "value")
 	doc.Components.Schemas.Map()["ErrorModel"].Properties["request_id"] = &huma.Schema{
-		Type: huma.TypeString, Description: "What the server's log and its audit call the request. Absent where it was not found out who sent it.",
+		Type:        huma.TypeString,
+		Description: "What the server's log and its audit call the request. Absent where it was not found out who sent it.",
 	}
 	share(doc)
 	var err error
@@ -179,7 +186,8 @@ func (a *API) document() error {
 func share(doc *huma.OpenAPI) {
 	doc.Components.Responses = map[string]*huma.Response{}
 	for _, path := range doc.Paths {
-		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch,
+			path.Delete} {
 			if op == nil {
 				continue
 			}
@@ -213,8 +221,10 @@ func (a *API) documents() {
 			Body        []byte
 		}
 		op := huma.Operation{
-			OperationID: d.id, Method: http.MethodGet, Path: d.path, Summary: "This document", Tags: []string{"description"},
-			Responses: map[string]*huma.Response{"200": {Description: "The document", Content: map[string]*huma.MediaType{d.media: {}}}},
+			OperationID: d.id, Method: http.MethodGet, Path: d.path, Summary: "This document",
+			Tags: []string{"description"},
+			Responses: map[string]*huma.Response{"200": {Description: "The document",
+				Content: map[string]*huma.MediaType{d.media: {}}}},
 		}
 		register(a, op, anybody, func(context.Context, *request, *struct{}) (*output, error) {
 			return &output{ContentType: d.media, Body: *d.text}, nil

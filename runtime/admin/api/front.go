@@ -17,7 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// request is what is known of one request, besides what its operation reads of it. One goroutine has it.
+// request is what is known of one request, besides what its operation reads of it. One goroutine
+// has it.
 type request struct {
 	*http.Request
 	id     string // as the server calls it
@@ -33,12 +34,14 @@ func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*
 // by says who asks for a change; see store.CreateOrg.
 func (r *request) by() audit.Event {
 	return audit.Event{
-		RequestID: r.id, Issuer: r.caller.Issuer, Principal: r.caller.Subject, Client: r.caller.ClientID(), Role: r.caller.Role,
+		RequestID: r.id, Issuer: r.caller.Issuer, Principal: r.caller.Subject,
+		Client: r.caller.ClientID(), Role: r.caller.Role,
 		Arguments: arguments(r.body),
 	}
 }
 
-// ServeHTTP answers a request of somebody, and 401 or 429 to anybody else, whatever the request asks for.
+// ServeHTTP answers a request of somebody, and 401 or 429 to anybody else, whatever the request
+// asks for.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -48,7 +51,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if p == http.ErrAbortHandler {
 				panic(p)
 			}
-			a.log.ErrorContext(r.Context(), "the admin API panicked", "request_id", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			a.log.ErrorContext(r.Context(), "the admin API panicked", "request_id", id, "panic",
+				fmt.Sprint(p), "stack", string(debug.Stack()))
 			a.write(w, problem(http.StatusInternalServerError, internal), id)
 		}
 	}()
@@ -60,7 +64,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	r = r.Clone(ctx)
-	// A browser sends cookies by itself, for pages of others as well: here they say nothing about anybody.
+	// A browser sends cookies by itself, for pages of others as well: here they say nothing about
+	// anybody.
 	r.Header.Del("Cookie")
 	r.Header.Del("Accept") // there is one format
 	caller, ctx, ok := a.identify(w, r)
@@ -74,7 +79,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // identify settles who is calling, or answers the request.
-func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal, context.Context, bool) {
+func (a *API) identify(w http.ResponseWriter,
+	r *http.Request) (access.Principal, context.Context, bool) {
 	ctx, err := a.server.Identify(r)
 	var refusal *runtime.Refusal
 	switch {
@@ -93,7 +99,8 @@ func (a *API) identify(w http.ResponseWriter, r *http.Request) (access.Principal
 		}
 		err = errors.New("nobody is in its context")
 	}
-	a.log.ErrorContext(r.Context(), "the caller of the admin API is not known; the request is refused", "error", err)
+	a.log.ErrorContext(r.Context(),
+		"the caller of the admin API is not known; the request is refused", "error", err)
 	a.write(w, problem(http.StatusServiceUnavailable, "identity is not available"), "")
 	return access.Principal{}, nil, false
 }
@@ -114,7 +121,8 @@ func (a *API) route(w http.ResponseWriter, r *request) {
 			handler.ServeHTTP(said, r.Request)
 			if said.status == http.StatusMethodNotAllowed {
 				w.Header().Set("Allow", said.header.Get("Allow"))
-				a.write(w, problem(http.StatusMethodNotAllowed, "this is for %s", said.header.Get("Allow")), r.id)
+				a.write(w, problem(http.StatusMethodNotAllowed, "this is for %s",
+					said.header.Get("Allow")), r.id)
 				return
 			}
 		}

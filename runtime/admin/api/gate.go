@@ -15,8 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// gate says where a caller may look at and change things by an operation, or why nowhere. Of the request it
-// reads the organisation or the team in its path, and nothing else.
+// gate says where a caller may look at and change things by an operation, or why nowhere. Of the
+// request it reads the organisation or the team in its path, and nothing else.
 type gate func(a *API, r *request) (store.Scope, error)
 
 // anybody lets in who is somebody.
@@ -75,15 +75,19 @@ func idOf(text string) int64 {
 func textOf(id int64) string { return strconv.FormatInt(id, 10) }
 
 // register adds an operation behind a gate. Whatever goes wrong in it is answered as a problem.
-func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.Context, r *request, in *I) (*O, error)) {
+func register[I, O any](a *API, op huma.Operation, g gate,
+	do func(ctx context.Context, r *request, in *I) (*O, error)) {
 	op.Security = []map[string][]string{{security: {}}}
 	// The body is read before huma: huma's deadline of 5 s would end the connection's context, and
-	// with it every later request on the connection. An unread body keeps the deadline of front.Await.
+	// with it every later request on the connection. An unread body keeps the deadline of
+	// front.Await.
 	op.BodyReadTimeout = -1
-	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
+	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized,
+		http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	switch op.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
-		op.Errors = append(op.Errors, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+		op.Errors = append(op.Errors, http.StatusRequestEntityTooLarge,
+			http.StatusUnsupportedMediaType)
 	}
 	slices.Sort(op.Errors)
 	op.Middlewares = huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
@@ -91,14 +95,16 @@ func register[I, O any](a *API, op huma.Operation, g gate, do func(ctx context.C
 		_, w := humago.Unwrap(ctx)
 		var err error
 		if r.scope, err = g(a, r); err != nil {
-			if errors.Is(err, errNoAdmin) || errors.Is(err, errNoManager) || errors.Is(err, errNotFound) {
+			if errors.Is(err, errNoAdmin) || errors.Is(err, errNoManager) ||
+				errors.Is(err, errNotFound) {
 				a.refused(r, op.OperationID, r.scope, err)
 			}
 		} else if err = r.checkQuery(); err == nil {
 			err = r.read(w)
 		}
 		if err == nil {
-			err = r.Context().Err() // the credential may have ended, or the caller gone, while the body came
+			// the credential may have ended, or the caller gone, while the body came
+			err = r.Context().Err()
 		}
 		if err != nil {
 			a.write(w, a.problemOf(ctx.Context(), r, err), r.id)

@@ -24,7 +24,8 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestDocumentIsTheOneThatWasReviewed(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	got := w.send("stranger", "GET", api.PathOpenAPI, "")
-	if media := got.header.Get("Content-Type"); got.status != 200 || media != "application/openapi+json" {
+	if media := got.header.Get("Content-Type"); got.status != 200 ||
+		media != "application/openapi+json" {
 		t.Fatal(got.status, media)
 	}
 	golden := filepath.Join("testdata", "openapi.json")
@@ -87,19 +88,23 @@ type described struct {
 
 // of is a response, by its own or where it refers to, and where that is.
 func (d described) of(path, method, status string) (found response, at string) {
-	found, at = d.Paths[path][method].Responses[status], fmt.Sprintf("/paths/%s/%s/responses/%s", strings.ReplaceAll(path, "/", "~1"), method, status)
+	found, at = d.Paths[path][method].Responses[status], fmt.Sprintf("/paths/%s/%s/responses/%s",
+		strings.ReplaceAll(path, "/", "~1"), method, status)
 	if name, ok := strings.CutPrefix(found.Ref, "#/components/responses/"); ok {
 		return d.Components.Responses[name], "/components/responses/" + name
 	}
 	return found, at
 }
 
-// acting are the operations that do something with what there is, and make nothing that has a place.
-var acting = []string{"grant", "revoke-grants", "approve-grant-request", "deny-grant-request", "prune-audit-events", "clear-workspace"}
+// acting are the operations that do something with what there is, and make nothing that has a
+// place.
+var acting = []string{"grant", "revoke-grants", "approve-grant-request", "deny-grant-request",
+	"prune-audit-events", "clear-workspace"}
 
 var inBraces = regexp.MustCompile(`\{(\w+)\}`)
 
-// TestDocumentIsSound checks what the OpenAPI Specification 3.1 asks of a document, and what ours promises besides.
+// TestDocumentIsSound checks what the OpenAPI Specification 3.1 asks of a document, and what ours
+// promises besides.
 func TestDocumentIsSound(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	text := w.send("stranger", "GET", api.PathOpenAPI, "").body
@@ -107,12 +112,14 @@ func TestDocumentIsSound(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.OpenAPI != "3.1.0" || doc.Components.SecuritySchemes["bearer"].Type != "http" || doc.Components.SecuritySchemes["bearer"].Scheme != "bearer" {
+	if doc.OpenAPI != "3.1.0" || doc.Components.SecuritySchemes["bearer"].Type != "http" ||
+		doc.Components.SecuritySchemes["bearer"].Scheme != "bearer" {
 		t.Errorf("%s, %+v", doc.OpenAPI, doc.Components.SecuritySchemes)
 	}
 	// Every schema compiles, and every reference leads somewhere.
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("doc.json", must(jsonschema.UnmarshalJSON(strings.NewReader(text)))); err != nil {
+	if err := compiler.AddResource("doc.json",
+		must(jsonschema.UnmarshalJSON(strings.NewReader(text)))); err != nil {
 		t.Fatal(err)
 	}
 	compile := func(pointer string) {
@@ -128,7 +135,8 @@ func TestDocumentIsSound(t *testing.T) {
 		for method, op := range item {
 			at := fmt.Sprintf("/paths/%s/%s", strings.ReplaceAll(path, "/", "~1"), method)
 			if op.OperationID == "" || ids[op.OperationID] || op.Summary == "" {
-				t.Errorf("%s: its id %q is none or another's, or it has no summary", at, op.OperationID)
+				t.Errorf("%s: its id %q is none or another's, or it has no summary", at,
+					op.OperationID)
 			}
 			ids[op.OperationID] = true
 			if len(op.Security) != 1 || op.Security[0]["bearer"] == nil {
@@ -153,13 +161,17 @@ func TestDocumentIsSound(t *testing.T) {
 				t.Errorf("%s: parameters %v", at, declared)
 			}
 			problems := []string{"400", "401", "403", "500", "503"}
-			if strings.Contains(path, "{org_id}") || strings.Contains(path, "{team_id}") || strings.Contains(path, "{id}") {
+			if strings.Contains(path, "{org_id}") || strings.Contains(path, "{team_id}") ||
+				strings.Contains(path, "{id}") {
 				problems = append(problems, "404")
 			}
 			switch method {
 			case "post":
 				problems = append(problems, "413", "415", "422")
-				if acts := slices.Contains(acting, op.OperationID); !acts && (op.Responses["201"].Headers["Location"] == nil || op.Responses["201"].Content == nil) || acts && op.Responses["200"].Content == nil {
+				if acts := slices.Contains(acting, op.OperationID); !acts &&
+					(op.Responses["201"].Headers["Location"] == nil ||
+						op.Responses["201"].Content == nil) || acts &&
+					op.Responses["200"].Content == nil {
 					t.Errorf("%s: %+v", at, op.Responses)
 				}
 			case "patch":
@@ -176,7 +188,8 @@ func TestDocumentIsSound(t *testing.T) {
 				}
 			}
 			for _, status := range problems {
-				if found, _ := doc.of(path, method, status); found.Content["application/problem+json"].Schema == nil {
+				if found, _ := doc.of(path, method,
+					status); found.Content["application/problem+json"].Schema == nil {
 					t.Errorf("%s: no problem %s", at, status)
 				}
 			}
@@ -195,12 +208,14 @@ func TestDocumentIsSound(t *testing.T) {
 	}
 }
 
-// TestAnswersAreWhatTheDocumentSays sends what every row of the table says, as an admin, and holds answers to their schemas.
+// TestAnswersAreWhatTheDocumentSays sends what every row of the table says, as an admin, and holds
+// answers to their schemas.
 func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	text := w.send("stranger", "GET", api.PathOpenAPI, "").body
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("doc.json", must(jsonschema.UnmarshalJSON(strings.NewReader(text)))); err != nil {
+	if err := compiler.AddResource("doc.json",
+		must(jsonschema.UnmarshalJSON(strings.NewReader(text)))); err != nil {
 		t.Fatal(err)
 	}
 	var doc described
@@ -211,10 +226,12 @@ func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
 		path := at(op.path, w.acme.ID, w.lab.ID, w.thing(op.path, w.acmePlace(op.path)))
 		for _, match := range []string{`"1"`, `"99"`, ""} {
 			w.n++
-			body := strings.NewReplacer("%d", fmt.Sprint(w.n), "ORG", fmt.Sprint(w.acme.ID)).Replace(rows[op.id].body)
+			body := strings.NewReplacer("%d", fmt.Sprint(w.n), "ORG",
+				fmt.Sprint(w.acme.ID)).Replace(rows[op.id].body)
 			for _, body := range []string{body, `{"nonsense":1}`} {
 				got := w.send("root", op.method, path, body, "If-Match", match)
-				response, where := doc.of(op.path, strings.ToLower(op.method), fmt.Sprint(got.status))
+				response, where := doc.of(op.path, strings.ToLower(op.method),
+					fmt.Sprint(got.status))
 				if response.Description == "" {
 					t.Errorf("%s: the document has no answer %s", op.id, got)
 					continue
@@ -226,7 +243,8 @@ func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
 				if response.Content[media].Schema == nil {
 					continue
 				}
-				schema, err := compiler.Compile(fmt.Sprintf("doc.json#%s/content/%s/schema", where, strings.ReplaceAll(media, "/", "~1")))
+				schema, err := compiler.Compile(fmt.Sprintf("doc.json#%s/content/%s/schema", where,
+					strings.ReplaceAll(media, "/", "~1")))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -60,22 +60,29 @@ func (w *wire) cut() {
 	}
 }
 
-// TestDatabaseThatIsDownIsSaidToBe: what only reads has changed nothing, and neither has what could not be sent.
+// TestDatabaseThatIsDownIsSaidToBe: what only reads has changed nothing, and neither has what could
+// not be sent.
 func TestDatabaseThatIsDownIsSaidToBe(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	cable := wired(t, filepath.Join(db.Host, ".s.PGSQL."+fmt.Sprint(db.Port)))
-	w := newWorld(t, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", db.User, cable.Addr(), db.Name), runtime.Options{})
+	w := newWorld(t, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", db.User, cable.Addr(),
+		db.Name), runtime.Options{})
 	if got := w.send("root", "GET", "/api/v1/admin/orgs", ""); got.status != 200 {
 		t.Fatal(got)
 	}
 	cable.cut()
 	for range 2 { // over connections that were open, and over none
 		for _, c := range []struct{ who, method, path, body, says string }{
-			{"root", "GET", "/api/v1/admin/orgs", "", "nothing was changed"}, {"member", "GET", "/api/v1/whoami", "", "nothing was changed"}, {"member", "GET", "/api/v1/mcp/tool_catalogs", "", "nothing was changed"},
-			{"owner", "GET", "/api/v1/orgs/1/mcp/tool_catalogs", "", "nothing was changed"}, {"root", "POST", "/api/v1/admin/orgs", `{"name":"new"}`, "change"},
+			{"root", "GET", "/api/v1/admin/orgs", "", "nothing was changed"},
+			{"member", "GET", "/api/v1/whoami", "", "nothing was changed"},
+			{"member", "GET", "/api/v1/mcp/tool_catalogs", "", "nothing was changed"},
+			{"owner", "GET", "/api/v1/orgs/1/mcp/tool_catalogs", "", "nothing was changed"},
+			{"root", "POST", "/api/v1/admin/orgs", `{"name":"new"}`, "change"},
 		} {
 			got := w.send(c.who, c.method, c.path, c.body)
-			if detail := got.field("detail"); got.status != 503 || !strings.HasPrefix(detail, "the database does not answer: try again; ") || !strings.Contains(detail, c.says) {
+			if detail := got.field("detail"); got.status != 503 ||
+				!strings.HasPrefix(detail, "the database does not answer: try again; ") ||
+				!strings.Contains(detail, c.says) {
 				t.Errorf("%+v: %s", c, got)
 			}
 			if !strings.Contains(w.log.String(), "request_id="+got.id) {
@@ -84,12 +91,14 @@ func TestDatabaseThatIsDownIsSaidToBe(t *testing.T) {
 		}
 	}
 	// By now there is no connection: nothing was sent.
-	if got := w.send("root", "POST", "/api/v1/admin/orgs", `{"name":"new"}`); !strings.HasSuffix(got.field("detail"), "; nothing was changed") {
+	if got := w.send("root", "POST", "/api/v1/admin/orgs",
+		`{"name":"new"}`); !strings.HasSuffix(got.field("detail"), "; nothing was changed") {
 		t.Error(got)
 	}
 }
 
-// TestDatabaseThatHangsIsNotWaitedForInVain: a table is locked, as by a migration that does not end.
+// TestDatabaseThatHangsIsNotWaitedForInVain: a table is locked, as by a migration that does not
+// end.
 func TestDatabaseThatHangsIsNotWaitedForInVain(t *testing.T) {
 	url := engines["postgresql"](t)
 	w := newWorld(t, url, runtime.Options{})
@@ -98,15 +107,20 @@ func TestDatabaseThatHangsIsNotWaitedForInVain(t *testing.T) {
 	lock := must(db.BeginTx(t.Context(), nil))
 	defer lock.Rollback()
 	must(lock.Exec(`LOCK TABLE organizations IN ACCESS EXCLUSIVE MODE`))
-	for _, c := range []struct{ method, body, says string }{{"GET", "", "try again; nothing was changed"}, {"POST", `{"name":"new"}`, "may have been made or not"}} {
+	for _, c := range []struct{ method, body, says string }{{"GET", "",
+		"try again; nothing was changed"}, {"POST", `{"name":"new"}`,
+		"may have been made or not"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		r := httptest.NewRequestWithContext(ctx, c.method, "/api/v1/admin/orgs", strings.NewReader(c.body))
+		r := httptest.NewRequestWithContext(ctx, c.method, "/api/v1/admin/orgs",
+			strings.NewReader(c.body))
 		r.Header.Set("Authorization", "Bearer root")
 		r.Header.Set("Content-Type", "application/json")
 		rec := httptest.NewRecorder()
 		w.handler.ServeHTTP(rec, r)
 		cancel()
-		if got := answerOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"), "no answer in time: ") || !strings.Contains(got.field("detail"), c.says) || got.id == "" {
+		if got := answerOf(rec); got.status != 503 || !strings.HasPrefix(got.field("detail"),
+			"no answer in time: ") || !strings.Contains(got.field("detail"), c.says) ||
+			got.id == "" {
 			t.Error(got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // Permission is what a client may do with resources of a type.
@@ -47,9 +48,9 @@ func (p Permission) read(in string) (grant.Permission, error) {
 	p422 := problem(http.StatusUnprocessableEntity, "validation failed")
 	for _, part := range parts {
 		at, text := in+".type", part.Error()
-		var pattern *grant.PatternError
+		var wrong *pattern.Error
 		switch {
-		case errors.As(part, &pattern):
+		case errors.As(part, &wrong):
 			at = in + ".resource"
 		case strings.HasPrefix(text, "parameter"):
 			at = in + ".parameters"

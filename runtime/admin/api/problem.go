@@ -24,7 +24,8 @@ const internal = "internal error: the server's log says more"
 var (
 	errNotFound  = problem(http.StatusNotFound, "there is nothing here, or nothing of yours")
 	errNoAdmin   = problem(http.StatusForbidden, "this is for admins of the server")
-	errNoManager = problem(http.StatusForbidden, "this is for owners, admins and leads, and for admins of the server")
+	errNoManager = problem(http.StatusForbidden,
+		"this is for owners, admins and leads, and for admins of the server")
 )
 
 // needs says for the audit what a refused caller lacks.
@@ -38,13 +39,15 @@ func needs(why error) string {
 	return front.NeedsMember
 }
 
-// problem is what RFC 9457 calls one, with huma's form, which is the one that the document describes.
+// problem is what RFC 9457 calls one, with huma's form, which is the one that the document
+// describes.
 func problem(status int, format string, args ...any) *huma.ErrorModel {
-	return &huma.ErrorModel{Status: status, Title: http.StatusText(status), Detail: fmt.Sprintf(format, args...)}
+	return &huma.ErrorModel{Status: status, Title: http.StatusText(status),
+		Detail: fmt.Sprintf(format, args...)}
 }
 
-// misfit is a problem with one part of a request, which is named as huma names those that it finds itself: "body.name",
-// "query.org_id".
+// misfit is a problem with one part of a request, which is named as huma names those that it finds
+// itself: "body.name", "query.org_id".
 func misfit(status int, location, format string, args ...any) *huma.ErrorModel {
 	p := problem(status, "%s", "validation failed")
 	if status != http.StatusUnprocessableEntity {
@@ -62,17 +65,19 @@ func taken(err error, location, format string, args ...any) error {
 	return err
 }
 
-// unfit are the members of bodies by the words with which the store says that one of them is not valid. The first that fits
-// counts.
+// unfit are the members of bodies by the words with which the store says that one of them is not
+// valid. The first that fits counts.
 var unfit = []struct{ says, location string }{
-	{"the name of the", "body.name"}, {"has no name", "body.name"}, {"the description", "body.description"}, {"the module", "body.module_id"},
+	{"the name of the", "body.name"}, {"has no name", "body.name"},
+	{"the description", "body.description"}, {"the module", "body.module_id"},
 	{"the issuer", "body.issuer"}, {"subject", "body.subject"}, {"no standing", "body.standing"},
 	{"less than an hour ago", "body.before"},
 }
 
 // invalid is what the store does not take, and where it stands in the request if that is known.
 func invalid(err error) *huma.ErrorModel {
-	text := strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+store.ErrInvalid.Error()), "store: ")
+	text := strings.TrimPrefix(strings.TrimSuffix(err.Error(), ": "+store.ErrInvalid.Error()),
+		"store: ")
 	for _, part := range unfit {
 		if strings.Contains(text, part.says) {
 			return misfit(http.StatusUnprocessableEntity, part.location, "%s", text)
@@ -92,7 +97,8 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	case errors.Is(err, grant.ErrDecided):
 		return problem(http.StatusConflict, "it has been decided on before: read it")
 	case errors.Is(err, grant.ErrTooMany):
-		return problem(http.StatusTooManyRequests, "there are too many open requests of this client, or of all: wait until some are decided on")
+		return problem(http.StatusTooManyRequests,
+			"there are too many open requests of this client, or of all: wait until some are decided on")
 	case errors.Is(err, grant.ErrFull):
 		return problem(http.StatusConflict, "%s", grant.ErrFull)
 	case errors.Is(err, grant.ErrInvalid):
@@ -106,12 +112,15 @@ func (a *API) problemOf(ctx context.Context, r *request, err error) *huma.ErrorM
 	case errors.Is(err, store.ErrLimit):
 		return problem(http.StatusConflict, "%s", strings.TrimPrefix(err.Error(), "store: "))
 	case errors.Is(err, store.ErrConflict):
-		return problem(http.StatusPreconditionFailed, "it has changed since you read it: read it again, and send its ETag as If-Match")
+		return problem(http.StatusPreconditionFailed,
+			"it has changed since you read it: read it again, and send its ETag as If-Match")
 	case errors.Is(err, store.ErrInvalid):
 		return invalid(err)
 	}
-	if outage := front.Outage(ctx, err, r.Method == http.MethodGet || r.Method == http.MethodHead); outage != "" {
-		a.log.ErrorContext(ctx, "the admin API had no answer", "request_id", r.id, "outage", outage, "error", err)
+	if outage := front.Outage(ctx, err, r.Method == http.MethodGet ||
+		r.Method == http.MethodHead); outage != "" {
+		a.log.ErrorContext(ctx, "the admin API had no answer", "request_id", r.id, "outage", outage,
+			"error", err)
 		return problem(http.StatusServiceUnavailable, "%s", outage)
 	}
 	a.log.ErrorContext(ctx, "the admin API failed", "request_id", r.id, "error", err)
@@ -133,7 +142,8 @@ type told struct {
 	RequestID string `json:"request_id,omitempty"`
 }
 
-// write answers with a problem, as tell does. id is the request's, or empty where nobody is known to have sent it.
+// write answers with a problem, as tell does. id is the request's, or empty where nobody is known
+// to have sent it.
 func (a *API) write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", front.RetryAfter)
@@ -145,8 +155,9 @@ func (a *API) write(w http.ResponseWriter, p *huma.ErrorModel, id string) {
 	_ = encoder.Encode(told{a.clean(p), id}) // the client may be gone
 }
 
-// tell makes a problem fit to leave. What the request held is left out: it may be large, and may be a secret that
-// ends in somebody's log. What is to be said of it is said first. Names of members are repeated, but for what is secret in them.
+// tell makes a problem fit to leave. What the request held is left out: it may be large, and may be
+// a secret that ends in somebody's log. What is to be said of it is said first. Names of members
+// are repeated, but for what is secret in them.
 func (a *API) tell(ctx huma.Context, _ string, v any) (any, error) {
 	p, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -164,7 +175,8 @@ func (a *API) clean(p *huma.ErrorModel) *huma.ErrorModel {
 	clean.Detail = mask.Text(p.Detail)
 	clean.Errors = nil
 	for _, detail := range p.Errors {
-		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: mask.Text(detail.Location), Message: mask.Text(detail.Message + hint(detail))})
+		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: mask.Text(detail.Location),
+			Message: mask.Text(detail.Message + hint(detail))})
 	}
 	return &clean
 }

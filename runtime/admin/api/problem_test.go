@@ -30,27 +30,58 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 		status                  int
 		detail                  string
 	}{
-		{"stranger", "GET", "/api/v1/nothing", "", nil, 404, ""}, {"root", "GET", "/api/v1/admin/nothing", "", nil, 404, ""}, {"root", "GET", "/api/v1/", "", nil, 404, ""},
-		{"root", "GET", "/api/v1/admin/orgs/", "", nil, 404, ""}, {"", "GET", "/api/v1/nothing", "", nil, 401, ""}, {"", "PURGE", orgs, "", nil, 401, ""},
-		{"root", "PUT", orgs, "{}", nil, 405, "GET, HEAD, POST"}, {"root", "PURGE", orgs, "", nil, 405, "GET, HEAD, POST"}, {"root", "OPTIONS", orgs, "", nil, 405, "GET, HEAD, POST"},
+		{"stranger", "GET", "/api/v1/nothing", "", nil, 404, ""},
+		{"root", "GET", "/api/v1/admin/nothing", "", nil, 404, ""}, {"root", "GET", "/api/v1/", "",
+			nil, 404, ""},
+		{"root", "GET", "/api/v1/admin/orgs/", "", nil, 404, ""}, {"", "GET", "/api/v1/nothing", "",
+			nil, 401, ""}, {"", "PURGE", orgs, "", nil, 401, ""},
+		{"root", "PUT", orgs, "{}", nil, 405, "GET, HEAD, POST"}, {"root", "PURGE", orgs, "", nil,
+			405, "GET, HEAD, POST"}, {"root", "OPTIONS", orgs, "", nil, 405, "GET, HEAD, POST"},
 		{"stranger", "DELETE", "/api/v1/mcp/tools", "", nil, 405, "GET, HEAD"},
-		{"root", "POST", orgs, "", nil, 415, ""}, {"root", "POST", orgs, "x", []string{"Content-Type", "text/plain"}, 415, ""}, {"root", "POST", orgs, `{"name":"x"}`, []string{"Content-Type", "application/merge-patch+json"}, 415, ""},
-		{"root", "POST", orgs, `{"name":"x"}`, []string{"Content-Type", "application/json; charset=utf-16"}, 415, ""}, {"root", "POST", orgs, `{"name":"x"}`, []string{"Content-Type", "application/json", "Content-Type", "application/json"}, 415, ""},
-		{"root", "POST", orgs, `{"name":"x"}`, []string{"Content-Type", "application/cbor"}, 415, ""},
-		{"root", "POST", orgs, "", []string{"Content-Type", "application/json"}, 400, "end"}, {"root", "POST", orgs, long, nil, 413, "65536"},
-		{"root", "POST", orgs, `{"name":"x"`, nil, 400, ""}, {"root", "POST", orgs, `{"name":"x"}{}`, nil, 400, ""}, {"root", "POST", orgs, `{"name":"x","name":"y"}`, nil, 400, "twice"}, {"root", "POST", orgs, `{"name":"x","n\u0061me":"y"}`, nil, 400, "twice"},
-		{"root", "POST", orgs, "{\"name\":\"\xff\"}", nil, 400, ""}, {"root", "POST", orgs, `{"name":"\ud800"}`, nil, 400, ""}, {"root", "POST", orgs, strings.Repeat(`{"a":`, 9) + "1" + strings.Repeat("}", 9), nil, 400, ""},
-		{"root", "POST", orgs, "\xef\xbb\xbf{}", nil, 400, ""}, {"root", "POST", orgs, `{}`, nil, 422, "name"}, {"root", "POST", orgs, `[]`, nil, 422, ""}, {"root", "POST", orgs, `null`, nil, 422, ""}, {"root", "POST", orgs, `"x"`, nil, 422, ""},
-		{"root", "POST", orgs, `{"Name":"x"}`, nil, 422, "Name"}, {"root", "POST", orgs, `{"name":"x","Name":"y"}`, nil, 422, "Name"}, {"root", "POST", "/api/v1/admin/mcp/tool_catalogs", `{"name":"x","iſ_active":false}`, nil, 422, ""}, {"root", "POST", orgs, `{"name":"x","":1}`, nil, 422, ""},
-		{"root", "POST", orgs, `{"name":"x","version":3}`, nil, 422, "version"}, {"root", "POST", orgs, `{"name":7}`, nil, 422, ""}, {"root", "POST", orgs, `{"name":""}`, nil, 422, ""},
-		{"root", "POST", orgs, `{"name":"` + strings.Repeat("ä", 200) + `"}`, nil, 422, "400 bytes"},
-		{"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1", `{}`, []string{"If-Match", "*"}, 422, "nothing is to be changed"}, {"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1", `{"name":null}`, []string{"If-Match", "*"}, 422, "null"},
-		{"root", "PUT", "/api/v1/admin/mcp/tools/x", `{}`, nil, 422, "enabled"}, {"root", "PUT", "/api/v1/admin/mcp/tools/x%20y", `{"enabled":true}`, nil, 422, ""}, {"root", "GET", "/api/v1/admin/mcp/tools/" + strings.Repeat("x", 129), "", nil, 422, ""},
-		{"stranger", "GET", "/api/v1/mcp/tools?catlog=kit", "", nil, 422, "catlog"}, {"stranger", "GET", "/api/v1/mcp/tools?catalog=a&catalog=b", "", nil, 400, ""},
+		{"root", "POST", orgs, "", nil, 415, ""}, {"root", "POST", orgs, "x",
+			[]string{"Content-Type", "text/plain"}, 415, ""}, {"root", "POST", orgs, `{"name":"x"}`,
+			[]string{"Content-Type", "application/merge-patch+json"}, 415, ""},
+		{"root", "POST", orgs, `{"name":"x"}`, []string{"Content-Type",
+			"application/json; charset=utf-16"}, 415, ""}, {"root", "POST", orgs, `{"name":"x"}`,
+			[]string{"Content-Type", "application/json", "Content-Type", "application/json"}, 415,
+			""},
+		{"root", "POST", orgs, `{"name":"x"}`, []string{"Content-Type", "application/cbor"}, 415,
+			""},
+		{"root", "POST", orgs, "", []string{"Content-Type", "application/json"}, 400, "end"},
+		{"root", "POST", orgs, long, nil, 413, "65536"},
+		{"root", "POST", orgs, `{"name":"x"`, nil, 400, ""},
+		{"root", "POST", orgs, `{"name":"x"}{}`, nil, 400, ""},
+		{"root", "POST", orgs, `{"name":"x","name":"y"}`, nil, 400, "twice"},
+		{"root", "POST", orgs, `{"name":"x","n\u0061me":"y"}`, nil, 400, "twice"},
+		{"root", "POST", orgs, "{\"name\":\"\xff\"}", nil, 400, ""},
+		{"root", "POST", orgs, `{"name":"\ud800"}`, nil, 400, ""},
+		{"root", "POST", orgs, strings.Repeat(`{"a":`, 9) + "1" + strings.Repeat("}", 9), nil, 400,
+			""},
+		{"root", "POST", orgs, "\xef\xbb\xbf{}", nil, 400, ""}, {"root", "POST", orgs, `{}`, nil,
+			422, "name"}, {"root", "POST", orgs, `[]`, nil, 422, ""}, {"root", "POST", orgs, `null`,
+			nil, 422, ""}, {"root", "POST", orgs, `"x"`, nil, 422, ""},
+		{"root", "POST", orgs, `{"Name":"x"}`, nil, 422, "Name"},
+		{"root", "POST", orgs, `{"name":"x","Name":"y"}`, nil, 422, "Name"},
+		{"root", "POST", "/api/v1/admin/mcp/tool_catalogs", `{"name":"x","iſ_active":false}`, nil,
+			422, ""}, {"root", "POST", orgs, `{"name":"x","":1}`, nil, 422, ""},
+		{"root", "POST", orgs, `{"name":"x","version":3}`, nil, 422, "version"},
+		{"root", "POST", orgs, `{"name":7}`, nil, 422, ""}, {"root", "POST", orgs, `{"name":""}`,
+			nil, 422, ""},
+		{"root", "POST", orgs, `{"name":"` + strings.Repeat("ä", 200) + `"}`, nil, 422,
+			"400 bytes"},
+		{"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1", `{}`, []string{"If-Match", "*"}, 422,
+			"nothing is to be changed"}, {"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1",
+			`{"name":null}`, []string{"If-Match", "*"}, 422, "null"},
+		{"root", "PUT", "/api/v1/admin/mcp/tools/x", `{}`, nil, 422, "enabled"},
+		{"root", "PUT", "/api/v1/admin/mcp/tools/x%20y", `{"enabled":true}`, nil, 422, ""},
+		{"root", "GET", "/api/v1/admin/mcp/tools/" + strings.Repeat("x", 129), "", nil, 422, ""},
+		{"stranger", "GET", "/api/v1/mcp/tools?catlog=kit", "", nil, 422, "catlog"},
+		{"stranger", "GET", "/api/v1/mcp/tools?catalog=a&catalog=b", "", nil, 400, ""},
 		{"root", "GET", orgs + "?catalog=", "", nil, 422, "catalog"},
 	} {
 		got := w.send(c.who, c.method, c.path, c.body, c.headers...)
-		if got.status != c.status || !strings.Contains(got.body, c.detail) || c.status == 405 && got.header.Get("Allow") != c.detail {
+		if got.status != c.status || !strings.Contains(got.body, c.detail) || c.status == 405 &&
+			got.header.Get("Allow") != c.detail {
 			t.Errorf("%s %s %.80s: %s", c.method, c.path, c.body, got)
 		}
 		if strings.Contains(got.body, "value") && strings.Contains(got.body, "aaaa") {
@@ -64,8 +95,11 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 
 func TestBodyIsTakenInEverySpellingOfItsMediaType(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
-	for i, media := range []string{"application/json", "application/json ; charset=UTF-8", "Application/JSON", "application/merge-patch+json"} {
-		got := w.send("root", "PATCH", fmt.Sprintf("/api/v1/admin/orgs/%d", w.acme.ID), fmt.Sprintf(`{"name":"acme %d"}`, i), "Content-Type", media, "If-Match", "*", "Accept", "application/cbor, json")
+	for i, media := range []string{"application/json", "application/json ; charset=UTF-8",
+		"Application/JSON", "application/merge-patch+json"} {
+		got := w.send("root", "PATCH", fmt.Sprintf("/api/v1/admin/orgs/%d", w.acme.ID),
+			fmt.Sprintf(`{"name":"acme %d"}`, i), "Content-Type", media, "If-Match", "*", "Accept",
+			"application/cbor, json")
 		if got.status != 200 || got.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %s", media, got)
 		}
@@ -73,7 +107,8 @@ func TestBodyIsTakenInEverySpellingOfItsMediaType(t *testing.T) {
 	if got := w.send("root", "HEAD", "/api/v1/admin/orgs", ""); got.status != 200 {
 		t.Error(got)
 	}
-	if got := w.send("root", "GET", "/api/v1/admin/orgs", "what nobody reads", "Content-Type", "text/plain"); got.status != 200 {
+	if got := w.send("root", "GET", "/api/v1/admin/orgs", "what nobody reads", "Content-Type",
+		"text/plain"); got.status != 200 {
 		t.Error(got)
 	}
 }
@@ -89,20 +124,26 @@ func (c cookies) Identify(r *http.Request) (context.Context, error) {
 }
 
 func TestCookiesSayNothing(t *testing.T) {
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server { return cookies{s} })
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
+		return cookies{s}
+	})
 	for _, who := range []string{"", "forged"} {
-		if got := w.send(who, "GET", "/api/v1/admin/orgs", "", "Cookie", "token=root"); got.status != 401 {
+		if got := w.send(who, "GET", "/api/v1/admin/orgs", "", "Cookie",
+			"token=root"); got.status != 401 {
 			t.Error(got)
 		}
 	}
-	if got := w.send("member", "GET", "/api/v1/admin/orgs", "", "Cookie", "token=root"); got.status != 403 {
+	if got := w.send("member", "GET", "/api/v1/admin/orgs", "", "Cookie",
+		"token=root"); got.status != 403 {
 		t.Error(got)
 	}
 }
 
 func TestPathsAreNotRedirected(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
-	for path, want := range map[string]int{"/api/v1/admin//orgs": 404, "/api/v1/mcp/../admin/orgs": 404, "/api/v1/admin/../admin/orgs": 404, "/api/v1/%2e%2e/v1/mcp/tools": 404, "/api/v1/mcp/tools": 200} {
+	for path, want := range map[string]int{"/api/v1/admin//orgs": 404,
+		"/api/v1/mcp/../admin/orgs": 404, "/api/v1/admin/../admin/orgs": 404,
+		"/api/v1/%2e%2e/v1/mcp/tools": 404, "/api/v1/mcp/tools": 200} {
 		r := httptest.NewRequest("GET", path, nil)
 		r.Header.Set("Authorization", "Bearer root")
 		rec := httptest.NewRecorder()
@@ -138,31 +179,54 @@ func TestWhatGoesWrongInsideIsRefusedAndToldToTheLogAlone(t *testing.T) {
 		status int
 		log    string
 	}{
-		"a panic":            {ailing{list: func() (runtime.Listing, error) { panic(secret) }}, tools, 500, "hunter2"},
-		"an error":           {ailing{list: func() (runtime.Listing, error) { return runtime.Listing{}, secret }}, tools, 500, "hunter2"},
-		"no time":            {ailing{list: func() (runtime.Listing, error) { return runtime.Listing{}, context.DeadlineExceeded }}, tools, 503, "no answer in time"},
-		"no identity":        {ailing{identify: func(context.Context, error) (context.Context, error) { return nil, secret }}, tools, 503, "hunter2"},
-		"nobody":             {ailing{identify: func(context.Context, error) (context.Context, error) { return context.Background(), nil }}, tools, 503, "nobody"},
-		"an unknown catalog": {ailing{list: func() (runtime.Listing, error) { return runtime.Listing{}, fmt.Errorf("x: %w", catalog.ErrUnknown) }}, tools, 404, ""},
-		"a token that does not hold": {ailing{identify: func(context.Context, error) (context.Context, error) {
-			return nil, &runtime.Refusal{Status: 401, Challenge: `Bearer error="invalid_token"`, Reason: "the token does not hold: it has expired"}
+		"a panic": {ailing{list: func() (runtime.Listing, error) {
+			panic(secret)
+		}}, tools, 500, "hunter2"},
+		"an error": {ailing{list: func() (runtime.Listing, error) {
+			return runtime.Listing{}, secret
+		}}, tools, 500, "hunter2"},
+		"no time": {ailing{list: func() (runtime.Listing, error) {
+			return runtime.Listing{}, context.DeadlineExceeded
+		}}, tools, 503, "no answer in time"},
+		"no identity": {ailing{identify: func(context.Context, error) (context.Context, error) {
+			return nil, secret
+		}}, tools, 503, "hunter2"},
+		"nobody": {ailing{identify: func(context.Context, error) (context.Context, error) {
+			return context.Background(), nil
+		}}, tools, 503, "nobody"},
+		"an unknown catalog": {ailing{list: func() (runtime.Listing, error) {
+			return runtime.Listing{}, fmt.Errorf("x: %w", catalog.ErrUnknown)
+		}}, tools, 404, ""},
+		"a token that does not hold": {ailing{identify: func(context.Context,
+			error) (context.Context, error) {
+			return nil, &runtime.Refusal{Status: 401, Challenge: `Bearer error="invalid_token"`,
+				Reason: "the token does not hold: it has expired"}
 		}}, tools, 401, ""},
 		"forbidden": {ailing{identify: func(context.Context, error) (context.Context, error) {
 			return nil, &runtime.Refusal{Status: 403, Reason: "forbidden"}
 		}}, tools, 403, ""},
-		"a caller who has left": {ailing{identify: func(ctx context.Context, err error) (context.Context, error) {
+		"a caller who has left": {ailing{identify: func(ctx context.Context,
+			err error) (context.Context, error) {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
 			return ctx, err
 		}}, "/api/v1/admin/orgs", 503, "no answer in time"},
 	} {
-		w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server { c.ailing.Server = s; return c.ailing })
-		w.nameless = strings.Contains(name, "nobody") || name == "no identity" || name == "forbidden"
+		w := newWorld(t, engines["sqlite"](t), runtime.Options{},
+			func(s *runtime.Server) api.Server {
+				c.ailing.Server = s
+				return c.ailing
+			})
+		w.nameless = strings.Contains(name, "nobody") || name == "no identity" ||
+			name == "forbidden"
 		got := w.send("root", "GET", c.path, "")
 		if got.id != "" && c.log != "" && !strings.Contains(w.log.String(), "request_id="+got.id) {
 			t.Errorf("%s: the log does not name request %s: %s", name, got.id, w.log)
 		}
-		if got.status != c.status || got.status == 401 && got.field("detail") != "the token does not hold: it has expired" || strings.Contains(got.body, "hunter2") || !strings.Contains(w.log.String(), c.log) || (c.log == "") != (w.log.Len() == 0) {
+		if got.status != c.status || got.status == 401 &&
+			got.field("detail") != "the token does not hold: it has expired" ||
+			strings.Contains(got.body, "hunter2") || !strings.Contains(w.log.String(), c.log) ||
+			(c.log == "") != (w.log.Len() == 0) {
 			t.Errorf("%s: %s\n%s", name, got, w.log)
 		}
 	}
@@ -186,9 +250,11 @@ func TestStoreThatFailsDenies(t *testing.T) {
 			if match == "" {
 				headers = nil
 			}
-			got := w.send("root", op.method, path, w.filled(strings.ReplaceAll(rows[op.id].body, "%d", "new")), headers...)
+			got := w.send("root", op.method, path,
+				w.filled(strings.ReplaceAll(rows[op.id].body, "%d", "new")), headers...)
 			want := []int{503, 428}
-			if slices.Contains(free, op.id) || remembers && strings.Contains(op.path, "/mcp/grants") {
+			if slices.Contains(free, op.id) || remembers &&
+				strings.Contains(op.path, "/mcp/grants") {
 				want = []int{200, 201, 409} // approved or denied before
 			}
 			if op.id == "clear-workspace" {
@@ -209,8 +275,10 @@ func TestStoreThatFailsDenies(t *testing.T) {
 func TestRefusalStandsWhereItCannotBeRecorded(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	w.refusals.err = errors.New("the disk is full")
-	for _, path := range []string{"/api/v1/admin/orgs", fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.acme.ID)} {
-		if got := w.send("member", "GET", path, ""); got.status != 403 || strings.Contains(got.body, "disk") {
+	for _, path := range []string{"/api/v1/admin/orgs",
+		fmt.Sprintf("/api/v1/orgs/%d/mcp/tool_catalogs", w.acme.ID)} {
+		if got := w.send("member", "GET", path, ""); got.status != 403 ||
+			strings.Contains(got.body, "disk") {
 			t.Error(got)
 		}
 	}
@@ -250,7 +318,9 @@ func TestBodyThatDoesNotComeIsRefused(t *testing.T) {
 
 func TestConnectionIsCutWhereAHandlerAsksForIt(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
-		return ailing{Server: s, list: func() (runtime.Listing, error) { panic(http.ErrAbortHandler) }}
+		return ailing{Server: s, list: func() (runtime.Listing, error) {
+			panic(http.ErrAbortHandler)
+		}}
 	})
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler {
@@ -260,14 +330,16 @@ func TestConnectionIsCutWhereAHandlerAsksForIt(t *testing.T) {
 	w.send("root", "GET", "/api/v1/mcp/tools", "")
 }
 
-// TestNobodyIsLetInWhereAnonymousCallersAre: the server of these tests admits anonymous callers to MCP.
+// TestNobodyIsLetInWhereAnonymousCallersAre: the server of these tests admits anonymous callers to
+// MCP.
 func TestNobodyIsLetInWhereAnonymousCallersAre(t *testing.T) {
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
 	got := w.send("", "GET", "/api/v1/mcp/tools", "")
 	if got.status != 401 || strings.Contains(got.header.Get("WWW-Authenticate"), "error") {
 		t.Error(got)
 	}
-	if got := w.send("forged", "GET", "/api/v1/mcp/tools", ""); got.status != 401 || !strings.Contains(got.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+	if got := w.send("forged", "GET", "/api/v1/mcp/tools", ""); got.status != 401 ||
+		!strings.Contains(got.header.Get("WWW-Authenticate"), `error="invalid_token"`) {
 		t.Error(got)
 	}
 }

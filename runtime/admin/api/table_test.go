@@ -9,13 +9,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// callers are the columns of the table: nobody, a token that is none, and people. What they are is in acme and in
-// its lab, but for orglead and lablead, who are in one of them, rival, who owns another tenant, and root, an
-// admin of the server.
+// callers are the columns of the table: nobody, a token that is none, and people. What they are is
+// in acme and in its lab, but for orglead and lablead, who are in one of them, rival, who owns
+// another tenant, and root, an admin of the server.
 var callers = append([]string{"", "forged"}, people...)
 
-// rows say what each caller gets for each operation on what is acme's, in the order of callers. %d in a body is
-// another number each time.
+// rows say what each caller gets for each operation on what is acme's, in the order of callers. %d
+// in a body is another number each time.
 var rows = map[string]struct{ body, want string }{
 	//                                                                      nobody forged stranger member lead admin owner orglead lablead rival root
 	"whoami":             {"", "401 401 200 200 200 200 200 200 200 200 200"},
@@ -30,63 +30,84 @@ var rows = map[string]struct{ body, want string }{
 	"create-own-grant-request": {`{"type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 201 201 201 201 201 201 201 201 201"},
 	"get-own-grant-request":    {"", "401 401 200 200 200 200 200 200 200 200 200"},
 
-	"list-org-tool-catalogs":         {"", "401 401 404 403 200 200 200 200 404 404 200"},
-	"create-org-tool-catalog":        {`{"name":"new %d"}`, "401 401 404 403 201 201 201 201 404 404 201"},
-	"get-org-tool-catalog":           {"", "401 401 404 403 200 200 200 200 404 404 200"},
-	"update-org-tool-catalog":        {`{"description":"new"}`, "401 401 404 403 200 200 200 200 404 404 200"},
-	"delete-org-tool-catalog":        {"", "401 401 404 403 204 204 204 204 404 404 204"},
-	"list-org-tool-catalog-entries":  {"", "401 401 404 403 200 200 200 200 404 404 200"},
-	"create-org-tool-catalog-entry":  {`{"tool_name":"new"}`, "401 401 404 403 201 201 201 201 404 404 201"},
-	"delete-org-tool-catalog-entry":  {"", "401 401 404 403 204 204 204 204 404 404 204"},
-	"list-team-tool-catalogs":        {"", "401 401 404 403 200 200 200 404 200 404 200"},
-	"create-team-tool-catalog":       {`{"name":"new %d"}`, "401 401 404 403 201 201 201 404 201 404 201"},
-	"get-team-tool-catalog":          {"", "401 401 404 403 200 200 200 404 200 404 200"},
-	"update-team-tool-catalog":       {`{"is_active":false}`, "401 401 404 403 200 200 200 404 200 404 200"},
+	"list-org-tool-catalogs": {"", "401 401 404 403 200 200 200 200 404 404 200"},
+	"create-org-tool-catalog": {`{"name":"new %d"}`,
+		"401 401 404 403 201 201 201 201 404 404 201"},
+	"get-org-tool-catalog": {"", "401 401 404 403 200 200 200 200 404 404 200"},
+	"update-org-tool-catalog": {`{"description":"new"}`,
+		"401 401 404 403 200 200 200 200 404 404 200"},
+	"delete-org-tool-catalog":       {"", "401 401 404 403 204 204 204 204 404 404 204"},
+	"list-org-tool-catalog-entries": {"", "401 401 404 403 200 200 200 200 404 404 200"},
+	"create-org-tool-catalog-entry": {`{"tool_name":"new"}`,
+		"401 401 404 403 201 201 201 201 404 404 201"},
+	"delete-org-tool-catalog-entry": {"", "401 401 404 403 204 204 204 204 404 404 204"},
+	"list-team-tool-catalogs":       {"", "401 401 404 403 200 200 200 404 200 404 200"},
+	"create-team-tool-catalog": {`{"name":"new %d"}`,
+		"401 401 404 403 201 201 201 404 201 404 201"},
+	"get-team-tool-catalog": {"", "401 401 404 403 200 200 200 404 200 404 200"},
+	"update-team-tool-catalog": {`{"is_active":false}`,
+		"401 401 404 403 200 200 200 404 200 404 200"},
 	"delete-team-tool-catalog":       {"", "401 401 404 403 204 204 204 404 204 404 204"},
 	"list-team-tool-catalog-entries": {"", "401 401 404 403 200 200 200 404 200 404 200"},
-	"create-team-tool-catalog-entry": {`{"tool_name":"new"}`, "401 401 404 403 201 201 201 404 201 404 201"},
+	"create-team-tool-catalog-entry": {`{"tool_name":"new"}`,
+		"401 401 404 403 201 201 201 404 201 404 201"},
 	"delete-team-tool-catalog-entry": {"", "401 401 404 403 204 204 204 404 204 404 204"},
 
-	"list-admin-tool-catalogs":        {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"create-admin-tool-catalog":       {`{"name":"new %d"}`, "401 401 403 403 403 403 403 403 403 403 201"},
-	"get-admin-tool-catalog":          {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"update-admin-tool-catalog":       {`{"name":"new %d"}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"list-admin-tool-catalogs": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"create-admin-tool-catalog": {`{"name":"new %d"}`,
+		"401 401 403 403 403 403 403 403 403 403 201"},
+	"get-admin-tool-catalog": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"update-admin-tool-catalog": {`{"name":"new %d"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
 	"delete-admin-tool-catalog":       {"", "401 401 403 403 403 403 403 403 403 403 204"},
 	"list-admin-tool-catalog-entries": {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"create-admin-tool-catalog-entry": {`{"tool_name":"new"}`, "401 401 403 403 403 403 403 403 403 403 201"},
+	"create-admin-tool-catalog-entry": {`{"tool_name":"new"}`,
+		"401 401 403 403 403 403 403 403 403 403 201"},
 	"delete-admin-tool-catalog-entry": {"", "401 401 403 403 403 403 403 403 403 403 204"},
 	"list-orgs":                       {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"create-org":                      {`{"name":"new %d"}`, "401 401 403 403 403 403 403 403 403 403 201"},
-	"get-org":                         {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"update-org":                      {`{"name":"new %d"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"delete-org":                      {"", "401 401 403 403 403 403 403 403 403 403 204"},
-	"list-teams":                      {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"create-team":                     {`{"org_id":"ORG","name":"new %d"}`, "401 401 403 403 403 403 403 403 403 403 201"},
-	"get-team":                        {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"update-team":                     {`{"name":"new %d"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"delete-team":                     {"", "401 401 403 403 403 403 403 403 403 403 204"},
-	"list-members":                    {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"create-member":                   {`{"org_id":"ORG","issuer":"","subject":"new %d","standing":"lead"}`, "401 401 403 403 403 403 403 403 403 403 201"},
-	"get-member":                      {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"update-member":                   {`{"standing":"owner"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"delete-member":                   {"", "401 401 403 403 403 403 403 403 403 403 204"},
-	"list-tool-switches":              {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"get-tool-switch":                 {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"set-tool-switch":                 {`{"enabled":false}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"update-tool-switch":              {`{"enabled":true}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"create-org": {`{"name":"new %d"}`,
+		"401 401 403 403 403 403 403 403 403 403 201"},
+	"get-org": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"update-org": {`{"name":"new %d"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"delete-org": {"", "401 401 403 403 403 403 403 403 403 403 204"},
+	"list-teams": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"create-team": {`{"org_id":"ORG","name":"new %d"}`,
+		"401 401 403 403 403 403 403 403 403 403 201"},
+	"get-team": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"update-team": {`{"name":"new %d"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"delete-team":  {"", "401 401 403 403 403 403 403 403 403 403 204"},
+	"list-members": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"create-member": {`{"org_id":"ORG","issuer":"","subject":"new %d","standing":"lead"}`,
+		"401 401 403 403 403 403 403 403 403 403 201"},
+	"get-member": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"update-member": {`{"standing":"owner"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"delete-member":      {"", "401 401 403 403 403 403 403 403 403 403 204"},
+	"list-tool-switches": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"get-tool-switch":    {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"set-tool-switch": {`{"enabled":false}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"update-tool-switch": {`{"enabled":true}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
 
 	// What may be done on the machine is for admins of the server, whoever owns an organisation.
-	"list-grants":           {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"grant":                 {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"revoke-grants":         {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/old","reason":"it is over"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"list-grant-requests":   {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"get-grant-request":     {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"approve-grant-request": {`{"note":"until it is done"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"deny-grant-request":    {`{"note":"ask the owner"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"clear-workspace":       {`{"issuer":"https://id.example","client":"desk"}`, "401 401 403 403 403 403 403 403 403 403 200"},
-	"list-audit-events":     {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"export-audit-events":   {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"prune-audit-events":    {`{"before":"2020-01-01T00:00:00Z"}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"list-grants":         {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"grant":               {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"revoke-grants":       {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/old","reason":"it is over"}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"list-grant-requests": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"get-grant-request":   {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"approve-grant-request": {`{"note":"until it is done"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"deny-grant-request": {`{"note":"ask the owner"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"clear-workspace": {`{"issuer":"https://id.example","client":"desk"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"list-audit-events":   {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"export-audit-events": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"prune-audit-events": {`{"before":"2020-01-01T00:00:00Z"}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
 }
 
 func TestEveryRouteAnswersEveryKindOfCallerAsTheTableSays(t *testing.T) {
@@ -107,7 +128,8 @@ func TestEveryRouteAnswersEveryKindOfCallerAsTheTableSays(t *testing.T) {
 			}
 			for i, who := range callers {
 				w.n++
-				body := strings.NewReplacer("%d", fmt.Sprint(w.n), "ORG", fmt.Sprint(w.acme.ID)).Replace(row.body)
+				body := strings.NewReplacer("%d", fmt.Sprint(w.n), "ORG",
+					fmt.Sprint(w.acme.ID)).Replace(row.body)
 				w.asker = who
 				path := at(op.path, w.acme.ID, w.lab.ID, w.thing(op.path, w.acmePlace(op.path)))
 				var headers []string
@@ -126,12 +148,13 @@ func TestEveryRouteAnswersEveryKindOfCallerAsTheTableSays(t *testing.T) {
 	})
 }
 
-// wellRecorded checks that a change is recorded with who made it, a refusal with who was refused, that the audit trail is
-// read with who reads it, and nothing else.
+// wellRecorded checks that a change is recorded with who made it, a refusal with who was refused,
+// that the audit trail is read with who reads it, and nothing else.
 func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer) {
 	t.Helper()
 	want := 0
-	if got.status < 300 && op.method != "GET" && op.id != "prune-audit-events" { // which finds nothing that old
+	// which finds nothing that old
+	if got.status < 300 && op.method != "GET" && op.id != "prune-audit-events" {
 		want = 1
 	}
 	changes := w.recorded()
@@ -150,16 +173,20 @@ func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer)
 		t.Errorf("%s as %q: %d changes, not %d", op.id, who, len(changes), want)
 	}
 	for _, e := range changes {
-		if e.Type != audit.Changed || e.Status != audit.OK || e.Issuer != issuer || e.Principal != who || e.Client != who+"'s client" || e.RequestID == "" || e.Role == "" || e.Action == "" || e.Object == "" ||
+		if e.Type != audit.Changed || e.Status != audit.OK || e.Issuer != issuer ||
+			e.Principal != who || e.Client != who+"'s client" || e.RequestID == "" ||
+			e.Role == "" || e.Action == "" || e.Object == "" ||
 			(len(e.Arguments) > 0) != (op.method != "DELETE") {
 			t.Errorf("%s as %q: recorded as %+v", op.id, who, e)
 		}
 	}
-	if trail := strings.HasSuffix(op.id, "-audit-events") && op.method == "GET" && got.status == 200; len(reads) > 1 || trail != (len(reads) == 1) {
+	if trail := strings.HasSuffix(op.id, "-audit-events") && op.method == "GET" &&
+		got.status == 200; len(reads) > 1 || trail != (len(reads) == 1) {
 		t.Errorf("%s as %q: reads %+v", op.id, who, reads)
 	}
 	for _, e := range reads {
-		if e.Type != audit.AdminRequest || e.Action != op.id || e.Principal != who || e.RequestID == "" || e.Object == "" || e.Time.IsZero() {
+		if e.Type != audit.AdminRequest || e.Action != op.id || e.Principal != who ||
+			e.RequestID == "" || e.Object == "" || e.Time.IsZero() {
 			t.Errorf("%s as %q: recorded as %+v", op.id, who, e)
 		}
 	}
@@ -167,7 +194,9 @@ func (w *world) wellRecorded(t *testing.T, op operation, who string, got answer)
 		t.Fatalf("%s as %q: %d, and refusals %+v", op.id, who, got.status, refused)
 	}
 	for _, e := range refused {
-		if e.Type != audit.AdminRequest || e.Status != audit.Denied || e.Action != op.id || e.Principal != who || e.RequestID != got.id || e.Object == "" || e.Missing == "" || e.Time.IsZero() || e.Arguments != nil {
+		if e.Type != audit.AdminRequest || e.Status != audit.Denied || e.Action != op.id ||
+			e.Principal != who || e.RequestID != got.id || e.Object == "" || e.Missing == "" ||
+			e.Time.IsZero() || e.Arguments != nil {
 			t.Errorf("%s as %q: recorded as %+v", op.id, who, e)
 		}
 	}

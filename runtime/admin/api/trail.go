@@ -39,11 +39,13 @@ type EventFilter struct {
 func (f EventFilter) of(r *request) (store.EventFilter, error) {
 	for name, t := range map[string]time.Time{"from": f.From, "until": f.Until} {
 		if t.IsZero() && r.URL.Query().Has(name) {
-			return store.EventFilter{}, misfit(http.StatusUnprocessableEntity, "query."+name, "it is before all times: leave it out")
+			return store.EventFilter{}, misfit(http.StatusUnprocessableEntity, "query."+name,
+				"it is before all times: leave it out")
 		}
 	}
 	return store.EventFilter{
-		Principal: f.Principal, Client: f.Client, Tool: f.Tool, Type: audit.Type(f.Type), Status: audit.Status(f.Status), RequestID: f.RequestID, From: f.From, Until: f.Until,
+		Principal: f.Principal, Client: f.Client, Tool: f.Tool, Type: audit.Type(f.Type),
+		Status: audit.Status(f.Status), RequestID: f.RequestID, From: f.From, Until: f.Until,
 	}, nil
 }
 
@@ -64,9 +66,11 @@ func (a *API) trail() {
 		Paging
 		EventFilter
 	}
-	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events", "List what was recorded, the newest first")
+	op := in.operation(http.MethodGet, "list-audit-events", auditPath+"/events",
+		"List what was recorded, the newest first")
 	op.Description = "That the trail is read is recorded in it. The intent of a call is left out if its outcome is there, unless request_id is given."
-	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record], error) {
+	register(a, op, auditors, func(ctx context.Context, r *request, i *listed) (*pageOutput[Record],
+		error) {
 		page, err := i.ids()
 		if err != nil {
 			return nil, err
@@ -79,15 +83,19 @@ func (a *API) trail() {
 			return nil, err
 		}
 		all, more, err := a.store.SearchEvents(ctx, chosen, page)
-		return paged(r, all, more, recordOf, func(e store.Recorded) string { return cursorOf(byID, textOf(e.ID)) }), err
+		return paged(r, all, more, recordOf, func(e store.Recorded) string {
+			return cursorOf(byID, textOf(e.ID))
+		}), err
 	})
 
 	a.export()
 
-	op = in.operation(http.MethodPost, "prune-audit-events", auditPath+"/prune", "Delete the oldest part of the audit trail")
+	op = in.operation(http.MethodPost, "prune-audit-events", auditPath+"/prune",
+		"Delete the oldest part of the audit trail")
 	op.DefaultStatus = http.StatusOK
 	op.Description = "What goes is recorded before anything is deleted, so that the rest still verifies. Where it ends early, send it again: it goes on."
-	register(a, op, auditors, func(ctx context.Context, r *request, i *struct{ Body Pruning }) (*struct{ Body Pruned }, error) {
+	register(a, op, auditors, func(ctx context.Context, r *request,
+		i *struct{ Body Pruning }) (*struct{ Body Pruned }, error) {
 		n, err := a.store.PruneEvents(ctx, i.Body.Before, r.by())
 		return &struct{ Body Pruned }{Pruned{n}}, err
 	})
@@ -104,7 +112,8 @@ func (a *API) reads(r *request, action string) error {
 func filters(query url.Values) []audit.Argument {
 	var all []audit.Argument
 	for name, values := range query { // of which there is one each, by now
-		all = append(all, audit.Argument{Name: name[:min(len(name), 64)], Bytes: len(values[0]), Digest: audit.DigestOf([]byte(values[0]))})
+		all = append(all, audit.Argument{Name: name[:min(len(name), 64)], Bytes: len(values[0]),
+			Digest: audit.DigestOf([]byte(values[0]))})
 	}
 	slices.SortFunc(all, func(a, b audit.Argument) int { return cmp.Compare(a.Name, b.Name) })
 	return all

@@ -32,7 +32,8 @@ func (s *spaces) keep(client isolate.Client) {
 
 func (*spaces) Start(isolate.Start) error { return nil }
 
-func (*spaces) Enter(ctx context.Context, _ isolate.Client, _ string, _ toolset.Limits) (context.Context, func(), error) {
+func (*spaces) Enter(ctx context.Context, _ isolate.Client, _ string,
+	_ toolset.Limits) (context.Context, func(), error) {
 	return ctx, func() {}, nil
 }
 
@@ -54,21 +55,26 @@ func TestWorkspacesAreCleared(t *testing.T) {
 	const clear = "/api/v1/admin/mcp/workspaces/clear"
 	const body = `{"issuer":"https://id.example","client":"desk"}`
 	w := newWorld(t, engines["sqlite"](t), runtime.Options{})
-	desk, other := isolate.Client{Issuer: issuer, ID: "desk"}, isolate.Client{Issuer: "https://other.example", ID: "desk"}
+	desk, other := isolate.Client{Issuer: issuer, ID: "desk"},
+		isolate.Client{Issuer: "https://other.example", ID: "desk"}
 	w.spaces.keep(desk)
 	w.spaces.keep(other)
 	if got := w.send("owner", "POST", clear, body); got.status != 403 || !w.spaces.kept[desk] {
 		t.Error(got)
 	}
 	w.refusals.take()
-	if got := w.send("root", "POST", clear, body); got.status != 200 || got.field("client") != "desk" || w.spaces.kept[desk] || !w.spaces.kept[other] {
+	if got := w.send("root", "POST", clear, body); got.status != 200 ||
+		got.field("client") != "desk" || w.spaces.kept[desk] || !w.spaces.kept[other] {
 		t.Errorf("%s, %v", got, w.spaces.kept)
 	}
 	events := w.refusals.take()
-	if len(events) != 1 || events[0].Action != "clear workspace" || events[0].Object != `workspace of client "desk" of https://id.example` || events[0].Principal != "root" {
+	if len(events) != 1 || events[0].Action != "clear workspace" ||
+		events[0].Object != `workspace of client "desk" of https://id.example` ||
+		events[0].Principal != "root" {
 		t.Errorf("%+v", events)
 	}
-	if got := w.send("root", "POST", clear, body); got.status != 404 || !strings.Contains(got.field("detail"), "spelled") {
+	if got := w.send("root", "POST", clear, body); got.status != 404 ||
+		!strings.Contains(got.field("detail"), "spelled") {
 		t.Error(got)
 	}
 	if got := w.send("root", "POST", clear, `{"issuer":"","client":"a\u0000"}`); got.status != 422 {
@@ -80,7 +86,8 @@ func TestWorkspacesAreCleared(t *testing.T) {
 	// It has a new one, which is recorded, though parts of the old one are left.
 	w.spaces.keep(desk)
 	w.spaces.err = errors.New("the disk is gone")
-	if got := w.send("root", "POST", clear, body); got.status != 500 || strings.Contains(got.body, "disk") {
+	if got := w.send("root", "POST", clear, body); got.status != 500 ||
+		strings.Contains(got.body, "disk") {
 		t.Error(got)
 	}
 	if events := w.refusals.take(); len(events) != 1 {
@@ -88,7 +95,8 @@ func TestWorkspacesAreCleared(t *testing.T) {
 	}
 
 	none := newWorld(t, engines["sqlite"](t), runtime.Options{Sandbox: &spaces{}})
-	if got := none.send("root", "POST", clear, body); got.status != 404 || strings.Contains(got.field("detail"), "spelled") {
+	if got := none.send("root", "POST", clear, body); got.status != 404 ||
+		strings.Contains(got.field("detail"), "spelled") {
 		t.Error(got)
 	}
 	for _, op := range none.operations() {

@@ -54,8 +54,10 @@ const issuer = "https://id.example"
 
 var setup = audit.Event{Principal: "setup"}
 
-// people are those who have a token, which is their name: what they are in acme and its lab, or elsewhere.
-var people = []string{"stranger", "member", "lead", "admin", "owner", "orglead", "lablead", "rival", "root"}
+// people are those who have a token, which is their name: what they are in acme and its lab, or
+// elsewhere.
+var people = []string{"stranger", "member", "lead", "admin", "owner", "orglead", "lablead", "rival",
+	"root"}
 
 // events are those that the sink of the server was given.
 type events struct {
@@ -113,7 +115,8 @@ func keepers(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 // newWorld makes one. wrap may stand between the API and the server.
-func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime.Server) api.Server) *world {
+func newWorld(t testing.TB, url string, o runtime.Options,
+	wrap ...func(*runtime.Server) api.Server) *world {
 	ctx := t.Context()
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -124,18 +127,21 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 			t.Error(err)
 		}
 	})
-	w := &world{Store: s, TB: t, refusals: &events{}, spaces: &spaces{folder: t.TempDir()}, log: &strings.Builder{}, asker: "root"}
+	w := &world{Store: s, TB: t, refusals: &events{}, spaces: &spaces{folder: t.TempDir()},
+		log: &strings.Builder{}, asker: "root"}
 	w.grants = registry(w)
 	// Ids of organisations are none of teams.
 	for range 3 {
 		must(0, s.DeleteOrg(ctx, must(s.CreateOrg(ctx, "gone", setup)).ID, 0, setup))
 	}
 	w.acme, w.rival = must(s.CreateOrg(ctx, "acme", setup)), must(s.CreateOrg(ctx, "rival", setup))
-	w.lab, w.rivalLab = must(s.CreateTeam(ctx, w.acme.ID, "lab", setup)), must(s.CreateTeam(ctx, w.rival.ID, "lab", setup))
+	w.lab, w.rivalLab = must(s.CreateTeam(ctx, w.acme.ID, "lab", setup)),
+		must(s.CreateTeam(ctx, w.rival.ID, "lab", setup))
 	join := func(subject string, in store.Scope, standing access.Standing) {
 		must(s.AddMember(ctx, in, issuer, subject, standing, setup))
 	}
-	for _, standing := range []access.Standing{access.Member, access.Lead, access.Admin, access.Owner} {
+	for _, standing := range []access.Standing{access.Member, access.Lead, access.Admin,
+		access.Owner} {
 		join(string(standing), store.InOrg(w.acme.ID), standing)
 		join(string(standing), store.InTeam(w.lab.ID), standing)
 	}
@@ -147,7 +153,8 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 	// Nobody vouches for the first.
 	tokens := map[string]access.Principal{identity.HashToken("homemade"): {Subject: "homemade"}}
 	for _, name := range people {
-		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client", Role: "Viewer"}
+		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client",
+			Role: "Viewer"}
 		if name == "root" {
 			p.Role = "Admin"
 		}
@@ -169,7 +176,8 @@ func newWorld(t testing.TB, url string, o runtime.Options, wrap ...func(*runtime
 			asked = wrap(server)
 		}
 		var err error
-		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored), api.Options{Audit: w.refusals, Grants: w.grants, Logger: logger})
+		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored),
+			api.Options{Audit: w.refusals, Grants: w.grants, Logger: logger})
 		return w.direct, err
 	}
 	server, err := runtime.New(o, testToolset())
@@ -196,19 +204,24 @@ func (l *locked) Write(b []byte) (int, error) {
 	return l.out.Write(b)
 }
 
-// testToolset has a tool for everybody, and one each for Viewers and Admins. Two catalogs are declared.
+// testToolset has a tool for everybody, and one each for Viewers and Admins. Two catalogs are
+// declared.
 func testToolset() toolset.Toolset {
 	call := func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 	const input = `{"type":"object","additionalProperties":false}`
 	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"}, Receivers: []any{new(int)},
+		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1"},
+		Receivers: []any{new(int)},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "admin_only", MinRole: 4}, {Tool: "ask", Authenticated: true}, {Tool: "forbidden", MinRole: 4, Denial: access.Forbid}, {Tool: "read", MinRole: 1},
+			{Tool: "admin_only", MinRole: 4}, {Tool: "ask", Authenticated: true},
+			{Tool: "forbidden", MinRole: 4, Denial: access.Forbid}, {Tool: "read", MinRole: 1},
 		}},
 		Tools: []toolset.Tool{
 			{Name: "admin_only", Input: input, Call: call, Catalogs: []string{"kit"}},
-			{Name: "ask", Title: "Ask", Description: "ask asks.", Input: input, Output: `{"type":"object"}`, Call: call, Catalogs: []string{"basics", "kit"}},
-			{Name: "forbidden", Input: input, Call: call}, {Name: "read", Input: input, Call: call, Catalogs: []string{"kit"}},
+			{Name: "ask", Title: "Ask", Description: "ask asks.", Input: input,
+				Output: `{"type":"object"}`, Call: call, Catalogs: []string{"basics", "kit"}},
+			{Name: "forbidden", Input: input, Call: call}, {Name: "read", Input: input, Call: call,
+				Catalogs: []string{"kit"}},
 		},
 	})
 }
@@ -226,7 +239,8 @@ type answer struct {
 var calledIt = regexp.MustCompile(`,?"request_id":"([A-Z2-7]{26})"`)
 
 func answerOf(rec *httptest.ResponseRecorder) answer {
-	got := answer{status: rec.Code, header: rec.Header(), body: rec.Body.String(), raw: rec.Body.String()}
+	got := answer{status: rec.Code, header: rec.Header(), body: rec.Body.String(),
+		raw: rec.Body.String()}
 	if m := calledIt.FindStringSubmatch(got.body); m != nil && got.status >= 300 {
 		got.id, got.body = m[1], strings.Replace(got.body, m[0], "", 1)
 	}
@@ -272,11 +286,13 @@ func (w *world) sound(a answer) {
 	w.Helper()
 	problem := a.header.Get("Content-Type") == "application/problem+json"
 	switch {
-	case a.header.Get("Cache-Control") != "no-store", a.header.Get("X-Content-Type-Options") != "nosniff":
+	case a.header.Get("Cache-Control") != "no-store",
+		a.header.Get("X-Content-Type-Options") != "nosniff":
 		w.Errorf("it may be kept or guessed at: %s", a)
 	case (a.status >= 300) != problem:
 		w.Errorf("an error that is no problem, or the reverse: %s", a)
-	case problem && (a.field("status") != strconv.Itoa(a.status) || a.field("title") != http.StatusText(a.status) || a.field("detail") == ""):
+	case problem && (a.field("status") != strconv.Itoa(a.status) ||
+		a.field("title") != http.StatusText(a.status) || a.field("detail") == ""):
 		w.Errorf("a problem that does not say what it is: %s", a)
 	case problem && (a.id == "") != (a.status == 401 || w.nameless):
 		w.Errorf("a problem that does not say what the request is called, or of nobody's request: %s", a)
@@ -293,7 +309,8 @@ func (w *world) recorded() (all []store.Recorded) {
 	for more := true; more; {
 		var some []store.Recorded
 		var err error
-		some, more, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000, After: w.seen})
+		some, more, err = w.Events(context.Background(), store.Page[int64]{Limit: 1000,
+			After: w.seen})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -327,7 +344,8 @@ func (w *world) rivalPlace(path string) place {
 	return p
 }
 
-// thing makes a new one of what a path is about, and returns its id. A catalog has the entry old_tool.
+// thing makes a new one of what a path is about, and returns its id. A catalog has the entry
+// old_tool.
 func (w *world) thing(path string, in place) string {
 	w.Helper()
 	w.n++
@@ -336,7 +354,8 @@ func (w *world) thing(path string, in place) string {
 	case strings.HasSuffix(path, "/workspaces/clear"):
 		w.spaces.keep(isolate.Client{Issuer: issuer, ID: "desk"})
 	case strings.HasSuffix(path, "/grants/revoke"):
-		must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "public/old"}, Issuer: issuer, Client: "desk"}))
+		must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead,
+			Resource: "public/old"}, Issuer: issuer, Client: "desk"}))
 	case strings.Contains(path, "grants/requests/{id}"):
 		client := name
 		if !strings.Contains(path, "/admin/") {
@@ -352,7 +371,8 @@ func (w *world) thing(path string, in place) string {
 	case strings.Contains(path, "admin/teams/{id}"):
 		return strconv.FormatInt(must(w.CreateTeam(ctx, in.org, name, setup)).ID, 10)
 	case strings.Contains(path, "admin/members/{id}"):
-		return strconv.FormatInt(must(w.AddMember(ctx, store.InOrg(in.org), issuer, name, access.Member, setup)).ID, 10)
+		return strconv.FormatInt(must(w.AddMember(ctx, store.InOrg(in.org), issuer, name,
+			access.Member, setup)).ID, 10)
 	}
 	return ""
 }
@@ -361,7 +381,8 @@ func (w *world) thing(path string, in place) string {
 func (w *world) ask(client, resource string) grant.Request {
 	w.Helper()
 	return must(w.grants.Ask(context.Background(), grant.Request{
-		Permission: grant.Permission{Type: grant.FileRead, Resource: resource}, Issuer: issuer, Client: client, Principal: "somebody", Tool: "read", Reason: "I want to",
+		Permission: grant.Permission{Type: grant.FileRead, Resource: resource}, Issuer: issuer,
+		Client: client, Principal: "somebody", Tool: "read", Reason: "I want to",
 	}))
 }
 
@@ -370,7 +391,8 @@ func at(path string, org, team int64, id string) string {
 	if strings.HasSuffix(path, "/grants/check") {
 		path += "?type=file.read&resource=public/a"
 	}
-	return strings.NewReplacer("{org_id}", fmt.Sprint(org), "{team_id}", fmt.Sprint(team), "{id}", id, "{tool_name}", "old_tool", "{name}", "some_tool").Replace(path)
+	return strings.NewReplacer("{org_id}", fmt.Sprint(org), "{team_id}", fmt.Sprint(team), "{id}",
+		id, "{tool_name}", "old_tool", "{name}", "some_tool").Replace(path)
 }
 
 // operation is one that the document describes.
@@ -414,7 +436,8 @@ func (w *world) names(a answer) []string {
 
 // filled has the ids of acme and of its lab in the place of ORG and TEAM.
 func (w *world) filled(text string) string {
-	return strings.NewReplacer("ORG", fmt.Sprint(w.acme.ID), "TEAM", fmt.Sprint(w.lab.ID)).Replace(text)
+	return strings.NewReplacer("ORG", fmt.Sprint(w.acme.ID), "TEAM",
+		fmt.Sprint(w.lab.ID)).Replace(text)
 }
 
 // decoded is the body of an answer that went well.

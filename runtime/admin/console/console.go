@@ -1,13 +1,14 @@
-// Package console is what an operator of a server sees in a browser: who may use which tool and why,
-// catalogs and what is in them, which tools are switched off, organisations with their teams and members, what clients
-// ask for and are granted, and the audit trail.
+// Package console is what an operator of a server sees in a browser: who may use which tool and
+// why, catalogs and what is in them, which tools are switched off, organisations with their teams
+// and members, what clients ask for and are granted, and the audit trail.
 //
-// It is HTML made on the server. There is no script, and the pages say in their Content-Security-Policy
-// that none may run. Whoever signs in does so with the bearer token that the admin API takes as well, and is
-// asked for it again by each request: what the token no longer says, the console no longer does.
+// It is HTML made on the server. There is no script, and the pages say in their
+// Content-Security-Policy that none may run. Whoever signs in does so with the bearer token that
+// the admin API takes as well, and is asked for it again by each request: what the token no longer
+// says, the console no longer does.
 //
-// Admins see all of it. Whoever is owner, admin or lead of an organisation or a team sees the catalogs of that
-// one, and what belongs to another is answered as what never was.
+// Admins see all of it. Whoever is owner, admin or lead of an organisation or a team sees the
+// catalogs of that one, and what belongs to another is answered as what never was.
 package console
 
 import (
@@ -37,25 +38,29 @@ type Options struct {
 	// Title is what the pages call the server, as in "Team directory". Empty is "MCP server".
 	Title string
 	// Logger receives errors of the server at error level, and forms from other sites at info
-	// level. Secrets in it are masked on the way, and tokens do not get that far. Nil is slog.Default().
+	// level. Secrets in it are masked on the way, and tokens do not get that far. Nil is
+	// slog.Default().
 	Logger *slog.Logger
-	// Audit receives an event for each request of somebody who may not make it, for each look at the audit trail, before it is
-	// shown, and for each change of grants, unless Grants is a [grant.Recorder] that keeps it. Other changes are recorded by the
-	// store, each with itself. Nil records nothing.
+	// Audit receives an event for each request of somebody who may not make it, for each look at
+	// the audit trail, before it is shown, and for each change of grants, unless Grants is a
+	// [grant.Recorder] that keeps it. Other changes are recorded by the store, each with itself.
+	// Nil records nothing.
 	Audit audit.Sink
-	// Grants is what the pages of requests and grants manage, which is to be what the server decides by. Where it is nil there
-	// are no such pages.
+	// Grants is what the pages of requests and grants manage, which is to be what the server
+	// decides by. Where it is nil there are no such pages.
 	Grants grant.Registry
-	// Exports are those of the audit trail that are under way, the API's too where it is given the same. Nil is the console's own.
+	// Exports are those of the audit trail that are under way, the API's too where it is given the
+	// same. Nil is the console's own.
 	Exports *front.Exports
 
 	patience time.Duration // front.Patience, or a test's
 }
 
-// New returns the handler of everything under [runtime.PathConsole]. It is safe for concurrent use, keeps nothing
-// about who is signed in, and so may be one of many replicas. Hosts are checked by who mounts it, as
-// runtime.Server.Handler does.
-func New(server *runtime.Server, s *store.Store, a *authority.Authority, o Options) (http.Handler, error) {
+// New returns the handler of everything under [runtime.PathConsole]. It is safe for concurrent use,
+// keeps nothing about who is signed in, and so may be one of many replicas. Hosts are checked by
+// who mounts it, as runtime.Server.Handler does.
+func New(server *runtime.Server, s *store.Store, a *authority.Authority,
+	o Options) (http.Handler, error) {
 	switch {
 	case server == nil:
 		return nil, errors.New("console: there is no server: pass the one that Options.Admin is given")
@@ -72,7 +77,8 @@ type machine interface {
 	Masker() redact.Masker
 	Identify(r *http.Request) (context.Context, access.Principal, error)
 	Table() access.Table
-	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation
+	ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
+		name string) runtime.Explanation
 	ListTools(ctx context.Context, ask catalog.Ask) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
 	Catalogs() catalog.Source // nil where there are none but those
@@ -98,7 +104,8 @@ func (k kernel) Identify(r *http.Request) (context.Context, access.Principal, er
 	}
 	p, ok := runtime.Caller(ctx)
 	if !ok || p.Anonymous() {
-		return nil, access.Principal{}, &runtime.Refusal{Status: http.StatusUnauthorized, Reason: "authentication required"}
+		return nil, access.Principal{}, &runtime.Refusal{Status: http.StatusUnauthorized,
+			Reason: "authentication required"}
 	}
 	return ctx, p, nil
 }
@@ -117,7 +124,9 @@ type console struct {
 }
 
 func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
-	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit, grants: o.Grants, patience: cmp.Or(o.patience, front.Patience), exports: cmp.Or(o.Exports, front.NewExports())}
+	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit,
+		grants: o.Grants, patience: cmp.Or(o.patience, front.Patience), exports: cmp.Or(o.Exports,
+			front.NewExports())}
 	if c.title == "" {
 		c.title = "MCP server"
 	}
@@ -136,7 +145,8 @@ func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	for _, r := range all {
 		mux.Handle(r.pattern, c.handler(r))
 	}
-	// What is no page is asked for by somebody as well: who is not signed in learns of no address which it is.
+	// What is no page is asked for by somebody as well: who is not signed in learns of no address
+	// which it is.
 	mux.Handle("/", c.handler(route{who: managers, serve: (*visit).nowhere}))
 	return c.guarded(mux)
 }

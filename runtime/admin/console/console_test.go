@@ -42,9 +42,11 @@ func must2[T any](v T, _ bool, err error) T { return must(v, err) }
 
 const issuer = "https://id.example"
 
-// callers are all kinds of people, by the tokens that they sign in with. Theirs is acme, but for rival's owner.
+// callers are all kinds of people, by the tokens that they sign in with. Theirs is acme, but for
+// rival's owner.
 var callers = map[string]access.Principal{
-	"token-admin":  {Issuer: issuer, Subject: "ada", Client: "browser", Role: "Admin", Scopes: []string{"read"}, Groups: []string{"ops"}},
+	"token-admin": {Issuer: issuer, Subject: "ada", Client: "browser", Role: "Admin",
+		Scopes: []string{"read"}, Groups: []string{"ops"}},
 	"token-owner":  {Issuer: issuer, Subject: "olga", Role: "Member"},
 	"token-lead":   {Issuer: issuer, Subject: "lea", Role: "Member"},
 	"token-member": {Issuer: issuer, Subject: "mel", Role: "Manager"},
@@ -74,7 +76,8 @@ func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, 
 	case m.refusal != nil:
 		return nil, access.Principal{}, m.refusal
 	case !ok:
-		return nil, access.Principal{}, &runtime.Refusal{Status: http.StatusUnauthorized, Reason: "authentication required"}
+		return nil, access.Principal{}, &runtime.Refusal{Status: http.StatusUnauthorized,
+			Reason: "authentication required"}
 	}
 	return context.WithValue(r.Context(), callerKey{}, p), p, nil
 }
@@ -103,13 +106,15 @@ func (m *machine) Allows(tool string) []toolset.Allow {
 	return nil
 }
 
-func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind, name string) runtime.Explanation {
+func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind,
+	name string) runtime.Explanation {
 	if m.panics {
 		panic("an explanation too many")
 	}
 	table := m.table.Of(k)
 	d := table.Decide(p, name)
-	e := runtime.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed, Missing: d.Missing(), Verdicts: table.Explain(p, name)}
+	e := runtime.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed,
+		Missing: d.Missing(), Verdicts: table.Explain(p, name)}
 	if p.Anonymous() {
 		e.Host = "a caller without an identity is refused"
 	}
@@ -159,8 +164,10 @@ func table(t testing.TB, rules ...access.Rule) access.Table {
 
 func rules() []access.Rule {
 	return []access.Rule{
-		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true}, {Tool: "view", MinRole: 1}, {Tool: "change", MinRole: 2, Scopes: []string{"write"}},
-		{Tool: "erase", MinRole: 4}, {Tool: "host", MinRole: 1, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
+		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true},
+		{Tool: "view", MinRole: 1}, {Tool: "change", MinRole: 2, Scopes: []string{"write"}},
+		{Tool: "erase", MinRole: 4}, {Tool: "host", MinRole: 1,
+			Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
 		{Tool: "free", MinRole: 1, Permission: access.NoPermission},
 	}
 }
@@ -177,29 +184,36 @@ func newWorld(t testing.TB, url string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer), machine: &machine{
-		table: table(t, rules()...), callers: callers, declared: []catalog.Found{{ID: "code:kit", Name: "kit", Tools: []string{"view"}}},
-		spaces: &spaces{kept: map[isolate.Client]bool{}},
-	}}
+	w := &world{store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer),
+		machine: &machine{
+			table: table(t, rules()...), callers: callers,
+			declared: []catalog.Found{{ID: "code:kit", Name: "kit", Tools: []string{"view"}}},
+			spaces:   &spaces{kept: map[isolate.Client]bool{}},
+		}}
 	// Ids of organisations and of teams differ, so that none is taken for the other.
 	for range 3 {
 		must(0, s.DeleteOrg(ctx, must(s.CreateOrg(ctx, "gone", by)).ID, 0, by))
 	}
 	w.acme, w.rival = must(s.CreateOrg(ctx, "acme", by)), must(s.CreateOrg(ctx, "rival", by))
-	w.lab, w.den = must(s.CreateTeam(ctx, w.acme.ID, "lab", by)), must(s.CreateTeam(ctx, w.rival.ID, "den", by))
+	w.lab, w.den = must(s.CreateTeam(ctx, w.acme.ID, "lab", by)),
+		must(s.CreateTeam(ctx, w.rival.ID, "den", by))
 	catalogOf := func(in store.Scope, name string) store.Catalog {
 		c := must(s.CreateCatalog(ctx, in, name, "about "+name, true, by))
 		must(s.AddEntry(ctx, in, c.ID, "view", "core", by))
 		return c
 	}
-	w.global, w.ofAcme, w.ofLab = catalogOf(store.Global, "everything"), catalogOf(store.InOrg(w.acme.ID), "acme-kit"), catalogOf(store.InTeam(w.lab.ID), "lab-kit")
-	w.ofRival, w.ofDen = catalogOf(store.InOrg(w.rival.ID), "rival-kit"), catalogOf(store.InTeam(w.den.ID), "den-kit")
+	w.global, w.ofAcme, w.ofLab = catalogOf(store.Global, "everything"),
+		catalogOf(store.InOrg(w.acme.ID), "acme-kit"), catalogOf(store.InTeam(w.lab.ID), "lab-kit")
+	w.ofRival, w.ofDen = catalogOf(store.InOrg(w.rival.ID), "rival-kit"),
+		catalogOf(store.InTeam(w.den.ID), "den-kit")
 	must(s.AddMember(ctx, store.InOrg(w.acme.ID), issuer, "olga", access.Owner, by))
 	w.lead = must(s.AddMember(ctx, store.InTeam(w.lab.ID), issuer, "lea", access.Lead, by))
 	must(s.AddMember(ctx, store.InOrg(w.acme.ID), issuer, "mel", access.Member, by))
 	must(s.AddMember(ctx, store.InOrg(w.rival.ID), issuer, "rita", access.Owner, by))
 	w.machine.catalogs = stored.New(s, stored.Stored)
-	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored), console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory", Grants: w.keeper})
+	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored),
+		console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory",
+			Grants: w.keeper})
 	return w
 }
 
@@ -207,7 +221,8 @@ func onSQLite(t testing.TB) *world { t.Helper(); return newWorld(t, engines["sql
 
 // request is one over TLS from the console's own pages.
 func request(method, target, token string, form url.Values) *http.Request {
-	r := httptest.NewRequest(method, "https://console.example"+target, strings.NewReader(form.Encode()))
+	r := httptest.NewRequest(method, "https://console.example"+target,
+		strings.NewReader(form.Encode()))
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if method != http.MethodGet && method != http.MethodHead {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -242,7 +257,8 @@ func form(pairs ...any) url.Values {
 	return f
 }
 
-// page checks a status and that a page says some things, in their order. Where names may break is left out.
+// page checks a status and that a page says some things, in their order. Where names may break is
+// left out.
 func page(t *testing.T, rec *httptest.ResponseRecorder, status int, says ...string) string {
 	t.Helper()
 	body := strings.ReplaceAll(rec.Body.String(), "<wbr>", "")
@@ -250,7 +266,8 @@ func page(t *testing.T, rec *httptest.ResponseRecorder, status int, says ...stri
 		t.Errorf("%d, want %d: %s", rec.Code, status, body)
 	}
 	later := rec.Header().Get("Retry-After") != ""
-	if later != (rec.Code == http.StatusServiceUnavailable) && rec.Code != http.StatusTooManyRequests {
+	if later != (rec.Code == http.StatusServiceUnavailable) &&
+		rec.Code != http.StatusTooManyRequests {
 		t.Errorf("%d with Retry-After %q", rec.Code, rec.Header().Get("Retry-After"))
 	}
 	rest := body
@@ -269,7 +286,8 @@ func page(t *testing.T, rec *httptest.ResponseRecorder, status int, says ...stri
 func led(t *testing.T, rec *httptest.ResponseRecorder, to string) string {
 	t.Helper()
 	at := rec.Header().Get("Location")
-	if rec.Code != http.StatusSeeOther || at != to && !(strings.HasSuffix(to, "*") && strings.HasPrefix(at, strings.TrimSuffix(to, "*"))) {
+	if rec.Code != http.StatusSeeOther || at != to && !(strings.HasSuffix(to, "*") &&
+		strings.HasPrefix(at, strings.TrimSuffix(to, "*"))) {
 		t.Errorf("%d to %q, want %q: %s", rec.Code, at, to, rec.Body)
 	}
 	return at

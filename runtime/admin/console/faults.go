@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
 )
 
 // problemBelow stands on top of a page whose form has faults.
@@ -30,7 +31,7 @@ func (f faults) add(field, text string) { f[field] = &fault{Field: field, Text: 
 // pattern notes what is wrong with a permission: with the pattern of its resource, which an error may point into, or else with
 // what the form calls field.
 func (f faults) pattern(field string, err error) {
-	var wrong *grant.PatternError
+	var wrong *pattern.Error
 	if !errors.As(err, &wrong) {
 		f.add(field, told(err))
 		return

@@ -34,14 +34,17 @@ func parsed() map[string]*template.Template {
 		"breakable": breakable,
 		"shown":     func(name any) template.HTML { return shown(fmt.Sprint(name)) },
 		"join":      func(list []string) string { return strings.Join(list, " ") },
-	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html",
+		"templates/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range []string{
-		"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new", "catalog",
+		"sign-in", "message", "overview", "matrix", "principal", "catalogs", "catalog-new",
+		"catalog",
 		"declared", "tools", "orgs", "org", "team", "member", "delete", "permission-requests",
 		"permission-request", "grants", "grant-new", "revoke", "workspaces", "audit", "event",
 	} {
-		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+name+".html"))
+		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+
+			name+".html"))
 	}
 	return all
 }
@@ -73,7 +76,8 @@ type caller struct {
 // Told is what a form has done.
 func (p page) Told() string { return done[p.Done] }
 
-// done says what was done, by the codes that addresses name it with: no text of an address is ever shown.
+// done says what was done, by the codes that addresses name it with: no text of an address is ever
+// shown.
 var done = map[string]string{
 	"signed-out":      "You are signed out.",
 	"catalog-created": "The catalog is there. Add tools to it.",
@@ -113,8 +117,10 @@ type message struct {
 type fact struct{ Name, Value string }
 
 var (
-	missing = page{Title: "Not found", Data: message{Text: "There is no such page, or what it was about is gone or not yours."}}
-	broken  = page{Title: "Something failed", Data: message{Text: "The server could not do this just now. Whoever runs it finds the reason in its log. Try again in a moment."}}
+	missing = page{Title: "Not found",
+		Data: message{Text: "There is no such page, or what it was about is gone or not yours."}}
+	broken = page{Title: "Something failed",
+		Data: message{Text: "The server could not do this just now. Whoever runs it finds the reason in its log. Try again in a moment."}}
 )
 
 // render writes a page, all of it or none.
@@ -158,8 +164,8 @@ func (v *visit) back(to, done string) error {
 
 func (v *visit) nowhere() error { return store.ErrNotFound }
 
-// fail answers what could not be done. What there is not and what is not the caller's are answered alike,
-// byte for byte.
+// fail answers what could not be done. What there is not and what is not the caller's are answered
+// alike, byte for byte.
 func (v *visit) fail(err error) {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -168,18 +174,26 @@ func (v *visit) fail(err error) {
 	case errors.Is(err, errNothing):
 		v.showAs(http.StatusForbidden, "message", v.nothing())
 	case errors.Is(err, errNotAdmin):
-		v.showAs(http.StatusForbidden, "message", page{Title: "For admins", Data: message{Text: "This page is for admins of the server. The catalogs of your organisations and teams are under Catalogs."}})
+		v.showAs(http.StatusForbidden, "message", page{Title: "For admins",
+			Data: message{Text: "This page is for admins of the server. The catalogs of your organisations and teams are under Catalogs."}})
 	case errors.As(err, &tooLarge):
-		v.showAs(http.StatusRequestEntityTooLarge, "message", page{Title: "Too much", Data: message{Text: "The form is larger than anything it could hold. Nothing was changed."}})
+		v.showAs(http.StatusRequestEntityTooLarge, "message",
+			page{Title: "Too much",
+				Data: message{Text: "The form is larger than anything it could hold. Nothing was changed."}})
 	case errors.Is(err, errBadForm):
-		v.showAs(http.StatusBadRequest, "message", page{Title: "Not readable", Data: message{Text: "The form was not written as browsers write forms. Nothing was changed."}})
+		v.showAs(http.StatusBadRequest, "message", page{Title: "Not readable",
+			Data: message{Text: "The form was not written as browsers write forms. Nothing was changed."}})
 	default:
 		if outage := front.Outage(v.ctx, err, v.r.Method != http.MethodPost); outage != "" {
-			v.log.ErrorContext(v.ctx, "the console had no answer", "request_id", runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "outage", outage, "error", err)
-			v.showAs(http.StatusServiceUnavailable, "message", page{Title: "Not now", Data: message{Text: sentence(outage)}})
+			v.log.ErrorContext(v.ctx, "the console had no answer", "request_id",
+				runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "outage",
+				outage, "error", err)
+			v.showAs(http.StatusServiceUnavailable, "message",
+				page{Title: "Not now", Data: message{Text: sentence(outage)}})
 			return
 		}
-		v.log.ErrorContext(v.ctx, "the console could not answer", "request_id", runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "error", err)
+		v.log.ErrorContext(v.ctx, "the console could not answer", "request_id",
+			runtime.RequestID(v.ctx), "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 		v.showAs(http.StatusInternalServerError, "message", broken)
 	}
 }
@@ -187,12 +201,14 @@ func (v *visit) fail(err error) {
 // sentence is what an error says, as people write it.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
-// nothing tells a caller who manages nothing who may change that, and what they have to type for it.
+// nothing tells a caller who manages nothing who may change that, and what they have to type for
+// it.
 func (v *visit) nothing() page {
 	return page{Title: "Nothing to manage", Leave: true, Data: message{
 		Text: "You are signed in, and there is nothing here for you to manage. Admins of the server, and owners, admins and leads of an organisation or a team, find what is theirs here. " +
 			"Ask an admin of this server to make you a lead, on the page of your organisation or team, under \"Add a member\". These are to be written there as they stand here:",
-		Facts: []fact{{"Subject", v.caller.Subject}, {"Issuer", cmp.Or(v.caller.Issuer, "none: the field is to be empty")}},
+		Facts: []fact{{"Subject", v.caller.Subject},
+			{"Issuer", cmp.Or(v.caller.Issuer, "none: the field is to be empty")}},
 		After: "If organisations and teams come with your token, ask its issuer instead. " +
 			"To become an admin of the server, ask its operator.",
 	}}

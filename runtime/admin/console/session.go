@@ -19,11 +19,12 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// The session is the token itself, in cookies that the browser forgets when it is closed. The server keeps nothing,
-// and verifies the token with every request: it ends with the credential.
+// The session is the token itself, in cookies that the browser forgets when it is closed. The
+// server keeps nothing, and verifies the token with every request: it ends with the credential.
 //
-// The cookies go to the console's path alone, so that no other handler of the host, its logs or what it
-// echoes, ever has the token. That rules the prefix __Host- out, which demands Path=/ (RFC 6265bis, section
+// The cookies go to the console's path alone, so that no other handler of the host, its logs or
+// what it echoes, ever has the token. That rules the prefix __Host- out, which demands Path=/ (RFC
+// 6265bis, section
 // 4.1.3.2). What it would have added, that no other host of the domain can set the cookie, is made up for: a cookie
 // that comes twice is nobody's, and every page names who is signed in.
 const (
@@ -32,22 +33,24 @@ const (
 	cookiePath   = runtime.PathConsole
 )
 
-// Browsers keep 4,096 bytes of a cookie's name and value (RFC 6265bis, section 5.6). Tokens with many groups in them are
-// longer, and are cut in parts.
+// Browsers keep 4,096 bytes of a cookie's name and value (RFC 6265bis, section 5.6). Tokens with
+// many groups in them are longer, and are cut in parts.
 const (
 	partBytes = 3800
 	maxParts  = 4
 	maxToken  = partBytes * maxParts
 )
 
-// near reports whether a request came over plain HTTP on this machine: from a browser, which is as good as TLS, or from a proxy
-// that ends TLS and does not pass the name on that the browser asked for.
+// near reports whether a request came over plain HTTP on this machine: from a browser, which is as
+// good as TLS, or from a proxy that ends TLS and does not pass the name on that the browser asked
+// for.
 func near(r *http.Request) bool {
 	return r.TLS == nil && loopback(r.Host) && loopback(r.RemoteAddr)
 }
 
-// insecure reports whether a form came over plain HTTP from a browser on this machine. Only the browser's own word for
-// where it is tells it from one before a proxy; browsers say it with every form.
+// insecure reports whether a form came over plain HTTP from a browser on this machine. Only the
+// browser's own word for where it is tells it from one before a proxy; browsers say it with every
+// form.
 func insecure(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) != 1 || !near(r) {
@@ -74,8 +77,9 @@ func partName(name string, part int) string {
 	return name
 }
 
-// keep gives the browser a token, or takes it away where it is empty. Parts of a longer one before it go too, and so does one
-// under the other name. A cookie is Secure unless the browser says that it is where none would be kept.
+// keep gives the browser a token, or takes it away where it is empty. Parts of a longer one before
+// it go too, and so does one under the other name. A cookie is Secure unless the browser says that
+// it is where none would be kept.
 func keep(w http.ResponseWriter, r *http.Request, token string) {
 	if insecure(r) {
 		set(w, loopbackName, token, false)
@@ -92,7 +96,8 @@ func set(w http.ResponseWriter, name, token string, secure bool) {
 	for part := range maxParts {
 		value := token[:min(len(token), partBytes)]
 		token = token[len(value):]
-		c := &http.Cookie{Name: partName(name, part), Value: value, Path: cookiePath, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
+		c := &http.Cookie{Name: partName(name, part), Value: value, Path: cookiePath,
+			HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
 		if value == "" {
 			c.MaxAge = -1
 		}
@@ -100,8 +105,8 @@ func set(w http.ResponseWriter, name, token string, secure bool) {
 	}
 }
 
-// kept is the token that a browser brings, or "". The one in Secure cookies counts before another, which anybody on the way
-// could have set, and which is looked at on this machine alone.
+// kept is the token that a browser brings, or "". The one in Secure cookies counts before another,
+// which anybody on the way could have set, and which is looked at on this machine alone.
 func kept(r *http.Request) string {
 	if len(r.CookiesNamed(cookieName)) > 0 || !near(r) {
 		return under(cookieName, r)
@@ -124,17 +129,19 @@ func under(name string, r *http.Request) string {
 	return token.String()
 }
 
-// wellFormed reports whether a token can be a bearer token (RFC 6750, section 2.1), all of whose characters a cookie
-// can hold as they are.
+// wellFormed reports whether a token can be a bearer token (RFC 6750, section 2.1), all of whose
+// characters a cookie can hold as they are.
 func wellFormed(token string) bool {
 	token = strings.TrimRight(token, "=")
 	return token != "" && !strings.ContainsFunc(token, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-._~+/", c)
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') &&
+			!strings.ContainsRune("-._~+/", c)
 	})
 }
 
 // identify asks the server whose token it is, as if the request had come with it.
-func (c *console) identify(r *http.Request, token string) (context.Context, access.Principal, error) {
+func (c *console) identify(r *http.Request,
+	token string) (context.Context, access.Principal, error) {
 	asked := r.Clone(r.Context())
 	asked.Body = http.NoBody
 	asked.Header.Del("Cookie")
@@ -166,8 +173,8 @@ func (c *console) handler(to route) http.Handler {
 		defer cancel()
 		r = r.WithContext(ctx)
 		v := &visit{console: c, w: w, r: r, ctx: ctx}
-		// The form comes first, so that who is calling is asked when all of it is there. Whether it can be read is said to
-		// who may send it.
+		// The form comes first, so that who is calling is asked when all of it is there. Whether it
+		// can be read is said to who may send it.
 		unread := v.parsed()
 		if to.who != everybody {
 			token := kept(r)
@@ -214,8 +221,8 @@ func (v *visit) allow(who who) (err error) {
 	return nil
 }
 
-// denied records, where an error says so, that somebody has asked for what they may not do. What never was is recorded
-// as what is another's: the answer is the same, and so is the time it takes.
+// denied records, where an error says so, that somebody has asked for what they may not do. What
+// never was is recorded as what is another's: the answer is the same, and so is the time it takes.
 func (v *visit) denied(pattern string, err error) {
 	object, needs := store.Anywhere.String(), ""
 	switch {
@@ -250,12 +257,14 @@ func (v *visit) notIdentified(err error) {
 			Data: message{Text: "Your token is good, and this server does not know you as one of " +
 				"its users. Ask its operator."}})
 	default:
-		v.render(v.w, nil, http.StatusServiceUnavailable, "message", page{Title: "Not now", Leave: true,
-			Data: message{Text: "Who you are could not be found out just now. Nothing was changed. Try again in a moment."}})
+		v.render(v.w, nil, http.StatusServiceUnavailable, "message",
+			page{Title: "Not now", Leave: true,
+				Data: message{Text: "Who you are could not be found out just now. Nothing was changed. Try again in a moment."}})
 	}
 }
 
-// toSignIn leads to the form, and from there back to what was asked for. What was sent by a form is not sent again.
+// toSignIn leads to the form, and from there back to what was asked for. What was sent by a form is
+// not sent again.
 func (v *visit) toSignIn(problem string) {
 	q := url.Values{}
 	if next := v.next(); next != runtime.PathConsole {
@@ -277,8 +286,9 @@ func (v *visit) next() string {
 
 const pathSignIn = runtime.PathConsole + "/sign-in"
 
-// within is an address of the console's own, and the console's start in the place of any other, so that nobody is led
-// away from it. Of what is written, a path in its simplest form and a query are kept.
+// within is an address of the console's own, and the console's start in the place of any other, so
+// that nobody is led away from it. Of what is written, a path in its simplest form and a query are
+// kept.
 func within(next string) string {
 	u, err := url.Parse(next)
 	switch {

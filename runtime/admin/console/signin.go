@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 )
 
-// signInProblems are what can be wrong with a sign-in, by the codes that addresses name them with: a token that was
-// refused is nowhere in what a browser would send again.
+// signInProblems are what can be wrong with a sign-in, by the codes that addresses name them with:
+// a token that was refused is nowhere in what a browser would send again.
 var signInProblems = map[string]string{
 	"ended":     "You were signed out, because your token has ended or no longer holds. Sign in with a new one. If you had sent a form, it was not done.",
 	"empty":     "Paste a token.",
@@ -31,16 +31,18 @@ var signInProblems = map[string]string{
 
 type signInForm struct {
 	Next, Problem string
-	// From says that a link of another site led here. Browsers send no SameSite=Strict cookie with those, and do with the
-	// next one: who is signed in need not do so again.
+	// From says that a link of another site led here. Browsers send no SameSite=Strict cookie with
+	// those, and do with the next one: who is signed in need not do so again.
 	From bool
 }
 
 func (v *visit) showSignIn() error {
 	q := v.r.URL.Query()
 	form := signInForm{Next: within(q.Get("next")), Problem: signInProblems[q.Get("problem")]}
-	form.From = form.Problem == "" && slices.Contains([]string{"cross-site", "same-site"}, v.r.Header.Get("Sec-Fetch-Site"))
-	v.render(v.w, nil, http.StatusOK, "sign-in", page{Title: "Sign in", Done: q.Get("done"), Data: form})
+	form.From = form.Problem == "" && slices.Contains([]string{"cross-site", "same-site"},
+		v.r.Header.Get("Sec-Fetch-Site"))
+	v.render(v.w, nil, http.StatusOK, "sign-in", page{Title: "Sign in", Done: q.Get("done"),
+		Data: form})
 	return nil
 }
 
@@ -71,8 +73,8 @@ func (v *visit) tooOften(next string, retryAfter int) {
 	v.render(v.w, nil, http.StatusTooManyRequests, "sign-in", page{Title: "Sign in", Data: form})
 }
 
-// tryToken is what is wrong with a token, or "". retryAfter is in seconds, and not zero if tokens of
-// the address failed too often.
+// tryToken is what is wrong with a token, or "". retryAfter is in seconds, and not zero if tokens
+// of the address failed too often.
 func (v *visit) tryToken(token string) (problem string, retryAfter int) {
 	origin, err := url.Parse(v.r.Header.Get("Origin"))
 	switch {

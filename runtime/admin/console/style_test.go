@@ -34,7 +34,8 @@ func luminance(t *testing.T, colour string) float64 {
 	return 0.2126*part(16) + 0.7152*part(8) + 0.0722*part(0)
 }
 
-// Text can be read by day and by night (WCAG 2.2, 1.4.3), and what is to be used can be told from its ground (1.4.11).
+// Text can be read by day and by night (WCAG 2.2, 1.4.3), and what is to be used can be told from
+// its ground (1.4.11).
 func TestColoursCanBeToldApart(t *testing.T) {
 	w := onSQLite(t)
 	css := w.get("", console.Asset("console.css")).Body.String()
@@ -51,13 +52,20 @@ func TestColoursCanBeToldApart(t *testing.T) {
 			front, ground string
 			least         float64
 		}{
-			{"ink", "ground", 4.5}, {"ink", "sheet", 4.5}, {"dim", "ground", 4.5}, {"dim", "sheet", 4.5}, {"accent", "ground", 4.5}, {"accent", "sheet", 4.5}, {"accent-ink", "accent", 4.5},
-			{"ink", "accent-soft", 4.5}, {"accent", "accent-soft", 4.5}, {"dim", "accent-soft", 4.5}, {"yes-ink", "yes", 4.5}, {"warn-ink", "warn", 4.5}, {"dim", "warn", 4.5}, {"bad-ink", "bad", 4.5}, {"bad-ink", "sheet", 4.5}, {"sheet", "bad-ink", 4.5},
-			{"focus", "ground", 3}, {"focus", "sheet", 3}, {"line-strong", "sheet", 3}, {"line-strong", "ground", 3},
+			{"ink", "ground", 4.5}, {"ink", "sheet", 4.5}, {"dim", "ground", 4.5},
+			{"dim", "sheet", 4.5}, {"accent", "ground", 4.5}, {"accent", "sheet", 4.5},
+			{"accent-ink", "accent", 4.5},
+			{"ink", "accent-soft", 4.5}, {"accent", "accent-soft", 4.5},
+			{"dim", "accent-soft", 4.5}, {"yes-ink", "yes", 4.5}, {"warn-ink", "warn", 4.5},
+			{"dim", "warn", 4.5}, {"bad-ink", "bad", 4.5}, {"bad-ink", "sheet", 4.5},
+			{"sheet", "bad-ink", 4.5},
+			{"focus", "ground", 3}, {"focus", "sheet", 3}, {"line-strong", "sheet", 3},
+			{"line-strong", "ground", 3},
 		} {
 			a, b := luminance(t, colour[pair.front]), luminance(t, colour[pair.ground])
 			if ratio := (math.Max(a, b) + 0.05) / (math.Min(a, b) + 0.05); ratio < pair.least {
-				t.Errorf("by %s, %s on %s has a contrast of %.2f to 1, less than %g", scheme, pair.front, pair.ground, ratio, pair.least)
+				t.Errorf("by %s, %s on %s has a contrast of %.2f to 1, less than %g", scheme,
+					pair.front, pair.ground, ratio, pair.least)
 			}
 		}
 	}
@@ -71,16 +79,31 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 	requested := w.requestPermission("desk", "file.read", "notes/**", "two\nlines")
 	decided := w.requestPermission("desk", "net.connect", "example.com:443", "")
 	must(w.keeper.Deny(t.Context(), decided.ID, grant.Verdict{By: "ada", Note: "no"}))
-	must(0, w.store.Audit().Record(t.Context(), audit.Event{Type: audit.ToolCall, Tool: "view", Status: audit.Denied, RequestID: "r", Arguments: []audit.Argument{{Name: "path"}}, Grants: []audit.Use{{Argument: "path"}}}))
-	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{}, store.Page[int64]{Limit: 1}))[0]
+	must(0, w.store.Audit().Record(t.Context(), audit.Event{Type: audit.ToolCall, Tool: "view",
+		Status: audit.Denied, RequestID: "r", Arguments: []audit.Argument{{Name: "path"}},
+		Grants: []audit.Use{{Argument: "path"}}}))
+	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{},
+		store.Page[int64]{Limit: 1}))[0]
 	for _, c := range []struct{ token, at string }{
-		{"token-admin", "/console/requests"}, {"token-admin", "/console/requests?status=denied"}, {"token-admin", "/console/requests/" + requested.ID}, {"token-admin", "/console/requests/" + decided.ID},
-		{"token-admin", "/console/grants"}, {"token-admin", "/console/grants?client=desk"}, {"token-admin", "/console/grants/new?client=desk"}, {"token-admin", "/console/audit"},
-		{"token-admin", "/console/workspaces"}, {"token-admin", "/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer}, {"token-admin", fmt.Sprint("/console/audit/", event.ID)},
-		{"", "/console/sign-in?problem=refused"}, {"token-lead", "/console"}, {"token-lead", "/console/catalogs"}, {"token-member", "/console"}, {"token-admin", "/console"}, {"token-admin", "/console/matrix"},
-		{"token-admin", "/console/principal?show=1&subject=x"}, {"token-admin", "/console/tools"}, {"token-admin", "/console/catalogs"}, {"token-admin", "/console/catalogs/new"},
-		{"token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)}, {"token-admin", fmt.Sprintf("/console/catalogs/%d/delete", w.ofAcme.ID)}, {"token-admin", "/console/declared?name=kit"},
-		{"token-admin", "/console/orgs"}, {"token-admin", fmt.Sprintf("/console/orgs/%d", w.acme.ID)}, {"token-admin", fmt.Sprintf("/console/teams/%d", w.lab.ID)}, {"token-admin", fmt.Sprintf("/console/members/%d", w.lead.ID)},
+		{"token-admin", "/console/requests"}, {"token-admin", "/console/requests?status=denied"},
+		{"token-admin", "/console/requests/" + requested.ID}, {"token-admin", "/console/requests/" +
+			decided.ID},
+		{"token-admin", "/console/grants"}, {"token-admin", "/console/grants?client=desk"},
+		{"token-admin", "/console/grants/new?client=desk"}, {"token-admin", "/console/audit"},
+		{"token-admin", "/console/workspaces"},
+		{"token-admin", "/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer}, {"token-admin", fmt.Sprint("/console/audit/", event.ID)},
+		{"", "/console/sign-in?problem=refused"}, {"token-lead", "/console"},
+		{"token-lead", "/console/catalogs"}, {"token-member", "/console"},
+		{"token-admin", "/console"}, {"token-admin", "/console/matrix"},
+		{"token-admin", "/console/principal?show=1&subject=x"}, {"token-admin", "/console/tools"},
+		{"token-admin", "/console/catalogs"}, {"token-admin", "/console/catalogs/new"},
+		{"token-admin", fmt.Sprintf("/console/catalogs/%d", w.ofAcme.ID)},
+		{"token-admin", fmt.Sprintf("/console/catalogs/%d/delete", w.ofAcme.ID)},
+		{"token-admin", "/console/declared?name=kit"},
+		{"token-admin", "/console/orgs"},
+		{"token-admin", fmt.Sprintf("/console/orgs/%d", w.acme.ID)},
+		{"token-admin", fmt.Sprintf("/console/teams/%d", w.lab.ID)},
+		{"token-admin", fmt.Sprintf("/console/members/%d", w.lead.ID)},
 	} {
 		rec := w.get(c.token, c.at)
 		doc := must(html.Parse(strings.NewReader(rec.Body.String())))
@@ -136,7 +159,8 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 				t.Errorf("%s has %q %d times", c.at, id, n)
 			}
 		}
-		if headings != 1 || landmarks["main"] != 1 || landmarks["header"] != 1 || landmarks["script"] > 0 {
+		if headings != 1 || landmarks["main"] != 1 || landmarks["header"] != 1 ||
+			landmarks["script"] > 0 {
 			t.Errorf("%s: %d h1, %v", c.at, headings, landmarks)
 		}
 		if c.token == "token-admin" && (rec.Code != http.StatusOK || landmarks["nav"] != 1) {

@@ -19,8 +19,11 @@ const pathAudit = runtime.PathConsole + "/audit"
 
 // eventTypes and eventStatuses are what the search suggests. Others can be typed.
 var (
-	eventTypes    = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList, audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed, audit.AdminRequest, audit.Authentication, audit.Checkpoint, audit.Outage}
-	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout, audit.Limited, audit.Crashed, audit.Invalid, audit.Intent}
+	eventTypes = []audit.Type{audit.ToolCall, audit.ToolList, audit.PromptGet, audit.PromptList,
+		audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Completion, audit.Changed,
+		audit.AdminRequest, audit.Authentication, audit.Checkpoint, audit.Outage}
+	eventStatuses = []audit.Status{audit.OK, audit.Denied, audit.Failed, audit.Timeout,
+		audit.Limited, audit.Crashed, audit.Invalid, audit.Intent}
 )
 
 // search is what the audit trail is searched for, as it is typed.
@@ -38,17 +41,22 @@ func (search) Statuses() []audit.Status { return eventStatuses }
 
 // query is the search in an address.
 func (s search) query() url.Values {
-	return filled("from", s.From, "until", s.Until, "client", s.Client, "principal", s.Principal, "tool", s.Tool, "type", s.Type, "status", s.Status, "request", s.RequestID)
+	return filled("from", s.From, "until", s.Until, "client", s.Client, "principal", s.Principal,
+		"tool", s.Tool, "type", s.Type, "status", s.Status, "request", s.RequestID)
 }
 
-// search reads an address. A time that cannot be read is a fault: to leave it out would find what was not asked for.
+// search reads an address. A time that cannot be read is a fault: to leave it out would find what
+// was not asked for.
 func (v *visit) search() (s search, f store.EventFilter) {
 	q := v.r.URL.Query()
 	s = search{
-		From: q.Get("from"), Until: q.Get("until"), Client: q.Get("client"), Principal: q.Get("principal"), Tool: q.Get("tool"), Type: q.Get("type"), Status: q.Get("status"),
+		From: q.Get("from"), Until: q.Get("until"), Client: q.Get("client"),
+		Principal: q.Get("principal"), Tool: q.Get("tool"), Type: q.Get("type"),
+		Status:    q.Get("status"),
 		RequestID: q.Get("request"), Wrong: faults{},
 	}
-	f = store.EventFilter{Client: s.Client, Principal: s.Principal, Tool: s.Tool, Type: audit.Type(s.Type), Status: audit.Status(s.Status), RequestID: s.RequestID}
+	f = store.EventFilter{Client: s.Client, Principal: s.Principal, Tool: s.Tool,
+		Type: audit.Type(s.Type), Status: audit.Status(s.Status), RequestID: s.RequestID}
 	f.From, f.Until = s.Wrong.moment("from", s.From), s.Wrong.moment("until", s.Until)
 	return s, f
 }
@@ -56,11 +64,13 @@ func (v *visit) search() (s search, f store.EventFilter) {
 // wholeTrail is what is read by a search, as it is recorded.
 const wholeTrail = "the audit trail"
 
-// reads records that the caller is about to read what of the trail, and what is searched for, by name, size and digest.
+// reads records that the caller is about to read what of the trail, and what is searched for, by
+// name, size and digest.
 func (v *visit) reads(what string, s search) error {
 	by, q := v.by(), s.query()
 	for _, name := range slices.Sorted(maps.Keys(q)) {
-		by.Arguments = append(by.Arguments, audit.Argument{Name: name, Bytes: len(q.Get(name)), Digest: audit.DigestOf([]byte(q.Get(name)))})
+		by.Arguments = append(by.Arguments, audit.Argument{Name: name, Bytes: len(q.Get(name)),
+			Digest: audit.DigestOf([]byte(q.Get(name)))})
 	}
 	return front.Reads(v.ctx, v.audit, by, "read", what)
 }
@@ -79,12 +89,14 @@ func (v *visit) showTrail() error {
 	s, f := v.search()
 	t := trail{search: s, Export: withQuery(pathAudit+"/export", s.query())}
 	if len(s.Wrong) > 0 {
-		return v.showAs(http.StatusUnprocessableEntity, "audit", page{Title: "Audit", Here: "audit", Problem: problemBelow, Data: t})
+		return v.showAs(http.StatusUnprocessableEntity, "audit", page{Title: "Audit", Here: "audit",
+			Problem: problemBelow, Data: t})
 	}
 	if err := v.reads(wholeTrail, s); err != nil {
 		return err
 	}
-	found, more, err := v.store.SearchEvents(v.ctx, f, store.Page[int64]{After: v.after("after"), Limit: pageSize})
+	found, more, err := v.store.SearchEvents(v.ctx, f, store.Page[int64]{After: v.after("after"),
+		Limit: pageSize})
 	if err != nil {
 		return err
 	}
@@ -186,9 +198,12 @@ func (e eventRow) Facts() (all []fact) {
 		chained = fmt.Sprintf("number %d of %s", e.Chain.Seq, e.Chain.ID)
 	}
 	for _, f := range []fact{
-		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)}, {"Status", string(e.Status)}, {"Intent", intended}, {"Why", why}, {"Decided by", e.Axis}, {"Missing", e.Missing},
+		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)},
+		{"Status", string(e.Status)}, {"Intent", intended}, {"Why", why}, {"Decided by", e.Axis},
+		{"Missing", e.Missing},
 		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
-		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action}, {"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},
+		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action},
+		{"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},
 	} {
 		if f.Value != "" {
@@ -214,5 +229,6 @@ func (v *visit) showEvent() error {
 	case len(found) == 0 || found[0].ID != id:
 		return store.ErrNotFound
 	}
-	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit", Data: eventRow{Recorded: found[0]}})
+	return v.show("event", page{Title: fmt.Sprint("Event ", id), Here: "audit",
+		Data: eventRow{Recorded: found[0]}})
 }

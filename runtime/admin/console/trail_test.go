@@ -32,11 +32,14 @@ func (w *world) trail(t *testing.T, n int) {
 	events := make([]audit.Event, n)
 	for i := range events {
 		events[i] = audit.Event{
-			Time: noon.Add(time.Duration(i) * time.Hour), Type: audit.ToolCall, Tool: fmt.Sprintf("tool_%03d", i), Issuer: issuer, Principal: "vera", Client: "desk", Role: "Viewer", RequestID: fmt.Sprint("R", i),
+			Time: noon.Add(time.Duration(i) * time.Hour), Type: audit.ToolCall,
+			Tool: fmt.Sprintf("tool_%03d", i), Issuer: issuer, Principal: "vera", Client: "desk",
+			Role: "Viewer", RequestID: fmt.Sprint("R", i),
 			Status: audit.OK, Axis: "role", Milliseconds: 1.25,
 		}
 		if i%2 == 1 {
-			events[i].Status, events[i].Client, events[i].Missing = audit.Denied, "other", "needs role Manager"
+			events[i].Status, events[i].Client, events[i].Missing = audit.Denied, "other",
+				"needs role Manager"
 		}
 	}
 	if err := audit.InOrder(t.Context(), w.store.Audit(), events); err != nil {
@@ -49,11 +52,17 @@ func TestTrailIsSearched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, engine(t))
 			w.trail(t, 6)
-			must(0, w.store.Audit().Record(t.Context(), audit.Event{Time: noon, Type: audit.PromptGet, Prompt: "greet", Status: audit.Failed}))
-			must(0, w.store.Audit().Record(t.Context(), audit.Event{Time: noon, Type: audit.ResourceRead, Resource: "team://people/{id}", Status: audit.Limited, Axis: "limit", Missing: "rate"}))
+			must(0, w.store.Audit().Record(t.Context(),
+				audit.Event{Time: noon, Type: audit.PromptGet, Prompt: "greet",
+					Status: audit.Failed}))
+			must(0, w.store.Audit().Record(t.Context(),
+				audit.Event{Time: noon, Type: audit.ResourceRead, Resource: "team://people/{id}",
+					Status: audit.Limited, Axis: "limit", Missing: "rate"}))
 			for query, want := range map[string][]string{
-				"client=desk":                                     {"tool_004", "tool_002", "tool_000"},
-				"principal=vera&status=denied":                    {"tool_005", "tool_003", "tool_001"},
+				"client=desk": {"tool_004", "tool_002",
+					"tool_000"},
+				"principal=vera&status=denied": {"tool_005", "tool_003",
+					"tool_001"},
 				"tool=tool_003":                                   {"tool_003"},
 				"type=prompt_get":                                 {"greet"},
 				"type=resource_read":                              {"team://people/{id}"},
@@ -64,19 +73,28 @@ func TestTrailIsSearched(t *testing.T) {
 				"type=changed&principal=seed&from=2001-01-01&until=2001-01-02": nil,
 			} {
 				var got []string
-				for _, row := range rows(t, page(t, w.get("token-admin", "/console/audit?"+query), http.StatusOK)) {
+				for _, row := range rows(t, page(t, w.get("token-admin", "/console/audit?"+query),
+					http.StatusOK)) {
 					if cells := strings.Split(row, "|"); cells[0] != "Time" {
 						got = append(got, cells[3])
 					}
 				}
 				equal(t, got, want)
 			}
-			body := page(t, w.get("token-admin", "/console/audit?client=other&tool=tool_005&until=2026-06-01"), http.StatusOK, `value="2026-06-01"`, `value="other"`, `href="/console/audit/export?client=other&amp;tool=tool_005&amp;until=2026-06-01"`, "Download what is found", "Show all")
-			equal(t, rows(t, body)[1:], []string{"2026-05-04 17:00:00 UTC|tool_call|vera by other|tool_005|denied|needs role Manager"})
-			page(t, w.get("token-admin", "/console/audit?client=nobody"), http.StatusOK, "No event matches")
-			page(t, w.get("token-admin", "/console/audit"), http.StatusOK, "Download all", "changed", "create catalog: ")
+			body := page(t, w.get("token-admin",
+				"/console/audit?client=other&tool=tool_005&until=2026-06-01"), http.StatusOK,
+				`value="2026-06-01"`, `value="other"`,
+				`href="/console/audit/export?client=other&amp;tool=tool_005&amp;until=2026-06-01"`,
+				"Download what is found", "Show all")
+			equal(t, rows(t, body)[1:],
+				[]string{"2026-05-04 17:00:00 UTC|tool_call|vera by other|tool_005|denied|needs role Manager"})
+			page(t, w.get("token-admin", "/console/audit?client=nobody"), http.StatusOK,
+				"No event matches")
+			page(t, w.get("token-admin", "/console/audit"), http.StatusOK, "Download all",
+				"changed", "create catalog: ")
 			for _, at := range []string{"/console/audit", "/console/audit/export"} {
-				page(t, w.get("token-admin", at+"?from=soon&client=desk"), http.StatusUnprocessableEntity, "This is no time", `value="desk"`)
+				page(t, w.get("token-admin", at+"?from=soon&client=desk"),
+					http.StatusUnprocessableEntity, "This is no time", `value="desk"`)
 			}
 		})
 	}
@@ -86,15 +104,27 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	w := onSQLite(t)
 	mac := audit.MAC{1}
 	must(0, w.store.Audit().Record(t.Context(), audit.Event{
-		Time: noon, Type: audit.ToolCall, RequestID: "R1", TraceID: "T1", Issuer: issuer, Principal: "vera", Client: "desk", Role: "Viewer", Tool: "read\u202efile", Status: audit.OK, Axis: "role", Milliseconds: 1.25, Visible: 2, Total: 3,
-		Arguments: []audit.Argument{{Name: "path", Bytes: 12, Digest: audit.DigestOf([]byte("x"))}}, Grants: []audit.Use{{Argument: "path", Kind: "file.read", Grant: "7"}}, Chain: &audit.Link{ID: "replica.1", Seq: 17, MAC: mac},
+		Time: noon, Type: audit.ToolCall, RequestID: "R1", TraceID: "T1", Issuer: issuer,
+		Principal: "vera", Client: "desk", Role: "Viewer", Tool: "read\u202efile", Status: audit.OK,
+		Axis: "role", Milliseconds: 1.25, Visible: 2, Total: 3,
+		Arguments: []audit.Argument{{Name: "path", Bytes: 12, Digest: audit.DigestOf([]byte("x"))}},
+		Grants:    []audit.Use{{Argument: "path", Kind: "file.read", Grant: "7"}},
+		Chain:     &audit.Link{ID: "replica.1", Seq: 17, MAC: mac},
 	}))
-	e := must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R1"}, store.Page[int64]{}))[0]
-	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK, "2026-05-04 12:00:00.000 UTC", "tool_call", "vera", "desk", "Viewer", `read\u202efile`, "2 of 3", "1.25 ms", "T1", "number 17 of replica.1", `href="/console/audit?request=R1"`)
-	equal(t, rows(t, body), []string{"Argument|Type|Grant", "path|file.read|7", "Name|Bytes|Digest", "path|12|" + audit.DigestOf([]byte("x")).String()})
-	must(0, w.store.Audit().Record(t.Context(), audit.Event{Time: noon, Type: audit.Authentication, RequestID: "R2", Status: audit.Denied, Action: "authenticate", Object: "192.0.2.1", Total: 7}))
-	e = must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R2"}, store.Page[int64]{}))[0]
-	body = page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK, "192.0.2.1", "Failures", ">7<")
+	e := must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R1"},
+		store.Page[int64]{}))[0]
+	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK,
+		"2026-05-04 12:00:00.000 UTC", "tool_call", "vera", "desk", "Viewer", `read\u202efile`,
+		"2 of 3", "1.25 ms", "T1", "number 17 of replica.1", `href="/console/audit?request=R1"`)
+	equal(t, rows(t, body), []string{"Argument|Type|Grant", "path|file.read|7", "Name|Bytes|Digest",
+		"path|12|" + audit.DigestOf([]byte("x")).String()})
+	must(0, w.store.Audit().Record(t.Context(), audit.Event{Time: noon, Type: audit.Authentication,
+		RequestID: "R2", Status: audit.Denied, Action: "authenticate", Object: "192.0.2.1",
+		Total: 7}))
+	e = must2(w.store.SearchEvents(t.Context(), store.EventFilter{RequestID: "R2"},
+		store.Page[int64]{}))[0]
+	body = page(t, w.get("token-admin", fmt.Sprint("/console/audit/", e.ID)), http.StatusOK,
+		"192.0.2.1", "Failures", ">7<")
 	if strings.Contains(body, "0 of 7") {
 		t.Errorf("failures are shown as a list: %s", body)
 	}
@@ -103,23 +133,33 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	}
 }
 
-// TestCallWithoutAnOutcomeIsShownAsSuch: a call is one row, and an intent is one alone where its outcome is not there.
+// TestCallWithoutAnOutcomeIsShownAsSuch: a call is one row, and an intent is one alone where its
+// outcome is not there.
 func TestCallWithoutAnOutcomeIsShownAsSuch(t *testing.T) {
 	w := onSQLite(t)
 	event := func(request string, status audit.Status) audit.Event {
-		return audit.Event{Time: noon, Type: audit.ToolCall, RequestID: request, Principal: "vera", Tool: "pay-" + request, Status: status, Intended: status == audit.OK,
+		return audit.Event{Time: noon, Type: audit.ToolCall, RequestID: request, Principal: "vera",
+			Tool: "pay-" + request, Status: status, Intended: status == audit.OK,
 			Arguments: []audit.Argument{{Bytes: 7}}}
 	}
-	if err := audit.InOrder(t.Context(), w.store.Audit(), []audit.Event{event("1", audit.Intent), event("1", audit.OK), event("2", audit.Intent)}); err != nil {
+	if err := audit.InOrder(t.Context(), w.store.Audit(), []audit.Event{event("1", audit.Intent),
+		event("1", audit.OK), event("2", audit.Intent)}); err != nil {
 		t.Fatal(err)
 	}
 	const at = "2026-05-04 12:00:00 UTC|tool_call|vera|"
-	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?principal=vera"), http.StatusOK))[1:], []string{at + "pay-2|no outcome|", at + "pay-1|ok|"})
-	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?status=intent"), http.StatusOK))[1:], []string{at + "pay-2|no outcome|"})
-	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?request=1"), http.StatusOK))[1:], []string{at + "pay-1|ok|", at + "pay-1|intent|"})
-	found := must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "vera"}, store.Page[int64]{}))
-	page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[0].ID)), http.StatusOK, "This is an intent", "Without an outcome the call still runs", `href="/console/audit?request=2"`, "all of them")
-	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[1].ID)), http.StatusOK, "recorded before the call")
+	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?principal=vera"),
+		http.StatusOK))[1:], []string{at + "pay-2|no outcome|", at + "pay-1|ok|"})
+	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?status=intent"),
+		http.StatusOK))[1:], []string{at + "pay-2|no outcome|"})
+	equal(t, rows(t, page(t, w.get("token-admin", "/console/audit?request=1"), http.StatusOK))[1:],
+		[]string{at + "pay-1|ok|", at + "pay-1|intent|"})
+	found := must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "vera"},
+		store.Page[int64]{}))
+	page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[0].ID)), http.StatusOK,
+		"This is an intent", "Without an outcome the call still runs",
+		`href="/console/audit?request=2"`, "all of them")
+	body := page(t, w.get("token-admin", fmt.Sprint("/console/audit/", found[1].ID)), http.StatusOK,
+		"recorded before the call")
 	if strings.Contains(body, "This is an intent") {
 		t.Error("an outcome is shown as an intent")
 	}
@@ -152,7 +192,9 @@ func TestTrailIsDownloaded(t *testing.T) {
 			w := newWorld(t, engine(t))
 			w.trail(t, 1000)
 			rec := w.get("token-admin", "/console/audit/export?principal=vera&client=desk")
-			if h := rec.Header(); rec.Code != http.StatusOK || h.Get("Content-Type") != "application/x-ndjson" || h.Get("Content-Disposition") != `attachment; filename="audit.jsonl"` {
+			if h := rec.Header(); rec.Code != http.StatusOK ||
+				h.Get("Content-Type") != "application/x-ndjson" ||
+				h.Get("Content-Disposition") != `attachment; filename="audit.jsonl"` {
 				t.Errorf("%d %v", rec.Code, h)
 			}
 			var tools []string
@@ -166,10 +208,13 @@ func TestTrailIsDownloaded(t *testing.T) {
 			if len(tools) != 500 || !slices.IsSorted(tools) {
 				t.Errorf("%d lines", len(tools))
 			}
-			if rec := w.get("token-admin", "/console/audit/export?client=nobody"); rec.Code != http.StatusOK || rec.Body.Len() > 0 || rec.Header().Get("Content-Disposition") == "" {
+			if rec := w.get("token-admin",
+				"/console/audit/export?client=nobody"); rec.Code != http.StatusOK ||
+				rec.Body.Len() > 0 || rec.Header().Get("Content-Disposition") == "" {
 				t.Errorf("nothing is %d %v %s", rec.Code, rec.Header(), rec.Body)
 			}
-			if rec := w.do(request(http.MethodHead, "/console/audit/export", "token-admin", nil)); rec.Code != http.StatusOK || rec.Body.Len() > 0 {
+			if rec := w.do(request(http.MethodHead, "/console/audit/export", "token-admin",
+				nil)); rec.Code != http.StatusOK || rec.Body.Len() > 0 {
 				t.Errorf("%d %s", rec.Code, rec.Body)
 			}
 		})
@@ -186,7 +231,8 @@ func (b brittle) Write(p []byte) (int, error) {
 	return b.ResponseRecorder.Write(p)
 }
 
-// TestDownloadThatFailsIsCutOff: what came of it does not pass for all of it; and one that never began is answered.
+// TestDownloadThatFailsIsCutOff: what came of it does not pass for all of it; and one that never
+// began is answered.
 func TestDownloadThatFailsIsCutOff(t *testing.T) {
 	w := onSQLite(t)
 	w.trail(t, 1000)
@@ -196,7 +242,8 @@ func TestDownloadThatFailsIsCutOff(t *testing.T) {
 				t.Errorf("it ends with %v", p)
 			}
 		}()
-		w.ServeHTTP(brittle{httptest.NewRecorder()}, request(http.MethodGet, "/console/audit/export", "token-admin", nil))
+		w.ServeHTTP(brittle{httptest.NewRecorder()},
+			request(http.MethodGet, "/console/audit/export", "token-admin", nil))
 		t.Error("it ends as if it were whole")
 	}()
 	if !strings.Contains(w.log.String(), "an export of the audit trail was cut off") {
@@ -256,7 +303,8 @@ func TestDownloadsAreFewAtATime(t *testing.T) {
 		}()
 		<-begun
 	}
-	page(t, w.get("token-admin", "/console/audit/export"), http.StatusTooManyRequests, "Try again when one of them has ended")
+	page(t, w.get("token-admin", "/console/audit/export"), http.StatusTooManyRequests,
+		"Try again when one of them has ended")
 	close(end)
 	for range front.MaxExports {
 		if code := <-all; code != http.StatusOK {
@@ -273,21 +321,26 @@ func TestWhoReadsTheTrailIsInIt(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
 	for i, read := range []struct{ at, what string }{
-		{"/console/audit?client=desk&from=2026-05-04", "the audit trail"}, {"/console/audit/1", "event 1 of the audit trail"}, {"/console/audit/export?tool=view", "the audit trail"},
+		{"/console/audit?client=desk&from=2026-05-04", "the audit trail"},
+		{"/console/audit/1", "event 1 of the audit trail"}, {"/console/audit/export?tool=view",
+			"the audit trail"},
 	} {
 		at := read.at
 		if rec := w.get("token-admin", at); rec.Code != http.StatusOK || len(*events) != i+1 {
 			t.Fatalf("%s: %d, %d events", at, rec.Code, len(*events))
 		}
-		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.OK || e.Principal != "ada" || e.Action != "read" || e.Object != read.what {
+		if e := (*events)[i]; e.Type != audit.AdminRequest || e.Status != audit.OK ||
+			e.Principal != "ada" || e.Action != "read" || e.Object != read.what {
 			t.Errorf("%s: %+v", at, e)
 		}
 	}
-	if e := (*events)[0]; len(e.Arguments) != 2 || e.Arguments[0].Name != "client" || e.Arguments[0].Bytes != 4 || e.Arguments[0].Digest != audit.DigestOf([]byte("desk")) {
+	if e := (*events)[0]; len(e.Arguments) != 2 || e.Arguments[0].Name != "client" ||
+		e.Arguments[0].Bytes != 4 || e.Arguments[0].Digest != audit.DigestOf([]byte("desk")) {
 		t.Errorf("%+v", e.Arguments)
 	}
 	failing := audit.SinkFunc(func(context.Context, audit.Event) error { return errBroken })
-	w.Handler = console.NewOf(w.machine, w.store, authority.New(w.machine, w.store, stored.Stored), console.Options{Audit: failing})
+	w.Handler = console.NewOf(w.machine, w.store, authority.New(w.machine, w.store, stored.Stored),
+		console.Options{Audit: failing})
 	for _, at := range []string{"/console/audit", "/console/audit/1", "/console/audit/export"} {
 		page(t, w.get("token-admin", at), http.StatusInternalServerError, "Something failed")
 	}

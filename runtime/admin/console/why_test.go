@@ -27,24 +27,32 @@ import (
 // ends are tools of which each call ends in another way.
 func ends(held chan<- struct{}) map[string]toolset.Tool {
 	answer := func(err error) func(context.Context, toolset.Call) (toolset.Result, error) {
-		return func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Result{}, err }
+		return func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Result{}, err
+		}
 	}
 	return map[string]toolset.Tool{
-		"fine":      {Call: func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }},
+		"fine": {Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Done(nil)
+		}},
 		"admins":    {Call: answer(nil)},
 		"error":     {Call: answer(errors.New("hunter2"))},
 		"arguments": {Call: answer(&decode.Error{Problems: []decode.Problem{{Message: "hunter2"}}})},
 		"unsent": {Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Result{Out: func() {}, HasOut: true}, nil
 		}},
-		"panics": {Call: func(context.Context, toolset.Call) (toolset.Result, error) { panic("hunter2") }},
-		"late": {Timeout: time.Millisecond, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			<-ctx.Done()
-			return toolset.Result{}, ctx.Err()
+		"panics": {Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+			panic("hunter2")
 		}},
-		"long": {Limits: toolset.Limits{Output: 1}, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Done(nil)
-		}},
+		"late": {Timeout: time.Millisecond,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				<-ctx.Done()
+				return toolset.Result{}, ctx.Err()
+			}},
+		"long": {Limits: toolset.Limits{Output: 1},
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}},
 		"cancelled": {Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			close(held)
 			<-ctx.Done()
@@ -53,8 +61,8 @@ func ends(held chan<- struct{}) map[string]toolset.Tool {
 	}
 }
 
-// TestTrailShowsWhyACallFailed serves calls that end in each way there is, and reads the pages about
-// their events.
+// TestTrailShowsWhyACallFailed serves calls that end in each way there is, and reads the pages
+// about their events.
 func TestTrailShowsWhyACallFailed(t *testing.T) {
 	s := must(store.Open(t.Context(), engines["sqlite"](t)))
 	defer s.Close()
@@ -82,10 +90,12 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("vera"): {Subject: "vera", Role: "Viewer"},
 			identity.HashToken("ada"):  {Subject: "ada", Role: "Admin"}}),
-		Catalogs: stored.New(s, stored.Stored), Audit: s.Audit(), StateKey: bytes.Repeat([]byte("k"), 32),
-		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Catalogs: stored.New(s, stored.Stored), Audit: s.Audit(),
+		StateKey: bytes.Repeat([]byte("k"), 32),
+		Logger:   slog.New(slog.NewTextHandler(&log, nil)),
 		Admin: func(server *runtime.Server) (http.Handler, error) {
-			return console.New(server, s, authority.New(server, s, stored.Stored), console.Options{})
+			return console.New(server, s, authority.New(server, s, stored.Stored),
+				console.Options{})
 		},
 	}, toolset.NewToolset(g)))
 	defer server.Shutdown(context.Background())
@@ -149,7 +159,8 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 		_, at, _ := strings.Cut(get("/console/audit?"+row.search), `<a href="/console/audit/`)
 		at, _, _ = strings.Cut(at, `"`)
 		event := get("/console/audit/" + at)
-		if !strings.Contains(event, row.why) || strings.Contains(event, "<dt>Why</dt>") != (row.why != "") ||
+		if !strings.Contains(event, row.why) ||
+			strings.Contains(event, "<dt>Why</dt>") != (row.why != "") ||
 			strings.Contains(event, "log says more") != row.more {
 			t.Errorf("%s: %s", row.search, event)
 		}

@@ -12,11 +12,13 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 )
 
-// Change has something done to grants, and sees to its being recorded: by the registry, which finds in the context that it
-// is given who asks, or else here and at once. Do says what was done to what, or nothing where nothing was.
+// Change has something done to grants, and sees to its being recorded: by the registry, which finds
+// in the context that it is given who asks, or else here and at once. Do says what was done to
+// what, or nothing where nothing was.
 //
 // An error after do is of a change that stands and is not recorded. The log is told of it.
-func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *slog.Logger, by audit.Event, do func(context.Context) (action, object string, err error)) error {
+func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *slog.Logger,
+	by audit.Event, do func(context.Context) (action, object string, err error)) error {
 	action, object, err := do(audit.Acting(ctx, by))
 	if err != nil || action == "" || sink == nil {
 		return err
@@ -26,7 +28,8 @@ func Change(ctx context.Context, registry grant.Registry, sink audit.Sink, log *
 	}
 	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.OK, action, object
 	if err := record(context.WithoutCancel(ctx), sink, by); err != nil {
-		log.ErrorContext(ctx, "a change was made and could not be recorded", "request_id", by.RequestID, "action", action, "object", object, "error", err)
+		log.ErrorContext(ctx, "a change was made and could not be recorded", "request_id",
+			by.RequestID, "action", action, "object", object, "error", err)
 		return err
 	}
 	return nil
@@ -45,8 +48,8 @@ func ClearWorkspace(ctx context.Context, spaces isolate.Workspaces, sink audit.S
 	return found, cmp.Or(err, failed)
 }
 
-// Reads records that somebody is about to read the audit trail, which is not done where that cannot be recorded. A nil sink
-// records nothing.
+// Reads records that somebody is about to read the audit trail, which is not done where that cannot
+// be recorded. A nil sink records nothing.
 func Reads(ctx context.Context, sink audit.Sink, by audit.Event, action, object string) error {
 	if sink == nil {
 		return nil

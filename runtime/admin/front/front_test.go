@@ -47,7 +47,8 @@ func (early) SafeToRetry() bool  { return true }
 func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
 	const slow, down = "no answer in time: try again; ", "the database does not answer: try again; "
 	const full = "the database takes no changes: try again later; "
-	const none, perhaps = "nothing was changed", "a change may have been made or not: look before you send it again"
+	const none, perhaps = "nothing was changed",
+		"a change may have been made or not: look before you send it again"
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -56,18 +57,30 @@ func TestOutageSaysWhatHasComeOfARequest(t *testing.T) {
 		reads bool
 		want  string
 	}{
-		{nil, errors.New("a bug"), false, ""}, {nil, errors.New("a bug"), true, ""}, {nil, result(1), false, ""}, {nil, result(19), false, ""}, {nil, state("42501"), false, ""},
-		{ended, errors.New("whatever"), false, slow + perhaps}, {ended, errors.New("whatever"), true, slow + none},
-		{nil, context.DeadlineExceeded, false, slow + perhaps}, {nil, context.Canceled, true, slow + none},
-		{nil, result(5), false, down + none}, {nil, result(5 | 2<<8), false, down + none}, {nil, result(6), false, down + none},
-		{nil, state("08006"), false, down + perhaps}, {nil, state("57P01"), true, down + none}, {nil, state("53300"), false, down + none},
-		{nil, state("25006"), false, full + none}, {nil, state("53100"), false, full + none}, {nil, state("58030"), false, down + perhaps}, {nil, state("55P03"), false, down + none},
-		{nil, state("40001"), false, down + none}, {nil, state("28P01"), false, down + none}, {nil, state("3D000"), true, down + none}, {nil, state("4"), false, ""},
-		{nil, result(8 | 1<<8), false, full + none}, {nil, result(13), false, full + none}, {nil, result(10 | 4<<8), false, down + perhaps}, {nil, result(10), true, down + none},
-		{nil, result(14), false, down + none}, {nil, store.ErrUnwritable, false, full + perhaps}, {nil, store.ErrUnwritable, true, full + none},
-		{nil, driver.ErrBadConn, false, down + perhaps}, {nil, sql.ErrConnDone, true, down + none}, {nil, io.ErrUnexpectedEOF, false, down + perhaps},
-		{nil, &net.OpError{Op: "read", Err: errors.New("gone")}, false, down + perhaps}, {nil, &net.OpError{Op: "dial", Err: errors.New("refused")}, false, down + none},
-		{nil, early{errors.New("not sent")}, false, down + none}, {nil, store.ErrClosed, false, down + none},
+		{nil, errors.New("a bug"), false, ""}, {nil, errors.New("a bug"), true, ""},
+		{nil, result(1), false, ""}, {nil, result(19), false, ""}, {nil, state("42501"), false, ""},
+		{ended, errors.New("whatever"), false, slow + perhaps}, {ended, errors.New("whatever"),
+			true, slow + none},
+		{nil, context.DeadlineExceeded, false, slow + perhaps}, {nil, context.Canceled, true,
+			slow + none},
+		{nil, result(5), false, down + none}, {nil, result(5 | 2<<8), false, down + none},
+		{nil, result(6), false, down + none},
+		{nil, state("08006"), false, down + perhaps}, {nil, state("57P01"), true, down + none},
+		{nil, state("53300"), false, down + none},
+		{nil, state("25006"), false, full + none}, {nil, state("53100"), false, full + none},
+		{nil, state("58030"), false, down + perhaps}, {nil, state("55P03"), false, down + none},
+		{nil, state("40001"), false, down + none}, {nil, state("28P01"), false, down + none},
+		{nil, state("3D000"), true, down + none}, {nil, state("4"), false, ""},
+		{nil, result(8 | 1<<8), false, full + none}, {nil, result(13), false, full + none},
+		{nil, result(10 | 4<<8), false, down + perhaps}, {nil, result(10), true, down + none},
+		{nil, result(14), false, down + none}, {nil, store.ErrUnwritable, false, full + perhaps},
+		{nil, store.ErrUnwritable, true, full + none},
+		{nil, driver.ErrBadConn, false, down + perhaps}, {nil, sql.ErrConnDone, true, down + none},
+		{nil, io.ErrUnexpectedEOF, false, down + perhaps},
+		{nil, &net.OpError{Op: "read", Err: errors.New("gone")}, false, down + perhaps},
+		{nil, &net.OpError{Op: "dial", Err: errors.New("refused")}, false, down + none},
+		{nil, early{errors.New("not sent")}, false, down + none}, {nil, store.ErrClosed, false,
+			down + none},
 	} {
 		if c.ctx == nil {
 			c.ctx = t.Context()
@@ -97,7 +110,8 @@ func TestStoreThatIsBusyOrClosedIsAnOutage(t *testing.T) {
 	_, _, unread := s.Orgs(ctx, store.Page[int64]{})
 	recorded := s.Audit().Record(ctx, audit.Event{})
 	for _, err := range []error{busy, closed, unread, recorded} {
-		if got := front.Outage(ctx, err, false); err == nil || got != "the database does not answer: try again; nothing was changed" {
+		if got := front.Outage(ctx, err, false); err == nil ||
+			got != "the database does not answer: try again; nothing was changed" {
 			t.Errorf("%v: %q", err, got)
 		}
 	}
@@ -109,8 +123,10 @@ func TestNamesOfCodeAreTakenEverywhereButInOrganizationsAndTeams(t *testing.T) {
 		in   store.Scope
 		name string
 		want bool
-	}{{store.Global, "kit", true}, {store.Global, "other", false}, {store.InOrg(1), "kit", false}, {store.InTeam(1), "kit", false}} {
-		if err := front.Shadowed(declared, c.in, c.name); (err != nil) != c.want || err != nil && !strings.Contains(err.Error(), `declares a catalog "kit"`) {
+	}{{store.Global, "kit", true}, {store.Global, "other", false}, {store.InOrg(1), "kit", false},
+		{store.InTeam(1), "kit", false}} {
+		if err := front.Shadowed(declared, c.in, c.name); (err != nil) != c.want || err != nil &&
+			!strings.Contains(err.Error(), `declares a catalog "kit"`) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -129,16 +145,20 @@ func TestRefusalIsRecordedForWhoHasLeft(t *testing.T) {
 		return errors.New("the disk is full")
 	})
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	by := audit.Event{Principal: "mel", RequestID: "R1", Arguments: []audit.Argument{{Name: "secret"}}}
+	by := audit.Event{Principal: "mel", RequestID: "R1",
+		Arguments: []audit.Argument{{Name: "secret"}}}
 	front.Refused(ctx, sink, logger, by, "do it", "organization 1", front.NeedsAdmin)
 	if got.Time.IsZero() {
 		t.Error("no time")
 	}
 	got.Time = by.Time
-	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Denied, Principal: "mel", RequestID: "R1", Action: "do it", Object: "organization 1", Missing: "needs the role of an admin"}); fmt.Sprint(got) != fmt.Sprint(want) {
+	if want := (audit.Event{Type: audit.AdminRequest, Status: audit.Denied, Principal: "mel",
+		RequestID: "R1", Action: "do it", Object: "organization 1",
+		Missing: "needs the role of an admin"}); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if !strings.Contains(log.String(), "the disk is full") || !strings.Contains(log.String(), "R1") {
+	if !strings.Contains(log.String(), "the disk is full") || !strings.Contains(log.String(),
+		"R1") {
 		t.Errorf("the log: %s", &log)
 	}
 	front.Refused(ctx, nil, logger, by, "", "", "")
@@ -147,7 +167,8 @@ func TestRefusalIsRecordedForWhoHasLeft(t *testing.T) {
 func TestBodyIsReadOnceAndPutBack(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("1234567"))
 	body, err := front.Body(httptest.NewRecorder(), r, 7)
-	if again := must(io.ReadAll(r.Body)); err != nil || string(body) != "1234567" || string(again) != "1234567" {
+	if again := must(io.ReadAll(r.Body)); err != nil || string(body) != "1234567" ||
+		string(again) != "1234567" {
 		t.Errorf("%q, %q, %v", body, again, err)
 	}
 	var tooLarge *http.MaxBytesError
@@ -155,7 +176,8 @@ func TestBodyIsReadOnceAndPutBack(t *testing.T) {
 	if _, err := front.Body(httptest.NewRecorder(), r, 7); !errors.As(err, &tooLarge) {
 		t.Error(err)
 	}
-	if body, err := front.Body(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", http.NoBody), 7); body != nil || err != nil {
+	if body, err := front.Body(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/",
+		http.NoBody), 7); body != nil || err != nil {
 		t.Errorf("%q, %v", body, err)
 	}
 }
@@ -170,7 +192,8 @@ func (r recording) RecordsChanges() bool { return r.does }
 
 func TestChangeIsRecordedOnceByWhoeverDoes(t *testing.T) {
 	broken := errors.New("the disk is full")
-	by := audit.Event{RequestID: "r", Issuer: "https://id.example", Principal: "root", Arguments: []audit.Argument{{Name: "type"}}}
+	by := audit.Event{RequestID: "r", Issuer: "https://id.example", Principal: "root",
+		Arguments: []audit.Argument{{Name: "type"}}}
 	for name, c := range map[string]struct {
 		registry grant.Registry
 		action   string
@@ -179,9 +202,11 @@ func TestChangeIsRecordedOnceByWhoeverDoes(t *testing.T) {
 		records  int
 		want     error
 	}{
-		"one that does not record":    {grant.NewMemory(), "grant", nil, nil, 1, nil},
-		"one that says it does not":   {recording{grant.NewMemory(), false}, "grant", nil, nil, 1, nil},
-		"one that does":               {recording{grant.NewMemory(), true}, "grant", nil, broken, 0, nil},
+		"one that does not record": {grant.NewMemory(), "grant", nil, nil, 1, nil},
+		"one that says it does not": {recording{grant.NewMemory(), false}, "grant", nil, nil, 1,
+			nil},
+		"one that does": {recording{grant.NewMemory(), true}, "grant", nil, broken, 0,
+			nil},
 		"nothing was done":            {grant.NewMemory(), "", nil, nil, 0, nil},
 		"it failed":                   {grant.NewMemory(), "grant", io.EOF, nil, 0, io.EOF},
 		"it stands and is unrecorded": {grant.NewMemory(), "grant", nil, broken, 1, broken},
@@ -193,22 +218,29 @@ func TestChangeIsRecordedOnceByWhoeverDoes(t *testing.T) {
 			return errors.Join(ctx.Err(), c.sink)
 		})
 		ctx, leave := context.WithCancel(t.Context())
-		err := front.Change(ctx, c.registry, sink, slog.New(slog.NewTextHandler(&log, nil)), by, func(ctx context.Context) (string, string, error) {
-			if who, ok := audit.WhoActs(ctx); !ok || who.Principal != "root" {
-				t.Errorf("%s: %+v acts", name, who)
-			}
-			leave() // whoever asked is gone: it is recorded all the same
-			return c.action, "grant 1", c.err
-		})
-		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || len(all) != c.records || (c.want == broken) != strings.Contains(log.String(), "could not be recorded") {
+		err := front.Change(ctx, c.registry, sink, slog.New(slog.NewTextHandler(&log, nil)), by,
+			func(ctx context.Context) (string, string, error) {
+				if who, ok := audit.WhoActs(ctx); !ok || who.Principal != "root" {
+					t.Errorf("%s: %+v acts", name, who)
+				}
+				leave() // whoever asked is gone: it is recorded all the same
+				return c.action, "grant 1", c.err
+			})
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || len(all) != c.records ||
+			(c.want == broken) != strings.Contains(log.String(), "could not be recorded") {
 			t.Errorf("%s: %v, %+v, %s", name, err, all, log.String())
 		}
 		for _, e := range all {
-			if e.Type != audit.Changed || e.Status != audit.OK || e.Action != "grant" || e.Object != "grant 1" || e.Principal != "root" || e.Time.IsZero() || len(e.Arguments) != 1 {
+			if e.Type != audit.Changed || e.Status != audit.OK || e.Action != "grant" ||
+				e.Object != "grant 1" || e.Principal != "root" || e.Time.IsZero() ||
+				len(e.Arguments) != 1 {
 				t.Errorf("%s: %+v", name, e)
 			}
 		}
-		if err := front.Change(t.Context(), c.registry, nil, nil, by, func(context.Context) (string, string, error) { return c.action, "", c.err }); err != c.err {
+		if err := front.Change(t.Context(), c.registry, nil, nil, by,
+			func(context.Context) (string, string, error) {
+				return c.action, "", c.err
+			}); err != c.err {
 			t.Errorf("%s, without a sink: %v", name, err)
 		}
 	}
@@ -217,8 +249,13 @@ func TestChangeIsRecordedOnceByWhoeverDoes(t *testing.T) {
 func TestTrailIsNotReadWhereThatCannotBeRecorded(t *testing.T) {
 	var all []audit.Event
 	broken := errors.New("the disk is full")
-	sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error { all = append(all, e); return broken })
-	if err := front.Reads(t.Context(), sink, audit.Event{Principal: "root"}, "list", "the trail"); err != broken || len(all) != 1 || all[0].Type != audit.AdminRequest || all[0].Status != audit.OK || all[0].Action != "list" || all[0].Principal != "root" {
+	sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+		all = append(all, e)
+		return broken
+	})
+	if err := front.Reads(t.Context(), sink, audit.Event{Principal: "root"}, "list",
+		"the trail"); err != broken || len(all) != 1 || all[0].Type != audit.AdminRequest ||
+		all[0].Status != audit.OK || all[0].Action != "list" || all[0].Principal != "root" {
 		t.Errorf("%v, %+v", err, all)
 	}
 	if err := front.Reads(t.Context(), nil, audit.Event{}, "list", "the trail"); err != nil {
@@ -229,8 +266,10 @@ func TestTrailIsNotReadWhereThatCannotBeRecorded(t *testing.T) {
 func TestGrantsAreNamedForTheAudit(t *testing.T) {
 	p := grant.Permission{Type: "file.read", Resource: "public/**", Restricted: true}
 	for got, want := range map[string]string{
-		front.AboutGrant(grant.Grant{ID: "7", Permission: p, Issuer: "https://id.example", Client: "de\nsk"}): `grant 7 of client "de\nsk" of https://id.example: file.read public/** restricted`,
-		front.AboutRequest(grant.Request{ID: "8", Permission: p, Client: "desk"}):                             `request 8 of client "desk": file.read public/** restricted`,
+		front.AboutGrant(grant.Grant{ID: "7", Permission: p, Issuer: "https://id.example",
+			Client: "de\nsk"}): `grant 7 of client "de\nsk" of https://id.example: file.read public/** restricted`,
+		front.AboutRequest(grant.Request{ID: "8", Permission: p,
+			Client: "desk"}): `request 8 of client "desk": file.read public/** restricted`,
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -1,13 +1,14 @@
 // Package chain makes an audit trail show what was done to it afterwards.
 //
-// Each record has its place in a chain and a MAC by a key, over itself and the record before it, so that
-// [Verify] finds a record that is missing, altered, out of its order, there twice or by another key. A chain is of one
-// replica and one start of it; the first record of the next one names the last that is known of the one before.
+// Each record has its place in a chain and a MAC by a key, over itself and the record before it, so
+// that [Verify] finds a record that is missing, altered, out of its order, there twice or by
+// another key. A chain is of one replica and one start of it; the first record of the next one
+// names the last that is known of the one before.
 //
-// What no chain can show is that its end was cut off: that takes something that is kept elsewhere. A [Checkpoint] says how
-// far a chain had come; sent to where nobody who can change the trail can change it, it proves that all
-// before it has to be there. Whoever has the key can write any trail: keep it from those who administer the
-// trail.
+// What no chain can show is that its end was cut off: that takes something that is kept elsewhere.
+// A [Checkpoint] says how far a chain had come; sent to where nobody who can change the trail can
+// change it, it proves that all before it has to be there. Whoever has the key can write any trail:
+// keep it from those who administer the trail.
 package chain
 
 import (
@@ -29,29 +30,32 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
-// MinKey is how long a key has to be, in bytes: as long as the MAC that it makes (RFC 2104, section 3).
+// MinKey is how long a key has to be, in bytes: as long as the MAC that it makes (RFC 2104, section
+// 3).
 const MinKey = 32
 
 // Options say how a chain is made. Key and Replica have no default.
 type Options struct {
 	// Key makes the MACs: at least [MinKey] random bytes, the same for all replicas.
 	Key []byte
-	// Replica names this process among those that share a trail: 1 to 64 letters, digits, hyphens and
-	// underscores.
+	// Replica names this process among those that share a trail: 1 to 64 letters, digits, hyphens
+	// and underscores.
 	Replica string
-	// Last is the text of the newest record of this replica that the sink has, as [audit.RotatingFile.Last] has it, and
-	// empty where there is none. The first record of the new chain names it.
+	// Last is the text of the newest record of this replica that the sink has, as
+	// [audit.RotatingFile.Last] has it, and empty where there is none. The first record of the new
+	// chain names it.
 	Last []byte
 
 	// Every is after how many records a checkpoint is written at the latest. 0 is 1,000.
 	Every int
 	// Interval is how long after a record a checkpoint is written at the latest. 0 is a minute.
 	Interval time.Duration
-	// Checkpoints sends a checkpoint to another place, once it is in the trail; see [CheckpointFile]. It is called by
-	// one goroutine, never delays a record, and is given the newest where it is slower than they come.
+	// Checkpoints sends a checkpoint to another place, once it is in the trail; see
+	// [CheckpointFile]. It is called by one goroutine, never delays a record, and is given the
+	// newest where it is slower than they come.
 	Checkpoints func(context.Context, Checkpoint) error
-	// Logger is told of checkpoints that could not be written or sent, and of chains that ended because
-	// the sink failed. Nil is [slog.Default].
+	// Logger is told of checkpoints that could not be written or sent, and of chains that ended
+	// because the sink failed. Nil is [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -61,12 +65,12 @@ const together = 256
 // sending is how long one checkpoint may take to be sent.
 const sending = 30 * time.Second
 
-// Chain is a sink that gives each event its place and hands it on, in order, to another one. It may be used from many
-// goroutines at once: those that wait while the sink is at work share its next write, if it is an
-// [audit.BatchSink].
+// Chain is a sink that gives each event its place and hands it on, in order, to another one. It may
+// be used from many goroutines at once: those that wait while the sink is at work share its next
+// write, if it is an [audit.BatchSink].
 //
-// Where the sink fails, nobody can tell which of the records are there. The chain ends and another one begins, which names the
-// last record that is there for certain.
+// Where the sink fails, nobody can tell which of the records are there. The chain ends and another
+// one begins, which names the last record that is there for certain.
 type Chain struct {
 	sink    audit.Sink
 	options Options
@@ -177,7 +181,8 @@ func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark b
 		return errClosed
 	}
 	if mark {
-		e, err := entryOf(audit.Event{Time: time.Now().UTC(), Type: audit.Checkpoint, Status: audit.OK, Total: int(at.seq + 1)})
+		e, err := entryOf(audit.Event{Time: time.Now().UTC(), Type: audit.Checkpoint,
+			Status: audit.OK, Total: int(at.seq + 1)})
 		if err != nil {
 			return err
 		}
@@ -189,13 +194,14 @@ func (c *Chain) hand(ctx context.Context, events []audit.Event, at place, mark b
 	c.at = at
 	if mark {
 		c.marked = at.seq
-		c.announce(sealCheckpoint(c.options.Key, Checkpoint{Chain: at.id, Seq: at.seq, MAC: at.mac, Time: events[len(events)-1].Time}))
+		c.announce(sealCheckpoint(c.options.Key, Checkpoint{Chain: at.id, Seq: at.seq, MAC: at.mac,
+			Time: events[len(events)-1].Time}))
 	}
 	return nil
 }
 
-// deliver hands events to the sink. Where it does not return in order, a panic included, nobody can tell what
-// stands.
+// deliver hands events to the sink. Where it does not return in order, a panic included, nobody can
+// tell what stands.
 func (c *Chain) deliver(ctx context.Context, events []audit.Event) (err error) {
 	err = errPanicked
 	defer func() {
@@ -209,7 +215,8 @@ func (c *Chain) deliver(ctx context.Context, events []audit.Event) (err error) {
 func (c *Chain) broken(err error) {
 	before := c.at
 	c.begin()
-	c.options.Logger.Error("the audit chain ends, since its sink failed, and another one begins", "chain", before.id, "seq", before.seq, "next", c.at.id, "error", err)
+	c.options.Logger.Error("the audit chain ends, since its sink failed, and another one begins",
+		"chain", before.id, "seq", before.seq, "next", c.at.id, "error", err)
 }
 
 // announce leaves a checkpoint for the goroutine that sends them, in the place of an older one.
@@ -221,8 +228,10 @@ func (c *Chain) announce(p Checkpoint) {
 	c.newest <- p // one at a time comes here, and it is empty
 }
 
-// Seal implements [audit.Sealer]: do calls seal once and writes the event that this gives, or does neither.
-func (c *Chain) Seal(ctx context.Context, do func(seal func(audit.Event) (audit.Event, error)) error) error {
+// Seal implements [audit.Sealer]: do calls seal once and writes the event that this gives, or does
+// neither.
+func (c *Chain) Seal(ctx context.Context,
+	do func(seal func(audit.Event) (audit.Event, error)) error) error {
 	return c.group.Alone(ctx, func() error {
 		if c.ended {
 			return errClosed
@@ -266,7 +275,8 @@ func (c *Chain) Vouches(after audit.MAC, text []byte) bool {
 	return hmac.Equal(want[:], link.MAC[:])
 }
 
-// keep writes a checkpoint when it is time, and sends them; again, where one could not be sent and no newer one came.
+// keep writes a checkpoint when it is time, and sends them; again, where one could not be sent and
+// no newer one came.
 func (c *Chain) keep() {
 	tick := time.NewTicker(c.options.Interval)
 	defer tick.Stop()
@@ -275,7 +285,8 @@ func (c *Chain) keep() {
 		case <-tick.C:
 			ctx, cancel := context.WithTimeout(c.closing, sending)
 			if err := c.mark(ctx); err != nil {
-				c.options.Logger.Error("a checkpoint of the audit trail could not be written", "error", err)
+				c.options.Logger.Error("a checkpoint of the audit trail could not be written",
+					"error", err)
 			}
 			cancel()
 			if c.unsent != nil && len(c.newest) == 0 {
@@ -298,7 +309,8 @@ func (c *Chain) send(ctx context.Context, p Checkpoint) (err error) {
 	c.unsent = nil
 	if err = c.options.Checkpoints(ctx, p); err != nil {
 		c.unsent = &p
-		c.options.Logger.Error("a checkpoint of the audit trail could not be sent", "chain", p.Chain, "seq", p.Seq, "error", err)
+		c.options.Logger.Error("a checkpoint of the audit trail could not be sent", "chain",
+			p.Chain, "seq", p.Seq, "error", err)
 	}
 	return err
 }

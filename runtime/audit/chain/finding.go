@@ -20,20 +20,21 @@ const (
 	Foreign Kind = "foreign"
 	// Unchained: records have no place in any chain, so that nothing vouches for them.
 	Unchained Kind = "unchained"
-	// Empty: there is no record that could be held against the key, and so nothing that was verified.
+	// Empty: there is no record that could be held against the key, and so nothing that was
+	// verified.
 	Empty Kind = "empty"
 	// Disordered: so much is wrong that the rest was not looked at.
 	Disordered Kind = "disordered"
 
 	// Torn: a crash has left a part of a line that nobody was told of. It is no sign of tampering.
 	Torn Kind = "torn"
-	// Unproven: a record is older than what was to be looked at, and the one before it is gone. A checkpoint vouches for
-	// what comes after it, and not for what it says. It is no sign of tampering: where a file is deleted, there is one of
-	// each chain.
+	// Unproven: a record is older than what was to be looked at, and the one before it is gone. A
+	// checkpoint vouches for what comes after it, and not for what it says. It is no sign of
+	// tampering: where a file is deleted, there is one of each chain.
 	Unproven Kind = "unproven"
-	// NoOutcome: a call has an intent, and no outcome. The server was killed or lost its sink before
-	// the handler had ended, or the call still runs. It is no sign of tampering: a record that was
-	// taken from a chain is Missing or CutOff as well.
+	// NoOutcome: a call has an intent, and no outcome. The server was killed or lost its sink
+	// before the handler had ended, or the call still runs. It is no sign of tampering: a record
+	// that was taken from a chain is Missing or CutOff as well.
 	NoOutcome Kind = "no outcome"
 )
 

@@ -36,8 +36,8 @@ func (p *place) seal(key []byte, e entry) audit.Event {
 	return e.event
 }
 
-// macOf vouches for a record after another one. The digest is of the record's text up to where the MAC
-// stands, the record's place included.
+// macOf vouches for a record after another one. The digest is of the record's text up to where the
+// MAC stands, the record's place included.
 func macOf(key []byte, previous audit.MAC, digest [sha256.Size]byte) (mac audit.MAC) {
 	h := hmac.New(sha256.New, key)
 	h.Write(previous[:])
@@ -65,7 +65,8 @@ func read(text []byte) (r record, err error) {
 		return record{}, fmt.Errorf("it is no record: %w", err)
 	}
 	link := r.Chain
-	if link != nil && (link.ID == "" || link.Seq < 1 || !bytes.HasSuffix(text, append(hex.AppendEncode(nil, link.MAC[:]), ending...))) {
+	if link != nil && (link.ID == "" || link.Seq < 1 ||
+		!bytes.HasSuffix(text, append(hex.AppendEncode(nil, link.MAC[:]), ending...))) {
 		return record{}, errors.New("its place in the chain is not as a chain writes it")
 	}
 	return r, nil

@@ -19,9 +19,9 @@ type VerifyOptions struct {
 	Key []byte
 	// Checkpoints are from elsewhere. All records up to each of them have to be there.
 	Checkpoints []Checkpoint
-	// Since are checkpoints up to which records may be gone, as where old files are deleted. What is still there of
-	// them is looked at nonetheless, and has to lead up to a checkpoint; what the first record that is left says is then
-	// [Unproven].
+	// Since are checkpoints up to which records may be gone, as where old files are deleted. What
+	// is still there of them is looked at nonetheless, and has to lead up to a checkpoint; what the
+	// first record that is left says is then [Unproven].
 	Since []Checkpoint
 	// Unchained accepts records that are in no chain: those of a trail from before it had one.
 	Unchained bool
@@ -45,8 +45,8 @@ func (r Report) Sound() bool {
 
 const (
 	maxFindings = 1000
-	// maxRuns and maxChains bound what is remembered: a chain has a run for each file at most, unless it is in no
-	// order at all.
+	// maxRuns and maxChains bound what is remembered: a chain has a run for each file at most,
+	// unless it is in no order at all.
 	maxRuns, maxChains = 1 << 13, 1 << 18
 	// maxOpen bounds the calls of which one of two records is remembered: those that were running
 	// when a file ended.
@@ -55,16 +55,18 @@ const (
 	maxHeld = 16
 )
 
-// Verify reads a trail once and says what is wrong with it. Records may be of several chains, and sources of the same
-// one come in any order; what it remembers grows with their number and not with that of records. The error is of
-// reading, or says that the key is too short; what was found until then is reported with it.
+// Verify reads a trail once and says what is wrong with it. Records may be of several chains, and
+// sources of the same one come in any order; what it remembers grows with their number and not with
+// that of records. The error is of reading, or says that the key is too short; what was found until
+// then is reported with it.
 func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, error) {
 	if len(options.Key) < MinKey {
 		return Report{}, fmt.Errorf("chain.Verify: the key has %d bytes, and none shorter than %d was used", len(options.Key), MinKey)
 	}
 	v := &verifier{
 		key: options.Key, unchained: options.Unchained, chains: map[string]*history{},
-		open: map[string]*open{}, vouched: map[spot]audit.MAC{}, known: map[spot]audit.MAC{}, since: map[string]int64{}, cuts: map[string]int64{}, wanted: map[string]want{},
+		open: map[string]*open{}, vouched: map[spot]audit.MAC{}, known: map[spot]audit.MAC{},
+		since: map[string]int64{}, cuts: map[string]int64{}, wanted: map[string]want{},
 	}
 	for _, p := range options.Since {
 		if v.genuine(p) {
@@ -81,14 +83,19 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 			return v.Report, err
 		}
 		if v.runs > maxRuns || len(v.chains) > maxChains {
-			v.find(Finding{Kind: Disordered, Source: r.Source, Line: r.Line, What: "there is no order in it any more, and the rest was not looked at", Cure: cureReordered})
+			v.find(Finding{Kind: Disordered, Source: r.Source, Line: r.Line,
+				What: "there is no order in it any more, and the rest was not looked at",
+				Cure: cureReordered})
 			break
 		}
 		v.record(r)
 	}
 	v.conclude()
-	if v.Records == 0 && v.Sound() && !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Kind == Unproven }) {
-		v.find(Finding{Kind: Empty, What: "there is no record that the key proves", Cure: cureEmpty})
+	if v.Records == 0 && v.Sound() && !slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		return f.Kind == Unproven
+	}) {
+		v.find(Finding{Kind: Empty, What: "there is no record that the key proves",
+			Cure: cureEmpty})
 	}
 	return v.Report, nil
 }
@@ -170,11 +177,13 @@ func (v *verifier) genuine(p Checkpoint) bool {
 		v.vouched[spot{p.Chain, p.Seq}] = p.MAC
 		return true
 	}
-	v.find(Finding{Kind: Foreign, Chain: p.Chain, Seq: p.Seq, What: "this checkpoint is not by this key, or was altered", Cure: cureForeign})
+	v.find(Finding{Kind: Foreign, Chain: p.Chain, Seq: p.Seq,
+		What: "this checkpoint is not by this key, or was altered", Cure: cureForeign})
 	return false
 }
 
-// gone notes what a proven cut says of a chain, unless a checkpoint says otherwise of the same record.
+// gone notes what a proven cut says of a chain, unless a checkpoint says otherwise of the same
+// record.
 func (v *verifier) gone(l audit.Link) {
 	at := spot{l.ID, l.Seq}
 	if mac, ok := v.vouched[at]; ok && mac != l.MAC {
@@ -198,14 +207,17 @@ func (v *verifier) record(r Record) {
 	link := read.Chain
 	switch {
 	case err != nil && r.Unfinished:
-		v.find(Finding{Kind: Torn, Source: r.Source, Line: r.Line, What: "the last line is unfinished", Cure: cureTorn})
+		v.find(Finding{Kind: Torn, Source: r.Source, Line: r.Line,
+			What: "the last line is unfinished", Cure: cureTorn})
 		return
 	case err != nil:
-		v.find(Finding{Kind: Altered, Source: r.Source, Line: r.Line, What: err.Error(), Cure: cureAltered})
+		v.find(Finding{Kind: Altered, Source: r.Source, Line: r.Line, What: err.Error(),
+			Cure: cureAltered})
 		return
 	case link == nil:
 		if !v.unchained && v.loose != r.Source {
-			v.find(Finding{Kind: Unchained, Source: r.Source, Line: r.Line, What: "from here on, records are in no chain", Cure: cureUnchained})
+			v.find(Finding{Kind: Unchained, Source: r.Source, Line: r.Line,
+				What: "from here on, records are in no chain", Cure: cureUnchained})
 		}
 		v.loose = r.Source
 		return
@@ -274,7 +286,8 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 		into = nil
 		for _, one := range h.runs {
 			if one.first <= link.Seq && link.Seq <= one.last {
-				v.find(Finding{Kind: Duplicated, Source: r.Source, Line: r.Line, Chain: h.id, Seq: link.Seq, What: "there is another record of this number", Cure: cureTwice})
+				v.find(Finding{Kind: Duplicated, Source: r.Source, Line: r.Line, Chain: h.id,
+					Seq: link.Seq, What: "there is another record of this number", Cure: cureTwice})
 				return
 			}
 			if one.last+1 == link.Seq {
@@ -283,7 +296,8 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 		}
 	}
 	at := func(kind Kind, what, cure string) Finding {
-		return Finding{Kind: kind, Source: r.Source, Line: r.Line, Chain: h.id, Seq: link.Seq, What: what, Cure: cure}
+		return Finding{Kind: kind, Source: r.Source, Line: r.Line, Chain: h.id, Seq: link.Seq,
+			What: what, Cure: cure}
 	}
 	digest := digestOf(r.Text)
 	mac, vouched := v.vouched[spot{h.id, link.Seq}]
@@ -293,12 +307,15 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	}
 	if into != nil {
 		if same && into != h.current {
-			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last), cureReordered))
+			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last),
+				cureReordered))
 			if h.current.first == link.Seq+1 {
 				h.current.jump = false // it is this one that is out of place
 			}
 		}
-		v.prove(h, into.mac, digest, link.MAC, at(Altered, "the record, or the one before it, is not what the chain wrote", cureAltered), cut, nil)
+		v.prove(h, into.mac, digest, link.MAC,
+			at(Altered, "the record, or the one before it, is not what the chain wrote",
+				cureAltered), cut, nil)
 		into.last, into.mac, into.endSource, into.endLine = link.Seq, link.MAC, r.Source, r.Line
 		into.anchored = into.anchored || anchored
 		h.follow(into, r.Source)
@@ -307,17 +324,21 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	jump := false
 	if same {
 		if jump = link.Seq > h.current.last; !jump {
-			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last), cureReordered))
+			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last),
+				cureReordered))
 		}
 	}
 	begun := &run{
-		first: link.Seq, last: link.Seq, mac: link.MAC, pending: link.Seq > 1, digest: digest, firstMAC: link.MAC, previous: link.Previous, cut: cut,
-		anchored: anchored, source: r.Source, line: r.Line, jump: jump, endSource: r.Source, endLine: r.Line,
+		first: link.Seq, last: link.Seq, mac: link.MAC, pending: link.Seq > 1, digest: digest,
+		firstMAC: link.MAC, previous: link.Previous, cut: cut,
+		anchored: anchored, source: r.Source, line: r.Line, jump: jump, endSource: r.Source,
+		endLine: r.Line,
 	}
 	h.runs = append(h.runs, begun)
 	v.runs = max(v.runs, len(h.runs))
 	if !begun.pending {
-		begun.sure = v.prove(h, audit.MAC{}, digest, link.MAC, at(Altered, "the record is not what the chain wrote", cureAltered), cut, link.Previous)
+		begun.sure = v.prove(h, audit.MAC{}, digest, link.MAC,
+			at(Altered, "the record is not what the chain wrote", cureAltered), cut, link.Previous)
 	}
 	h.follow(begun, r.Source)
 }
@@ -335,8 +356,10 @@ func (h *history) follow(r *run, source string) {
 	h.current, h.source = r, source
 }
 
-// prove holds a record against the one before it, and believes what it says of others where it is proven.
-func (v *verifier) prove(h *history, before audit.MAC, digest [sha256.Size]byte, mac audit.MAC, otherwise Finding, cut []audit.Link, previous *audit.Link) bool {
+// prove holds a record against the one before it, and believes what it says of others where it is
+// proven.
+func (v *verifier) prove(h *history, before audit.MAC, digest [sha256.Size]byte, mac audit.MAC,
+	otherwise Finding, cut []audit.Link, previous *audit.Link) bool {
 	want := macOf(v.key, before, digest)
 	if !hmac.Equal(want[:], mac[:]) {
 		h.altered++
@@ -373,7 +396,9 @@ func (v *verifier) release(h *history) {
 
 // conclude puts the runs of each chain together and looks for what is not there.
 func (v *verifier) conclude() {
-	chains := slices.SortedFunc(maps.Values(v.chains), func(a, b *history) int { return cmp.Compare(a.id, b.id) })
+	chains := slices.SortedFunc(maps.Values(v.chains), func(a, b *history) int {
+		return cmp.Compare(a.id, b.id)
+	})
 	v.Chains = len(chains)
 	v.byCuts(chains) // first: what was put in before a record is no proof against it
 	for _, h := range chains {
@@ -397,7 +422,8 @@ func (v *verifier) conclude() {
 	v.unfinished()
 }
 
-// byCuts settles what comes first after a cut. It may be by a record that itself comes first after one.
+// byCuts settles what comes first after a cut. It may be by a record that itself comes first after
+// one.
 func (v *verifier) byCuts(chains []*history) {
 	for again := true; again; {
 		again = false
@@ -414,7 +440,8 @@ func (v *verifier) byCuts(chains []*history) {
 func (v *verifier) settle(h *history, r *run, before audit.MAC) bool {
 	r.pending = false
 	r.sure = v.prove(h, before, r.digest, r.firstMAC, Finding{
-		Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "the record, or the one before it, is not what the chain wrote", Cure: cureAltered,
+		Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
+		What: "the record, or the one before it, is not what the chain wrote", Cure: cureAltered,
 	}, r.cut, r.previous)
 	return r.sure
 }
@@ -428,7 +455,9 @@ func (v *verifier) begins(h *history, r *run) bool {
 	}
 	if !ok {
 		// The record of a cut may be the first that is left of its own chain.
-		i := slices.IndexFunc(r.cut, func(l audit.Link) bool { return l.ID == h.id && l.Seq == r.first-1 })
+		i := slices.IndexFunc(r.cut, func(l audit.Link) bool {
+			return l.ID == h.id && l.Seq == r.first-1
+		})
 		if i < 0 {
 			return false
 		}
@@ -459,13 +488,18 @@ func (v *verifier) gaps(h *history) {
 		}
 		switch {
 		case r.first > from:
-			v.find(Finding{Kind: Missing, Source: r.source, Line: r.line, Chain: h.id, Seq: from, What: before(from, r.first-1), Cure: cureMissing})
+			v.find(Finding{Kind: Missing, Source: r.source, Line: r.line, Chain: h.id, Seq: from,
+				What: before(from, r.first-1), Cure: cureMissing})
 		case r.jump && r.first == next:
-			v.find(Finding{Kind: Reordered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "what comes before it is elsewhere", Cure: cureReordered})
+			v.find(Finding{Kind: Reordered, Source: r.source, Line: r.line, Chain: h.id,
+				Seq: r.first, What: "what comes before it is elsewhere", Cure: cureReordered})
 		case r.pending && (r.first > v.since[h.id] || !r.anchored):
-			v.find(Finding{Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "it is of a part of the chain that was taken away, and nothing proves it", Cure: cureForged})
+			v.find(Finding{Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
+				What: "it is of a part of the chain that was taken away, and nothing proves it",
+				Cure: cureForged})
 		case r.pending:
-			v.find(Finding{Kind: Unproven, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first, What: "the record before it is gone, and with it the proof of this one", Cure: cureUnproven})
+			v.find(Finding{Kind: Unproven, Source: r.source, Line: r.line, Chain: h.id,
+				Seq: r.first, What: "the record before it is gone, and with it the proof of this one", Cure: cureUnproven})
 		}
 		if r.sure {
 			held = r
@@ -474,7 +508,8 @@ func (v *verifier) gaps(h *history) {
 	}
 	if cut := v.cuts[h.id]; held != nil && held.last < cut && cut > v.since[h.id] {
 		v.find(Finding{
-			Kind: CutOff, Source: held.endSource, Line: held.endLine, Chain: h.id, Seq: held.last + 1,
+			Kind: CutOff, Source: held.endSource, Line: held.endLine, Chain: h.id, Seq: held.last +
+				1,
 			What: fmt.Sprintf("what a cut was to take away ends with record %d, and the cut says %d", held.last, cut), Cure: cureMissing,
 		})
 	}
@@ -494,13 +529,16 @@ func (v *verifier) tail(id string) {
 		return
 	}
 	if h == nil {
-		v.find(Finding{Kind: Missing, Chain: id, Seq: 1, What: fmt.Sprintf("nothing is there of its records up to %d, which %s proves", want.seq, want.by), Cure: cureMissing})
+		v.find(Finding{Kind: Missing, Chain: id, Seq: 1,
+			What: fmt.Sprintf("nothing is there of its records up to %d, which %s proves", want.seq,
+				want.by), Cure: cureMissing})
 		return
 	}
 	if last := h.runs[len(h.runs)-1]; last.last < want.seq {
 		v.find(Finding{
 			Kind: CutOff, Source: last.endSource, Line: last.endLine, Chain: id, Seq: last.last + 1,
-			What: fmt.Sprintf("it ends with record %d, and %s proves records up to %d", last.last, want.by, want.seq), Cure: cureMissing,
+			What: fmt.Sprintf("it ends with record %d, and %s proves records up to %d", last.last,
+				want.by, want.seq), Cure: cureMissing,
 		})
 	}
 }

@@ -54,8 +54,8 @@ func (tr trail) texts() []string {
 	return all
 }
 
-// honest draws a trail: replicas that take turns, that start anew now and then and whose sink fails at times, in
-// rotated files that they share or not.
+// honest draws a trail: replicas that take turns, that start anew now and then and whose sink fails
+// at times, in rotated files that they share or not.
 func honest(rt *rapid.T) trail {
 	replicas := rapid.IntRange(1, 3).Draw(rt, "replicas")
 	shared := &memory{}
@@ -66,13 +66,15 @@ func honest(rt *rapid.T) trail {
 	points := make([]*kept, replicas) // of the newest chain of each
 	start := func(i int) {
 		points[i] = &kept{}
-		options := chain.Options{Key: key, Replica: fmt.Sprint("r", i), Every: rapid.IntRange(1, 6).Draw(rt, "every"), Checkpoints: points[i].add}
+		options := chain.Options{Key: key, Replica: fmt.Sprint("r", i), Every: rapid.IntRange(1,
+			6).Draw(rt, "every"), Checkpoints: points[i].add}
 		if chains[i] != nil {
 			if rapid.Bool().Draw(rt, "in good order") {
 				chains[i].Close(context.Background())
 			}
 			for _, line := range slices.Backward(sinks[i].lines) {
-				if bytes.Contains(line, fmt.Appendf(nil, `"id":"r%d.`, i)) && !bytes.Contains(line, []byte(`"refused"`)) {
+				if bytes.Contains(line, fmt.Appendf(nil, `"id":"r%d.`, i)) &&
+					!bytes.Contains(line, []byte(`"refused"`)) {
 					options.Last = line
 					break
 				}
@@ -135,7 +137,8 @@ func TestNothingIsFoundInAnHonestTrail(t *testing.T) {
 		for _, f := range tr.files {
 			lines += len(f)
 		}
-		if got := tr.verify(rt); len(got.Findings) > 0 || got.Records != int64(lines) || !got.Sound() {
+		if got := tr.verify(rt); len(got.Findings) > 0 || got.Records != int64(lines) ||
+			!got.Sound() {
 			rt.Errorf("%+v", got)
 		}
 	})
@@ -157,7 +160,8 @@ func some(rt *rapid.T, tr trail, name string) spot {
 	return rapid.SampledFrom(tr.spots()).Draw(rt, name)
 }
 
-// ordered reports whether the records of each chain are in a row in each file, which is all the order there is.
+// ordered reports whether the records of each chain are in a row in each file, which is all the
+// order there is.
 func (tr trail) ordered(t tb) bool {
 	for _, lines := range tr.files {
 		last := map[string]int64{}
@@ -183,7 +187,8 @@ func TestAnySingleChangeOfATrailIsFound(t *testing.T) {
 			}
 			i := rapid.IntRange(0, last).Draw(rt, "byte")
 			before := line[i]
-			line[i] = rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\n {}\"0aA"))).Draw(rt, "by")
+			line[i] = rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\n {}\"0aA"))).Draw(rt,
+				"by")
 			tr.files[at.file][at.line] = string(line)
 			return line[i] != before
 		},
@@ -191,7 +196,8 @@ func TestAnySingleChangeOfATrailIsFound(t *testing.T) {
 			at := some(rt, *tr, "line")
 			line := []byte(tr.files[at.file][at.line])
 			i := rapid.IntRange(0, len(line)-1).Draw(rt, "byte")
-			tr.files[at.file][at.line] = string(slices.Insert(line, i, rapid.SampledFrom([]byte("\n {}\"0a,")).Draw(rt, "new")))
+			tr.files[at.file][at.line] = string(slices.Insert(line, i,
+				rapid.SampledFrom([]byte("\n {}\"0a,")).Draw(rt, "new")))
 			return true
 		},
 		"deletion": func(rt *rapid.T, tr *trail) bool {
@@ -206,7 +212,8 @@ func TestAnySingleChangeOfATrailIsFound(t *testing.T) {
 		},
 		"swap": func(rt *rapid.T, tr *trail) bool {
 			a, b := some(rt, *tr, "one"), some(rt, *tr, "other")
-			tr.files[a.file][a.line], tr.files[b.file][b.line] = tr.files[b.file][b.line], tr.files[a.file][a.line]
+			tr.files[a.file][a.line], tr.files[b.file][b.line] = tr.files[b.file][b.line],
+				tr.files[a.file][a.line]
 			return !tr.ordered(rt)
 		},
 		"move": func(rt *rapid.T, tr *trail) bool {
@@ -230,7 +237,8 @@ func TestAnySingleChangeOfATrailIsFound(t *testing.T) {
 		"truncation": func(rt *rapid.T, tr *trail) bool {
 			lines, at := tr.acknowledged(), some(rt, *tr, "line")
 			line := tr.files[at.file][at.line]
-			left := rapid.IntRange(0, len(line)-2).Draw(rt, "left") // the line's end alone is no loss
+			// the line's end alone is no loss
+			left := rapid.IntRange(0, len(line)-2).Draw(rt, "left")
 			tr.files[at.file] = append(tr.files[at.file][:at.line:at.line], line[:left])
 			return !tr.whole(lines)
 		},
@@ -244,12 +252,15 @@ func TestAnySingleChangeOfATrailIsFound(t *testing.T) {
 		},
 		"record of no chain": func(rt *rapid.T, tr *trail) bool {
 			at := some(rt, *tr, "at")
-			tr.files[at.file] = slices.Insert(tr.files[at.file], at.line, `{"request_id":"forged"}`+"\n")
+			tr.files[at.file] = slices.Insert(tr.files[at.file], at.line, `{"request_id":"forged"}`+
+				"\n")
 			return true
 		},
 		"checkpoint": func(rt *rapid.T, tr *trail) bool {
 			p := &tr.checkpoints[0]
-			rapid.SampledFrom([]func(){func() { p.Seq++ }, func() { p.Chain += "x" }, func() { p.MAC[0]++ }, func() { p.Time = p.Time.Add(1) }, func() { p.Seal[31]++ }}).Draw(rt, "part")()
+			rapid.SampledFrom([]func(){func() { p.Seq++ }, func() { p.Chain += "x" },
+				func() { p.MAC[0]++ }, func() { p.Time = p.Time.Add(1) },
+				func() { p.Seal[31]++ }}).Draw(rt, "part")()
 			return true
 		},
 	}
@@ -295,23 +306,43 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 		files []string
 		want  []string
 	}{
-		"missing":          {[]string{at(1, 2, 3, 6, 7, 8, 9, 10)}, []string{"f0:4: chain ID seq 4: missing: records 4 to 5 are not there before this one"}},
-		"missing one":      {[]string{at(1, 2, 3, 5, 6, 7, 8, 9, 10)}, []string{"f0:4: chain ID seq 4: missing: record 4 is not there"}},
-		"missing start":    {[]string{at(3, 4, 5, 6, 7, 8, 9, 10)}, []string{"f0:1: chain ID seq 1: missing: records 1 to 2"}},
-		"altered":          {[]string{at(1, 2, 3, 4) + forged + at(6, 7, 8, 9, 10)}, []string{"f0:5: chain ID seq 5: altered"}},
-		"altered start":    {[]string{at(6, 7, 8, 9, 10), at(1, 2, 3, 4) + forged}, []string{"f1:5: chain ID seq 5: altered"}},
-		"altered at edge":  {[]string{forged + at(6, 7, 8, 9, 10), at(1, 2, 3, 4)}, []string{"f0:1: chain ID seq 5: altered"}},
-		"swapped":          {[]string{at(1, 2, 4, 3, 5, 6, 7, 8, 9, 10)}, []string{"f0:4: chain ID seq 3: reordered: it comes after record 4", "f0:5: chain ID seq 5: reordered"}},
-		"first comes last": {[]string{at(2, 3, 4, 5, 6, 7, 8, 9, 10, 1)}, []string{"f0:10: chain ID seq 1: reordered: it comes after record 10"}},
-		"elsewhere":        {[]string{at(1, 2, 4, 5), at(3), at(6, 7, 8, 9, 10)}, []string{"f0:3: chain ID seq 4: reordered: what comes before it is elsewhere"}},
-		"twice":            {[]string{at(1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10)}, []string{"f0:4: chain ID seq 3: duplicated"}},
-		"cut off":          {[]string{at(1, 2, 3, 4, 5, 6, 7)}, []string{"f0:7: chain ID seq 8: cut off: it ends with record 7, and the checkpoint of"}},
-		"gone":             {[]string{""}, []string{"chain ID seq 1: missing: nothing is there of its records up to 10, which the checkpoint of"}},
-		"torn":             {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), `{"timestamp":`}, []string{"f1:1: torn: the last line is unfinished"}},
-		"garbage":          {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "garbage\n"}, []string{"f0:11: altered: it is no record"}},
-		"no place":         {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + `{"chain":{"id":"","seq":0,"mac":""}}` + "\n"}, []string{"f0:11: altered: it is no record"}},
-		"other place":      {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + `{"chain":{"id":"","seq":0}}` + "\n"}, []string{"f0:11: altered: its place in the chain is not as a chain writes it"}},
-		"loose":            {[]string{"{}\n{}\n" + at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "{}\n"}, []string{"f0:1: unchained: from here on", "f0:13: unchained"}},
+		"missing": {[]string{at(1, 2, 3, 6, 7, 8, 9, 10)},
+			[]string{"f0:4: chain ID seq 4: missing: records 4 to 5 are not there before this one"}},
+		"missing one": {[]string{at(1, 2, 3, 5, 6, 7, 8, 9, 10)},
+			[]string{"f0:4: chain ID seq 4: missing: record 4 is not there"}},
+		"missing start": {[]string{at(3, 4, 5, 6, 7, 8, 9, 10)},
+			[]string{"f0:1: chain ID seq 1: missing: records 1 to 2"}},
+		"altered": {[]string{at(1, 2, 3, 4) + forged + at(6, 7, 8, 9, 10)},
+			[]string{"f0:5: chain ID seq 5: altered"}},
+		"altered start": {[]string{at(6, 7, 8, 9, 10), at(1, 2, 3, 4) + forged},
+			[]string{"f1:5: chain ID seq 5: altered"}},
+		"altered at edge": {[]string{forged + at(6, 7, 8, 9, 10), at(1, 2, 3, 4)},
+			[]string{"f0:1: chain ID seq 5: altered"}},
+		"swapped": {[]string{at(1, 2, 4, 3, 5, 6, 7, 8, 9, 10)},
+			[]string{"f0:4: chain ID seq 3: reordered: it comes after record 4",
+				"f0:5: chain ID seq 5: reordered"}},
+		"first comes last": {[]string{at(2, 3, 4, 5, 6, 7, 8, 9, 10, 1)},
+			[]string{"f0:10: chain ID seq 1: reordered: it comes after record 10"}},
+		"elsewhere": {[]string{at(1, 2, 4, 5), at(3), at(6, 7, 8, 9, 10)},
+			[]string{"f0:3: chain ID seq 4: reordered: what comes before it is elsewhere"}},
+		"twice": {[]string{at(1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10)},
+			[]string{"f0:4: chain ID seq 3: duplicated"}},
+		"cut off": {[]string{at(1, 2, 3, 4, 5, 6, 7)},
+			[]string{"f0:7: chain ID seq 8: cut off: it ends with record 7, and the checkpoint of"}},
+		"gone": {[]string{""},
+			[]string{"chain ID seq 1: missing: nothing is there of its records up to 10, which the checkpoint of"}},
+		"torn": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), `{"timestamp":`},
+			[]string{"f1:1: torn: the last line is unfinished"}},
+		"garbage": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "garbage\n"},
+			[]string{"f0:11: altered: it is no record"}},
+		"no place": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) +
+			`{"chain":{"id":"","seq":0,"mac":""}}` + "\n"},
+			[]string{"f0:11: altered: it is no record"}},
+		"other place": {[]string{at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) +
+			`{"chain":{"id":"","seq":0}}` + "\n"},
+			[]string{"f0:11: altered: its place in the chain is not as a chain writes it"}},
+		"loose": {[]string{"{}\n{}\n" + at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + "{}\n"},
+			[]string{"f0:1: unchained: from here on", "f0:13: unchained"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := verified(t, chain.VerifyOptions{Checkpoints: points}, test.files...)
@@ -321,7 +352,8 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 			}
 			for i, f := range got.Findings {
 				text := f.String()
-				if !strings.HasPrefix(text, strings.ReplaceAll(test.want[i], "ID", id)) || !strings.Contains(text, "; ") {
+				if !strings.HasPrefix(text, strings.ReplaceAll(test.want[i], "ID", id)) ||
+					!strings.Contains(text, "; ") {
 					t.Errorf("%s\nwant %s", text, test.want[i])
 				}
 			}
@@ -334,15 +366,19 @@ func TestFindingSaysWhereAndWhatAndTheCure(t *testing.T) {
 
 func TestOtherKeyIsOneFinding(t *testing.T) {
 	lines, points := ten(t)
-	got := verified(t, chain.VerifyOptions{Key: bytes.Repeat([]byte("x"), 32), Checkpoints: points}, strings.Join(lines, ""))
-	if len(got.Findings) != 2 || got.Findings[0].Kind != chain.Foreign || got.Findings[1].Kind != chain.Foreign || !strings.Contains(got.Findings[1].What, "none of the 10") || got.Records != 0 {
+	got := verified(t, chain.VerifyOptions{Key: bytes.Repeat([]byte("x"), 32), Checkpoints: points},
+		strings.Join(lines, ""))
+	if len(got.Findings) != 2 || got.Findings[0].Kind != chain.Foreign ||
+		got.Findings[1].Kind != chain.Foreign || !strings.Contains(got.Findings[1].What,
+		"none of the 10") || got.Records != 0 {
 		t.Errorf("%+v", got)
 	}
 	// Many that were altered, in a chain of which some are proven after all.
 	for i := range lines[:8] {
 		lines[i] = strings.Replace(lines[i], "read", "rEad", 1)
 	}
-	if got := verified(t, chain.VerifyOptions{}, strings.Join(lines, "")); len(got.Findings) != 8 || got.Records != 2 {
+	if got := verified(t, chain.VerifyOptions{}, strings.Join(lines, "")); len(got.Findings) != 8 ||
+		got.Records != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -365,7 +401,8 @@ func TestRecordsBeforeACheckpointMayBeGoneWhereThatIsSaid(t *testing.T) {
 		t.Fatalf("%+v", since)
 	}
 	text := func(from int) string { return string(bytes.Join(m.lines[from:], []byte("\n"))) + "\n" }
-	for from, want := range map[int]string{0: "", 1: "missing", 2: "", 3: "unproven", 4: "unproven", 5: "unproven", 6: "", 7: "missing"} {
+	for from, want := range map[int]string{0: "", 1: "missing", 2: "", 3: "unproven", 4: "unproven",
+		5: "unproven", 6: "", 7: "missing"} {
 		got := verified(t, chain.VerifyOptions{Since: since}, text(from))
 		var kinds string
 		for _, f := range got.Findings {
@@ -375,11 +412,13 @@ func TestRecordsBeforeACheckpointMayBeGoneWhereThatIsSaid(t *testing.T) {
 			t.Errorf("from %d: %+v", from, got)
 		}
 	}
-	if got := verified(t, chain.VerifyOptions{}, text(2)); len(got.Findings) != 1 || got.Findings[0].Kind != chain.Missing {
+	if got := verified(t, chain.VerifyOptions{}, text(2)); len(got.Findings) != 1 ||
+		got.Findings[0].Kind != chain.Missing {
 		t.Errorf("%+v", got)
 	}
 	since[0].Seal = audit.MAC{}
-	if got := verified(t, chain.VerifyOptions{Since: since}, text(6)); got.Sound() || len(got.Findings) != 2 {
+	if got := verified(t, chain.VerifyOptions{Since: since}, text(6)); got.Sound() ||
+		len(got.Findings) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -407,15 +446,18 @@ func TestCutSaysWhatMayBeGone(t *testing.T) {
 		text string
 		want string
 	}{
-		"all":                      {text(0, 1, 2, 3, 4, 5), ""},
-		"what was cut":             {text(2, 5), ""},
-		"the rest of one, later":   {text(1, 2, 5), "altered"}, // what a cut takes goes at once
-		"a part that it took":      {text(0, 2, 5), "missing"},
-		"more than what was cut":   {text(5), ""}, // nothing names the rest of the other chain
-		"the cut itself":           {text(2), "missing"},
-		"a row that was put in":    {text(2) + forged(t, text(0), 1, strings.Repeat("ab", 32)) + text(5), "reorderedaltered"},
-		"a row with the cut's MAC": {text(2) + forged(t, text(1), 2, "") + text(5), "reorderedaltered"},
-		"the cut is not the chain": {strings.Replace(text(2, 5), `"seq":2`, `"seq":3`, 1), "missingmissing"},
+		"all":                    {text(0, 1, 2, 3, 4, 5), ""},
+		"what was cut":           {text(2, 5), ""},
+		"the rest of one, later": {text(1, 2, 5), "altered"}, // what a cut takes goes at once
+		"a part that it took":    {text(0, 2, 5), "missing"},
+		"more than what was cut": {text(5), ""}, // nothing names the rest of the other chain
+		"the cut itself":         {text(2), "missing"},
+		"a row that was put in": {text(2) + forged(t, text(0), 1, strings.Repeat("ab", 32)) +
+			text(5), "reorderedaltered"},
+		"a row with the cut's MAC": {text(2) + forged(t, text(1), 2, "") + text(5),
+			"reorderedaltered"},
+		"the cut is not the chain": {strings.Replace(text(2, 5), `"seq":2`, `"seq":3`, 1),
+			"missingmissing"},
 	} {
 		got := verified(t, chain.VerifyOptions{}, test.text)
 		var kinds string
@@ -439,13 +481,17 @@ func TestWhatIsTooMuchIsCounted(t *testing.T) {
 		b.Write(append(line, '\n'))
 	}
 	got = verified(t, chain.VerifyOptions{}, b.String())
-	if !slices.ContainsFunc(got.Findings, func(f chain.Finding) bool { return f.Kind == chain.Disordered }) {
+	if !slices.ContainsFunc(got.Findings,
+		func(f chain.Finding) bool { return f.Kind == chain.Disordered }) {
 		t.Errorf("%v", got.Findings[0])
 	}
-	if got := verified(t, chain.VerifyOptions{}, strings.Repeat("x", 20<<20)+"\n"); len(got.Findings) == 0 || len(got.Findings) > 3 {
+	if got := verified(t, chain.VerifyOptions{}, strings.Repeat("x", 20<<20)+
+		"\n"); len(got.Findings) == 0 || len(got.Findings) > 3 {
 		t.Errorf("%d findings of one long line", len(got.Findings))
 	}
-	if _, err := chain.Verify(chain.Lines("f", broken{}), chain.VerifyOptions{Key: key}); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "f:1") {
+	if _, err := chain.Verify(chain.Lines("f", broken{}),
+		chain.VerifyOptions{Key: key}); !errors.Is(err, errBroken) || !strings.Contains(err.Error(),
+		"f:1") {
 		t.Error(err)
 	}
 }
@@ -453,7 +499,8 @@ func TestWhatIsTooMuchIsCounted(t *testing.T) {
 func TestTrailOfBeforeTheChainIsAcceptedWhereThatIsSaid(t *testing.T) {
 	lines, points := ten(t)
 	text := "{}\n{}\n" + strings.Join(lines, "")
-	if got := verified(t, chain.VerifyOptions{Checkpoints: points, Unchained: true}, text); len(got.Findings) > 0 || got.Records != 10 {
+	if got := verified(t, chain.VerifyOptions{Checkpoints: points, Unchained: true},
+		text); len(got.Findings) > 0 || got.Records != 10 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -470,8 +517,8 @@ func TestVerifyStopsWhereItsReaderIsNotAsked(t *testing.T) {
 	}
 }
 
-// pruned is a trail of three chains of which a cut has taken the oldest records: what is left, a line each, and what
-// is gone. The first chain is gone as a whole.
+// pruned is a trail of three chains of which a cut has taken the oldest records: what is left, a
+// line each, and what is gone. The first chain is gone as a whole.
 func pruned(t tb) (left, gone []string) {
 	m := &memory{}
 	put(t, begin(t, m, chain.Options{Replica: "dead"}), "d1", "d2", "d3")
@@ -479,7 +526,8 @@ func pruned(t tb) (left, gone []string) {
 	c := begin(t, m, chain.Options{})
 	put(t, c, "a", "b", "c")
 	all := links(t, m.lines)
-	if err := c.Record(context.Background(), audit.Event{Type: audit.Changed, Cut: []audit.Link{all[2], all[4], all[7]}}); err != nil {
+	if err := c.Record(context.Background(), audit.Event{Type: audit.Changed,
+		Cut: []audit.Link{all[2], all[4], all[7]}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, line := range m.lines {
@@ -503,15 +551,19 @@ func forged(t tb, line string, seq int64, mac string) string {
 
 func TestRecordThatWasPutInBelowACutIsFound(t *testing.T) {
 	left, gone := pruned(t) // gone: d1 d2 d3, o1 o2, a b
-	if got := verified(t, chain.VerifyOptions{}, strings.Join(left, "")); len(got.Findings) > 0 || got.Records != 3 {
+	if got := verified(t, chain.VerifyOptions{}, strings.Join(left, "")); len(got.Findings) > 0 ||
+		got.Records != 3 {
 		t.Fatalf("%+v", got)
 	}
 	junk := strings.Repeat("ab", 32)
 	for name, put := range map[string][]string{
-		"one of a chain that is gone":       {forged(t, gone[0], 2, junk)},
-		"some of it, without order":         {forged(t, gone[0], 3, junk), forged(t, gone[0], 1, junk)},
-		"two of it, with a gap":             {forged(t, gone[0], 1, junk), forged(t, gone[0], 3, junk)},
-		"the whole of it":                   {forged(t, gone[0], 1, junk), forged(t, gone[0], 2, junk), forged(t, gone[0], 3, junk)},
+		"one of a chain that is gone": {forged(t, gone[0], 2, junk)},
+		"some of it, without order": {forged(t, gone[0], 3, junk),
+			forged(t, gone[0], 1, junk)},
+		"two of it, with a gap": {forged(t, gone[0], 1, junk),
+			forged(t, gone[0], 3, junk)},
+		"the whole of it": {forged(t, gone[0], 1, junk),
+			forged(t, gone[0], 2, junk), forged(t, gone[0], 3, junk)},
 		"one with the MAC that the cut has": {forged(t, gone[2], 3, "")},
 		"one before records that are left":  {forged(t, gone[4], 2, "")},
 		"one of a chain that goes on":       {forged(t, gone[3], 1, junk)},
@@ -523,14 +575,19 @@ func TestRecordThatWasPutInBelowACutIsFound(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			text, more := strings.Join(left, ""), strings.Join(put, "")
 			for where, texts := range map[string][]string{
-				"behind": {text + more}, "in front": {more + text}, "another file": {text, more}, "files before": append(slices.Clone(put), text),
+				"behind": {text + more}, "in front": {more + text}, "another file": {text, more},
+				"files before": append(slices.Clone(put), text),
 			} {
 				got := verified(t, chain.VerifyOptions{}, texts...)
-				if got.Sound() || slices.ContainsFunc(got.Findings, func(f chain.Finding) bool { return f.Kind == chain.Unproven }) {
+				if got.Sound() || slices.ContainsFunc(got.Findings,
+					func(f chain.Finding) bool { return f.Kind == chain.Unproven }) {
 					t.Errorf("%s: %+v", where, got)
 				}
 				for _, f := range got.Findings { // what is left is as good as it was
-					if f.Kind == chain.Altered && !strings.Contains(strings.Split(texts[f.Source[1]-'0'], "\n")[f.Line-1], "forged") && !slices.Contains(put, strings.Split(texts[f.Source[1]-'0'], "\n")[f.Line-1]+"\n") {
+					if f.Kind == chain.Altered &&
+						!strings.Contains(strings.Split(texts[f.Source[1]-'0'], "\n")[f.Line-1],
+							"forged") && !slices.Contains(put, strings.Split(texts[f.Source[1]-'0'],
+						"\n")[f.Line-1]+"\n") {
 						t.Errorf("%s: an honest record: %s", where, f)
 					}
 				}
@@ -538,7 +595,8 @@ func TestRecordThatWasPutInBelowACutIsFound(t *testing.T) {
 		})
 	}
 	// All that a cut is about to take, or the whole of a chain from a backup, is what was written.
-	if got := verified(t, chain.VerifyOptions{}, strings.Join(gone, ""), strings.Join(left, "")); len(got.Findings) > 0 || got.Records != 10 {
+	if got := verified(t, chain.VerifyOptions{}, strings.Join(gone, ""),
+		strings.Join(left, "")); len(got.Findings) > 0 || got.Records != 10 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -551,14 +609,17 @@ func TestRecordThatWasPutInBelowACheckpointIsFound(t *testing.T) {
 		texts []string
 		want  string
 	}{
-		"nothing":                        {[]string{lines[9]}, "unproven"},
-		"the end of what was there":      {lines[7:], "unproven"},
-		"in files of their own":          {[]string{lines[9], lines[8], lines[7]}, "unproven"},
-		"one":                            {[]string{forged(t, lines[0], 4, junk), lines[9]}, "altered unproven"},
-		"one that nothing comes after":   {[]string{forged(t, lines[0], 4, junk)}, "altered"},
-		"one with a MAC that was there":  {[]string{forged(t, lines[3], 4, "")}, "altered"},
-		"one in the checkpoint's place":  {[]string{forged(t, lines[9], 10, junk)}, "altered altered"},
-		"one right before what is there": {[]string{forged(t, lines[6], 7, junk) + strings.Join(lines[7:], "")}, "altered unproven"},
+		"nothing":                   {[]string{lines[9]}, "unproven"},
+		"the end of what was there": {lines[7:], "unproven"},
+		"in files of their own":     {[]string{lines[9], lines[8], lines[7]}, "unproven"},
+		"one": {[]string{forged(t, lines[0], 4, junk), lines[9]},
+			"altered unproven"},
+		"one that nothing comes after":  {[]string{forged(t, lines[0], 4, junk)}, "altered"},
+		"one with a MAC that was there": {[]string{forged(t, lines[3], 4, "")}, "altered"},
+		"one in the checkpoint's place": {[]string{forged(t, lines[9], 10, junk)},
+			"altered altered"},
+		"one right before what is there": {[]string{forged(t, lines[6], 7, junk) +
+			strings.Join(lines[7:], "")}, "altered unproven"},
 	} {
 		got := verified(t, chain.VerifyOptions{Since: points}, test.texts...)
 		var kinds []string
@@ -585,15 +646,17 @@ func TestTrailWithoutARecordIsNotSound(t *testing.T) {
 		"something else that is said": {chain.VerifyOptions{}, "{}\n", false},
 	} {
 		got := verified(t, test.options, test.text)
-		empty := slices.ContainsFunc(got.Findings, func(f chain.Finding) bool { return f.Kind == chain.Empty && f.Cure != "" })
+		empty := slices.ContainsFunc(got.Findings,
+			func(f chain.Finding) bool { return f.Kind == chain.Empty && f.Cure != "" })
 		if got.Sound() || empty != test.empty {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-// FuzzVerify puts a text into two honest trails, one that was cut and one whose start may be gone: where that passes for
-// sound, each line is one that was written, but for the first that is left of a file that was deleted.
+// FuzzVerify puts a text into two honest trails, one that was cut and one whose start may be gone:
+// where that passes for sound, each line is one that was written, but for the first that is left of
+// a file that was deleted.
 func FuzzVerify(f *testing.F) {
 	whole, points := ten(f)
 	whole[9] += "\n"
@@ -608,7 +671,8 @@ func FuzzVerify(f *testing.F) {
 		macs[place(line)] = true
 	}
 	f.Add("{}\n\n[]\nnull\n"+strings.Repeat("[", 100), 5, 9)
-	f.Add(`{"chain":{"id":"a","seq":9223372036854775807,"mac":"`+strings.Repeat("0", 64)+`"}}`+"\n"+`{"chain":{"id":"a","seq":-1,"mac":"`+strings.Repeat("0", 64)+`"}}`, 3, 7)
+	f.Add(`{"chain":{"id":"a","seq":9223372036854775807,"mac":"`+strings.Repeat("0", 64)+`"}}`+"\n"+
+		`{"chain":{"id":"a","seq":-1,"mac":"`+strings.Repeat("0", 64)+`"}}`, 3, 7)
 	f.Add(forged(f, gone[0], 2, strings.Repeat("ab", 32)), 0, 0)
 	f.Add(forged(f, gone[2], 3, ""), 0, 0)
 	f.Add(forged(f, whole[4], 5, strings.Repeat("ab", 32)), 0, 0)
@@ -635,7 +699,8 @@ func FuzzVerify(f *testing.F) {
 			}
 			// What was not written with the key is never proven.
 			if report.Records > int64(len(written)) {
-				t.Errorf("%s: %d records of %d are proven: %v", name, report.Records, len(written), report.Findings)
+				t.Errorf("%s: %d records of %d are proven: %v", name, report.Records, len(written),
+					report.Findings)
 			}
 			unproven := map[string]bool{}
 			for _, finding := range report.Findings {
@@ -656,10 +721,13 @@ func FuzzVerify(f *testing.F) {
 				t.Errorf("%s: %q for %q is not noticed", name, text, honest[from:to])
 			}
 			for i, text := range texts {
-				lines := strings.Split(text, "\n") // what is after the last end is a line that was torn, or nothing
+				// what is after the last end is a line that was torn, or nothing
+				lines := strings.Split(text, "\n")
 				for k, line := range lines[:len(lines)-1] {
-					if at := fmt.Sprint("f", i, ":", k+1); !written[line] && !(unproven[at] && macs[place(line)]) {
-						t.Errorf("%s: %s: %q was never written, and passes for sound: %v", name, at, line, report.Findings)
+					if at := fmt.Sprint("f", i, ":", k+1); !written[line] &&
+						!(unproven[at] && macs[place(line)]) {
+						t.Errorf("%s: %s: %q was never written, and passes for sound: %v", name, at,
+							line, report.Findings)
 					}
 				}
 			}
@@ -709,21 +777,26 @@ func TestIntentWithoutAnOutcomeIsFoundAndIsNoTampering(t *testing.T) {
 		lines = append(lines, string(line)+"\n")
 	}
 	for name, files := range map[string][]string{
-		"in one file":        {strings.Join(lines, "")},
-		"in order":           {strings.Join(lines[:1], ""), strings.Join(lines[1:6], ""), strings.Join(lines[6:], "")},
-		"the newest first":   {strings.Join(lines[6:], ""), strings.Join(lines[1:6], ""), strings.Join(lines[:1], "")},
-		"each in one itself": {lines[6], lines[5], lines[4], lines[3], lines[2], lines[1], lines[0]},
+		"in one file": {strings.Join(lines, "")},
+		"in order": {strings.Join(lines[:1], ""), strings.Join(lines[1:6], ""),
+			strings.Join(lines[6:], "")},
+		"the newest first": {strings.Join(lines[6:], ""), strings.Join(lines[1:6], ""),
+			strings.Join(lines[:1], "")},
+		"each in one itself": {lines[6], lines[5], lines[4], lines[3], lines[2], lines[1],
+			lines[0]},
 	} {
 		got := verified(t, chain.VerifyOptions{}, files...)
 		var found []string
 		for _, f := range got.Findings {
 			found = append(found, fmt.Sprint(f.Kind, " ", f.Seq, " ", f.Tampering()))
-			if !strings.Contains(f.What, `was about to call "pay"`) || f.Chain == "" || f.Line == 0 {
+			if !strings.Contains(f.What, `was about to call "pay"`) || f.Chain == "" ||
+				f.Line == 0 {
 				t.Errorf("%s: %s", name, f)
 			}
 		}
 		slices.Sort(found)
-		if fmt.Sprint(found) != "[no outcome 3 false no outcome 4 false]" || !got.Sound() || got.NoOutcome != 2 || got.More != 0 || got.Records != 7 {
+		if fmt.Sprint(found) != "[no outcome 3 false no outcome 4 false]" || !got.Sound() ||
+			got.NoOutcome != 2 || got.More != 0 || got.Records != 7 {
 			t.Errorf("%s: %v, %+v", name, found, got)
 		}
 	}
@@ -736,11 +809,14 @@ func TestCallsWithoutOutcomeTakeNoRoomOfOtherFindings(t *testing.T) {
 	for i := range 1500 {
 		pairs(t, c, nil, fmt.Sprint(i))
 	}
-	if got := verified(t, chain.VerifyOptions{}, m.text()); !got.Sound() || got.NoOutcome != 1500 || len(got.Findings) != 1000 {
-		t.Errorf("sound %v, %d without an outcome, %d findings", got.Sound(), got.NoOutcome, len(got.Findings))
+	if got := verified(t, chain.VerifyOptions{}, m.text()); !got.Sound() || got.NoOutcome != 1500 ||
+		len(got.Findings) != 1000 {
+		t.Errorf("sound %v, %d without an outcome, %d findings", got.Sound(), got.NoOutcome,
+			len(got.Findings))
 	}
 	text := strings.Replace(m.text(), `"request_id":"1400"`, `"request_id":"1401"`, 1)
-	if got := verified(t, chain.VerifyOptions{}, text); got.Sound() || got.Findings[0].Kind != chain.Altered || len(got.Findings) != 1000 {
+	if got := verified(t, chain.VerifyOptions{}, text); got.Sound() ||
+		got.Findings[0].Kind != chain.Altered || len(got.Findings) != 1000 {
 		t.Errorf("%v of %d", got.Findings[0], len(got.Findings))
 	}
 }

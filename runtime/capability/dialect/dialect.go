@@ -2,7 +2,11 @@
 // whoever opens the database brings one.
 package dialect
 
-import "strings"
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+)
 
 // Dialect is the engine that keeps a host's tables. The zero Dialect is none.
 type Dialect int
@@ -25,6 +29,15 @@ func (d Dialect) String() string {
 		return "PostgreSQL"
 	}
 	return "no engine"
+}
+
+// CheckDriver returns an error for a driver of MySQL or MariaDB, which no adapter supports.
+func CheckDriver(db *sql.DB) error {
+	if name := fmt.Sprintf("%T", db.Driver()); strings.Contains(strings.ToLower(name), "mysql") {
+		return fmt.Errorf("the driver %s is for MySQL, which is not supported: "+
+			"use a host on PostgreSQL or SQLite", name)
+	}
+	return nil
 }
 
 // First spells the first parameter of a statement. It stands once in the statement: drivers of

@@ -1,6 +1,7 @@
 // Package django reads the permissions of a Django application from its database, as Django's own
 // ModelBackend does: those of the user, those of its groups, and all of them for a superuser. What
-// other authentication backends of the host would add is not seen.
+// other authentication backends of the host would add is not seen: LDAP with FIND_GROUP_PERMS takes
+// groups from the directory, and not from tables. Hosts on MySQL are not supported.
 //
 // # Database
 //
@@ -13,15 +14,16 @@
 // parameter, as github.com/jackc/pgx/v5/stdlib ("pgx") does, and for [dialect.SQLite] any that takes a question
 // mark, as modernc.org/sqlite ("sqlite") does. Those two are what this package is tested with.
 //
-// Six tables are read, and of users four columns, so that the account needs no right to the hashes of their
-// passwords. In PostgreSQL this is all that it needs, besides the right to connect:
+// A source reads seven tables, and four columns of users: the account needs no right to the hashes
+// of passwords. In PostgreSQL this is all that it needs, besides the right to connect:
 //
 //	GRANT SELECT (id, username, is_active, is_superuser) ON auth_user TO mcp_reader;
-//	GRANT SELECT ON auth_user_groups, auth_user_user_permissions, auth_group_permissions,
-//		auth_permission, django_content_type TO mcp_reader;
+//	GRANT SELECT ON auth_group, auth_user_groups, auth_user_user_permissions,
+//		auth_group_permissions, auth_permission, django_content_type TO mcp_reader;
 //
-// Groups are known by their keys: auth_group is not read. For a model of users of the host's own the first
-// three tables have other names, and the columns id and username may have, as [Options] say.
+// If the host has a user model of its own, the table of users and its two relations have other
+// names, and so may the columns id and username: see [Options]. [Source.Check] compares the options
+// with the tables, and a server calls it at start.
 package django
 
 import (
@@ -34,6 +36,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
+	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostcheck"
 	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostuser"
 )
 
@@ -45,26 +48,66 @@ import (
 // none, superuser or not.
 type Source struct {
 	db         *sql.DB
+	dialect    dialect.Dialect
+	host       host
 	statements statements
 }
 
 var (
 	_ capability.Source     = (*Source)(nil)
+	_ capability.Checker    = (*Source)(nil)
 	_ capability.Enumerator = (*Source)(nil)
 )
 
-// New returns a source that reads db, which stays the caller's to close. It does not connect: a server that
-// is given the source asks it at its start. Which driver and which account will do, the
-// documentation of the package says; an account that may do no more is what a server should be given.
+// New returns a source that reads db, which stays the caller's to close. It does not connect: a
+// server calls [Source.Check] at start. The documentation of the package names the drivers, and the
+// rights that the account needs. Give it no others.
 func New(db *sql.DB, d dialect.Dialect, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("django: no database: open the host's with sql.Open")
 	}
-	s, err := options.statements(d)
+	if err := dialect.CheckDriver(db); err != nil {
+		return nil, fmt.Errorf("django: %w", err)
+	}
+	if !d.Known() {
+		return nil, errors.New("django: no engine: set dialect.SQLite or dialect.PostgreSQL")
+	}
+	h, err := options.host()
 	if err != nil {
 		return nil, err
 	}
-	return &Source{db: db, statements: s}, nil
+	return &Source{db: db, dialect: d, host: h, statements: h.statements(d)}, nil
+}
+
+// Check compares the configured tables and columns with the catalog of the database. Its error is a
+// [capability.ConfigurationError] that names each missing table, column and grant, and the option
+// to set. A UserKey that is not the primary key of its table is refused as well.
+func (s *Source) Check(ctx context.Context) error {
+	h, tables := s.host, s.host.tables()
+	found, err := hostcheck.Read(ctx, s.db, s.dialect, tables...)
+	if err != nil {
+		return fmt.Errorf("django: %w", err)
+	}
+	key := found.Key(h.users)
+	if len(key) == 1 && strings.HasSuffix(key[0], "_ptr_id") {
+		return hostcheck.Error("django", fmt.Sprintf("column %q of table %q refers to the table "+
+			"of another model: a user model with table inheritance is not supported",
+			key[0], h.users))
+	}
+	problems := found.Missing(tables...)
+	if h.allActive && found.Has(h.users, active) {
+		problems = append(problems, fmt.Sprintf("table %q has a column %q: "+
+			"remove Options.AllActive", h.users, active))
+	}
+	if len(key) > 0 && found.Has(h.users, h.key) && !found.IsKey(h.users, h.key) {
+		problems = append(problems, fmt.Sprintf("column %q is not the primary key of table %q: "+
+			"set Options.UserKey to %q", h.key, h.users, key[0]))
+	}
+	problems = append(problems, found.Denied(tables...)...)
+	if len(problems) > 0 {
+		return hostcheck.Error("django", problems...)
+	}
+	return hostcheck.Run(ctx, s.db, "django", s.statements.capabilities)
 }
 
 // Resolve returns the active user that a principal's User names.

@@ -21,13 +21,23 @@ func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 		{"auth.User", "auth.User", django.Options{}, 1000},
 		{"a model with its own key and name", "accounts.Member", django.Options{UserModel: "accounts.Member", UserKey: "number", Username: "mail"}, 100},
 		{"a model with its own table", "staff.Login", django.Options{UserModel: "staff.Login", UserTable: "Staff Login"}, 100},
+		{
+			"a model without is_active", "robots.Robot",
+			django.Options{UserModel: "robots.Robot", AllActive: true}, 100,
+		},
 	} {
 		for _, engine := range engines {
 			t.Run(test.name+" in "+engine.dialect.String(), func(t *testing.T) {
 				db := engine.open(t)
 				h := newHost(t, db, test.model, 1, test.users)
 				s := newSource(t, db, engine.dialect, test.options)
+				if err := s.Check(t.Context()); err != nil {
+					t.Error(err)
+				}
 				kinds := map[string]int{}
+				if test.options.AllActive {
+					kinds["inactive"] = 1 // no user can be
+				}
 				for _, u := range h.Users {
 					p := access.Principal{Issuer: "i", Subject: "not " + u.Name, User: u.Name}
 					set, err := s.Capabilities(t.Context(), p)

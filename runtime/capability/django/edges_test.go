@@ -17,6 +17,7 @@ import (
 const tables = `
 CREATE TABLE django_content_type (id integer PRIMARY KEY, app_label varchar(100), model varchar(100));
 CREATE TABLE auth_permission (id integer PRIMARY KEY, content_type_id integer, codename varchar(100));
+CREATE TABLE auth_group (id integer PRIMARY KEY, name varchar(150));
 CREATE TABLE auth_group_permissions (group_id integer, permission_id integer);
 CREATE TABLE auth_user (id integer PRIMARY KEY, username varchar(150) UNIQUE, email varchar(254), is_active bool, is_superuser bool);
 CREATE TABLE auth_user_groups (user_id integer, group_id integer);
@@ -163,12 +164,13 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 }
 
 func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
+	const noEngine = "django: no engine: set dialect.SQLite or dialect.PostgreSQL"
 	db := testdb.SQLite(t).DB
 	for want, make := range map[string]func() (*django.Source, error){
 		"django: no database: open the host's with sql.Open": func() (*django.Source, error) {
 			return django.New(nil, dialect.SQLite, django.Options{})
 		},
-		"django: no engine: say dialect.SQLite or dialect.PostgreSQL": func() (*django.Source, error) {
+		noEngine: func() (*django.Source, error) {
 			return django.New(db, 0, django.Options{})
 		},
 		`django: Options.UserModel "Member" is no model: write AUTH_USER_MODEL of the host's settings, as in "accounts.Member"`: func() (*django.Source, error) {

@@ -20,9 +20,10 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 		layout          layout
 		document, after string
 	}{
-		{layouts[0], "objectperm.go", "For NetBox this is all"},
-		{layouts[1], "objectperm.go", "And for Nautobot:"},
-		{layouts[0], readme, "-- runtime/capability/objectperm, NetBox\n"},
+		{layouts[0], "objectperm.go", "later this is all"},
+		{layouts[1], "objectperm.go", "And for Nautobot, and"},
+		{layouts[4], "objectperm.go", "And for Nautobot, and"},
+		{layouts[0], readme, "-- runtime/capability/objectperm, NetBox 4.0 and later\n"},
 	} {
 		t.Run(test.layout.name+" by "+test.document, func(t *testing.T) {
 			db := test.layout.open(t, dialect.PostgreSQL, testdb.PostgreSQL)
@@ -34,7 +35,6 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 					t.Fatalf("%s: %v", statement, err)
 				}
 			}
-			order("ALTER TABLE " + test.layout.tables.Users + " ADD COLUMN password varchar(128)")
 			s, err := objectperm.New(reader, dialect.PostgreSQL, test.layout.tables, objectperm.Options{ExemptView: []string{capability.Any}})
 			if err != nil {
 				t.Fatal(err)
@@ -51,8 +51,19 @@ func TestAccountNeedsTheRightsThatDocumentsNameAndNoOther(t *testing.T) {
 			if _, resolveErr := s.Resolve(t.Context(), ada); err != nil || resolveErr != nil || !set.Has("dcim.napalm_read_device") || !set.Unrestricted("dcim.device", "view") {
 				t.Errorf("with all of %v: %v, %v, %v", rights, set.Permissions(), err, resolveErr)
 			}
+			if err := s.Check(t.Context()); err != nil {
+				t.Errorf("with all of %v: %v", rights, err)
+			}
 			for _, right := range rights {
 				order(right.Revoke(account))
+				text := refused(t, s.Check(t.Context()))
+				if !strings.Contains(text, right.Column) ||
+					!strings.Contains(text, `ON "`+right.Table+`" TO the account`) {
+					t.Errorf("without %v: %s", right, text)
+				}
+				if strings.Contains(text, "the tables are those of") {
+					t.Errorf("without %v: %s", right, text)
+				}
 				if _, err := s.Capabilities(t.Context(), ada); err == nil || !strings.Contains(err.Error(), "permission denied for table "+right.Table) {
 					t.Errorf("without %v: %v", right, err)
 				}

@@ -7,11 +7,14 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
+	"github.com/mcpgen/mcpgen/runtime/capability/internal/hostcheck"
 )
 
-// Layout names the tables in which a host keeps users, groups and object permissions, and what its own
-// settings say of them unless a deployment changes it. [NetBox] and [Nautobot] return those of the two
-// hosts, for a caller to change where its release differs.
+// Layout names the tables in which a host keeps users, groups and object permissions, and the
+// settings that a release of the host has unless a deployment changes them. The functions of this
+// package return the layout of each release. A changed copy of one is still checked as the layout
+// of its release: [Source.Check] refuses it for the tables of another. A layout that a program
+// writes field by field has no release, and is compared with its own tables alone.
 type Layout struct {
 	Users            string // id, username, is_active, is_superuser
 	UserGroups       string // user_id, group_id
@@ -28,47 +31,37 @@ type Layout struct {
 	// DefaultPermissions are the host's DEFAULT_PERMISSIONS: what every active user holds. A name
 	// with no constraint at all covers all objects, unless another permission narrows it.
 	DefaultPermissions map[string][]capability.Constraint
+
+	release string // the name of a release; empty for a layout that no function returned
 }
 
-// NetBox returns the tables of NetBox 4.4 and later, whose migration users.0010_concrete_objecttype points object
-// types to contenttypes.ContentType, and so names TypeColumn. Earlier ones differ: 4.0 to 4.3 have "objecttype_id" for
-// TypeColumn; before that, UserPermissions is "users_objectpermission_users", GroupPermissions
-// "users_objectpermission_groups", and users are in "auth_user" and "auth_user_groups". A table or column that
-// a release does not have is an error of every query, which names it, and denies; what a database has, "\d
-// users_objectpermission_object_types" says in psql.
-func NetBox() Layout {
-	defaults := map[string][]capability.Constraint{}
-	for _, model := range []string{"extras.%s_bookmark", "extras.%s_notification", "extras.%s_subscription", "users.%s_token"} {
-		for _, action := range []string{"view", "add", "change", "delete"} {
-			defaults[fmt.Sprintf(model, action)] = []capability.Constraint{capability.Constraint(`{"user":"$user"}`)}
+// tables returns what the statements read, for the catalog to be compared with.
+func (l Layout) tables() []hostcheck.Table {
+	table := func(field, name string, columns ...string) hostcheck.Table {
+		return hostcheck.Table{
+			Name: name, Cure: "set Layout." + field, Columns: hostcheck.Columns(columns...),
 		}
 	}
-	return Layout{
-		Users:              "users_user",
-		UserGroups:         "users_user_groups",
-		Permissions:        "users_objectpermission",
-		UserPermissions:    "users_user_object_permissions",
-		GroupPermissions:   "users_group_object_permissions",
-		PermissionTypes:    "users_objectpermission_object_types",
-		TypeColumn:         "contenttype_id",
-		NeverExempt:        []string{"extras.configrevision", "users.group", "users.objectpermission", "users.token", "users.user"},
-		DefaultPermissions: defaults,
+	return []hostcheck.Table{
+		table("Users", l.Users, "id", "username", "is_active", "is_superuser"),
+		table("UserGroups", l.UserGroups, "user_id", "group_id"),
+		table("Permissions", l.Permissions, "id", "enabled", "actions", "constraints"),
+		table("UserPermissions", l.UserPermissions, "user_id", "objectpermission_id"),
+		table("GroupPermissions", l.GroupPermissions, "group_id", "objectpermission_id"),
+		{
+			Name: l.PermissionTypes, Cure: "set Layout.PermissionTypes",
+			Columns: []hostcheck.Column{
+				{Name: "objectpermission_id"},
+				{Name: l.TypeColumn, Cure: "set Layout.TypeColumn"},
+			},
+		},
+		types,
 	}
 }
 
-// Nautobot returns the tables of Nautobot 1.0 and later, whose keys are UUIDs and whose groups are
-// Django's. It has no default permissions.
-func Nautobot() Layout {
-	return Layout{
-		Users:            "auth_user",
-		UserGroups:       "auth_user_groups",
-		Permissions:      "users_objectpermission",
-		UserPermissions:  "users_objectpermission_users",
-		GroupPermissions: "users_objectpermission_groups",
-		PermissionTypes:  "users_objectpermission_object_types",
-		TypeColumn:       "contenttype_id",
-		NeverExempt:      []string{"auth.group", "users.user", "users.objectpermission"},
-	}
+// types is the table of the host's models. Django names it, in every release.
+var types = hostcheck.Table{
+	Name: "django_content_type", Columns: hostcheck.Columns("id", "app_label", "model"),
 }
 
 // statements are what a source asks of its host: for the user alone, and for all that it may do.
@@ -78,7 +71,8 @@ type statements struct{ user, capabilities string }
 // one statement, so that what it sees is of one moment.
 func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 	if !d.Known() {
-		return statements{}, errors.New("objectperm: no engine: say dialect.SQLite or dialect.PostgreSQL")
+		return statements{}, errors.New(
+			"objectperm: no engine: set dialect.SQLite or dialect.PostgreSQL")
 	}
 	for _, named := range [...]struct{ field, name string }{
 		{"Users", l.Users}, {"UserGroups", l.UserGroups}, {"Permissions", l.Permissions}, {"UserPermissions", l.UserPermissions},
@@ -112,7 +106,8 @@ func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 }
 
 // user selects the active user of a name.
-const user = `SELECT id, username, is_superuser FROM USERS WHERE username = PARAMETER AND is_active`
+const user = `SELECT x.id, x.username, x.is_superuser FROM USERS x
+WHERE x.username = PARAMETER AND x.is_active`
 
 // held selects the user with each type of each enabled permission that it holds, once however it came by
 // it, and once with none where it holds none: no row is no user.

@@ -1,6 +1,8 @@
 // Package objectperm reads the permissions of NetBox and Nautobot from their database: object
 // permissions, each a list of actions on types of objects, given to users and groups, with
-// constraints on the objects that it covers.
+// constraints on the objects that it covers. Permissions that a host computes are not in its tables,
+// so the source does not find them: NetBox with LDAP and FIND_GROUP_PERMS takes groups from the
+// directory. Hosts on MySQL are not supported.
 //
 // # Database
 //
@@ -9,19 +11,32 @@
 //	db, err := sql.Open("pgx", "postgres://mcp_reader@db.example/netbox")
 //	source, err := objectperm.New(db, dialect.PostgreSQL, objectperm.NetBox(), objectperm.Options{})
 //
+// The releases of the hosts differ in their tables, in the models that no setting exempts, and in
+// the permissions that all users hold. There is a layout for each:
+//
+//   - [NetBox] for NetBox 4.4 and later
+//   - [NetBox41] for NetBox 4.1 to 4.3
+//   - [NetBox40] for NetBox 4.0
+//   - [NetBox36] for NetBox 3.6 and 3.7
+//   - [NetBox29] for NetBox 2.9 to 3.5
+//   - [Nautobot] for Nautobot 1.0 and later
+//
+// [Source.Check] compares the layout with the tables, and a server calls it at start. With the
+// layout of another release, the server does not start. The error names the layout to use.
+//
 // The driver is the program's own choice, imported by it: any that takes $1 for a parameter, as
 // github.com/jackc/pgx/v5/stdlib ("pgx") does, which this package is tested with. [dialect.SQLite], with
 // modernc.org/sqlite ("sqlite") as the driver, is for tests: neither host runs on it.
 //
-// Seven tables are read: those that the [Layout] names, and django_content_type. Of users four columns are, so that
-// the account needs no right to the hashes of their passwords. For NetBox this is all that it needs, besides
-// the right to connect:
+// A source reads seven tables: those that the [Layout] names, and django_content_type. It reads
+// four columns of users: the account needs no right to the hashes of passwords. For NetBox 4.0 and
+// later this is all that it needs, besides the right to connect:
 //
 //	GRANT SELECT (id, username, is_active, is_superuser) ON users_user TO mcp_reader;
 //	GRANT SELECT ON users_user_groups, users_objectpermission, users_user_object_permissions,
 //		users_group_object_permissions, users_objectpermission_object_types, django_content_type TO mcp_reader;
 //
-// And for Nautobot:
+// And for Nautobot, and NetBox before 4.0:
 //
 //	GRANT SELECT (id, username, is_active, is_superuser) ON auth_user TO mcp_reader;
 //	GRANT SELECT ON auth_user_groups, users_objectpermission, users_objectpermission_users,
@@ -68,6 +83,8 @@ type Options struct {
 // The user of a principal is [access.Principal.User], matched exactly. An inactive user is none.
 type Source struct {
 	db         *sql.DB
+	dialect    dialect.Dialect
+	layout     Layout
 	statements statements
 	exempt     map[string]bool // models
 	exemptAll  bool
@@ -77,17 +94,24 @@ type Source struct {
 
 var (
 	_ capability.Source      = (*Source)(nil)
+	_ capability.Checker     = (*Source)(nil)
 	_ capability.PartSpeller = (*Source)(nil)
 )
 
-// New returns a source that reads db, which stays the caller's to close. It does not connect: a server that
-// is given the source asks it at its start. Which driver and which account will do, the
-// documentation of the package says; an account that may do no more is what a server should be given.
+// New returns a source that reads db, which stays the caller's to close. It does not connect: a
+// server calls [Source.Check] at start. The documentation of the package names the drivers, and the
+// rights that the account needs. Give it no others.
 func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("objectperm: no database: open the host's with sql.Open")
 	}
-	s := &Source{db: db, exempt: map[string]bool{}, never: map[string]bool{}, defaults: map[string]*grant{}}
+	if err := dialect.CheckDriver(db); err != nil {
+		return nil, fmt.Errorf("objectperm: %w", err)
+	}
+	s := &Source{
+		db: db, dialect: d, layout: layout,
+		exempt: map[string]bool{}, never: map[string]bool{}, defaults: map[string]*grant{},
+	}
 	for _, model := range options.ExemptView {
 		if model == capability.Any {
 			s.exemptAll = true
@@ -113,7 +137,7 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 		g := &grant{}
 		for _, c := range constraints {
 			if err := g.constrain(c); err != nil {
-				return nil, fmt.Errorf("objectperm: DefaultPermissions: %s: constraint %q is no JSON: %w", name, c, err)
+				return nil, fmt.Errorf("objectperm: DefaultPermissions: %s: %w", name, err)
 			}
 		}
 		s.defaults[name] = g
@@ -135,8 +159,9 @@ func (s *Source) Resolve(ctx context.Context, p access.Principal) (capability.Us
 // those that all users hold. Constraints are raw JSON, each an object that is a queryset filter; "$user"
 // in one stands for the user's own key, as the host has it. A permission is held without constraints where
 // one of its grants has none (null, or an empty object), and so is every permission of a superuser and the viewing of
-// an exempt model, which hosts do not constrain either. What cannot be read as a permission is an
-// error, and a constraint that is no object is passed on for a handler to fail on: no object meets it.
+// an exempt model, which hosts do not constrain either. Actions that are no list of names are an error.
+// A constraint that is no JSON object makes its permission [capability.Set.Unreadable], even if another
+// grant of the permission has none.
 func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
 	var set capability.Set
 	grants := map[string]*grant{}
@@ -167,8 +192,7 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 				grants[name] = &grant{}
 			}
 			if err := grants[name].add(constraints); err != nil {
-				return fmt.Errorf("permission %s has constraints %q, which is no JSON: "+
-					"fix it in the host", name, constraints.String)
+				grants[name].malformed = fmt.Errorf("%w: fix it in the host", err)
 			}
 		}
 		return nil
@@ -185,11 +209,17 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 	}
 	for _, name := range slices.Sorted(maps.Keys(grants)) {
 		g := grants[name]
-		if parsed, ok := parse(name); g.free || u.Superuser || ok && set.Unrestricted(parsed.object(), parsed.action) {
+		parsed, ok := parse(name)
+		switch {
+		case u.Superuser || ok && set.Unrestricted(parsed.object(), parsed.action):
 			set.Add(name)
-			continue
+		case g.malformed != nil:
+			set.Unreadable(name, g.malformed)
+		case g.free:
+			set.Add(name)
+		default:
+			set.Add(name, g.constraints...)
 		}
-		set.Add(name, g.constraints...)
 	}
 	return set, nil
 }
@@ -240,6 +270,7 @@ func malformed(name string) error {
 type grant struct {
 	free        bool
 	constraints []capability.Constraint
+	malformed   error // of a constraint; the permission is then not held
 }
 
 // add adds a column of constraints: null, one, or a list of which an object must meet any.
@@ -254,7 +285,7 @@ func (g *grant) add(column sql.NullString) error {
 	}
 	var list []capability.Constraint
 	if err := json.Unmarshal(text, &list); err != nil {
-		return err
+		return noObject(text)
 	}
 	for _, c := range list {
 		if err := g.constrain(c); err != nil {
@@ -266,14 +297,16 @@ func (g *grant) add(column sql.NullString) error {
 
 // constrain adds one constraint; null and the empty object constrain nothing.
 func (g *grant) constrain(c capability.Constraint) error {
-	var value any
-	if err := json.Unmarshal(c, &value); err != nil {
-		return err
+	var members map[string]json.RawMessage // nil for null
+	if err := json.Unmarshal(c, &members); err != nil {
+		return noObject(c)
 	}
-	if members, ok := value.(map[string]any); value == nil || ok && len(members) == 0 {
+	if len(members) == 0 {
 		g.free = true
 		return nil
 	}
 	g.constraints = append(g.constraints, c)
 	return nil
 }
+
+func noObject(c []byte) error { return fmt.Errorf("the constraint %.200q is no JSON object", c) }

@@ -97,7 +97,7 @@ func (l layout) agree(t reporter, db *testdb.Database, d dialect.Dialect, w worl
 			t.Fatalf("%+v, want %+v", found, want)
 		}
 		names := map[string]bool{}
-		for _, model := range slices.Concat(models, []string{"gone.model", "no.such"}) {
+		for _, model := range slices.Concat(l.models, []string{"gone.model", "no.such"}) {
 			app, name, _ := strings.Cut(model, ".")
 			for _, action := range actions {
 				names[fmt.Sprintf("%s.%s_%s", app, action, name)] = true
@@ -108,8 +108,8 @@ func (l layout) agree(t reporter, db *testdb.Database, d dialect.Dialect, w worl
 			}
 		}
 		for _, held := range set.Permissions() {
-			// All that the worlds and their settings can name was asked for, but for the layout's own defaults.
-			if !names[held] && l.tables.DefaultPermissions[held] == nil {
+			// All that the worlds, their settings and the layouts can name was asked for.
+			if !names[held] {
 				t.Fatalf("%s holds %s, which nobody gave", u.Name, held)
 			}
 		}

@@ -24,19 +24,20 @@ func (w world) ask(t reporter, l layout, u int, action, app, model string) answe
 	}
 	if action == "view" {
 		named := slices.Contains(w.ExemptView, app+"."+model)
-		kept := slices.Contains(l.tables.NeverExempt, app+"."+model)
-		known := slices.Contains(models, app+"."+model) // a host is never asked about a model that it does not have
+		kept := slices.Contains(l.kept, app+"."+model)
+		known := slices.Contains(l.models, app+"."+model) // a host has no code for another model
 		if named || slices.Contains(w.ExemptView, "*") && known && !kept {
 			return answer{allowed: true}
 		}
 	}
 	var found bool
 	var list []any
-	defaults := w.Defaults
-	if defaults == nil {
-		defaults = l.tables.DefaultPermissions
+	if w.Defaults == nil && slices.Contains(l.defaults, app+"."+model) &&
+		slices.Contains([]string{"view", "add", "change", "delete"}, action) {
+		found = true
+		list = append(list, map[string]any{"user": "$user"})
 	}
-	if constraints, ok := defaults[app+"."+action+"_"+model]; ok {
+	if constraints, ok := w.Defaults[app+"."+action+"_"+model]; ok {
 		found = true
 		for _, c := range constraints {
 			list = append(list, read(t, string(c)))
@@ -44,7 +45,8 @@ func (w world) ask(t reporter, l layout, u int, action, app, model string) answe
 	}
 	for _, g := range w.Permissions {
 		given := slices.Contains(g.Users, u) || slices.ContainsFunc(who.Groups, func(group int) bool { return slices.Contains(g.Groups, group) })
-		on := slices.ContainsFunc(g.Models, func(m int) bool { return models[m] == app+"."+model })
+		on := slices.ContainsFunc(g.Models,
+			func(m int) bool { return l.models[m] == app+"."+model })
 		if !g.Enabled || !given || !on {
 			continue
 		}

@@ -78,13 +78,26 @@ type problems struct {
 }
 
 type problem struct {
-	line    int    // 0 where it is not known
+	line    int
 	pointer string // RFC 6901
 	says    string
 }
 
 func (p *problems) add(line int, pointer, format string, args ...any) {
 	p.all = append(p.all, problem{line, pointer, fmt.Sprintf(format, args...)})
+}
+
+// firstNames are the names of one mapping, each with the line where it stands first.
+type firstNames map[string]int
+
+// add reports whether a name is new, and adds a problem for one that is not.
+func (f firstNames) add(bad *problems, name string, line int, pointer string) bool {
+	if first, twice := f[name]; twice {
+		bad.add(line, pointer, "stands twice, the first time in line %d: keep one of them", first)
+		return false
+	}
+	f[name] = line
+	return true
 }
 
 // once drops problems after the first n that are of a value which one of those is about: it was not read.
@@ -105,10 +118,7 @@ func (p *problems) err() error {
 			errs = append(errs, fmt.Errorf("static: %s: and %d problems more", p.file, len(p.all)-i))
 			break
 		}
-		place := p.file
-		if one.line > 0 {
-			place += ":" + strconv.Itoa(one.line)
-		}
+		place := p.file + ":" + strconv.Itoa(one.line)
 		if one.pointer != "" {
 			place += ": " + printable(one.pointer)
 		}

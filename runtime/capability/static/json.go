@@ -4,33 +4,47 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
 
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// readJSON reads a JSON text. What readers of JSON do not agree about is refused before.
+var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
+
+// readJSON reads a JSON text. What readers of JSON do not agree about is refused.
 func readJSON(data []byte, bad *problems) value {
-	if err := decode.Scan(data, decode.Limits{Bytes: maxBytes, Depth: maxDepth, Values: maxBytes, Levels: maxBytes}); err != nil {
-		var e *decode.Error
-		if errors.As(err, &e) {
-			for _, p := range e.Problems {
-				bad.add(0, p.Pointer, "%s", p.Message)
-			}
-			return value{}
-		}
-		bad.add(0, "", "%v", err)
+	limits := decode.Limits{Bytes: maxBytes, Depth: maxDepth, Values: maxBytes, Levels: maxBytes}
+	n, err := decode.ScanTo(data, limits)
+	r := jsonReader{bad: bad, data: data, line: 1, decoder: json.NewDecoder(bytes.NewReader(data))}
+	r.decoder.UseNumber()
+	v, problem := r.value("", 0)
+	switch {
+	case problem == nil && (err == nil || len(bad.all) > 0): // names that stand twice
+		return v
+	case err == nil || len(bad.all) > 0:
+		bad.add(r.line, "", "cannot be read as JSON: %v", problem)
 		return value{}
 	}
-	r := jsonReader{data: data, line: 1, decoder: json.NewDecoder(bytes.NewReader(data))}
-	r.decoder.UseNumber()
-	v, err := r.value()
-	if err != nil {
-		bad.add(r.line, "", "%v", err)
+	var e *decode.Error
+	errors.As(err, &e)
+	for _, p := range e.Problems {
+		bad.add(lineOf(data, n), p.Pointer, "%s", p.Message)
 	}
-	return v
+	return value{}
+}
+
+// lineOf returns the line of an offset. The end of the text is in the last line that has any.
+func lineOf(data []byte, offset int) int {
+	before := data[:offset]
+	if offset == len(data) {
+		before = bytes.TrimRight(before, " \t\r\n")
+	}
+	return 1 + bytes.Count(before, []byte("\n"))
 }
 
 type jsonReader struct {
+	bad      *problems
 	decoder  *json.Decoder
 	data     []byte
 	at, line int // how far lines were counted
@@ -45,7 +59,7 @@ func (r *jsonReader) token() (json.Token, int, error) {
 	return token, r.line, err
 }
 
-func (r *jsonReader) value() (value, error) {
+func (r *jsonReader) value(pointer string, depth int) (value, error) {
 	token, line, err := r.token()
 	if err != nil {
 		return value{}, err
@@ -57,37 +71,55 @@ func (r *jsonReader) value() (value, error) {
 	case json.Number:
 		v.kind, v.text = isNumber, token.String()
 	case bool:
-		v.kind, v.text = isTruth, "false"
-		if token {
-			v.text = "true"
-		}
+		v.kind, v.text = isTruth, strconv.FormatBool(token)
 	case json.Delim:
-		v.kind = isList
+		if depth++; depth > maxDepth {
+			return value{}, errDeep
+		}
 		if token == '{' {
 			v.kind = isMapping
+			err = r.mapping(&v, pointer, depth)
+		} else {
+			v.kind = isList
+			err = r.list(&v, pointer, depth)
 		}
-		for r.decoder.More() {
-			var m member
-			if v.kind == isMapping {
-				name, line, err := r.token()
-				if err != nil {
-					return value{}, err
-				}
-				m.name, _ = name.(string) // as encoding/json has it
-				m.line = line
-			}
-			if m.value, err = r.value(); err != nil {
-				return value{}, err
-			}
-			if v.kind == isMapping {
-				v.members = append(v.members, m)
-			} else {
-				v.items = append(v.items, m.value)
-			}
+		if err == nil {
+			_, _, err = r.token()
 		}
-		_, _, err = r.token()
 	}
 	return v, err
+}
+
+func (r *jsonReader) list(v *value, pointer string, depth int) error {
+	for r.decoder.More() {
+		item, err := r.value(decode.Pointer(pointer, strconv.Itoa(len(v.items))), depth)
+		if err != nil {
+			return err
+		}
+		v.items = append(v.items, item)
+	}
+	return nil
+}
+
+func (r *jsonReader) mapping(v *value, pointer string, depth int) error {
+	first := firstNames{}
+	for r.decoder.More() {
+		token, line, err := r.token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string) // as encoding/json has it
+		at := decode.Pointer(pointer, name)
+		isNew := first.add(r.bad, name, line, at)
+		held, err := r.value(at, depth)
+		if err != nil {
+			return err
+		}
+		if isNew {
+			v.members = append(v.members, member{name, line, held})
+		}
+	}
+	return nil
 }
 
 // appendQuoted appends a text as JSON has it.

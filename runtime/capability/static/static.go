@@ -80,8 +80,8 @@ var (
 	_ capability.Enumerator = (*Source)(nil)
 )
 
-// Open reads a file of the system, whose name ends in .yaml, .yml or .json. The error tells all that
-// is wrong with it, a line each; of what is no YAML or JSON at all, and of JSON with a name twice, that alone.
+// Open reads a file of the system, whose name ends in .yaml, .yml or .json. The error lists
+// all mistakes with their lines, one mistake a line. If the file is no YAML or JSON, it has that alone.
 func Open(file string) (*Source, error) {
 	return open(file, func() (fs.File, error) { return os.Open(file) })
 }

@@ -2,9 +2,11 @@ package static_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -191,17 +193,29 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 
 // mistakes are files that are refused, each with what is said of it.
 var mistakes = []struct{ name, file, text, want string }{
-	{"nothing", "a.yaml", "", "static: a.yaml: is empty: write users: and the users below it, or users: {} for none"},
+	{"nothing", "a.yaml", "", "static: a.yaml:1: is empty: write users: and the users below it, or users: {} for none"},
 	{"null", "a.yaml", "~", "static: a.yaml:1: is nothing: write a mapping"},
 	{"no users", "a.yaml", "groups: {}", "static: a.yaml:1: /users: is missing: write the users, or {} for none"},
-	{"no text", "a.json", "", "static: a.json: "},
+	{"comments alone", "a.yaml", "\n# a\n", "static: a.yaml:1: is empty"},
+	{"no text", "a.json", "", "static: a.json:1: is not JSON: the text ends where a value should be"},
+	{"blank lines", "a.json", "\n\n", "static: a.json:1: is not JSON: the text ends"},
 	{"another name", "a.toml", "users: {}", "static: a.toml: is neither YAML nor JSON by its name: call it .yaml, .yml or .json"},
-	{"two documents", "a.yaml", "users: {}\n---\nusers: {}\n", "expected single document, found multiple"},
+	{"two documents", "a.yaml", "users: {}\n---\nusers: {}\n", "static: a.yaml:2: begins a second document: keep one"},
+	{"an empty second document", "a.yaml", "users: {}\n---\n", "static: a.yaml:2: begins a second document"},
+	{"a broken second document", "a.yaml", "users: {}\n---\n\na: [\n", "static: a.yaml:5: is no YAML that can be taken"},
+	{"two documents and more", "a.yaml", "user: {}\nusers: {}\n...\n# b\n--- # c\nx: 1\n---\n",
+		"static: a.yaml:1: /user: is not known here: use actions, exempt, groups, users\nstatic: a.yaml:5: begins a second document: keep one"},
+	{"a control character", "a.yaml", "users:\n\n  a: \x01\n", "static: a.yaml:3: is no YAML that can be taken: control characters are not allowed"},
+	{"an unknown alias", "a.yaml", "users:\n  ada: *x\n", "static: a.yaml:2: is no YAML that can be taken: unknown anchor"},
 	{"bad YAML", "a.yaml", "users:\n  ada: [1\n  bob: 2\n", "static: a.yaml:3: is no YAML that can be taken: did not find expected ',' or ']'"},
-	{"bad JSON", "a.json", `{"users": {"ada": {}`, "static: a.json: /users"},
-	{"text after JSON", "a.json", `{"users": {}} {}`, "static: a.json: "},
+	{"bad JSON", "a.json", "{\"users\": {\n\"ada\": {}\n", "static: a.json:2: /users"},
+	{"a comma too many", "a.json", "{\"users\": {\n\"ada\": {},\n}}", "static: a.json:3: /users: is not JSON: '}' at byte 23 where a name in quotes should be"},
+	{"a comment", "a.json", "{\n// none\n}", "static: a.json:2: is not JSON"},
+	{"a line in a text", "a.json", "{\n\"users\": {\"a\nb\": {}}}", "static: a.json:2: /users"},
+	{"text after JSON", "a.json", "{\"users\": {}}\n\n{}", "static: a.json:3: is not JSON: '{' at byte 15 where the end should be"},
+	{"another encoding in JSON", "a.json", "{\"users\":\n{\"\xff\": {}}}", "static: a.json:2: /users"},
 	{"another encoding", "a.yaml", "users:\n  \"\xff\": {}\n", "static: a.yaml:2: is not UTF-8: write it so"},
-	{"half a character", "a.json", `{"users": {"\ud83d": {}}}`, "static: a.json: "},
+	{"half a character", "a.json", "{\n\"users\": {\"\\ud83d\": {}}}", "static: a.json:2: /users"},
 	{"an unknown key", "a.yaml", "user: {}\nusers: {}\n", "static: a.yaml:1: /user: is not known here: use actions, exempt, groups, users"},
 	{"a misspelt key", "a.json", "{\"users\": {\n\"ada\": {\"grups\": []}}}", "static: a.json:2: /users/ada/grups: is not known here: use permissions, constrained, exempt, groups, active, superuser"},
 	{"a group that is a superuser", "a.yaml", "groups: {g: {superuser: true}}\nusers: {}\n", "static: a.yaml:1: /groups/g/superuser: is not known here: use permissions, constrained, exempt"},
@@ -212,7 +226,12 @@ var mistakes = []struct{ name, file, text, want string }{
 static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them
 static: a.yaml:4: /users/bob: is an anchor or an alias: write out what it says, or make a group of it
 static: a.yaml:5: /users/eve/groups/0: names the group "none", which is not in groups: correct the name, or add the group`},
-	{"a user twice in JSON", "a.json", `{"users": {"ada": {}, "\u0061da": {}}}`, "static: a.json: /users/ada: stands twice in its object"},
+	{"a user twice in JSON", "a.json", "{\"users\": {\n\"ada\": {},\n\"\\u0061da\": {}}}", "static: a.json:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
+	{"names twice and more in JSON", "a.json", "{\"users\": {\n\"ada\": {\"groups\": [\"g\"],\n\"groups\": []},\n\"ada\": {}},\n\"user\": 1}",
+		`static: a.json:2: /users/ada/groups/0: names the group "g", which is not in groups: correct the name, or add the group
+static: a.json:3: /users/ada/groups: stands twice, the first time in line 2: keep one of them
+static: a.json:4: /users/ada: stands twice, the first time in line 2: keep one of them
+static: a.json:5: /user: is not known here: use actions, exempt, groups, users`},
 	{"a permission twice", "a.yaml", "users: {ada: {permissions: [a.b, a.b]}}", "static: a.yaml:1: /users/ada/permissions/1: stands twice in its list: remove one"},
 	{"text for a truth", "a.yaml", "users: {ada: {active: yes}}", "static: a.yaml:1: /users/ada/active: is text: write true or false"},
 	{"a number for a truth", "a.json", `{"users": {"ada": {"superuser": 1}}}`, "static: a.json:1: /users/ada/superuser: is a number: write true or false"},
@@ -246,7 +265,10 @@ static: a.yaml:5: /users/eve/groups/0: names the group "none", which is not in g
 	{"a pattern of objects", "a.yaml", "exempt: {'dcim.*': [view]}\nusers: {}", `/exempt/dcim.*: is no type of objects: write app.object, as in "dcim.device"`},
 	{"a pattern of actions", "a.yaml", "exempt: {dcim.device: ['v*']}\nusers: {}", `/exempt/dcim.device/0: is no action: write an action, as in "view", or "*" for all`},
 	{"depth", "a.yaml", "users: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "is nested more than 100 deep"},
-	{"depth in JSON", "a.json", `{"users": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", "static: a.json: "},
+	{"depth in JSON", "a.json", `{"users": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", "static: a.json:1: /users/0/0/0"},
+	{"a name twice and bad JSON", "a.json", "{\"a\": 1,\n\"a\": 2,\n!}", "static: a.json:3: cannot be read as JSON: invalid character '!'"},
+	{"a name twice and depth", "a.json", "{\"a\": 1,\n\"a\":\n" + strings.Repeat("[", 200), "static: a.json:3: cannot be read as JSON: it is nested more than 100 deep"},
+	{"a number that has no end in JSON", "a.json", "{\"users\":\n{\"ada\": 1e999999}}", "static: a.json:2: /users/ada"},
 }
 
 func TestMistakesAreToldWithTheirPlaceAndCure(t *testing.T) {
@@ -255,8 +277,16 @@ func TestMistakesAreToldWithTheirPlaceAndCure(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), m.want) || s != nil {
 			t.Errorf("%s: %v, want %s", m.name, err, m.want)
 		}
+		for line := range strings.Lines(fmt.Sprint(err)) {
+			if !placed.MatchString(line) && m.file != "a.toml" {
+				t.Errorf("%s: no line in %s", m.name, line)
+			}
+		}
 	}
 }
+
+// placed is a problem with its file and line.
+var placed = regexp.MustCompile(`^static: a\.(yaml|json):[1-9][0-9]*: `)
 
 func TestAllMistakesOfAFileAreToldInItsOrder(t *testing.T) {
 	_, err := static.OpenFS(write("a.yaml", "users:\n  ada: {groups: [x], superuser: 1}\n  bob: {active: no}\ngruops: {}\n"), "a.yaml")

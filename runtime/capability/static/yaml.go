@@ -3,9 +3,11 @@ package static
 import (
 	"bytes"
 	"errors"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -20,25 +22,45 @@ func readYAML(data []byte, bad *problems) value {
 		bad.add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: write it so")
 		return value{}
 	}
-	var doc yaml.Node
-	if err := yaml.Load(data, &doc); err != nil {
-		line, says := 0, err.Error()
-		var e *yaml.LoadError
-		if errors.As(err, &e) {
-			line, says = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
-		}
-		if says == "no documents in stream" {
-			bad.add(0, "", "is empty: write users: and the users below it, or users: {} for none")
-			return value{}
-		}
-		bad.add(line, "", "is no YAML that can be taken: %s", says)
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err != nil {
+		bad.add(1, "", "is no YAML that can be taken: %v", err)
 		return value{}
+	}
+	var doc, second yaml.Node
+	switch err := loader.Load(&doc); {
+	case err == io.EOF:
+		bad.add(1, "", "is empty: write users: and the users below it, or users: {} for none")
+		return value{}
+	case err != nil:
+		refuse(data, bad, err)
+		return value{}
+	}
+	if err := loader.Load(&second); err == nil {
+		bad.add(second.Line, "", "begins a second document: keep one")
+	} else if err != io.EOF {
+		refuse(data, bad, err)
 	}
 	r := yamlReader{bad}
 	for _, root := range doc.Content {
 		return r.value(root, "", 0)
 	}
 	return value{kind: isNull, line: 1}
+}
+
+// refuse adds the error of a loader.
+func refuse(data []byte, bad *problems, err error) {
+	line, says := 0, err.Error()
+	if e := (*yaml.LoadError)(nil); errors.As(err, &e) {
+		line, says = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
+	}
+	if line == 0 { // the loader does not return where a control character is
+		at := bytes.IndexFunc(data, func(r rune) bool {
+			return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r)
+		})
+		line = lineOf(data, max(at, 0))
+	}
+	bad.add(line, "", "is no YAML that can be taken: %s", says)
 }
 
 // invalid is where a text is no UTF-8, or -1.
@@ -71,7 +93,7 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
 		}
 	case n.Kind == yaml.MappingNode:
 		v.kind = isMapping
-		first := map[string]int{}
+		first := firstNames{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			name := decode.Pointer(pointer, key.Value)
@@ -79,11 +101,9 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
 				r.bad.add(key.Line, name, "has a name that is not plainly text: quote it")
 				continue
 			}
-			if line, twice := first[key.Value]; twice {
-				r.bad.add(key.Line, name, "stands twice, the first time in line %d: keep one of them", line)
+			if !first.add(r.bad, key.Value, key.Line, name) {
 				continue
 			}
-			first[key.Value] = key.Line
 			v.members = append(v.members, member{key.Value, key.Line, r.value(n.Content[i+1], name, depth+1)})
 		}
 	default:

@@ -22,7 +22,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-var everything, tools, catalogs = catalog.Change{Tools: true, Catalogs: true}, catalog.Change{Tools: true}, catalog.Change{Catalogs: true}
+var everything, tools, catalogs = catalog.Change{Tools: true, Catalogs: true},
+	catalog.Change{Tools: true}, catalog.Change{Catalogs: true}
 
 // next is the next change, which a test's own deadline bounds.
 func next(t *testing.T, changes <-chan catalog.Change) catalog.Change {
@@ -76,12 +77,14 @@ func TestChangeSaysWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range replicas {
-			if off := must(stored.New(s, stored.Stored).ToolsOff(ctx)); len(off) != 1 || off[0] != "tool" {
+			if off := must(stored.New(s, stored.Stored).ToolsOff(ctx)); len(off) != 1 ||
+				off[0] != "tool" {
 				t.Error(off)
 			}
 		}
 		for _, changes := range following {
-			for i, want := range []catalog.Change{catalogs, catalogs, catalogs, tools, tools, catalogs, catalogs, catalogs, tools} {
+			for i, want := range []catalog.Change{catalogs, catalogs, catalogs, tools, tools,
+				catalogs, catalogs, catalogs, tools} {
 				if got := next(t, changes); got != want {
 					t.Errorf("%d: %+v, want %+v", i, got, want)
 				}
@@ -93,7 +96,8 @@ func TestChangeSaysWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
 func TestChangesEndWithTheirContext(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
-		idle, deaf, stays := follow(t, ctx, w.Store), follow(t, ctx, w.Store), follow(t, t.Context(), w.Store)
+		idle, deaf, stays := follow(t, ctx, w.Store), follow(t, ctx, w.Store),
+			follow(t, t.Context(), w.Store)
 		never := stored.New(w.Store, stored.Stored).Changes(ctx) // of which nothing is taken
 		w.add("global", "kit", true)
 		if c := next(t, idle); c != catalogs {
@@ -110,9 +114,9 @@ func TestChangesEndWithTheirContext(t *testing.T) {
 	})
 }
 
-// TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything has a follower that takes nothing while tools are switched,
-// and then a catalog is made: it learns of that by Everything, unless the word of the others was
-// slower still.
+// TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything has a follower that takes nothing while
+// tools are switched, and then a catalog is made: it learns of that by Everything, unless the word
+// of the others was slower still.
 func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		slow, quick := follow(t, t.Context(), w.Store), follow(t, t.Context(), w.Store)
@@ -123,7 +127,8 @@ func TestFollowerThatIsSlowHoldsNobodyUpAndIsToldEverything(t *testing.T) {
 				}
 				next(t, quick)
 			}
-			must(w.CreateCatalog(t.Context(), store.Global, fmt.Sprint("kit ", round), "", true, ada))
+			must(w.CreateCatalog(t.Context(), store.Global, fmt.Sprint("kit ", round), "", true,
+				ada))
 			if c := next(t, quick); c != catalogs {
 				t.Errorf("%+v", c)
 			}
@@ -146,7 +151,8 @@ func TestLossOfTheConnectionIsPassedOnAlone(t *testing.T) {
 	admin := must(sql.Open("pgx", address("postgres")))
 	defer admin.Close()
 	must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS false"))
-	must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, db.Name))
+	must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`,
+		db.Name))
 	if c := next(t, changes); c != (catalog.Change{Deaf: true}) {
 		t.Errorf("%+v", c)
 	}

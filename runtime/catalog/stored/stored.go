@@ -22,9 +22,10 @@ var _ catalog.Source = (*Source)(nil)
 
 // Source is a [catalog.Source] over a store. It may be used from many goroutines at once.
 //
-// It keeps what it has resolved for as long as the store's revision stays the same, which it asks for each
-// time: by [store.Store.Revision], one row by its key. So an answer is as new as the database, whoever changed
-// it; whoever changes its tables past the store has to add one to the revision in store_revision.
+// It keeps what it has resolved for as long as the store's revision stays the same, which it asks
+// for each time: by [store.Store.Revision], one row by its key. So an answer is as new as the
+// database, whoever changed it; whoever changes its tables past the store has to add one to the
+// revision in store_revision.
 type Source struct {
 	store          *store.Store
 	memberships    Memberships
@@ -45,10 +46,12 @@ func (r *Source) Store() *store.Store { return r.store }
 // Memberships says where it is kept who is in which organisation and team.
 func (r *Source) Memberships() Memberships { return r.memberships }
 
-// Catalog returns the active catalog that a caller asks for. A name is looked for in the caller's teams
-// first, then in its organisations, then globally; where two teams or two organisations have it, the one
-// with the lower id counts and a note says so. Errors are [catalog.ErrUnknown], or the store's.
-func (r *Source) Catalog(ctx context.Context, caller access.Principal, ask catalog.Ask) (catalog.Found, error) {
+// Catalog returns the active catalog that a caller asks for. A name is looked for in the caller's
+// teams first, then in its organisations, then globally; where two teams or two organisations have
+// it, the one with the lower id counts and a note says so. Errors are [catalog.ErrUnknown], or the
+// store's.
+func (r *Source) Catalog(ctx context.Context, caller access.Principal,
+	ask catalog.Ask) (catalog.Found, error) {
 	revision, err := r.store.Revision(ctx)
 	if err != nil {
 		return catalog.Found{}, fmt.Errorf("catalog: %w", err)
@@ -201,7 +204,8 @@ func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) 
 		return answer{unknown: true}, nil
 	}
 	slices.SortFunc(all, func(a, b store.Catalog) int {
-		return cmp.Or(cmp.Compare(precedence(a), precedence(b)), cmp.Compare(a.Scope.Team(), b.Scope.Team()), cmp.Compare(a.Scope.Org(), b.Scope.Org()))
+		return cmp.Or(cmp.Compare(precedence(a), precedence(b)), cmp.Compare(a.Scope.Team(),
+			b.Scope.Team()), cmp.Compare(a.Scope.Org(), b.Scope.Org()))
 	})
 	c := all[0]
 	note := ""
@@ -212,7 +216,8 @@ func (r *Source) byName(ctx context.Context, scopes []store.Scope, name string) 
 }
 
 func answerOf(c store.Catalog, note string) answer {
-	return answer{id: c.ID, found: catalog.Found{ID: strconv.FormatInt(c.ID, 10), Name: c.Name, Global: c.Scope == store.Global, Note: note}}
+	return answer{id: c.ID, found: catalog.Found{ID: strconv.FormatInt(c.ID, 10), Name: c.Name,
+		Global: c.Scope == store.Global, Note: note}}
 }
 
 var kinds = []string{"team", "organization", "scope"}

@@ -211,6 +211,7 @@ func TestBytesAreBase64(t *testing.T) {
 	}
 	for _, c := range []struct{ doc, want string }{
 		{`{"b":"aGk="}`, `{"b":"aGk="}`},
+		{`{"b":"aG\nl="}`, `{"b":"aGk="}`},
 		{`{"b":[104,105]}`, `{"b":"aGk="}`},
 		{`{"b":[256]}`, `/b/0: 256 is beyond the range 0 to 255`},
 		{`{"b":"aGk"}`, `/b: "aGk" is not base64 (RFC 4648, standard alphabet, with padding)`},

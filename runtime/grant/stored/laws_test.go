@@ -52,8 +52,12 @@ var replicas = map[string]func(t testing.TB) (keeper, keeper){
 		m := grant.NewMemory()
 		return m, m
 	},
-	"sqlite":     func(t testing.TB) (keeper, keeper) { return pair(t, testdb.Stores["sqlite"](t)) },
-	"postgresql": func(t testing.TB) (keeper, keeper) { return pair(t, testdb.Stores["postgresql"](t)) },
+	"sqlite": func(t testing.TB) (keeper, keeper) {
+		return pair(t, testdb.Stores["sqlite"](t))
+	},
+	"postgresql": func(t testing.TB) (keeper, keeper) {
+		return pair(t, testdb.Stores["postgresql"](t))
+	},
 }
 
 func pair(t testing.TB, url string) (keeper, keeper) {
@@ -75,7 +79,8 @@ func permission(line string) grant.Permission { return must(grant.Parse(line)) }
 
 func give(t *testing.T, k keeper, client, line string) grant.Grant {
 	t.Helper()
-	g, err := k.Grant(t.Context(), grant.Grant{Permission: permission(line), Issuer: "i", Client: client, By: "ada", Reason: "why not"})
+	g, err := k.Grant(t.Context(), grant.Grant{Permission: permission(line), Issuer: "i",
+		Client: client, By: "ada", Reason: "why not"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +89,8 @@ func give(t *testing.T, k keeper, client, line string) grant.Grant {
 
 func ask(t *testing.T, k keeper, client, line string) grant.Request {
 	t.Helper()
-	r, err := k.Ask(t.Context(), grant.Request{Permission: permission(line), Issuer: "i", Client: client, Principal: "bob", Tool: "read", Reason: "please"})
+	r, err := k.Ask(t.Context(), grant.Request{Permission: permission(line), Issuer: "i",
+		Client: client, Principal: "bob", Tool: "read", Reason: "please"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +120,8 @@ func want(t *testing.T, got []string, want ...string) {
 
 func TestRevokingOnePatternLeavesTheOthers(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
-		lines := []string{"file.read a/**", "file.read a/b/**", "file.read a/b/c restricted", "file.read b/**", "file.write a/**", "net.connect example.com:443"}
+		lines := []string{"file.read a/**", "file.read a/b/**", "file.read a/b/c restricted",
+			"file.read b/**", "file.write a/**", "net.connect example.com:443"}
 		for _, line := range lines {
 			give(t, k, "x", line)
 			give(t, k, "y", line)
@@ -122,15 +129,20 @@ func TestRevokingOnePatternLeavesTheOthers(t *testing.T) {
 		give(t, k, "x", "file.read a/** restricted")
 		give(t, k, "x", "db.read t")
 		give(t, k, "x", "db.read t k=v")
-		want(t, has(t, other, "i", "x"), append(slices.Clone(lines), "file.read a/** restricted", "db.read t", "db.read t k=v")...)
+		want(t, has(t, other, "i", "x"), append(slices.Clone(lines), "file.read a/** restricted",
+			"db.read t", "db.read t k=v")...)
 
-		narrowed := must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "db.read", Resource: "t"}))
+		narrowed := must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
+			Type: "db.read", Resource: "t"}))
 		if len(narrowed) != 2 || narrowed[1].Params["k"] != "v" {
 			t.Errorf("%+v", narrowed)
 		}
-		// One pattern, however it is restricted and narrowed: those that it covers stay, and those that cover it.
-		gone := must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**", By: "ada"}))
-		if len(gone) != 2 || gone[0].Permission.String() != lines[0] || gone[1].Permission.String() != "file.read a/** restricted" {
+		// One pattern, however it is restricted and narrowed: those that it covers stay, and those
+		// that cover it.
+		gone := must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
+			Type: "file.read", Resource: "a/**", By: "ada"}))
+		if len(gone) != 2 || gone[0].Permission.String() != lines[0] ||
+			gone[1].Permission.String() != "file.read a/** restricted" {
 			t.Errorf("%+v", gone)
 		}
 		want(t, has(t, other, "i", "x"), lines[1:]...)
@@ -138,8 +150,10 @@ func TestRevokingOnePatternLeavesTheOthers(t *testing.T) {
 
 		// What is not there, by pattern, type, client and issuer.
 		for _, r := range []grant.Revocation{
-			{Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**"}, {Issuer: "i", Client: "x", Type: "file.read", Resource: "["},
-			{Issuer: "i", Client: "x", Type: "file", Resource: ""}, {Issuer: "i", Client: "z", Type: "file.read"}, {Issuer: "j", Client: "y", Type: "file.read"},
+			{Issuer: "i", Client: "x", Type: "file.read", Resource: "a/**"},
+			{Issuer: "i", Client: "x", Type: "file.read", Resource: "["},
+			{Issuer: "i", Client: "x", Type: "file", Resource: ""}, {Issuer: "i", Client: "z",
+				Type: "file.read"}, {Issuer: "j", Client: "y", Type: "file.read"},
 			{Issuer: "i", Client: "x\x00", Type: "file.read\x00", Resource: "\xff"},
 		} {
 			if gone, err := k.Revoke(t.Context(), r); err != nil || len(gone) != 0 {
@@ -148,12 +162,14 @@ func TestRevokingOnePatternLeavesTheOthers(t *testing.T) {
 		}
 		want(t, has(t, other, "i", "x"), lines[1:]...)
 
-		gone = must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "net.connect", Resource: "EXAMPLE.com:443"}))
+		gone = must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
+			Type: "net.connect", Resource: "EXAMPLE.com:443"}))
 		if len(gone) != 1 {
 			t.Errorf("%+v", gone)
 		}
 		want(t, has(t, other, "i", "x"), lines[1:5]...)
-		gone = must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "file.read"}))
+		gone = must(k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
+			Type: "file.read"}))
 		if len(gone) != 3 {
 			t.Errorf("%+v", gone)
 		}
@@ -169,17 +185,21 @@ func TestSamePermissionIsRenewedUnderItsOldID(t *testing.T) {
 		_, before, _ := other.Grants(t.Context(), "i", "x")
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		again, err := k.Grant(t.Context(), grant.Grant{
-			ID: "77", Permission: grant.Permission{Type: "net.connect", Resource: "Example.COM:443", Params: map[string]string{}}, Issuer: "i", Client: "x",
+			ID: "77", Permission: grant.Permission{Type: "net.connect", Resource: "Example.COM:443",
+				Params: map[string]string{}}, Issuer: "i", Client: "x",
 			By: "eve", Reason: "longer", Expires: until, Created: until,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again.ID != first.ID || again.By != "eve" || again.Reason != "longer" || !again.Expires.Equal(until) || again.Created.After(time.Now()) || again.Resource != "example.com:443" {
+		if again.ID != first.ID || again.By != "eve" || again.Reason != "longer" ||
+			!again.Expires.Equal(until) || again.Created.After(time.Now()) ||
+			again.Resource != "example.com:443" {
 			t.Errorf("%+v after %+v", again, first)
 		}
 		all, after, err := other.Grants(t.Context(), "i", "x")
-		if err != nil || len(all) != 2 || all[0].ID != again.ID || all[0].By != "eve" || !all[0].Expires.Equal(until) || all[1].ID != beside.ID || before == after {
+		if err != nil || len(all) != 2 || all[0].ID != again.ID || all[0].By != "eve" ||
+			!all[0].Expires.Equal(until) || all[1].ID != beside.ID || before == after {
 			t.Errorf("%+v, %d → %d, %v", all, before, after, err)
 		}
 	})
@@ -188,7 +208,8 @@ func TestSamePermissionIsRenewedUnderItsOldID(t *testing.T) {
 func TestGrantThatHasExpiredStaysAndDoesNotCount(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
 		soon := time.Now().Add(time.Hour) // the decision is asked for at that time
-		if _, err := k.Grant(t.Context(), grant.Grant{Permission: permission("db.read t"), Client: "x", Expires: soon}); err != nil {
+		if _, err := k.Grant(t.Context(), grant.Grant{Permission: permission("db.read t"),
+			Client: "x", Expires: soon}); err != nil {
 			t.Fatal(err)
 		}
 		grants, _, err := other.Grants(t.Context(), "", "x")
@@ -199,7 +220,8 @@ func TestGrantThatHasExpiredStaysAndDoesNotCount(t *testing.T) {
 		if !set.Decide(soon.Add(-time.Second), grant.Ask{Kind: "db.read", Resource: "t"}).Allowed {
 			t.Error("refused before it expires")
 		}
-		if d := set.Decide(soon, grant.Ask{Kind: "db.read", Resource: "t"}); d.Allowed || d.Cause != grant.HasExpired {
+		if d := set.Decide(soon, grant.Ask{Kind: "db.read", Resource: "t"}); d.Allowed ||
+			d.Cause != grant.HasExpired {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -209,10 +231,13 @@ func TestClientOfAnotherIssuerHasNothing(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
 		give(t, k, "x", "file.read a/**")
 		ask(t, k, "x", "file.read b/**")
-		for _, of := range [][2]string{{"j", "x"}, {"", "x"}, {"i", ""}, {"", ""}, {"I", "x"}, {"i", "X"}, {"i", "x "}, {"i", "x\x00"}, {"i", "\xff"}, {"i", strings.Repeat("x", 600)}} {
+		for _, of := range [][2]string{{"j", "x"}, {"", "x"}, {"i", ""}, {"", ""}, {"I", "x"},
+			{"i", "X"}, {"i", "x "}, {"i", "x\x00"}, {"i", "\xff"},
+			{"i", strings.Repeat("x", 600)}} {
 			want(t, has(t, other, of[0], of[1]))
 		}
-		if r := must(k.Ask(t.Context(), grant.Request{Permission: permission("file.read b/**"), Issuer: "j", Client: "x"})); r.Issuer != "j" {
+		if r := must(k.Ask(t.Context(), grant.Request{Permission: permission("file.read b/**"),
+			Issuer: "j", Client: "x"})); r.Issuer != "j" {
 			t.Errorf("%+v", r)
 		}
 		if all := must(other.Requests(t.Context(), grant.Filter{Issuer: "j"})); len(all) != 1 {
@@ -222,7 +247,8 @@ func TestClientOfAnotherIssuerHasNothing(t *testing.T) {
 }
 
 func TestWhatAKeeperDoesNotTake(t *testing.T) {
-	good := grant.Grant{Permission: permission("file.read a/**"), Issuer: "i", Client: "x", By: "ada", Reason: "two\nlines"}
+	good := grant.Grant{Permission: permission("file.read a/**"), Issuer: "i", Client: "x",
+		By: "ada", Reason: "two\nlines"}
 	long := map[string]string{}
 	for i := range 3 {
 		long[fmt.Sprint("k", i)] = strings.Repeat("v", 4000)
@@ -232,35 +258,45 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 		many[fmt.Sprint("k", i)] = ""
 	}
 	wrong := map[string]func(g *grant.Grant){
-		"resource":                        func(g *grant.Grant) { g.Resource = "[" },
-		"no dot":                          func(g *grant.Grant) { g.Type = "file" },
-		"NUL":                             func(g *grant.Grant) { g.Permission = grant.Permission{Type: "db.read", Resource: "a\x00"} },
-		"more than 16":                    func(g *grant.Grant) { g.Params = many },
-		"more than 8192":                  func(g *grant.Grant) { g.Params = long },
-		"names no client":                 func(g *grant.Grant) { g.Client = "" },
-		"the client has 513 bytes":        func(g *grant.Grant) { g.Client = strings.Repeat("x", 513) },
+		"resource": func(g *grant.Grant) { g.Resource = "[" },
+		"no dot":   func(g *grant.Grant) { g.Type = "file" },
+		"NUL": func(g *grant.Grant) {
+			g.Permission = grant.Permission{Type: "db.read", Resource: "a\x00"}
+		},
+		"more than 16":    func(g *grant.Grant) { g.Params = many },
+		"more than 8192":  func(g *grant.Grant) { g.Params = long },
+		"names no client": func(g *grant.Grant) { g.Client = "" },
+		"the client has 513 bytes": func(g *grant.Grant) {
+			g.Client = strings.Repeat("x", 513)
+		},
 		"the issuer: byte 0 is not UTF-8": func(g *grant.Grant) { g.Issuer = "\xff" },
 		"who grants it: U+FFFD at byte 0": func(g *grant.Grant) { g.By = "\ufffd" },
 		"the reason: U+001B at byte 0":    func(g *grant.Grant) { g.Reason = "\x1b[2J" },
-		"the reason: 1001 bytes":          func(g *grant.Grant) { g.Reason = strings.Repeat("x", 1001) },
-		"has passed: choose a later":      func(g *grant.Grant) { g.Expires = time.Now() },
+		"the reason: 1001 bytes": func(g *grant.Grant) {
+			g.Reason = strings.Repeat("x", 1001)
+		},
+		"has passed: choose a later": func(g *grant.Grant) { g.Expires = time.Now() },
 	}
 	law(t, func(t *testing.T, k, other keeper) {
 		for says, spoil := range wrong {
 			g := good
 			spoil(&g)
-			if _, err := k.Grant(t.Context(), g); !errors.Is(err, grant.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			if _, err := k.Grant(t.Context(), g); !errors.Is(err, grant.ErrInvalid) ||
+				!strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", says, err)
 			}
 			if says == "who grants it: U+FFFD at byte 0" || strings.HasPrefix(says, "has passed") {
 				continue // requests have neither
 			}
-			_, err := k.Ask(t.Context(), grant.Request{Permission: g.Permission, Issuer: g.Issuer, Client: g.Client, Reason: g.Reason})
+			_, err := k.Ask(t.Context(), grant.Request{Permission: g.Permission, Issuer: g.Issuer,
+				Client: g.Client, Reason: g.Reason})
 			if !errors.Is(err, grant.ErrInvalid) || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", says, err)
 			}
 		}
-		if _, err := k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x", Type: "file.read", Reason: strings.Repeat("x", 1001)}); !errors.Is(err, grant.ErrInvalid) {
+		if _, err := k.Revoke(t.Context(), grant.Revocation{Issuer: "i", Client: "x",
+			Type: "file.read", Reason: strings.Repeat("x", 1001)}); !errors.Is(err,
+			grant.ErrInvalid) {
 			t.Error(err)
 		}
 		for _, after := range []string{"x", "0", "-1", "01", "9223372036854775808"} {
@@ -279,7 +315,8 @@ func TestWhatAKeeperDoesNotTake(t *testing.T) {
 	})
 }
 
-// TestClientHasSoManyGrantsAndNoMore has most of them come past the keeper of a store, which is quicker.
+// TestClientHasSoManyGrantsAndNoMore has most of them come past the keeper of a store, which is
+// quicker.
 func TestClientHasSoManyGrantsAndNoMore(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		m := grant.NewMemory()
@@ -312,7 +349,9 @@ func fill(t *testing.T, k, other keeper, grants int) {
 	for w := range 4 {
 		filling.Go(func() {
 			for i := range grants / 4 {
-				if _, err := []keeper{k, other}[w%2].Grant(t.Context(), grant.Grant{Permission: permission(fmt.Sprint("db.read t", w, "-", i)), Client: "x"}); err != nil {
+				if _, err := []keeper{k, other}[w%2].Grant(t.Context(),
+					grant.Grant{Permission: permission(fmt.Sprint("db.read t", w, "-", i)),
+						Client: "x"}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -339,24 +378,28 @@ func full(t *testing.T, k, other keeper) {
 	if r = must(other.Request(t.Context(), r.ID)); r.Status != grant.Open {
 		t.Errorf("%+v", r)
 	}
-	if all := must(other.List(t.Context(), grant.Filter{Client: "x"})); len(all) != grant.MaxGrants {
+	if all := must(other.List(t.Context(),
+		grant.Filter{Client: "x"})); len(all) != grant.MaxGrants {
 		t.Error(len(all))
 	}
 	// There is room for others, and for what is there already.
-	for _, g := range []grant.Grant{{Permission: more.Permission, Client: "y"}, {Permission: permission("db.read t0-0"), Client: "x"}} {
+	for _, g := range []grant.Grant{{Permission: more.Permission, Client: "y"},
+		{Permission: permission("db.read t0-0"), Client: "x"}} {
 		if _, err := k.Grant(t.Context(), g); err != nil {
 			t.Error(err)
 		}
 	}
 	must(k.Revoke(t.Context(), grant.Revocation{Client: "x", Type: "db.read", Resource: "t0-0"}))
-	if _, g, err := k.Approve(t.Context(), r.ID, grant.Verdict{}); err != nil || g.Resource != "more" {
+	if _, g, err := k.Approve(t.Context(), r.ID, grant.Verdict{}); err != nil ||
+		g.Resource != "more" {
 		t.Error(g, err)
 	}
 }
 
 func TestListsAreFilteredAndPaged(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
-		lines := []string{"file.read a/**", "net.connect b.example", "file.read c/**", "file.write a/**"}
+		lines := []string{"file.read a/**", "net.connect b.example", "file.read c/**",
+			"file.write a/**"}
 		for i, line := range lines {
 			for _, client := range []string{"x", "y"} {
 				give(t, k, client, line)
@@ -401,7 +444,8 @@ func TestListsAreFilteredAndPaged(t *testing.T) {
 			for _, r := range must(other.Requests(t.Context(), c.filter)) {
 				asked = append(asked, r.ID)
 			}
-			if got, got2 := strings.Join(ids, " "), strings.Join(asked, " "); got != c.grants || got2 != c.requests {
+			if got, got2 := strings.Join(ids, " "), strings.Join(asked, " "); got != c.grants ||
+				got2 != c.requests {
 				t.Errorf("%+v: %q, %q", c.filter, got, got2)
 			}
 		}
@@ -413,17 +457,23 @@ func TestExactFilterChoosesOneClientAndNoOther(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
 		for _, issuer := range []string{"i", "", "j"} {
 			for _, client := range []string{"x", "y"} {
-				must(k.Grant(t.Context(), grant.Grant{Permission: permission("file.read a/**"), Issuer: issuer, Client: client}))
-				must(k.Ask(t.Context(), grant.Request{Permission: permission("file.read b/**"), Issuer: issuer, Client: client}))
+				must(k.Grant(t.Context(), grant.Grant{Permission: permission("file.read a/**"),
+					Issuer: issuer, Client: client}))
+				must(k.Ask(t.Context(), grant.Request{Permission: permission("file.read b/**"),
+					Issuer: issuer, Client: client}))
 			}
 		}
 		for _, c := range []struct {
 			filter grant.Filter
 			want   string // ids of grants, in order
 		}{
-			{grant.Filter{Client: "x"}, "1 3 5"}, {grant.Filter{Client: "x", Exact: true}, "3"}, {grant.Filter{Client: "x", Issuer: "i", Exact: true}, "1"},
-			{grant.Filter{Issuer: "j"}, "5 6"}, {grant.Filter{Issuer: "j", Exact: true}, ""}, {grant.Filter{Exact: true}, ""}, {grant.Filter{Client: "x", Issuer: "k", Exact: true}, ""},
-			{grant.Filter{Client: "y", Exact: true, Type: "file.read", Status: grant.Open}, "4"}, {grant.Filter{Client: "y", Exact: true, Type: "file.write"}, ""},
+			{grant.Filter{Client: "x"}, "1 3 5"}, {grant.Filter{Client: "x", Exact: true}, "3"},
+			{grant.Filter{Client: "x", Issuer: "i", Exact: true}, "1"},
+			{grant.Filter{Issuer: "j"}, "5 6"}, {grant.Filter{Issuer: "j", Exact: true}, ""},
+			{grant.Filter{Exact: true}, ""}, {grant.Filter{Client: "x", Issuer: "k", Exact: true},
+				""},
+			{grant.Filter{Client: "y", Exact: true, Type: "file.read", Status: grant.Open}, "4"},
+			{grant.Filter{Client: "y", Exact: true, Type: "file.write"}, ""},
 		} {
 			var ids, asked []string
 			for _, g := range must(other.List(t.Context(), c.filter)) {
@@ -432,7 +482,8 @@ func TestExactFilterChoosesOneClientAndNoOther(t *testing.T) {
 			for _, r := range must(other.Requests(t.Context(), c.filter)) {
 				asked = append([]string{r.ID}, asked...)
 			}
-			if got, got2 := strings.Join(ids, " "), strings.Join(asked, " "); got != c.want || got2 != c.want {
+			if got, got2 := strings.Join(ids, " "), strings.Join(asked, " "); got != c.want ||
+				got2 != c.want {
 				t.Errorf("%+v: %q, %q, want %q", c.filter, got, got2, c.want)
 			}
 		}
@@ -442,11 +493,13 @@ func TestExactFilterChoosesOneClientAndNoOther(t *testing.T) {
 func TestAskingTwiceIsAskingOnce(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
 		first := ask(t, k, "x", "net.connect example.com:443")
-		if first.Status != grant.Open || first.Created.IsZero() || !first.Decided.IsZero() || first.Principal != "bob" || first.Tool != "read" || first.Reason != "please" {
+		if first.Status != grant.Open || first.Created.IsZero() || !first.Decided.IsZero() ||
+			first.Principal != "bob" || first.Tool != "read" || first.Reason != "please" {
 			t.Errorf("%+v", first)
 		}
 		again, err := other.Ask(t.Context(), grant.Request{
-			ID: "7", Permission: grant.Permission{Type: "net.connect", Resource: "EXAMPLE.com:443"}, Issuer: "i", Client: "x", Reason: "again", Status: grant.Approved, By: "x", Grant: "1",
+			ID: "7", Permission: grant.Permission{Type: "net.connect", Resource: "EXAMPLE.com:443"},
+			Issuer: "i", Client: "x", Reason: "again", Status: grant.Approved, By: "x", Grant: "1",
 		})
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(first) {
 			t.Errorf("%+v, %v; want %+v", again, err, first)
@@ -454,7 +507,8 @@ func TestAskingTwiceIsAskingOnce(t *testing.T) {
 		if got := must(other.Request(t.Context(), first.ID)); fmt.Sprint(got) != fmt.Sprint(first) {
 			t.Errorf("%+v, want %+v", got, first)
 		}
-		if narrower := ask(t, k, "x", "net.connect example.com:443 restricted"); narrower.ID == first.ID {
+		if narrower := ask(t, k, "x",
+			"net.connect example.com:443 restricted"); narrower.ID == first.ID {
 			t.Errorf("%+v", narrower)
 		}
 		// Many at once are one too.
@@ -462,7 +516,8 @@ func TestAskingTwiceIsAskingOnce(t *testing.T) {
 		ids := make([]string, 20)
 		for i := range ids {
 			asking.Go(func() {
-				ids[i] = must([]keeper{k, other}[i%2].Ask(t.Context(), grant.Request{Permission: permission("db.read t"), Client: "y"})).ID
+				ids[i] = must([]keeper{k, other}[i%2].Ask(t.Context(),
+					grant.Request{Permission: permission("db.read t"), Client: "y"})).ID
 			})
 		}
 		asking.Wait()
@@ -484,7 +539,8 @@ func TestClientHasSoManyOpenRequestsAndNoMore(t *testing.T) {
 		asked, refused := 0, 0
 		for i := range 2 * grant.MaxOpen {
 			asking.Go(func() {
-				_, err := []keeper{k, other}[i%2].Ask(t.Context(), grant.Request{Permission: permission(fmt.Sprint("db.read t", i)), Client: "x"})
+				_, err := []keeper{k, other}[i%2].Ask(t.Context(),
+					grant.Request{Permission: permission(fmt.Sprint("db.read t", i)), Client: "x"})
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
@@ -502,12 +558,14 @@ func TestClientHasSoManyOpenRequestsAndNoMore(t *testing.T) {
 			t.Errorf("%d asked, %d refused", asked, refused)
 		}
 		open := must(other.Requests(t.Context(), grant.Filter{Client: "x"}))
-		if again, err := k.Ask(t.Context(), grant.Request{Permission: open[3].Permission, Client: "x"}); err != nil || again.ID != open[3].ID {
+		if again, err := k.Ask(t.Context(), grant.Request{Permission: open[3].Permission,
+			Client: "x"}); err != nil || again.ID != open[3].ID {
 			t.Error(again, err)
 		}
 		ask(t, k, "y", "db.read t")
 		must(k.Deny(t.Context(), open[0].ID, grant.Verdict{}))
-		if _, err := k.Ask(t.Context(), grant.Request{Permission: permission("db.read room"), Client: "x"}); err != nil {
+		if _, err := k.Ask(t.Context(), grant.Request{Permission: permission("db.read room"),
+			Client: "x"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -523,7 +581,8 @@ func TestOfManyWhoDecideAtOnceOneDoes(t *testing.T) {
 			start := make(chan bool)
 			for i := range deciders {
 				deciding.Go(func() {
-					who, v := []keeper{k, other}[i%2], grant.Verdict{By: fmt.Sprint(i), Note: fmt.Sprint("note ", i)}
+					who, v := []keeper{k, other}[i%2], grant.Verdict{By: fmt.Sprint(i),
+						Note: fmt.Sprint("note ", i)}
 					<-start
 					if i%4 < 2 {
 						_, _, errs[i] = who.Approve(t.Context(), r.ID, v)
@@ -544,7 +603,8 @@ func TestOfManyWhoDecideAtOnceOneDoes(t *testing.T) {
 				}
 			}
 			r = must(other.Request(t.Context(), r.ID))
-			if by < 0 || r.By != fmt.Sprint(by) || r.Note != fmt.Sprint("note ", by) || r.Decided.Before(r.Created) || (r.Status == grant.Approved) != (by%4 < 2) {
+			if by < 0 || r.By != fmt.Sprint(by) || r.Note != fmt.Sprint("note ", by) ||
+				r.Decided.Before(r.Created) || (r.Status == grant.Approved) != (by%4 < 2) {
 				t.Fatalf("%d, %+v", by, r)
 			}
 			granted := slices.Contains(has(t, other, "i", "x"), r.Permission.String())
@@ -559,18 +619,23 @@ func TestApprovalGivesLessAndNeverMore(t *testing.T) {
 	law(t, func(t *testing.T, k, other keeper) {
 		r := ask(t, k, "x", "file.read a/**")
 		for _, line := range []string{"file.read **", "file.read b/c", "file.write a/b"} {
-			if _, _, err := k.Approve(t.Context(), r.ID, grant.Verdict{By: "ada", Permission: permission(line)}); !errors.Is(err, grant.ErrInvalid) || !strings.Contains(err.Error(), "more than was asked for") {
+			if _, _, err := k.Approve(t.Context(), r.ID, grant.Verdict{By: "ada",
+				Permission: permission(line)}); !errors.Is(err, grant.ErrInvalid) ||
+				!strings.Contains(err.Error(), "more than was asked for") {
 				t.Errorf("%s: %v", line, err)
 			}
 		}
 		for _, v := range []grant.Verdict{
-			{Permission: grant.Permission{Type: "file.read"}}, {Expires: time.Now().Add(-time.Second)}, {By: "\x00"}, {Note: strings.Repeat("x", 1001)},
+			{Permission: grant.Permission{Type: "file.read"}},
+			{Expires: time.Now().Add(-time.Second)}, {By: "\x00"},
+			{Note: strings.Repeat("x", 1001)},
 		} {
 			if _, _, err := k.Approve(t.Context(), r.ID, v); !errors.Is(err, grant.ErrInvalid) {
 				t.Errorf("%+v: %v", v, err)
 			}
 		}
-		if _, err := k.Deny(t.Context(), r.ID, grant.Verdict{Note: "\x1b"}); !errors.Is(err, grant.ErrInvalid) {
+		if _, err := k.Deny(t.Context(), r.ID, grant.Verdict{Note: "\x1b"}); !errors.Is(err,
+			grant.ErrInvalid) {
 			t.Error(err)
 		}
 		if now := must(other.Request(t.Context(), r.ID)); now.Status != grant.Open {
@@ -578,15 +643,19 @@ func TestApprovalGivesLessAndNeverMore(t *testing.T) {
 		}
 		want(t, has(t, other, "i", "x"))
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-		decided, g, err := k.Approve(t.Context(), r.ID, grant.Verdict{By: "ada", Note: "only this", Permission: permission("file.read a/b restricted"), Expires: until})
+		decided, g, err := k.Approve(t.Context(), r.ID, grant.Verdict{By: "ada", Note: "only this",
+			Permission: permission("file.read a/b restricted"), Expires: until})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if decided.Status != grant.Approved || decided.Grant != g.ID || decided.By != "ada" || decided.Note != "only this" || decided.Permission.String() != "file.read a/**" {
+		if decided.Status != grant.Approved || decided.Grant != g.ID || decided.By != "ada" ||
+			decided.Note != "only this" || decided.Permission.String() != "file.read a/**" {
 			t.Errorf("%+v", decided)
 		}
 		all, _, _ := other.Grants(t.Context(), "i", "x")
-		if len(all) != 1 || fmt.Sprint(all[0]) != fmt.Sprint(g) || g.Permission.String() != "file.read a/b restricted" || g.By != "ada" || g.Reason != "only this" || !g.Expires.Equal(until) {
+		if len(all) != 1 || fmt.Sprint(all[0]) != fmt.Sprint(g) ||
+			g.Permission.String() != "file.read a/b restricted" || g.By != "ada" ||
+			g.Reason != "only this" || !g.Expires.Equal(until) {
 			t.Errorf("%+v, %+v", all, g)
 		}
 		// A grant that is revoked takes nothing from what was decided.
@@ -644,12 +713,15 @@ func TestKeepersAreWhatAMapIs(t *testing.T) {
 	}
 }
 
-// shared are the keepers of a test whose databases are slow to make: each run has an issuer of its own there.
+// shared are the keepers of a test whose databases are slow to make: each run has an issuer of its
+// own there.
 var shared = map[string][2]keeper{}
 
 func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 	ctx := t.Context()
-	patterns := rapid.SampledFrom([]string{"file.read a/**", "file.read a/b", "file.read a/** restricted", "db.read t k=v", "file.write a/**", "net.connect h.example:1", "db.read t"})
+	patterns := rapid.SampledFrom([]string{"file.read a/**", "file.read a/b",
+		"file.read a/** restricted", "db.read t k=v", "file.write a/**", "net.connect h.example:1",
+		"db.read t"})
 	clients := rapid.SampledFrom([]string{"x", "y"})
 	model := map[string]map[string]string{"x": {}, "y": {}} // the reason by the line, by the client
 	requests := map[string]grant.Status{}                   // by the id
@@ -658,8 +730,10 @@ func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 	said := map[string]string{}
 	r.Repeat(map[string]func(*rapid.T){
 		"grant": func(r *rapid.T) {
-			client, line, reason := clients.Draw(r, "client"), patterns.Draw(r, "line"), rapid.SampledFrom([]string{"one", "two"}).Draw(r, "reason")
-			if _, err := k.Grant(ctx, grant.Grant{Permission: permission(line), Issuer: issuer, Client: client, Reason: reason}); err != nil {
+			client, line, reason := clients.Draw(r, "client"), patterns.Draw(r, "line"),
+				rapid.SampledFrom([]string{"one", "two"}).Draw(r, "reason")
+			if _, err := k.Grant(ctx, grant.Grant{Permission: permission(line), Issuer: issuer,
+				Client: client, Reason: reason}); err != nil {
 				r.Fatal(err)
 			}
 			model[client][line] = reason
@@ -669,7 +743,8 @@ func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 			if rapid.Bool().Draw(r, "all") {
 				p.Resource = ""
 			}
-			gone, err := k.Revoke(ctx, grant.Revocation{Issuer: issuer, Client: client, Type: p.Type, Resource: p.Resource})
+			gone, err := k.Revoke(ctx, grant.Revocation{Issuer: issuer, Client: client,
+				Type: p.Type, Resource: p.Resource})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -688,7 +763,8 @@ func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 		},
 		"ask": func(r *rapid.T) {
 			client, line := clients.Draw(r, "client"), patterns.Draw(r, "line")
-			asked, err := k.Ask(ctx, grant.Request{Permission: permission(line), Issuer: issuer, Client: client})
+			asked, err := k.Ask(ctx, grant.Request{Permission: permission(line), Issuer: issuer,
+				Client: client})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -708,7 +784,8 @@ func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 			}
 			id := rapid.SampledFrom(slices.Sorted(maps.Keys(requests))).Draw(r, "id")
 			var err error
-			verdict := rapid.SampledFrom([]grant.Status{grant.Approved, grant.Refused}).Draw(r, "verdict")
+			verdict := rapid.SampledFrom([]grant.Status{grant.Approved, grant.Refused}).Draw(r,
+				"verdict")
 			if verdict == grant.Approved {
 				_, _, err = k.Approve(ctx, id, grant.Verdict{Note: "asked"})
 			} else {
@@ -741,7 +818,8 @@ func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 				if !maps.Equal(got, want) || len(grants) != len(want) {
 					r.Fatalf("%s has %v, want %v", client, grants, want)
 				}
-				if before, found := said[client]; found && seen[client] == revision && text != before {
+				if before, found := said[client]; found && seen[client] == revision &&
+					text != before {
 					r.Fatalf("revision %d was %s and is %s", revision, before, text)
 				}
 				seen[client], said[client] = revision, text
@@ -754,7 +832,8 @@ func modelled(t *testing.T, r *rapid.T, k, other keeper, issuer string) {
 					}
 				}
 				var got []string
-				for _, q := range must(other.Requests(ctx, grant.Filter{Issuer: issuer, Status: status})) {
+				for _, q := range must(other.Requests(ctx, grant.Filter{Issuer: issuer,
+					Status: status})) {
 					got = append(got, q.ID)
 				}
 				slices.Sort(got)

@@ -14,16 +14,17 @@ import (
 // that whoever asked learns the reason.
 const loadTimeout = 8 * time.Second
 
-// patience is how long a request waits for a provider while what is held serves: long enough for one
-// that answers, so that a key that it has withdrawn ends with the period, and short for one that hangs.
+// patience is how long a request waits for a provider while what is held serves: long enough for
+// one that answers, so that a key that it has withdrawn ends with the period, and short for one
+// that hangs.
 const patience = time.Second
 
 // quiet is how long nothing was loaded when the next pause is the shortest again.
 const quiet = time.Minute
 
-// cached is what a provider publishes: fetched when it is asked for, and again after a period. While
-// that fails, or takes longer than [patience], what is held serves for the stale period and no longer.
-// Once it has, nobody waits until a load succeeds.
+// cached is what a provider publishes: fetched when it is asked for, and again after a period.
+// While that fails, or takes longer than [patience], what is held serves for the stale period and
+// no longer. Once it has, nobody waits until a load succeeds.
 //
 // One load runs at a time, however many callers want one. After a load there is a pause, whatever
 // came of the load: first of [RetryInterval], then twice as long after each load, up to interval.
@@ -42,8 +43,9 @@ type cached[T any] struct {
 
 // held is one state of a cached value.
 type held[T any] struct {
-	value         T
-	loaded, tried time.Time     // when value was loaded, zero for never, and when the last try ended
+	value T
+	// when value was loaded, zero for never, and when the last try ended
+	loaded, tried time.Time
 	pause         time.Duration // from tried to the next try, at least
 	failure       error         // of the last try
 	slow          bool          // somebody's patience has ended since a load succeeded
@@ -74,8 +76,8 @@ func (c *cached[T]) serves(h held[T]) bool {
 	return !h.loaded.IsZero() && time.Since(h.loaded) < c.period+c.stale
 }
 
-// renewed has what is held loaded anew and returns what is held then: the new where that is there soon, and
-// otherwise the old, which serves while it is loaded.
+// renewed has what is held loaded anew and returns what is held then: the new where that is there
+// soon, and otherwise the old, which serves while it is loaded.
 func (c *cached[T]) renewed(ctx context.Context, h held[T]) held[T] {
 	if h.slow || h.failure != nil {
 		c.start(h)
@@ -111,7 +113,8 @@ func (c *cached[T]) renew(ctx context.Context, h held[T]) (held[T], error) {
 	}
 }
 
-// start starts to load, or joins a load on its way. Its result is nil where there is no need, as renew says.
+// start starts to load, or joins a load on its way. Its result is nil where there is no need, as
+// renew says.
 func (c *cached[T]) start(h held[T]) <-chan singleflight.Result {
 	if now := c.state(); now.tried.After(h.tried) || c.resting(now) {
 		return nil

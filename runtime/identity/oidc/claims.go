@@ -15,7 +15,8 @@ import (
 // "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
 // (RFC 6901): "/https:~1~1example.com~1roles".
 type Claims struct {
-	// Roles are claims whose values, a string or a list of them, name roles.
+	// Roles are claims whose values, a string or a list of them, name roles. A value of another type
+	// counts as nothing.
 	Roles []string
 	// RoleNames are the roles that the values of Roles stand for; values that it does not
 	// have count as nothing. Nil takes the values themselves for names of roles, which is right only
@@ -70,15 +71,22 @@ func (i *issuer) identity(c map[string]any, expires time.Time, scheme string) (i
 	}, nil
 }
 
+// roles returns the names of roles in a token. Another value counts for nothing, and the names beside
+// it count: roles only add rights.
 func (m Claims) roles(c map[string]any) []string {
 	var roles []string
 	for _, path := range m.Roles {
-		for _, value := range valuesAt(c, path) {
-			if m.RoleNames != nil {
-				value = m.RoleNames[value]
+		values, isList := at(c, path).([]any)
+		if !isList {
+			values = []any{at(c, path)}
+		}
+		for _, value := range values {
+			name, _ := value.(string)
+			if name != "" && m.RoleNames != nil {
+				name = m.RoleNames[name]
 			}
-			if value != "" {
-				roles = append(roles, value)
+			if name != "" {
+				roles = append(roles, name)
 			}
 		}
 	}

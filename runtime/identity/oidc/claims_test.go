@@ -34,6 +34,9 @@ func TestUnconfiguredClaimsAreNotRead(t *testing.T) {
 	}
 }
 
+// oddRoles has the roles x and Admin between values that are no names.
+var oddRoles = []any{1, "x", nil, true, "", []string{"Owner"}, map[string]any{"Owner": true}, "Admin"}
+
 func TestRolesAreMapped(t *testing.T) {
 	names := map[string]string{"op": "Member", "boss": "Admin"}
 	for name, test := range map[string]struct {
@@ -54,7 +57,11 @@ func TestRolesAreMapped(t *testing.T) {
 		"a number":               {oidc.Claims{Roles: []string{"role"}}, []any{"role", 1}, nil},
 		"true":                   {oidc.Claims{Roles: []string{"role"}}, []any{"role", true}, nil},
 		"an object":              {oidc.Claims{Roles: []string{"role"}}, []any{"role", map[string]any{"Admin": true}}, nil},
-		"a list with a number":   {oidc.Claims{Roles: []string{"role"}}, []any{"role", []any{"Admin", 1}}, nil},
+		"a list with a number":   {oidc.Claims{Roles: []string{"role"}}, []any{"role", []any{"Admin", 1}}, []string{"Admin"}},
+		"a list of everything":   {oidc.Claims{Roles: []string{"role"}}, []any{"role", oddRoles}, []string{"x", "Admin"}},
+		"such a list, mapped":    {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", append(oddRoles, "op")}, []string{"Member"}},
+		"no names, mapped":       {oidc.Claims{Roles: []string{"role"}, RoleNames: map[string]string{"": "Admin"}}, []any{"role", []any{"", 1}}, nil},
+		"beside another claim":   {oidc.Claims{Roles: []string{"a", "b"}}, []any{"a", 7, "b", "Member"}, []string{"Member"}},
 		"a list of lists":        {oidc.Claims{Roles: []string{"role"}}, []any{"role", []any{[]string{"Admin"}}}, nil},
 		"words in a string":      {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", "boss op"}, nil},
 		"a dotted name":          {oidc.Claims{Roles: []string{"a.b"}}, []any{"a.b", "Admin"}, nil},

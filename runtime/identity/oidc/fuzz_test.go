@@ -11,8 +11,8 @@ import (
 )
 
 // Whatever is sent, what holds was signed by a published key: its header and payload are, to the
-// byte, those of a token that was made with one, and its signature has no other spelling. The keys are the same in every process, since the
-// processes that fuzz take each other's tokens.
+// byte, those of a token that was made with one, and its signature has no other spelling. The keys
+// are the same in every process, since the processes that fuzz take each other's tokens.
 func FuzzNoTokenVerifiesThatWasNotSigned(f *testing.F) {
 	seed := []byte("a seed of thirty-two characters.")
 	ed := ed25519.NewKeyFromSeed(seed)
@@ -27,7 +27,8 @@ func FuzzNoTokenVerifiesThatWasNotSigned(f *testing.F) {
 		header string
 		key    any
 	}{
-		{`{"alg":"ES256","kid":"ec","typ":"at+jwt"}`, ec}, {`{"alg":"ES256"}`, ec}, {`{"alg":"EdDSA","kid":"ed"}`, ed}, {`{"alg":"EdDSA","jku":"https://evil.example"}`, ed},
+		{`{"alg":"ES256","kid":"ec","typ":"at+jwt"}`, ec}, {`{"alg":"ES256"}`, ec},
+		{`{"alg":"EdDSA","kid":"ed"}`, ed}, {`{"alg":"EdDSA","jku":"https://evil.example"}`, ed},
 	} {
 		token := signWith(k.key, k.header, lasting)
 		signed[token[:strings.LastIndexByte(token, '.')]] = true

@@ -57,10 +57,12 @@ func TestRotatedKeysAreFound(t *testing.T) {
 		// A token without a key id asks for newer keys as well.
 		p.change(func() { p.keys = []map[string]any{jwk("later", later)} })
 		time.Sleep(oidc.RefreshInterval)
-		if got := verified(t, s, signWith(later, `{"alg":"EdDSA"}`, encode(claims()))); got != "holds" {
+		if got := verified(t, s, signWith(later, `{"alg":"EdDSA"}`,
+			encode(claims()))); got != "holds" {
 			t.Fatal(got)
 		}
-		if got := verified(t, s, token()) + " " + verified(t, s, other()); got != "invalid invalid" {
+		if got := verified(t, s, token()) + " " +
+			verified(t, s, other()); got != "invalid invalid" {
 			t.Fatalf("keys that the provider has withdrawn: %s", got)
 		}
 	})
@@ -102,7 +104,8 @@ func (p *provider) fetches() *[]int {
 func TestUnknownKeysDoNotFloodTheProvider(t *testing.T) {
 	strangers := make([]string, 8)
 	for i := range strangers {
-		strangers[i] = signWith(otherRSA(), fmt.Sprintf(`{"alg":"RS256","kid":"%d"}`, i), encode(claims()))
+		strangers[i] = signWith(otherRSA(), fmt.Sprintf(`{"alg":"RS256","kid":"%d"}`, i),
+			encode(claims()))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()
@@ -186,7 +189,9 @@ func TestSecondRotationIsFoundAfterASecond(t *testing.T) {
 		if got := verified(t, s, other()); got != "holds" {
 			t.Fatal(got)
 		}
-		later := func() string { return signWith(ecKey(), `{"alg":"ES256","kid":"later"}`, encode(claims())) }
+		later := func() string {
+			return signWith(ecKey(), `{"alg":"ES256","kid":"later"}`, encode(claims()))
+		}
 		p.change(func() { p.keys = append(p.keys, jwk("later", ecKey())) })
 		if got := verified(t, s, later()); got != "invalid" {
 			t.Fatal(got)
@@ -224,13 +229,16 @@ func TestOldKeysServeForABoundedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider()
 		var log bytes.Buffer
-		s := p.source(t, func(o *oidc.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		s := p.source(t, func(o *oidc.Options) {
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		})
 		if got := verified(t, s, token()); got != "holds" {
 			t.Fatal(got)
 		}
 		p.change(func() { p.down = true })
 		time.Sleep(oidc.DefaultKeyPeriod + oidc.DefaultStalePeriod - time.Second)
-		if got := verified(t, s, token()); got != "holds" || !strings.Contains(log.String(), "could not be asked") {
+		if got := verified(t, s, token()); got != "holds" || !strings.Contains(log.String(),
+			"could not be asked") {
 			t.Fatalf("%s, %s", got, log.String())
 		}
 		if got := verified(t, s, other()); got != "unavailable" {
@@ -248,8 +256,8 @@ func TestOldKeysServeForABoundedTime(t *testing.T) {
 	})
 }
 
-// A provider that hangs refuses nobody whose key is held, however short the request's own time is: the
-// first to ask wait for a moment, and nobody after them does.
+// A provider that hangs refuses nobody whose key is held, however short the request's own time is:
+// the first to ask wait for a moment, and nobody after them does.
 func TestProviderThatHangsStallsNobodyWhileOldKeysServe(t *testing.T) {
 	for _, limit := range []time.Duration{500 * time.Millisecond, 5 * time.Second, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -266,7 +274,8 @@ func TestProviderThatHangsStallsNobodyWhileOldKeysServe(t *testing.T) {
 				defer cancel()
 				start := time.Now()
 				if _, err := s.Verify(ctx, token()); err != nil || time.Since(start) > most {
-					t.Errorf("%s after the keys were fetched, with %s of time: %v after %s", start.Sub(begin), limit, err, time.Since(start))
+					t.Errorf("%s after the keys were fetched, with %s of time: %v after %s",
+						start.Sub(begin), limit, err, time.Since(start))
 				}
 			}
 			time.Sleep(oidc.DefaultKeyPeriod)
@@ -295,13 +304,15 @@ func TestProviderThatDoesNotAnswerIsUnavailableInTime(t *testing.T) {
 		p.gate = make(chan struct{})
 		s := p.source(t)
 		start := time.Now()
-		if got := verified(t, s, token()); got != "unavailable" || time.Since(start) > 10*time.Second {
+		if got := verified(t, s, token()); got != "unavailable" ||
+			time.Since(start) > 10*time.Second {
 			t.Errorf("%s after %s", got, time.Since(start))
 		}
 		time.Sleep(oidc.RefreshInterval)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := s.Verify(ctx, token()); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, identity.ErrInvalidToken) {
+		if _, err := s.Verify(ctx, token()); !errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, identity.ErrInvalidToken) {
 			t.Errorf("%v", err)
 		}
 		close(p.gate)
@@ -318,42 +329,70 @@ func TestWhatProvidersMayNotAnswer(t *testing.T) {
 	answer := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }
 	}
-	private := jwk("rsa", rsaKey(), "d", b64(rsaKey().D.Bytes()), "p", b64(rsaKey().Primes[0].Bytes()), "q", b64(rsaKey().Primes[1].Bytes()))
+	private := jwk("rsa", rsaKey(), "d", b64(rsaKey().D.Bytes()), "p",
+		b64(rsaKey().Primes[0].Bytes()), "q", b64(rsaKey().Primes[1].Bytes()))
 	for name, test := range map[string]struct {
 		path, want string
 		handler    http.HandlerFunc
 	}{
-		"keys: an error":            {"/keys", "answered 500", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }},
-		"keys: a redirect":          {"/keys", "answered 302", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) }},
-		"keys: no JSON":             {"/keys", "not JSON", answer("<html>")},
-		"keys: a list":              {"/keys", "not a JSON object", answer("[]")},
-		"keys: without any":         {"/keys", "no key set", answer("{}")},
-		"keys: of another type":     {"/keys", "no key set", answer(`{"keys":{}}`)},
-		"keys: none":                {"/keys", "no key that could verify", answer(`{"keys":[]}`)},
-		"keys: twice":               {"/keys", "not JSON", answer(`{"keys":[],"keys":[]}`)},
-		"keys: too many":            {"/keys", "65 keys", answer(encode(map[string]any{"keys": many}))},
-		"keys: too large":           {"/keys", "more than", answer(`{"keys":[],"x":"` + strings.Repeat("a", 600<<10) + `"}`)},
-		"keys: a shared one":        {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "oct", "kid": "rsa", "k": "c2VjcmV0"}))},
-		"keys: a private one":       {"/keys", "no key that could verify", answer(set(private))},
-		"keys: for encryption":      {"/keys", "no key that could verify", answer(set(jwk("rsa", rsaKey(), "use", "enc")))},
-		"keys: of an unknown type":  {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "X", "kid": "rsa"}))},
-		"keys: with other key_ops":  {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "RSA", "n": jwk("", rsaKey())["n"], "e": "AQAB", "key_ops": []string{"encrypt"}}))},
-		"keys: too short":           {"/keys", "no key that could verify", answer(set(map[string]any{"kty": "RSA", "n": b64(rsaKey().N.Bytes()[:128]), "e": "AQAB"}))},
-		"metadata: another's":       {"/.well-known/openid-configuration", "is the metadata of", answer(`{"issuer":"https://evil.example","jwks_uri":"https://evil.example/keys"}`)},
-		"metadata: nobody's":        {"/.well-known/openid-configuration", "is the metadata of", answer(`{"jwks_uri":"https://login.example/keys"}`)},
-		"metadata: without keys":    {"/.well-known/openid-configuration", "names no keys", answer(`{"issuer":"https://login.example"}`)},
-		"metadata: keys over http":  {"/.well-known/openid-configuration", "use https", answer(`{"issuer":"https://login.example","jwks_uri":"http://login.example/keys"}`)},
-		"metadata: keys of a file":  {"/.well-known/openid-configuration", "whole URL", answer(`{"issuer":"https://login.example","jwks_uri":"file:///etc/passwd"}`)},
-		"metadata: keys: a number":  {"/.well-known/openid-configuration", "jwks_uri", answer(`{"issuer":"https://login.example","jwks_uri":1}`)},
-		"metadata: not found":       {"/.well-known/openid-configuration", "answered 404", http.NotFound},
-		"metadata: not available":   {"/.well-known/openid-configuration", "answered 503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }},
-		"metadata: a panic of ours": {"/.well-known/openid-configuration", "panicked", func(http.ResponseWriter, *http.Request) { panic("x") }},
+		"keys: an error": {"/keys", "answered 500", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(500)
+		}},
+		"keys: a redirect": {"/keys", "answered 302", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusFound)
+		}},
+		"keys: no JSON":         {"/keys", "not JSON", answer("<html>")},
+		"keys: a list":          {"/keys", "not a JSON object", answer("[]")},
+		"keys: without any":     {"/keys", "no key set", answer("{}")},
+		"keys: of another type": {"/keys", "no key set", answer(`{"keys":{}}`)},
+		"keys: none":            {"/keys", "no key that could verify", answer(`{"keys":[]}`)},
+		"keys: twice":           {"/keys", "not JSON", answer(`{"keys":[],"keys":[]}`)},
+		"keys: too many": {"/keys", "65 keys",
+			answer(encode(map[string]any{"keys": many}))},
+		"keys: too large": {"/keys", "more than",
+			answer(`{"keys":[],"x":"` + strings.Repeat("a", 600<<10) + `"}`)},
+		"keys: a shared one": {"/keys", "no key that could verify",
+			answer(set(map[string]any{"kty": "oct", "kid": "rsa", "k": "c2VjcmV0"}))},
+		"keys: a private one": {"/keys", "no key that could verify", answer(set(private))},
+		"keys: for encryption": {"/keys", "no key that could verify",
+			answer(set(jwk("rsa", rsaKey(), "use", "enc")))},
+		"keys: of an unknown type": {"/keys", "no key that could verify",
+			answer(set(map[string]any{"kty": "X", "kid": "rsa"}))},
+		"keys: with other key_ops": {"/keys", "no key that could verify",
+			answer(set(map[string]any{"kty": "RSA", "n": jwk("", rsaKey())["n"], "e": "AQAB",
+				"key_ops": []string{"encrypt"}}))},
+		"keys: too short": {"/keys", "no key that could verify",
+			answer(set(map[string]any{"kty": "RSA", "n": b64(rsaKey().N.Bytes()[:128]),
+				"e": "AQAB"}))},
+		"metadata: another's": {"/.well-known/openid-configuration", "is the metadata of",
+			answer(`{"issuer":"https://evil.example","jwks_uri":"https://evil.example/keys"}`)},
+		"metadata: nobody's": {"/.well-known/openid-configuration", "is the metadata of",
+			answer(`{"jwks_uri":"https://login.example/keys"}`)},
+		"metadata: without keys": {"/.well-known/openid-configuration", "names no keys",
+			answer(`{"issuer":"https://login.example"}`)},
+		"metadata: keys over http": {"/.well-known/openid-configuration", "use https",
+			answer(`{"issuer":"https://login.example","jwks_uri":"http://login.example/keys"}`)},
+		"metadata: keys of a file": {"/.well-known/openid-configuration", "whole URL",
+			answer(`{"issuer":"https://login.example","jwks_uri":"file:///etc/passwd"}`)},
+		"metadata: keys: a number": {"/.well-known/openid-configuration", "jwks_uri",
+			answer(`{"issuer":"https://login.example","jwks_uri":1}`)},
+		"metadata: not found": {"/.well-known/openid-configuration", "answered 404",
+			http.NotFound},
+		"metadata: not available": {"/.well-known/openid-configuration", "answered 503",
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(503)
+			}},
+		"metadata: a panic of ours": {"/.well-known/openid-configuration", "panicked",
+			func(http.ResponseWriter, *http.Request) {
+				panic("x")
+			}},
 	} {
 		p := newProvider()
 		p.answers[test.path] = test.handler
 		s := p.source(t)
 		_, err := s.Verify(t.Context(), token())
-		if err == nil || errors.Is(err, identity.ErrInvalidToken) || !strings.Contains(err.Error(), test.want) {
+		if err == nil || errors.Is(err, identity.ErrInvalidToken) || !strings.Contains(err.Error(),
+			test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if again := s.Fetch(t.Context()); again == nil {
@@ -368,7 +407,8 @@ func TestWhatProvidersMayNotAnswer(t *testing.T) {
 func TestGoodKeysAreFoundAmongOthers(t *testing.T) {
 	p := newProvider()
 	p.keys = append([]map[string]any{
-		{"kty": "X"}, {}, {"kty": "RSA", "n": 1}, {"kty": "oct", "k": "AAAA", "kid": "rsa"}, {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"},
+		{"kty": "X"}, {}, {"kty": "RSA", "n": 1}, {"kty": "oct", "k": "AAAA", "kid": "rsa"},
+		{"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA"},
 		jwk("rsa", otherRSA()), // of the same id
 		jwk("rsa", rsaKey(), "use", "sig", "alg", "RS256"),
 	}, p.keys[1:]...)
@@ -379,7 +419,8 @@ func TestGoodKeysAreFoundAmongOthers(t *testing.T) {
 	if got := verified(t, s, token()); got != "holds" {
 		t.Error(got)
 	}
-	if got := verified(t, s, signWith(rsaKey(), `{"alg":"PS256","kid":"rsa"}`, encode(claims()))); got != "invalid" {
+	if got := verified(t, s, signWith(rsaKey(), `{"alg":"PS256","kid":"rsa"}`,
+		encode(claims()))); got != "invalid" {
 		t.Errorf("a key that its issuer publishes for another algorithm: %s", got)
 	}
 }
@@ -407,7 +448,8 @@ func TestMetadataIsFoundWhereTheRFCsSay(t *testing.T) {
 func TestKeysURLNeedsNoMetadata(t *testing.T) {
 	p := newProvider()
 	s := p.source(t, issuer(func(i *oidc.Issuer) { i.KeysURL = issuerURL + "/keys" }))
-	if got := verified(t, s, token()); got != "holds" || p.count("/.well-known/openid-configuration") != 0 {
+	if got := verified(t, s, token()); got != "holds" ||
+		p.count("/.well-known/openid-configuration") != 0 {
 		t.Error(got)
 	}
 }
@@ -425,13 +467,16 @@ func TestEachIssuerVouchesWithItsOwnKeys(t *testing.T) {
 	by := func(key any, iss string) string {
 		return signWith(key, `{"alg":"RS256","kid":"rsa"}`, encode(claims("iss", iss)))
 	}
-	if got := verified(t, s, by(rsaKey(), issuerURL)) + verified(t, s, by(otherRSA(), second)); got != "holdsholds" {
+	if got := verified(t, s, by(rsaKey(), issuerURL)) +
+		verified(t, s, by(otherRSA(), second)); got != "holdsholds" {
 		t.Error(got)
 	}
-	if got := verified(t, s, by(rsaKey(), second)) + verified(t, s, by(otherRSA(), issuerURL)); got != "invalidinvalid" {
+	if got := verified(t, s, by(rsaKey(), second)) +
+		verified(t, s, by(otherRSA(), issuerURL)); got != "invalidinvalid" {
 		t.Errorf("one issuer speaks for another: %s", got)
 	}
-	if servers := s.Resource().AuthorizationServers; len(servers) != 2 || servers[0] != issuerURL || servers[1] != second {
+	if servers := s.Resource().AuthorizationServers; len(servers) != 2 || servers[0] != issuerURL ||
+		servers[1] != second {
 		t.Errorf("%v", servers)
 	}
 }

@@ -25,15 +25,17 @@
 //	Teams       Claims.Teams; none where no claim is configured
 //
 // A token is the client's own (Identity.ClientItself) where its subject is the client, as RFC 9068,
-// section 2.2 asks for grants without a resource owner, or where Introspection.ClientSubject makes it so.
-// An authorization server that gives its machine clients subjects of another name (an account, the id with
-// a suffix) does not say so by any standard: their tokens then count as those of people.
+// section 2.2 asks for grants without a resource owner, or where Introspection.ClientSubject makes
+// it so. An authorization server that gives its machine clients subjects of another name (an
+// account, the id with a suffix) does not say so by any standard: their tokens then count as those
+// of people.
 //
 // Each part of a JWT is strict base64url, without padding, line breaks or spare bits that are set.
 // The server refuses issuers, subjects and clients with control characters.
 //
-// All claims of a JWT, or all members of the answer about an opaque token, are passed on as Identity.Claims, and which of the two they
-// are as Identity.Scheme: "JWT" or "introspection". Nothing decides by them.
+// All claims of a JWT, or all members of the answer about an opaque token, are passed on as
+// Identity.Claims, and which of the two they are as Identity.Scheme: "JWT" or "introspection".
+// Nothing decides by them.
 //
 // An authorization server whose users choose their own names must keep subjects apart from client
 // ids (RFC 9068, section 5), or a token would stand for the client of its subject's name.
@@ -60,8 +62,8 @@ const (
 	DefaultKeyPeriod   = 15 * time.Minute
 	DefaultStalePeriod = time.Hour
 	MaxCache           = 5 * time.Minute
-	// RetryInterval is the least time from a fetch to the next one, which a token needs if the first
-	// one failed or brought no key for it. The time doubles with each further fetch, up to
+	// RetryInterval is the least time from a fetch to the next one, which a token needs if the
+	// first one failed or brought no key for it. The time doubles with each further fetch, up to
 	// RefreshInterval, and is RetryInterval again after a minute without a fetch. So tokens with
 	// unknown keys cause at most 9 fetches in a minute from one provider, however many clients send
 	// them. Meanwhile a new key is found within RefreshInterval.
@@ -81,9 +83,11 @@ type Options struct {
 	// DefaultLeeway; more than MaxLeeway is refused.
 	Leeway time.Duration
 	// Client fetches keys and metadata, and asks about opaque tokens. Redirects are not followed
-	// whatever it says. Nil is a client of this package's own, which uses the proxy of the environment.
+	// whatever it says. Nil is a client of this package's own, which uses the proxy of the
+	// environment.
 	Client *http.Client
-	// Logger hears when a provider cannot be reached while its old keys still serve. Nil is slog.Default().
+	// Logger hears when a provider cannot be reached while its old keys still serve. Nil is
+	// slog.Default().
 	Logger *slog.Logger
 }
 
@@ -92,19 +96,21 @@ type Issuer struct {
 	// URL is the issuer identifier, exactly as it stands in the iss claim: https, or http on a
 	// loopback address.
 	URL string
-	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone. The id of
-	// a client is an audience of that client's ID tokens as well: set RequireType beside one.
+	// Audiences are the values of aud of which a token needs one. Empty is Resource.URL alone. The
+	// id of a client is an audience of that client's ID tokens as well: set RequireType beside one.
 	Audiences []string
 	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is what its metadata says
 	// (OpenID Connect Discovery 1.0, or else RFC 8414).
 	KeysURL string
-	// Algorithms are the signatures that are taken. Empty is all of [Algorithms]; no other is possible.
+	// Algorithms are the signatures that are taken. Empty is all of [Algorithms]; no other is
+	// possible.
 	Algorithms []string
 	// RequireType asks for the media type "at+jwt" in a JWT's typ header (RFC 9068), which tells
-	// access tokens from all others. Without it a JWT may have no type or "JWT" as well, unless it has a
-	// claim of ID tokens, logout tokens or security events: nonce, at_hash, c_hash or events.
+	// access tokens from all others. Without it a JWT may have no type or "JWT" as well, unless it
+	// has a claim of ID tokens, logout tokens or security events: nonce, at_hash, c_hash or events.
 	RequireType bool
-	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no bound.
+	// MaxLifetime bounds the time from iat to exp; a token without iat is then refused. Zero is no
+	// bound.
 	MaxLifetime time.Duration
 	// KeyPeriod is how long fetched keys serve before they are fetched again. A key that is not
 	// known is looked for at once; see RetryInterval. Zero is DefaultKeyPeriod.
@@ -170,7 +176,9 @@ func (s *Source) Check() error { return s.broken }
 
 // NamesUsers reports whether any issuer's tokens name users of the host.
 func (s *Source) NamesUsers() bool {
-	return slices.ContainsFunc(s.issuers, func(i *issuer) bool { return i.settings.Claims.User != "" })
+	return slices.ContainsFunc(s.issuers, func(i *issuer) bool {
+		return i.settings.Claims.User != ""
+	})
 }
 
 // Issuers are the URLs of the issuers, in the order of the options.
@@ -223,7 +231,9 @@ func (s *Source) Ready(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	if slices.ContainsFunc(s.issuers, func(i *issuer) bool { return i.keys.serves(i.keys.state()) }) {
+	if slices.ContainsFunc(s.issuers, func(i *issuer) bool {
+		return i.keys.serves(i.keys.state())
+	}) {
 		return nil
 	}
 	errs := make([]error, len(s.issuers))

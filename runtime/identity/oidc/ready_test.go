@@ -74,7 +74,9 @@ func TestServerIsReadyWithTheKeysOfOneIssuer(t *testing.T) {
 		p := newProvider()
 		p.answers["/others"] = http.NotFound
 		away := oidc.Issuer{URL: "https://second.example", KeysURL: "https://second.example/others"}
-		ready := readyz(t, p.source(t, func(o *oidc.Options) { o.Issuers = append(o.Issuers, away) }))
+		ready := readyz(t, p.source(t, func(o *oidc.Options) {
+			o.Issuers = append(o.Issuers, away)
+		}))
 		if got := ready(); got != 200 {
 			t.Errorf("%d with the keys of one issuer", got)
 		}

@@ -16,10 +16,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// Algorithms are the signatures that can be verified with published keys (RFC 7518, section 3.1, and
-// RFC 8037). "none" and the HMACs, whose key a public one could be taken for, are no choice.
+// Algorithms are the signatures that can be verified with published keys (RFC 7518, section 3.1,
+// and RFC 8037). "none" and the HMACs, whose key a public one could be taken for, are no choice.
 func Algorithms() []string {
-	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
+		"EdDSA"}
 }
 
 // strict refuses a second spelling of the same bytes.
@@ -32,7 +33,8 @@ var limits = decode.Limits{Bytes: maxAnswerBytes, Depth: 16, Values: 20_000}
 // by their exact case, numbers as they are written.
 func object(doc []byte) (map[string]any, error) {
 	if err := decode.Scan(doc, limits); err != nil {
-		return nil, errors.New("not JSON that all readers take for the same") // what it says may quote the document
+		// what it says may quote the document
+		return nil, errors.New("not JSON that all readers take for the same")
 	}
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -92,8 +94,8 @@ func readHeader(part string) (header, error) {
 	return h, nil
 }
 
-// mediaType is the type of the token, whose "application/" may be left out, without regard to case (RFC
-// 7515, section 4.1.9).
+// mediaType is the type of the token, whose "application/" may be left out, without regard to case
+// (RFC 7515, section 4.1.9).
 func (h header) mediaType() string {
 	return strings.TrimPrefix(strings.ToLower(h.typ), "application/")
 }
@@ -104,7 +106,8 @@ func (h header) typed() bool { return h.mediaType() == "at+jwt" }
 // check holds the header against an issuer's settings.
 func (h header) check(s Issuer) error {
 	if !slices.Contains(s.Algorithms, h.alg) {
-		return refuse("it is signed with %s, which is not among the algorithms taken", quoted(h.alg))
+		return refuse("it is signed with %s, which is not among the algorithms taken",
+			quoted(h.alg))
 	}
 	switch typ := h.mediaType(); {
 	case h.typed():
@@ -116,11 +119,13 @@ func (h header) check(s Issuer) error {
 	return nil
 }
 
-// foreign are claims that other tokens of the same issuer and key have, and access tokens do not: ID tokens
-// (OpenID Connect Core 1.0, sections 2 and 3.3.2.11), logout tokens and security events (RFC 8417, section 2.2).
+// foreign are claims that other tokens of the same issuer and key have, and access tokens do not:
+// ID tokens (OpenID Connect Core 1.0, sections 2 and 3.3.2.11), logout tokens and security events
+// (RFC 8417, section 2.2).
 var foreign = [...]string{"nonce", "at_hash", "c_hash", "events"}
 
-// checkKind refuses what its claims show to be no access token, where its header leaves open what it is.
+// checkKind refuses what its claims show to be no access token, where its header leaves open what
+// it is.
 func (h header) checkKind(c map[string]any) error {
 	if h.typed() {
 		return nil
@@ -134,9 +139,11 @@ func (h header) checkKind(c map[string]any) error {
 }
 
 // verifyJWT verifies a token that claims to be a signed one.
-func (s *Source) verifyJWT(ctx context.Context, token string, parts []string) (identity.Identity, error) {
+func (s *Source) verifyJWT(ctx context.Context, token string,
+	parts []string) (identity.Identity, error) {
 	if len(parts) != 3 {
-		return identity.Identity{}, refuse("it has other parts than header, payload and signature; encrypted tokens are not taken")
+		return identity.Identity{},
+			refuse("it has other parts than header, payload and signature; encrypted tokens are not taken")
 	}
 	if strings.ContainsAny(token, "\r\n") { // which encoding/base64 skips
 		return identity.Identity{}, refuse("it has line breaks")
@@ -160,12 +167,14 @@ func (s *Source) verifyJWT(ctx context.Context, token string, parts []string) (i
 	iss, _ := c["iss"].(string)
 	i := s.issuer(iss)
 	if i == nil {
-		return identity.Identity{}, refuse("its issuer %s is not among those configured", quoted(iss))
+		return identity.Identity{}, refuse("its issuer %s is not among those configured",
+			quoted(iss))
 	}
 	if err := h.check(i.settings); err != nil {
 		return identity.Identity{}, err
 	}
-	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.SignatureAlgorithm(h.alg)})
+	signed, err := jose.ParseSignedCompact(token,
+		[]jose.SignatureAlgorithm{jose.SignatureAlgorithm(h.alg)})
 	if err != nil {
 		return identity.Identity{}, refuse("it is no signed token")
 	}
@@ -198,7 +207,8 @@ func (s *Source) issuer(url string) *issuer {
 
 // verify returns the payload of a token that one of the issuer's keys has signed. A key that is
 // not known may be a new one: the keys are then fetched again, once.
-func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature, h header) ([]byte, error) {
+func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature,
+	h header) ([]byte, error) {
 	held, err := i.keys.get(ctx)
 	if err != nil {
 		return nil, err
@@ -229,5 +239,6 @@ func (i *issuer) verify(ctx context.Context, signed *jose.JSONWebSignature, h he
 		}
 		held = newer
 	}
-	return nil, refuse("no key of %s with the id %s and the algorithm %s has signed it", i.settings.URL, quoted(h.kid), h.alg)
+	return nil, refuse("no key of %s with the id %s and the algorithm %s has signed it",
+		i.settings.URL, quoted(h.kid), h.alg)
 }

@@ -350,7 +350,9 @@ func TestChangedSwitchesApplyOnceTheSourceCanBeRead(t *testing.T) {
 	source := &shelf{}
 	followed(t, source, func(c *Catalogs, log *journal, switches, _ *atomic.Int64) {
 		source.set(func(s *shelf) {
-			s.off, s.fail = []string{"read"}, func(context.Context) error { return errors.New("away") }
+			s.off, s.fail = []string{"read"}, func(context.Context) error {
+				return errors.New("away")
+			}
 		})
 		source.send(catalog.Change{Tools: true})
 		synctest.Wait()
@@ -429,7 +431,9 @@ func TestClosedSourceIsNeitherLoggedNorQueriedAgain(t *testing.T) {
 	source := &shelf{}
 	followed(t, source, func(_ *Catalogs, log *journal, _, _ *atomic.Int64) {
 		source.set(func(s *shelf) {
-			s.fail = func(context.Context) error { return fmt.Errorf("away: %w", catalog.ErrClosed) }
+			s.fail = func(context.Context) error {
+				return fmt.Errorf("away: %w", catalog.ErrClosed)
+			}
 		})
 		source.send(catalog.Change{Tools: true})
 		time.Sleep(10 * retryPause)

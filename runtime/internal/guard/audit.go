@@ -66,7 +66,8 @@ func (g *Guard) audit(next Next) Next {
 		m.event = &event
 		a, err := next(ctx, m)
 		m.conclude()
-		failed, what := m.unintended, "the intent of a call could not be recorded; it was not started"
+		failed, what := m.unintended,
+			"the intent of a call could not be recorded; it was not started"
 		if failed == nil {
 			if event.Status == audit.Denied {
 				g.logDenied(ctx, m)

@@ -43,8 +43,9 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 	return g.allow(ctx, m, s, next)
 }
 
-// refuse returns the refusal in its denial mode: concealed, forbidden, or a challenge. The status is
-// not released: a refusal leaves at its end, however long its record takes, and is never a stream.
+// refuse returns the refusal in its denial mode: concealed, forbidden, or a challenge. The status
+// is not released: a refusal leaves at its end, however long its record takes, and is never a
+// stream.
 func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error) {
 	denial := g.Policy.DenialOf(d)
 	if m.CanChallenge && denial == access.Challenge {

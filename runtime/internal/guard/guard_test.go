@@ -63,7 +63,8 @@ func newGuard(sink audit.Sink) *Guard {
 }
 
 // call sends tools/call of t through a guard.
-func call(ctx context.Context, g *Guard, role string, expires time.Time, b backend) (Answer, error) {
+func call(ctx context.Context, g *Guard, role string, expires time.Time,
+	b backend) (Answer, error) {
 	info := request.New(identity.Identity{
 		Principal: access.Principal{Subject: "mel", Role: role}, Expires: expires,
 	}, nil)
@@ -100,7 +101,8 @@ func TestStepsNameTheirTests(t *testing.T) {
 			}
 		}
 	}
-	lines := regexp.MustCompile(`(?s)((?:\t\t// [^\n]*\n)+)\t\tg\.(\w+),`).FindAllSubmatch(source, -1)
+	lines := regexp.MustCompile(`(?s)((?:\t\t// [^\n]*\n)+)\t\tg\.(\w+),`).FindAllSubmatch(source,
+		-1)
 	if len(lines) != len((&Guard{}).steps()) {
 		t.Fatalf("%d of %d steps have a comment", len(lines), len((&Guard{}).steps()))
 	}
@@ -124,29 +126,35 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 			return handled(audit.OK), nil
 		}, "ok ", true},
 		"it is denied": {"", time.Hour, nil, "denied an authenticated caller; role Member", false},
-		"its credential ends": {"Member", time.Second, func(context.Context, *Message) (Answer, error) {
-			time.Sleep(2 * time.Second)
-			return handled(audit.OK), nil
-		}, "failed the credential expired during the call", false},
-		"its answer is lost": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
-			return Answer{Report: &invoke.Report{Status: audit.OK}}, errors.New("lost")
-		}, "failed ", false},
-		"its answer cannot be encoded": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
-			a := handled(audit.OK)
-			a.Result.(*mcp.CallToolResult).StructuredContent = math.NaN()
-			return a, nil
-		}, "crashed ", false},
-		"its answer cannot be sealed": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
-			a := handled(audit.OK)
-			a.Result.(*mcp.CallToolResult).InputRequests = mcp.InputRequestMap{"q": nil}
-			return a, nil
-		}, "crashed ", false},
-		"another handler answers": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
-			return Answer{Result: &mcp.CallToolResult{}}, nil
-		}, "crashed ", false},
-		"its goroutine ends": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
-			return Answer{}, worker.ErrGoexit
-		}, "crashed ", false},
+		"its credential ends": {"Member", time.Second,
+			func(context.Context, *Message) (Answer, error) {
+				time.Sleep(2 * time.Second)
+				return handled(audit.OK), nil
+			}, "failed the credential expired during the call", false},
+		"its answer is lost": {"Member", time.Hour,
+			func(context.Context, *Message) (Answer, error) {
+				return Answer{Report: &invoke.Report{Status: audit.OK}}, errors.New("lost")
+			}, "failed ", false},
+		"its answer cannot be encoded": {"Member", time.Hour,
+			func(context.Context, *Message) (Answer, error) {
+				a := handled(audit.OK)
+				a.Result.(*mcp.CallToolResult).StructuredContent = math.NaN()
+				return a, nil
+			}, "crashed ", false},
+		"its answer cannot be sealed": {"Member", time.Hour,
+			func(context.Context, *Message) (Answer, error) {
+				a := handled(audit.OK)
+				a.Result.(*mcp.CallToolResult).InputRequests = mcp.InputRequestMap{"q": nil}
+				return a, nil
+			}, "crashed ", false},
+		"another handler answers": {"Member", time.Hour,
+			func(context.Context, *Message) (Answer, error) {
+				return Answer{Result: &mcp.CallToolResult{}}, nil
+			}, "crashed ", false},
+		"its goroutine ends": {"Member", time.Hour,
+			func(context.Context, *Message) (Answer, error) {
+				return Answer{}, worker.ErrGoexit
+			}, "crashed ", false},
 		"it is abandoned": {"Member", time.Hour, func(context.Context, *Message) (Answer, error) {
 			return Answer{}, worker.ErrAbandoned
 		}, "failed ", false},
@@ -162,7 +170,8 @@ func TestEventReportsWhatBecameOfACall(t *testing.T) {
 				}))
 				defer g.Pool.Close()
 				principal := test.role
-				a, err := call(t.Context(), g, principal, time.Now().Add(test.expires), test.backend)
+				a, err := call(t.Context(), g, principal, time.Now().Add(test.expires),
+					test.backend)
 				if (err == nil) != test.answers || (a.Encoded != nil) != test.answers {
 					t.Errorf("answered with %+v, %v", a, err)
 				}
@@ -183,16 +192,26 @@ func TestSinksThatMisbehave(t *testing.T) {
 		took   time.Duration
 	}{
 		"accepts": {func(context.Context, chan struct{}) error { return nil }, nil, 0},
-		"fails":   {func(context.Context, chan struct{}) error { return errors.New("disk full") }, []string{"disk full"}, 0},
+		"fails": {func(context.Context, chan struct{}) error {
+			return errors.New("disk full")
+		}, []string{"disk full"}, 0},
 		"panics": {func(context.Context, chan struct{}) error { panic("hunter2") },
 			[]string{"the audit sink panicked: hunter2"}, 0},
-		"panics in the words of its error": {func(context.Context, chan struct{}) error { return wordless{} },
+		"panics in the words of its error": {func(context.Context, chan struct{}) error {
+			return wordless{}
+		},
 			[]string{"the audit sink panicked: no words"}, 0},
-		"ends its goroutine": {func(context.Context, chan struct{}) error { runtime.Goexit(); return nil },
+		"ends its goroutine": {func(context.Context, chan struct{}) error {
+			runtime.Goexit()
+			return nil
+		},
 			[]string{worker.ErrGoexit.Error()}, 0},
 		"blocks": {func(_ context.Context, stuck chan struct{}) error { <-stuck; return nil },
 			[]string{errSinkSilent.Error()}, 2 * time.Second},
-		"blocks until its time ends": {func(ctx context.Context, _ chan struct{}) error { <-ctx.Done(); return ctx.Err() },
+		"blocks until its time ends": {func(ctx context.Context, _ chan struct{}) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
 			[]string{errSinkSilent.Error(), context.DeadlineExceeded.Error()}, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,14 +250,18 @@ func (wordless) Error() string { panic("no words") }
 func TestRecordsWithoutAPlaceAreRefusedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorded := 0
-		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error { recorded++; return nil }))
+		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error {
+			recorded++
+			return nil
+		}))
 		defer g.Pool.Close()
 		for range cap(g.recording) {
 			g.recording <- struct{}{}
 		}
 		m, e := &Message{Info: &request.Info{}}, audit.Event{}
 		begun := time.Now()
-		if err := g.record(t.Context(), m, e); !errors.Is(err, errAuditBusy) || time.Since(begun) != 2*time.Second {
+		if err := g.record(t.Context(), m, e); !errors.Is(err, errAuditBusy) ||
+			time.Since(begun) != 2*time.Second {
 			t.Errorf("%v after %s", err, time.Since(begun))
 		}
 		time.AfterFunc(time.Second, func() { <-g.recording })
@@ -284,7 +307,8 @@ func TestErrorsThatLeaveAreMaskedAsAWhole(t *testing.T) {
 	var into struct{ Card int8 }
 	misfit := json.Unmarshal([]byte(`{"card":4111111111111111}`), &into)
 	_ = g.errorFor(t.Context(), m, fmt.Errorf("answer 4111111111111111 (%v): %w", misfit, misfit))
-	if strings.Contains(log.String(), "4111111111111111") || !strings.Contains(log.String(), "does not fit") {
+	if strings.Contains(log.String(), "4111111111111111") || !strings.Contains(log.String(),
+		"does not fit") {
 		t.Error(log.String())
 	}
 }
@@ -329,9 +353,10 @@ func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
 		}))
 		defer g.Pool.Close()
 		ask := func() error {
-			_, err := call(t.Context(), g, "Member", time.Time{}, func(context.Context, *Message) (Answer, error) {
-				return handled(audit.OK), nil
-			})
+			_, err := call(t.Context(), g, "Member", time.Time{},
+				func(context.Context, *Message) (Answer, error) {
+					return handled(audit.OK), nil
+				})
 			return err
 		}
 		for range 5 { // all at once, of which none waits for a probe
@@ -362,7 +387,9 @@ func TestSinkThatIsDownIsProbedUntilItWorks(t *testing.T) {
 
 func TestProbesEndWithTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error { return errors.New("disk full") }))
+		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error {
+			return errors.New("disk full")
+		}))
 		var stop context.CancelFunc
 		g.Closing, stop = context.WithCancel(t.Context())
 		defer g.Pool.Close()
@@ -410,7 +437,9 @@ func TestOneEventThatFailsDoesNotTakeTheSinkForDown(t *testing.T) {
 // A log handler that panics does not end the process.
 func TestProbeWhoseLogPanicsIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error { return errors.New("disk full") }))
+		g := newGuard(audit.SinkFunc(func(context.Context, audit.Event) error {
+			return errors.New("disk full")
+		}))
 		g.Log = slog.New(panics{slog.DiscardHandler})
 		defer g.Pool.Close()
 		g.probeSink(errors.New("disk full"))
@@ -430,7 +459,8 @@ func (panics) Handle(context.Context, slog.Record) error { panic("the log") }
 func TestDeniedCallCostsNothingForItsMembers(t *testing.T) {
 	var arguments []byte
 	g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-		if len(e.Arguments) != 1 || e.Arguments[0].Bytes != len(arguments) || e.Arguments[0].Name != "" {
+		if len(e.Arguments) != 1 || e.Arguments[0].Bytes != len(arguments) ||
+			e.Arguments[0].Name != "" {
 			return fmt.Errorf("recorded %v", e.Arguments)
 		}
 		return nil
@@ -439,7 +469,8 @@ func TestDeniedCallCostsNothingForItsMembers(t *testing.T) {
 	costs := func(text string) float64 {
 		arguments = []byte(text)
 		info := request.New(identity.Identity{Principal: access.Principal{Subject: "mel"}}, nil)
-		info.Conn, info.Version, info.Server = &conn{}, request.NewestWithSessions, &request.Server{Log: g.Log}
+		info.Conn, info.Version, info.Server = &conn{}, request.NewestWithSessions,
+			&request.Server{Log: g.Log}
 		decide := g.audit(g.authorize(nil))
 		return testing.AllocsPerRun(20, func() {
 			_, err := decide(t.Context(), &Message{Info: info, Method: "tools/call",

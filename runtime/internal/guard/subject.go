@@ -129,7 +129,8 @@ func (g *Guard) recordArguments(raw []byte) []audit.Argument {
 	members = members[:min(len(members), maxRecordedArguments)]
 	list := make([]audit.Argument, len(members))
 	for i, m := range members { // clients invent names too, so they are masked before they are cut
-		name := redact.Shorten(g.Masker.Text(string(redact.Shorten(m.name, 4<<10))), maxRecordedName)
+		name := redact.Shorten(g.Masker.Text(string(redact.Shorten(m.name, 4<<10))),
+			maxRecordedName)
 		list[i] = audit.Argument{Name: name, Bytes: len(m.value), Digest: audit.DigestOf(m.value)}
 	}
 	return list

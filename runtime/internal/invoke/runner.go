@@ -183,7 +183,8 @@ func failed[R any](ctx context.Context, j *job, err error) (out returned[R]) {
 		out.Status = audit.Crashed
 	case errors.As(err, &rpc) && rpc != nil:
 		out.err = wire.WireError(err)
-	case errors.Is(ended, context.DeadlineExceeded), ended != nil && errors.Is(err, context.Canceled):
+	case errors.Is(ended, context.DeadlineExceeded), ended != nil &&
+		errors.Is(err, context.Canceled):
 		out.Report = j.stopped(ended)
 	default:
 		if errors.As(err, &limit) {

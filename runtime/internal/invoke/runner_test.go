@@ -38,7 +38,8 @@ func policy(t testing.TB, denial access.Denial) *discovery.Policy {
 			{Tool: "t", MinRole: 1}, {Tool: "admin", MinRole: 2}, {Tool: requestTool, MinRole: 2},
 		},
 		Prompts: []access.Rule{
-			{Prompt: "t", MinRole: 1}, {Prompt: "admin", MinRole: 2}, {Prompt: "adopted", MinRole: 1},
+			{Prompt: "t", MinRole: 1}, {Prompt: "admin", MinRole: 2},
+			{Prompt: "adopted", MinRole: 1},
 		},
 		Resources: []access.Rule{
 			{Resource: "file:///t", MinRole: 1}, {Resource: "note:{n}", MinRole: 1},
@@ -153,7 +154,8 @@ func called(r *Runner, tool *Tool, arguments string) (string, Report, error) {
 func calledBy(
 	r *Runner, info *request.Info, tool *Tool, params *mcp.CallToolParamsRaw,
 ) (string, Report, error) {
-	res, report, err := r.Tool(context.Background(), info, tool, &mcp.CallToolRequest{Params: params})
+	res, report, err := r.Tool(context.Background(), info, tool,
+		&mcp.CallToolRequest{Params: params})
 	return text(res), report, err
 }
 
@@ -187,7 +189,8 @@ func TestRunsAreDecidedAgain(t *testing.T) {
 		"expired": {concealing, expired, "t", "none", `unknown tool "t"`, audit.Denied, false,
 			`unknown prompt "t"`},
 		"forbidden": {forbidding, message(forbidding, member), "admin",
-			`!403 Forbidden: tool "admin" `, "", audit.Denied, false, `403 Forbidden: prompt "admin" `},
+			`!403 Forbidden: tool "admin" `, "", audit.Denied, false,
+			`403 Forbidden: prompt "admin" `},
 		"without a rule": {forbidding, message(forbidding, member), "none", "none",
 			`unknown tool "none"`, audit.Denied, false, `unknown prompt "none"`},
 		"nobody's caller": {concealing, message(concealing, access.Principal{}), "t", "none",
@@ -195,7 +198,8 @@ func TestRunsAreDecidedAgain(t *testing.T) {
 	} {
 		ran = false
 		got, report, err := calledBy(test.r, test.info, build(test.tool), &mcp.CallToolParamsRaw{})
-		if !strings.HasPrefix(got, test.want) || ran != test.mustRun || report.Status != test.status ||
+		if !strings.HasPrefix(got, test.want) || ran != test.mustRun ||
+			report.Status != test.status ||
 			(err != nil) != (test.fails != "") || err != nil && err.Error() != test.fails {
 			t.Errorf("%s: %q, ran %t, %+v, %v", name, got, ran, report, err)
 		}
@@ -268,10 +272,12 @@ func TestWhatARunComesTo(t *testing.T) {
 			runtime.Goexit()
 			return toolset.Done(nil)
 		}, internal, "", crashed},
-		"a nil pointer": {returns(toolset.Structured((*struct{})(nil), nil)), internal, "", crashed},
+		"a nil pointer": {returns(toolset.Structured((*struct{})(nil), nil)), internal, "",
+			crashed},
 		"both kinds":    {returns(toolset.Native(both, nil, nil)), internal, "", crashed},
 		"a nil content": {returns(toolset.Native(empty, nil, nil)), internal, "", crashed},
-		"a nil input":   {returns(toolset.Native(inputs("a", nil), nil, nil)), internal, "", crashed},
+		"a nil input": {returns(toolset.Native(inputs("a", nil), nil, nil)), internal, "",
+			crashed},
 		"its own deadline": {returns(toolset.Done(context.DeadlineExceeded)),
 			"!context deadline exceeded", "", failed},
 		"a secret": {returns(toolset.Done(errors.New("password=hunter2hunter2"))),
@@ -280,7 +286,8 @@ func TestWhatARunComesTo(t *testing.T) {
 	} {
 		r, logged := newRunner(t)
 		got, report, err := called(r, newTool(t, toolset.Tool{}, test.handle), `{}`)
-		if got != test.want || (err != nil) != (test.err != "") || err != nil && err.Error() != test.err {
+		if got != test.want || (err != nil) != (test.err != "") || err != nil &&
+			err.Error() != test.err {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 		if (report.Failure != nil) != (report.Status != audit.OK) ||
@@ -361,7 +368,8 @@ func TestCancelledAndClosingServersStopHandlers(t *testing.T) {
 			}
 			if text(res) != want || report.Status != audit.Failed ||
 				!report.Cancelled || err != nil || time.Since(begun) != time.Second {
-				t.Errorf("closing %t: %q %+v %v after %s", closing, text(res), report, err, time.Since(begun))
+				t.Errorf("closing %t: %q %+v %v after %s", closing, text(res), report, err,
+					time.Since(begun))
 			}
 			r.Pool.Close()
 		}
@@ -383,8 +391,10 @@ func TestHandlerThatStopsInTimeHasTimedOut(t *testing.T) {
 			},
 		} {
 			r, _ := newRunner(t)
-			got, report, err := called(r, newTool(t, toolset.Tool{Timeout: time.Second}, handle), `{}`)
-			if got != "!timed out after 1s" || report.Status != audit.Timeout || report.Axis != "" ||
+			got, report, err := called(r, newTool(t, toolset.Tool{Timeout: time.Second}, handle),
+				`{}`)
+			if got != "!timed out after 1s" || report.Status != audit.Timeout ||
+				report.Axis != "" ||
 				err != nil {
 				t.Errorf("%s: %q %+v %v", name, got, report, err)
 			}

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	maxPending      = 256          // log messages that wait to be sent; more are dropped and counted
+	// log messages that wait to be sent; more are dropped and counted
+	maxPending      = 256
 	maxPendingBytes = 1 << 20      // of these
 	maxLogBytes     = 64 << 10     // of each
 	idKey           = "request_id" // of the message, in each
@@ -35,12 +36,13 @@ type Config struct {
 // fields that are exported are set before its first use. Most handlers send nothing, so that the
 // rest is made when it is used. Without Info.Notifier, the client is sent nothing.
 type Client struct {
-	Config  Config
-	Levels  *Levels
-	Info    *request.Info
-	Meta    map[string]any  // of the message
-	Context context.Context // has the client as [ClientKey]; go-sdk finds the response's stream by it
-	State   atomic.Int32    // Unused, used, or Closed before its first use
+	Config Config
+	Levels *Levels
+	Info   *request.Info
+	Meta   map[string]any // of the message
+	// has the client as [ClientKey]; go-sdk finds the response's stream by it
+	Context context.Context
+	State   atomic.Int32 // Unused, used, or Closed before its first use
 
 	once     sync.Once
 	ready    bool       // it was used before it was closed
@@ -90,7 +92,9 @@ func (c *Client) prepare() {
 	token := c.Meta["progressToken"]
 	n, isNumber := token.(float64)
 	if _, ok := token.(string); ok || isNumber && n == math.Trunc(n) && math.Abs(n) <= 1<<53 {
-		c.reporter = newReporter(c.Info.Server.Masker, func(p progress, _ bool) { c.report(token, p) })
+		c.reporter = newReporter(c.Info.Server.Masker, func(p progress, _ bool) {
+			c.report(token, p)
+		})
 	}
 	if name, ok := c.Meta[mcp.MetaKeyLogLevel].(string); ok && !c.Info.HasSessions() {
 		c.own, c.hasOwn = ParseLevel(mcp.LoggingLevel(name))
@@ -129,7 +133,8 @@ func (c *Client) log(level slog.Level, data json.RawMessage) {
 }
 
 func (c *Client) message(level slog.Level, data json.RawMessage) *mcp.LoggingMessageParams {
-	return &mcp.LoggingMessageParams{Logger: c.Info.Server.Name, Level: LevelName(level), Data: data}
+	return &mcp.LoggingMessageParams{Logger: c.Info.Server.Name, Level: LevelName(level),
+		Data: data}
 }
 
 func (c *Client) report(token any, p progress) {

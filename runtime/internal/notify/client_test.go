@@ -178,7 +178,8 @@ func TestNotificationsComeBeforeTheResponse(t *testing.T) {
 		t.Errorf("it was sent %+v", s.logs[0])
 	}
 	last := s.progress[len(s.progress)-1]
-	if last.Progress != 2 || last.Total != 2 || last.Message != "whole" || last.ProgressToken != "t" {
+	if last.Progress != 2 || last.Total != 2 || last.Message != "whole" ||
+		last.ProgressToken != "t" {
 		t.Errorf("it was sent %+v", last)
 	}
 }
@@ -208,7 +209,8 @@ func TestTokensOfProgressAreStringsAndIntegers(t *testing.T) {
 		{0.5, false}, {9007199254740994.0, false}, {math.NaN(), false}, {math.Inf(1), false},
 	} {
 		s := newSession()
-		ctx, c := attached(t, message(slog.DiscardHandler, s, request.NewestWithSessions), &Levels{},
+		ctx, c := attached(t, message(slog.DiscardHandler, s, request.NewestWithSessions),
+			&Levels{},
 			map[string]any{"progressToken": test.token})
 		Progress(ctx).Report(1, 0, "")
 		c.Close()
@@ -233,7 +235,8 @@ func TestClientThatDoesNotReadCannotHoldUpTheResponse(t *testing.T) {
 				s, read := newSession(), make(chan struct{})
 				s.sent = func() error { <-read; return errors.New("too late") }
 				info := message(slog.DiscardHandler, s, request.Stateless)
-				c := &Client{Config: Config{flushTimeout}, Levels: &Levels{}, Info: info, Meta: everything()}
+				c := &Client{Config: Config{flushTimeout}, Levels: &Levels{}, Info: info,
+					Meta: everything()}
 				ctx, cancel := context.WithCancel(request.With(t.Context(), info))
 				defer cancel()
 				ctx = c.attach(ctx)
@@ -271,7 +274,8 @@ func TestMessagesThatCannotWaitAreCounted(t *testing.T) {
 				s, read := newSession(), make(chan struct{})
 				s.sent = func() error { <-read; return nil }
 				info := message(slog.DiscardHandler, s, request.Stateless)
-				ctx, c := attached(t, info, &Levels{}, map[string]any{mcp.MetaKeyLogLevel: test.level})
+				ctx, c := attached(t, info, &Levels{},
+					map[string]any{mcp.MetaKeyLogLevel: test.level})
 				Logger(ctx).Log(ctx, mcp.LevelEmergency, "the first is sent at once")
 				synctest.Wait()
 				for range test.messages {
@@ -282,7 +286,8 @@ func TestMessagesThatCannotWaitAreCounted(t *testing.T) {
 				want := fmt.Sprintf("%s %d log messages were left out: more came than could be sent",
 					test.notice, test.messages-test.sent)
 				if len(s.order) != test.sent+2 || s.order[len(s.order)-1] != want {
-					t.Errorf("it was sent %d, the last is %q", len(s.order), s.order[len(s.order)-1])
+					t.Errorf("it was sent %d, the last is %q", len(s.order),
+						s.order[len(s.order)-1])
 				}
 			})
 		})
@@ -316,7 +321,8 @@ func TestProgressIsSentAsOftenAsAClientCanShow(t *testing.T) {
 		p.Report(1000, 1000, "password=t0psecret "+strings.Repeat("é", 2000))
 		c.Close()
 		last := s.progress[len(s.progress)-1].Message
-		if !strings.HasPrefix(last, "password=***MASKED*** é") || len(last) > 1024 || len(last) < 1020 {
+		if !strings.HasPrefix(last, "password=***MASKED*** é") || len(last) > 1024 ||
+			len(last) < 1020 {
 			t.Errorf("the last is %q", last)
 		}
 		for _, p := range s.progress[:len(s.progress)-1] {
@@ -605,7 +611,8 @@ func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 	}
 	for i, text := range all {
 		if !strings.Contains(text, `"msg":"`+want[i]+`"`) ||
-			strings.Contains(text, `"value"`) != strings.Contains(text, `"attrs":{"value":"shown"}`) {
+			strings.Contains(text, `"value"`) != strings.Contains(text,
+				`"attrs":{"value":"shown"}`) {
 			t.Errorf("it sent %s, want %s", text, want[i])
 		}
 	}

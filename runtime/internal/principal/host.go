@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/loader"
@@ -22,6 +23,9 @@ type Host struct {
 	native map[access.Permission]string // the host's names
 	users  map[client]access.ServiceUser
 	cache  *loader.Loader[access.Principal, *permissions]
+
+	pending atomic.Pointer[error] // why the checks at start have not passed; nil after
+	asking  atomic.Int32          // running calls of the adapter by the checks at start
 }
 
 // HostConfig is what a [Host] needs.
@@ -45,7 +49,8 @@ type client struct{ name, issuer string } // issuer is empty for any
 // ErrUnknownUser reports a caller without a user of the host, if it cannot be anonymous.
 var ErrUnknownUser = errors.New("the identity has no user of the host")
 
-// NewHost returns a host after the checks at start, which query it.
+// NewHost returns a host after the checks at start. If the host cannot be queried, it is returned
+// all the same, and is [Host.Pending].
 func NewHost(c HostConfig) (*Host, error) {
 	h := &Host{HostConfig: c, native: map[access.Permission]string{}}
 	h.users = make(map[client]access.ServiceUser, len(c.ServiceUsers))
@@ -55,7 +60,11 @@ func NewHost(c HostConfig) (*Host, error) {
 	h.cache = h.newCache()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*c.Timeout)
 	defer cancel()
-	if err := errors.Join(h.checkRules(), h.loadNames(ctx), h.checkIdentity(ctx)); err != nil {
+	err := errors.Join(h.checkRules(), h.checkIdentity(), h.loadNames(ctx))
+	if queried := h.Start(ctx); !Unreachable(queried) {
+		err = errors.Join(err, queried)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return h, nil

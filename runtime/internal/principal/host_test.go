@@ -318,3 +318,37 @@ func TestAdapterErrorsShowNoSecret(t *testing.T) {
 		t.Errorf("a late one: %v", err)
 	}
 }
+
+func TestUnreadablePermissionsAreDeniedAndLogged(t *testing.T) {
+	var log bytes.Buffer
+	var set capability.Set
+	set.Add("host:a.view_b")
+	set.Add("host:a.change_b")
+	set.Unreadable("host:a.view_b", errors.New("password=hunter2 is no JSON object"))
+	query := func(context.Context, access.Principal) (capability.Set, error) { return set, nil }
+	h, _ := hostOf(t, time.Minute, 10, query, func(c *HostConfig) {
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	for range 2 {
+		info := infoOf(ada("Viewer"))
+		if err := h.Attach(t.Context(), info); err != nil {
+			t.Fatal(err)
+		}
+		for tool, allowed := range map[string]bool{"view": false, "change": true} {
+			if d := h.Table.Of(access.Tools).Decide(info.Principal, tool); d.Allowed != allowed {
+				t.Errorf("%s: %+v", tool, d)
+			}
+		}
+	}
+	const line = "a permission of the host cannot be read, and is denied"
+	text := log.String()
+	for _, want := range []string{
+		"level=ERROR", "permission=host:a.view_b", "user=ada", "is no JSON object"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log has no %s: %s", want, text)
+		}
+	}
+	if strings.Count(text, line) != 1 || strings.Contains(text, "hunter2") {
+		t.Errorf("the log has %s", text)
+	}
+}

@@ -20,7 +20,7 @@ func (h *Host) Resolve(ctx context.Context, p access.Principal) error {
 	case err == nil:
 		return nil
 	case !errors.Is(err, capability.ErrNoUser):
-		return fmt.Errorf("the host could not say whether it has user %q: %w; %s", p.User, err, cure(err))
+		return fmt.Errorf("user %q could not be looked up in the host: %w", p.User, err)
 	}
 	text := h.noUser(p, itself, err)
 	_, mapped := h.serviceUser(p)
@@ -36,8 +36,7 @@ func (h *Host) Resolve(ctx context.Context, p access.Principal) error {
 
 // User returns the host's user of a principal.
 func (h *Host) User(ctx context.Context, p access.Principal) (capability.User, error) {
-	return Supervise(ctx, h.Pool, h.Masker,
-		func() (capability.User, error) { return h.Source.Resolve(ctx, p) })
+	return ask(ctx, h, func() (capability.User, error) { return h.Source.Resolve(ctx, p) })
 }
 
 func (h *Host) withoutUser() string {

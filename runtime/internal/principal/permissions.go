@@ -65,9 +65,17 @@ func (h *Host) Queries() int { return h.cache.Loading() }
 // load queries the host. It waits until the adapter returns, so that the query counts until then.
 func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, error) {
 	return Supervise(context.WithoutCancel(ctx), h.Pool, h.Masker, func() (*permissions, error) {
+		if err := h.Pending(); err != nil {
+			return nil, err
+		}
 		set, err := h.Source.Capabilities(ctx, p)
 		if err != nil {
 			return nil, err
+		}
+		for permission, err := range set.AllUnreadable() {
+			h.Log.ErrorContext(ctx, "a permission of the host cannot be read, and is denied",
+				"permission", permission, "user", p.User, "principal", p.Subject,
+				"issuer", p.Issuer, "error", h.Masker.Text(fmt.Sprint(err)))
 		}
 		return &permissions{set, h.Table.Permits(func(_ access.Kind, rule access.Rule) access.Permit {
 			return permitOf(set, rule.Permission, h.native[rule.Permission])

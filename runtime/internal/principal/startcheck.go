@@ -18,8 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
-const startTimeouts = 4 // how many times HostConfig.Timeout the checks at start may take
-const maxNamed = 10     // names in one error
+const maxNamed = 10 // names in one error
 
 type problems []error
 
@@ -169,6 +168,7 @@ func (h *Host) checkRules() error {
 		list(undeclared), asks, where, rule)
 }
 
+// loadNames translates the permissions of the table into the host's names.
 func (h *Host) loadNames(ctx context.Context) error {
 	var found problems
 	rules := rulesOf(h.Table, asksHost)
@@ -177,17 +177,16 @@ func (h *Host) loadNames(ctx context.Context) error {
 		if _, loaded := h.native[p]; loaded {
 			continue
 		}
-		name, err := Supervise(ctx, h.Pool, h.Masker, func() (string, error) {
+		name, err := ask(ctx, h, func() (string, error) {
 			if s, ok := h.Source.(capability.PartSpeller); ok {
 				return s.MapPermission(p)
 			}
 			return h.Source.MapAction(p.String())
 		})
-		if errors.Is(err, worker.ErrNoAnswer) {
-			return unreadable(err) // which is no error of the permission
-		}
-		if err == nil && name == "" {
-			err = errors.New("it is spelt as nothing")
+		if errors.Is(err, worker.ErrNoAnswer) { // which is no error of the permission
+			return fmt.Errorf("Options.Capabilities: MapAction of %s: %w", p, err)
+		} else if err == nil && name == "" {
+			err = errors.New("the adapter returns no name for it")
 		}
 		if err != nil {
 			found.add("Options.Capabilities cannot have permission %s, which %s: %w; "+
@@ -195,30 +194,17 @@ func (h *Host) loadNames(ctx context.Context) error {
 		}
 		h.native[p] = name
 	}
-	if len(found) > 0 {
-		return errors.Join(found...)
-	}
-	return h.checkNames(ctx, rules)
+	return errors.Join(found...)
 }
 
-// checkNames returns an error for permissions that a host without them certainly refuses.
-func (h *Host) checkNames(ctx context.Context, rules []ruleOf) error {
-	enumerator, ok := h.Source.(capability.Enumerator)
-	if !ok {
-		return nil
-	}
-	known, err := Supervise(ctx, h.Pool, h.Masker,
-		func() ([]string, error) { return enumerator.Actions(ctx) })
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	} else if err != nil {
-		return unreadable(err)
-	}
+// unknownNames returns an error for permissions that a host without them certainly refuses.
+func (h *Host) unknownNames(known []string) error {
 	var found problems
+	rules := rulesOf(h.Table, asksHost)
 	checked := map[access.Permission]bool{}
 	for _, r := range rules {
 		p, name := r.Permission, h.native[r.Permission]
-		if checked[p] || slices.Contains(known, name) {
+		if name == "" || checked[p] || slices.Contains(known, name) {
 			continue
 		}
 		checked[p] = true
@@ -242,23 +228,10 @@ func askFor(rules []ruleOf, p access.Permission) string {
 	return list(some) + " ask for"
 }
 
-func unreadable(err error) error {
-	return fmt.Errorf("Options.Capabilities cannot say which permissions the host has: %w; %s",
-		err, cure(err))
-}
-
-func cure(err error) string {
-	if errors.Is(err, worker.ErrNoAnswer) {
-		return "make it reachable before the server starts"
-	}
-	return "check that it can be reached, that it is the host's database, " +
-		"and that the account may read it"
-}
-
-// checkIdentity returns an error for identities that can never be users of the host.
-func (h *Host) checkIdentity(ctx context.Context) error {
+// checkIdentity returns an error for settings by which no identity can be a user of the host.
+func (h *Host) checkIdentity() error {
 	var found problems
-	known, isKnown := h.Identity.(identity.Known)
+	_, isKnown := h.Identity.(identity.Known)
 	namer, isNamer := h.Identity.(identity.UserNamer)
 	namesUsers := isKnown || isNamer && namer.NamesUsers() || len(h.ServiceUsers) > 0
 	if h.Identity != nil && !namesUsers {
@@ -268,27 +241,16 @@ func (h *Host) checkIdentity(ctx context.Context) error {
 			"source's setting for its user claim), or map clients in ServiceUsers",
 			list(rulesOf(h.Table, asksHost)))
 	}
-	if isKnown {
-		for _, p := range known.Principals() {
-			if err := h.Resolve(ctx, p); err != nil {
-				found.add("Options.Identity: principal %q: %w", p.Subject, err)
-			}
-		}
-	}
-	var issuers []string
 	source, isIssued := h.Identity.(identity.Issued)
-	if isIssued {
-		issuers = source.Issuers()
+	if !isIssued {
+		return errors.Join(found...)
 	}
+	issuers := source.Issuers()
 	for _, u := range h.ServiceUsers {
-		if isIssued && u.Issuer != "" && !slices.Contains(issuers, u.Issuer) {
+		if u.Issuer != "" && !slices.Contains(issuers, u.Issuer) {
 			found.add("Options.ServiceUsers: client %q is of issuer %q, whose tokens "+
 				"Options.Identity does not take: use %s, or leave Issuer out for any",
 				u.Client, u.Issuer, strings.Join(issuers, " or "))
-		}
-		p := access.Principal{Issuer: u.Issuer, Subject: u.Client, Client: u.Client, User: u.User}
-		if err := h.Resolve(ctx, p); err != nil {
-			found.add("Options.ServiceUsers: client %q: %w", u.Client, err)
 		}
 	}
 	return errors.Join(found...)

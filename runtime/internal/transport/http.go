@@ -30,7 +30,8 @@ import (
 )
 
 const (
-	// BodyReadTimeout is how long a client may take to send a body, or to read a part of a response.
+	// BodyReadTimeout is how long a client may take to send a body, or to read a part of a
+	// response.
 	BodyReadTimeout   = 30 * time.Second
 	maxHandshakeBytes = 64 << 10 // go-sdk keeps the client information with the session
 )
@@ -75,7 +76,8 @@ func NewHandler(c Config) *Handler {
 		c.Log.Error("the server answers no HTTP request: " +
 			"set Options.Identity, or Options.Anonymous for the public tools alone")
 	}
-	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes), unread: newUnread(c.Active, c.BodyReadTimeout),
+	return &Handler{Config: c, sdk: c.Bridge.HTTP(c.MaxBodyBytes), unread: newUnread(c.Active,
+		c.BodyReadTimeout),
 		sessions: newSessionLimiter(c.Sessions), table: newSessionTable(c.SessionTimeout)}
 }
 

@@ -33,7 +33,8 @@ func TestHostNames(t *testing.T) {
 
 func TestContentTypesOfJSON(t *testing.T) {
 	for _, types := range [][]string{
-		{"application/json"}, {"Application/JSON; charset=UTF-8"}, {`application/json;charset="utf-8"`},
+		{"application/json"}, {"Application/JSON; charset=UTF-8"},
+		{`application/json;charset="utf-8"`},
 		{"application/json; version=1"},
 	} {
 		if !isJSON(types) {
@@ -155,7 +156,9 @@ func TestRequestsThatDoNotReachTheGuardAreObserved(t *testing.T) {
 			func(h *Handler, _ *http.Request) { h.Anonymous = true }, http.StatusBadRequest,
 		},
 		"a panic": {
-			func(h *Handler, _ *http.Request) { h.Authenticator = nil }, http.StatusInternalServerError,
+			func(h *Handler, _ *http.Request) {
+				h.Authenticator = nil
+			}, http.StatusInternalServerError,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,8 @@ func TestReplies(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r, w := testReply(time.Time{})
 				test.do(t, r)
-				if !slices.Equal(w.events, test.want) || w.header.Get("Content-Type") != test.header {
+				if !slices.Equal(w.events, test.want) ||
+					w.header.Get("Content-Type") != test.header {
 					t.Errorf("%q %v, want %q", w.events, w.header, test.want)
 				}
 			})

@@ -186,7 +186,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // handOver forgets a call of the direct door before go-sdk gets it, so that its id is free once
-// go-sdk has answered. go-sdk ignores a cancellation that comes before its call, so it gets another.
+// go-sdk has answered. go-sdk ignores a cancellation that comes before its call, so it gets
+// another.
 func (c *lineConn) handOver(p passed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -343,10 +344,12 @@ type lineReply struct {
 	over bool // nothing more leaves
 }
 
-func (r *lineReply) Release()                           {}
-func (r *lineReply) Challenge(string) bool              { return false }
-func (r *lineReply) Bind(request.Session) bool          { return false }
-func (r *lineReply) Reserve(request.User) (func(), int) { return nil, http.StatusServiceUnavailable }
+func (r *lineReply) Release()                  {}
+func (r *lineReply) Challenge(string) bool     { return false }
+func (r *lineReply) Bind(request.Session) bool { return false }
+func (r *lineReply) Reserve(request.User) (func(), int) {
+	return nil, http.StatusServiceUnavailable
+}
 func (r *lineReply) Log(_ context.Context, m *logMessage) error {
 	return r.notify("notifications/message", m)
 }

@@ -38,7 +38,8 @@ type Call struct {
 	// Version is the protocol version that the message names in its _meta; empty for none, and
 	// "none" for a value that is none.
 	Version string
-	Odd     bool // go-sdk refuses what the message of 2026-07-28 tells of its client, or its arguments
+	// go-sdk refuses what the message of 2026-07-28 tells of its client, or its arguments
+	Odd     bool
 	Elicits bool // the capabilities in _meta have elicitation
 }
 
@@ -55,7 +56,8 @@ type MessageError struct {
 // NotRequest returns the error for a message that is no request.
 func NotRequest(why string) *MessageError {
 	reason := errors.New(why)
-	return &MessageError{code: jsonrpc.CodeInvalidRequest, prefix: "invalid request: ", reason: reason}
+	return &MessageError{code: jsonrpc.CodeInvalidRequest, prefix: "invalid request: ",
+		reason: reason}
 }
 
 func parseError(reason error) *MessageError {
@@ -64,7 +66,8 @@ func parseError(reason error) *MessageError {
 
 func paramsError(problems []decode.Problem) *MessageError {
 	reason := decode.NewError(problems)
-	return &MessageError{code: jsonrpc.CodeInvalidParams, prefix: "invalid params: ", reason: reason}
+	return &MessageError{code: jsonrpc.CodeInvalidParams, prefix: "invalid params: ",
+		reason: reason}
 }
 
 // Response returns the error response. Secrets in names that the client chose are masked.

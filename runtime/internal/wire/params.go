@@ -69,9 +69,11 @@ func callOf(method, id string, params decode.Value, arguments *decode.Value) *Ca
 	if c.Version == request.Stateless {
 		capabilities := meta.Member(mcp.MetaKeyClientCapabilities)
 		info := meta.Member(mcp.MetaKeyClientInfo)
-		c.Odd = !fits(capabilitiesShape, capabilities) || info != nil && !fits(implementationShape, info)
+		c.Odd = !fits(capabilitiesShape, capabilities) || info != nil &&
+			!fits(implementationShape, info)
 		c.Elicits = capabilities.Member("elicitation").Type() == "object"
-		if r, ok := p.(*mcp.CallToolParamsRaw); ok { // for a header, go-sdk decodes them as any value
+		// for a header, go-sdk decodes them as any value
+		if r, ok := p.(*mcp.CallToolParamsRaw); ok {
 			c.Odd = c.Odd || len(anyShape.Check(decode.Value(r.Arguments))) > 0
 		}
 	}

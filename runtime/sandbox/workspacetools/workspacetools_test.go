@@ -39,7 +39,8 @@ func using(do func(*sandbox.ClientWorkspace) error) toolset.Toolset {
 
 func newServer(t *testing.T, box *sandbox.Sandbox, all ...toolset.Toolset) *runtime.Server {
 	t.Helper()
-	server, err := runtime.New(runtime.Options{Sandbox: box, Anonymous: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, all...)
+	server, err := runtime.New(runtime.Options{Sandbox: box, Anonymous: true,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, all...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,8 @@ func call(t *testing.T, session *mcp.ClientSession, tool string) string {
 }
 
 func TestAClientClearsItsOwnWorkspace(t *testing.T) {
-	box := newSandbox(t, sandbox.Options{Workspaces: t.TempDir(), Workspace: sandbox.WorkspaceOptions{Files: 10}})
+	box := newSandbox(t, sandbox.Options{Workspaces: t.TempDir(),
+		Workspace: sandbox.WorkspaceOptions{Files: 10}})
 	fill := func(space *sandbox.ClientWorkspace) error {
 		for i := range 11 {
 			if err := space.Dir().WriteFile(fmt.Sprint(i), nil, 0o600); err != nil {
@@ -89,11 +91,18 @@ func TestAClientClearsItsOwnWorkspace(t *testing.T) {
 		return nil
 	}
 	do := fill
-	server := newServer(t, box, workspacetools.Tools(box), using(func(space *sandbox.ClientWorkspace) error { return do(space) }))
-	ann := mcptest.Pipe(t, server, access.Principal{Issuer: "a", Subject: "ann", Client: "desk"}, "")
-	// Another person at the same client shares the workspace, the client of another issuer has its own.
-	ben := mcptest.Pipe(t, server, access.Principal{Issuer: "a", Subject: "ben", Client: "desk"}, "")
-	eve := mcptest.Pipe(t, server, access.Principal{Issuer: "b", Subject: "eve", Client: "desk"}, "")
+	server := newServer(t, box, workspacetools.Tools(box),
+		using(func(space *sandbox.ClientWorkspace) error {
+			return do(space)
+		}))
+	ann := mcptest.Pipe(t, server, access.Principal{Issuer: "a", Subject: "ann", Client: "desk"},
+		"")
+	// Another person at the same client shares the workspace, the client of another issuer has its
+	// own.
+	ben := mcptest.Pipe(t, server, access.Principal{Issuer: "a", Subject: "ben", Client: "desk"},
+		"")
+	eve := mcptest.Pipe(t, server, access.Principal{Issuer: "b", Subject: "eve", Client: "desk"},
+		"")
 	for _, session := range []*mcp.ClientSession{ann, eve} {
 		if got := call(t, session, "use"); got != "" {
 			t.Fatal(got)
@@ -118,12 +127,14 @@ func TestAClientClearsItsOwnWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range list.Tools {
-		if a := tool.Annotations; tool.Name == "clear_workspace" && (a.ReadOnlyHint || a.DestructiveHint == nil || !*a.DestructiveHint) {
+		if a := tool.Annotations; tool.Name == "clear_workspace" &&
+			(a.ReadOnlyHint || a.DestructiveHint == nil || !*a.DestructiveHint) {
 			t.Errorf("its hints are %+v", a)
 		}
 	}
 	nobody := mcptest.Pipe(t, server, access.Principal{}, "")
-	if hidden, unknown := call(t, nobody, "clear_workspace"), call(t, nobody, "clear_workspacf"); hidden == "" || len(hidden) != len(unknown) {
+	if hidden, unknown := call(t, nobody, "clear_workspace"),
+		call(t, nobody, "clear_workspacf"); hidden == "" || len(hidden) != len(unknown) {
 		t.Errorf("to anonymous callers it says %q, and %q of an unknown one", hidden, unknown)
 	}
 }
@@ -136,7 +147,8 @@ func TestTheToolIsUnknownWithoutWorkspaces(t *testing.T) {
 	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "use" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if hidden, unknown := call(t, ann, "clear_workspace"), call(t, ann, "clear_workspacf"); hidden == "" || len(hidden) != len(unknown) {
+	if hidden, unknown := call(t, ann, "clear_workspace"),
+		call(t, ann, "clear_workspacf"); hidden == "" || len(hidden) != len(unknown) {
 		t.Errorf("it says %q, and %q of an unknown one", hidden, unknown)
 	}
 }

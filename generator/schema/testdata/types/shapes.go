@@ -60,6 +60,41 @@ type Reaches struct {
 	Again []Node `json:"again" jsonschema:"minItems=1"`
 }
 
+// Chain requires a pointer to itself.
+type Chain struct {
+	// Next is null at the end.
+	Next  *Chain `json:"next"`
+	Value int    `json:"value"`
+}
+
+// Chained holds a chain, and is no part of it.
+type Chained struct {
+	First *Chain    `json:"first"`
+	Both  [2]*Chain `json:"both"`
+	Couple
+}
+
+// Couple and Partner require each other.
+type Couple struct {
+	Partner *Partner `json:"partner"`
+}
+
+// Partner has a couple in every place.
+type Partner struct {
+	Of    Holder    `json:"of"`
+	Pairs []Partner `json:"pairs"`
+}
+
+// Holder is held by value.
+type Holder struct {
+	Couple *Couple `json:"couple"`
+}
+
+// Quad holds itself in an array.
+type Quad struct {
+	Four [4]*Quad `json:"four"`
+}
+
 // Limited has a limit on a list that refers to itself.
 type Limited struct {
 	Trees Forest `json:"trees" jsonschema:"maxItems=3"`
@@ -168,6 +203,12 @@ type Texts struct {
 
 // Corpus has one case a field.
 type Corpus struct {
+	Written          Written
+	GroupedFirst     GroupedFirst
+	GroupedSecond    GroupedSecond
+	GroupedThird     GroupedThird
+	Mixed            Mixed
+	Foreign          Foreign
 	Twice            Twice
 	Empty            Empty
 	Numbers          Numbers
@@ -226,6 +267,13 @@ type Corpus struct {
 	Pong             Pong
 	Reaches          Reaches
 	Limited          Limited
+	Chain            Chain
+	Chained          Chained
+	Couple           Couple
+	Quad             Quad
+	Malformed        Malformed
+	Pointed          Pointed
+	Embedding        Embedding
 	Page             Page
 	OtherPage        other.Page
 	Wide             Wide

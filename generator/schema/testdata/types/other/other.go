@@ -30,3 +30,18 @@ const (
 	Red  Colour = "red"
 	Blue Colour = "blue"
 )
+
+// Foreign has two
+// paragraphs.
+//
+// This is the second.
+type Foreign struct {
+	// Value is one of:
+	//   - a
+	//   - b
+	//
+	// It has a second paragraph, too.
+	Value string `json:"value"`
+	// Hidden​ has a character that people do not see.
+	Hidden string `json:"hidden"`
+}

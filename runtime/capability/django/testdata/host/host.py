@@ -79,13 +79,19 @@ with transaction.atomic():
     link(Group.permissions.through, groups, "group", permissions, "permission", 20)
 
     names = ["user{}", "User{}", "us er {}", "größe{}", "o'brien{}", 'q"{}', "u%{}_", "{}@example.com"]
-    User.objects.bulk_create(
-        User(**{name_field: draw.choice(names).format(i)}, is_active=draw.random() < 0.85, is_superuser=draw.random() < 0.1)
-        for i in range(int(count))
-    )
-    users = list(User.objects.order_by("pk"))
-    link(User.user_permissions.through, users, User._meta.model_name, permissions, "permission", 10)
-    link(User.groups.through, users, User._meta.model_name, groups, "group", 5)
+    switched = any(field.name == "is_active" for field in User._meta.get_fields())
+
+    def new_user(i):
+        fields = {name_field: draw.choice(names).format(i)}
+        if switched:
+            fields["is_active"] = draw.random() < 0.85
+        return User(**fields, is_superuser=draw.random() < 0.1)
+
+    if int(count):  # a model with table inheritance gets its tables only
+        User.objects.bulk_create(new_user(i) for i in range(int(count)))
+        users = list(User.objects.order_by("pk"))
+        link(User.user_permissions.through, users, User._meta.model_name, permissions, "permission", 10)
+        link(User.groups.through, users, User._meta.model_name, groups, "group", 5)
 
 json.dump({
     "users": [{

@@ -14,3 +14,9 @@ class Login(AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         db_table = "Staff Login"
+
+
+class Manager(Login):
+    """Keeps what a Login has in the table of Login."""
+
+    office = models.CharField(max_length=150)

@@ -1,15 +1,12 @@
-package grant
+package pattern
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// maxPattern bounds the text of a resource, in bytes. It is the longest path that Linux takes.
-const maxPattern = 4096
-
-// pathPattern is a pattern of the file family. The zero segments are the top itself.
-type pathPattern struct {
+// Path is a pattern of the file family. The zero segments are the top itself.
+type Path struct {
 	text     string
 	literal  string // the leading segments that are exact, joined
 	depth    int    // how many those are
@@ -21,10 +18,14 @@ type segment struct {
 	glob
 }
 
-func parsePath(text string) (*pathPattern, error) {
-	p := &pathPattern{text: text}
-	fail := func(at int, problem, cure string) (*pathPattern, error) {
-		return nil, &PatternError{text, at, problem, cure}
+// ParsePath reads a pattern of paths. Its error is an [*Error].
+func ParsePath(text string) (*Path, error) {
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	p := &Path{text: text}
+	fail := func(at int, problem, cure string) (*Path, error) {
+		return nil, &Error{text, at, problem, cure}
 	}
 	if text == "." {
 		return p, nil
@@ -36,7 +37,8 @@ func parsePath(text string) (*pathPattern, error) {
 		part, rest, more := strings.Cut(text[at:], "/")
 		switch part {
 		case "":
-			return fail(at, "a segment is empty", `write one "/" between segments and none at the end`)
+			return fail(at, "a segment is empty",
+				`write one "/" between segments and none at the end`)
 		case ".", "..":
 			return fail(at, "a segment "+part+" is in no path that was opened", "leave it out")
 		case "**":
@@ -67,14 +69,25 @@ func parsePath(text string) (*pathPattern, error) {
 		names = append(names, s.lit)
 	}
 	p.literal, p.depth = strings.Join(names, "/"), len(names)
-	orderRuns(p.segments, func(s segment) bool { return s.deep }, func(s segment) bool { return s.any })
+	orderRuns(p.segments, func(s segment) bool {
+		return s.deep
+	}, func(s segment) bool { return s.any })
 	return p, nil
 }
 
-func (p *pathPattern) canonical() string { return p.text }
+// Top returns the first name of every path that the pattern holds, or "" if they may differ.
+func (p *Path) Top() string {
+	name, _, _ := strings.Cut(p.literal, "/")
+	return name
+}
 
-// match reports whether the pattern holds a canonical path: segments joined by "/", none for the top.
-func (p *pathPattern) match(path string) bool { return matchSegments(p.segments, splitPath(nil, path)) }
+// Canonical returns the text of the pattern as it is stored and compared.
+func (p *Path) Canonical() string { return p.text }
+
+// Match reports whether the pattern holds a canonical path: names joined by "/", none for the top.
+func (p *Path) Match(path string) bool {
+	return matchSegments(p.segments, splitPath(nil, path))
+}
 
 // splitPath appends the names of a canonical path.
 func splitPath(names []string, path string) []string {
@@ -88,7 +101,8 @@ func splitPath(names []string, path string) []string {
 
 func matchSegments(segments []segment, names []string) bool {
 	i, at := 0, 0
-	retry, from := -1, 0 // the sign behind the last "**", and the first name that it has not taken yet
+	// the sign behind the last "**", and the first name that it has not taken yet
+	retry, from := -1, 0
 	for at < len(names) {
 		if i < len(segments) {
 			s := &segments[i]
@@ -118,21 +132,22 @@ func matchSegments(segments []segment, names []string) bool {
 	return i == len(segments)
 }
 
-func (p *pathPattern) covers(other pattern) bool {
-	o, ok := other.(*pathPattern)
+// Covers reports whether p holds everything that other holds.
+func (p *Path) Covers(other Pattern) bool {
+	o, ok := other.(*Path)
 	return ok && inclusion(p.segments, o.segments,
 		func(s segment) bool { return s.deep },
 		func(segment, segment) bool { return true },
 		func(a, b segment) bool { return !b.deep && a.glob.covers(&b.glob) })
 }
 
-// canonicalPath reports whether path could be the canonical path of something: it is clean, relative, and
-// UTF-8 without NUL. Empty is the top.
-func canonicalPath(path string) bool {
+// CanonicalPath reports whether path could be the canonical path of something: it is clean,
+// relative, and UTF-8 without NUL. Empty is the top.
+func CanonicalPath(path string) bool {
 	if path == "" {
 		return true
 	}
-	if len(path) > maxPattern || !utf8.ValidString(path) || strings.IndexByte(path, 0) >= 0 {
+	if len(path) > MaxLength || !utf8.ValidString(path) || strings.IndexByte(path, 0) >= 0 {
 		return false
 	}
 	for rest, more := path, true; more; {

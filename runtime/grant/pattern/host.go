@@ -1,4 +1,4 @@
-package grant
+package pattern
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// hostPattern is a pattern of hosts and ports. Either prefix is valid, and it holds addresses, or it
+// Host is a pattern of hosts and ports. Either prefix is valid, and it holds addresses, or it
 // holds names.
-type hostPattern struct {
+type Host struct {
 	prefix netip.Prefix
 	labels int    // how many labels stand before name: none, exactly one, or one and more (deep)
 	name   string // in lower case; empty for "*" and "**"
@@ -39,9 +39,13 @@ func (p ports) String() string {
 	return fmt.Sprintf(":%d-%d", p.low, p.high)
 }
 
-func parseHost(text string) (*hostPattern, error) {
-	fail := func(at int, problem, cure string) (*hostPattern, error) {
-		return nil, &PatternError{text, at, problem, cure}
+// ParseHost reads a pattern of hosts. Its error is an [*Error].
+func ParseHost(text string) (*Host, error) {
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	fail := func(at int, problem, cure string) (*Host, error) {
+		return nil, &Error{text, at, problem, cure}
 	}
 	const named = "name host and port, as in example.com:443"
 	if strings.Contains(text, "://") {
@@ -64,10 +68,11 @@ func parseHost(text string) (*hostPattern, error) {
 	} else if i := strings.IndexByte(text, ':'); i >= 0 && strings.LastIndexByte(text, ':') == i {
 		host, port, at = text[:i], text[i+1:], i+1
 	}
-	if host, path, found := strings.Cut(text, "/"); found && strings.Trim(path, ":-[]0123456789") != "" {
+	if host, path, found := strings.Cut(text, "/"); found &&
+		strings.Trim(path, ":-[]0123456789") != "" {
 		return fail(len(host), "a path is no part of a host", named)
 	}
-	p := &hostPattern{}
+	p := &Host{}
 	if at >= 0 {
 		low, high, isRange := strings.Cut(port, "-")
 		if !isRange {
@@ -76,7 +81,8 @@ func parseHost(text string) (*hostPattern, error) {
 		l, err1 := parsePort(low)
 		h, err2 := parsePort(high)
 		if err1 != nil || err2 != nil {
-			return fail(at, "a port is a number from 1 to 65535", "write example.com:443 or example.com:8000-8080")
+			return fail(at, "a port is a number from 1 to 65535",
+				"write example.com:443 or example.com:8000-8080")
 		}
 		if h < l {
 			return fail(at, "a range of ports runs backwards", "write the lower port first")
@@ -94,7 +100,8 @@ func parseHost(text string) (*hostPattern, error) {
 		return p, nil
 	}
 	if bracketed {
-		return fail(1, "in brackets stands no address of IPv6", "write [2001:db8::1]:443, and names without brackets")
+		return fail(1, "in brackets stands no address of IPv6",
+			"write [2001:db8::1]:443, and names without brackets")
 	}
 	name := host
 	switch {
@@ -110,15 +117,16 @@ func parseHost(text string) (*hostPattern, error) {
 	if host != "*" && host != "**" {
 		clean, problem := hostName(name)
 		if problem != "" {
-			return fail(start, problem, `write a name as in example.com, *.example.com (one label more) or **.example.com (any number)`)
+			return fail(start, problem,
+				`write a name as in example.com, *.example.com (one label more) or **.example.com (any number)`)
 		}
 		p.name = clean
 	}
 	return p, nil
 }
 
-// parsePrefix reads an address or a range of them, and reports whether text is one. What looks like a range and
-// is none is a problem.
+// parsePrefix reads an address or a range of them, and reports whether text is one. What looks like
+// a range and is none is a problem.
 func parsePrefix(text string) (prefix netip.Prefix, ok bool, problem string) {
 	if strings.Contains(text, "/") {
 		prefix, err := netip.ParsePrefix(text)
@@ -151,9 +159,9 @@ func parsePort(text string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// hostName returns a name in lower case and without the dot at its end, or what is wrong with it. Names that
-// resolvers read as addresses in other spellings (127.1, 0x7f.0.0.1) are none: RFC 1123, section 2.1, and the URL
-// Standard's "ends in a number".
+// hostName returns a name in lower case and without the dot at its end, or what is wrong with it.
+// Names that resolvers read as addresses in other spellings (127.1, 0x7f.0.0.1) are none: RFC 1123,
+// section 2.1, and the URL Standard's "ends in a number".
 func hostName(name string) (clean, problem string) {
 	name = strings.TrimSuffix(name, ".")
 	if name == "" {
@@ -170,7 +178,8 @@ func hostName(name string) (clean, problem string) {
 		}
 		for i := range len(last) {
 			switch c := last[i]; {
-			case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_':
+			case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' ||
+				c == '_':
 			case c >= 0x80:
 				return "", "a name beyond ASCII has many spellings: write it in Punycode (xn--…)"
 			case c == '*':
@@ -193,7 +202,8 @@ func numeric(label string) bool {
 	return strings.Trim(label, "0123456789") == ""
 }
 
-func (p *hostPattern) canonical() string {
+// Canonical returns the text of the pattern as it is stored and compared.
+func (p *Host) Canonical() string {
 	if !p.prefix.IsValid() {
 		return [...]string{"**", "", "*"}[p.labels+1] + p.dotted() + p.ports.String()
 	}
@@ -208,30 +218,31 @@ func (p *hostPattern) canonical() string {
 }
 
 // dotted is the name, with a dot before it where labels stand there.
-func (p *hostPattern) dotted() string {
+func (p *Host) dotted() string {
 	if p.labels == 0 || p.name == "" {
 		return p.name
 	}
 	return "." + p.name
 }
 
-// match reports whether the pattern holds an endpoint. Port 0 is one that is not known yet, and in every range.
-func (p *hostPattern) match(e endpoint) bool {
-	if e.port != 0 && !p.ports.has(e.port) {
+// Match reports whether the pattern holds an endpoint. Port 0 is a port that is not known yet, and is
+// in every range.
+func (p *Host) Match(e Endpoint) bool {
+	if e.Port != 0 && !p.ports.has(e.Port) {
 		return false
 	}
 	if p.prefix.IsValid() {
-		return e.addr.IsValid() && p.prefix.Contains(e.addr)
+		return e.Addr.IsValid() && p.prefix.Contains(e.Addr)
 	}
-	if e.name == "" {
+	if e.Name == "" {
 		return false
 	}
-	return p.holdsName(e.name, 0)
+	return p.holdsName(e.Name, 0)
 }
 
-// holdsName reports whether the pattern holds all names that have so many labels (deep: one or more) before
-// name, which is empty for none.
-func (p *hostPattern) holdsName(name string, labels int) bool {
+// holdsName reports whether the pattern holds all names that have so many labels (deep: one or
+// more) before name, which is empty for none.
+func (p *Host) holdsName(name string, labels int) bool {
 	if p.labels == 0 {
 		return labels == 0 && name == p.name
 	}
@@ -256,8 +267,9 @@ func (p *hostPattern) holdsName(name string, labels int) bool {
 	return labels == 0 && !strings.Contains(before, ".")
 }
 
-func (p *hostPattern) covers(other pattern) bool {
-	o, ok := other.(*hostPattern)
+// Covers reports whether p holds everything that other holds.
+func (p *Host) Covers(other Pattern) bool {
+	o, ok := other.(*Host)
 	if !ok || !p.ports.covers(o.ports) || p.prefix.IsValid() != o.prefix.IsValid() {
 		return false
 	}
@@ -265,101 +277,4 @@ func (p *hostPattern) covers(other pattern) bool {
 		return p.prefix.Bits() <= o.prefix.Bits() && p.prefix.Contains(o.prefix.Addr())
 	}
 	return p.holdsName(o.name, o.labels)
-}
-
-// endpoint is a host that a client names, or an address that is dialled.
-type endpoint struct {
-	name string     // in lower case; empty for an address
-	addr netip.Addr // unmapped
-	port uint16     // 0 where none is named
-}
-
-// parseEndpoint reads what a client names: a host and port, or a URL of http or https, whose port may be left out.
-func parseEndpoint(text string) (endpoint, string) {
-	host := text
-	var scheme uint16
-	switch {
-	case len(text) >= 8 && strings.EqualFold(text[:8], "https://"):
-		host, scheme = text[8:], 443
-	case len(text) >= 7 && strings.EqualFold(text[:7], "http://"):
-		host, scheme = text[7:], 80
-	default:
-		if scheme, _, found := strings.Cut(text, "://"); found {
-			return endpoint{}, otherScheme(scheme)
-		}
-		return parseHostPort(text)
-	}
-	// What is behind the host is of no concern, as long as every reader ends the host at the same place. A user before
-	// it is no part of a name, and refused as such.
-	if strings.ContainsAny(text, "\\\x00\t\r\n ") {
-		return endpoint{}, "a URL with a backslash, white space or a NUL is read in several ways"
-	}
-	if i := strings.IndexAny(host, "/?#"); i >= 0 {
-		host = host[:i]
-	}
-	e, problem := parseHostPort(host)
-	if e.port == 0 {
-		e.port = scheme
-	}
-	return e, problem
-}
-
-// otherScheme says that a URL is of a scheme that nobody connects by, and names it where it is one: RFC 3986, section 3.1.
-func otherScheme(scheme string) string {
-	if scheme == "" || len(scheme) > 32 || strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.") != "" {
-		return "it is no URL of http or https"
-	}
-	return scheme + ": is not http or https"
-}
-
-// parseHostPort reads "host", "host:port", "address" or "[address]:port".
-func parseHostPort(text string) (endpoint, string) {
-	host, rest := text, ""
-	var e endpoint
-	bracketed := strings.HasPrefix(host, "[")
-	if bracketed {
-		end := strings.IndexByte(host, ']')
-		if end < 0 {
-			return endpoint{}, "a bracket is not closed"
-		}
-		host, rest = host[1:end], host[end+1:]
-	} else if i := strings.IndexByte(host, ':'); i >= 0 && strings.LastIndexByte(host, ':') == i {
-		host, rest = host[:i], host[i:]
-	}
-	if rest != "" {
-		port, err := parsePort(rest[1:])
-		if rest[0] != ':' || err != nil {
-			return endpoint{}, "a port is a number from 1 to 65535"
-		}
-		e.port = port
-	}
-	// The length keeps everyday names from the parser of addresses, whose errors allocate.
-	if last := len(host) - 1; last >= 0 && (strings.IndexByte(host, ':') >= 0 || host[last] >= '0' && host[last] <= '9') {
-		if addr, err := netip.ParseAddr(host); err == nil {
-			if addr.Zone() != "" {
-				return endpoint{}, "an address with a zone is another one on each machine"
-			}
-			if bracketed && !addr.Is6() {
-				return endpoint{}, "in brackets stands no address of IPv6"
-			}
-			e.addr = addr.Unmap()
-			return e, ""
-		}
-	}
-	if bracketed {
-		return endpoint{}, "in brackets stands no address of IPv6"
-	}
-	name, problem := hostName(host)
-	if problem != "" {
-		return endpoint{}, problem
-	}
-	e.name = name
-	return e, ""
-}
-
-func (e endpoint) host() string {
-	if e.addr.IsValid() {
-		return e.addr.String()
-	}
-	return e.name
 }

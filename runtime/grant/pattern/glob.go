@@ -1,26 +1,13 @@
-package grant
+package pattern
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// PatternError says what is wrong with a pattern, where, and what to write instead.
-type PatternError struct {
-	Pattern string
-	Offset  int // in bytes
-	Problem string
-	Cure    string
-}
-
-func (e *PatternError) Error() string {
-	return fmt.Sprintf("pattern %q, at byte %d: %s; %s", e.Pattern, e.Offset, e.Problem, e.Cure)
-}
-
-// invalidByte stands for a byte that is no UTF-8, in names that are matched: it equals no character, and
-// stands in every class that is negated.
+// invalidByte stands for a byte that is no UTF-8, in names that are matched: it equals no
+// character, and stands in every class that is negated.
 const invalidByte rune = -1
 
 // span is an inclusive range of characters, invalidByte included.
@@ -28,15 +15,15 @@ type span struct{ low, high rune }
 
 var everyRune = []span{{invalidByte, utf8.MaxRune}}
 
-// atom is one sign of a glob: a run of any length, or one character of a set. Spans are sorted, and neither
-// overlap nor touch.
+// atom is one sign of a glob: a run of any length, or one character of a set. Spans are sorted, and
+// neither overlap nor touch.
 type atom struct {
 	star  bool
 	spans []span
 }
 
-// glob is a pattern of characters. Matching and covering read the same atoms, so that they cannot disagree on what
-// a pattern says.
+// glob is a pattern of characters. Matching and covering read the same atoms, so that they cannot
+// disagree on what a pattern says.
 type glob struct {
 	exact  bool   // no sign in it
 	lit    string // what it is, where exact; else what it begins with
@@ -50,7 +37,7 @@ type glob struct {
 func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error) {
 	g := glob{exact: true, noSep: noSep, offset: offset}
 	fail := func(at int, problem, cure string) (glob, error) {
-		return glob{}, &PatternError{pattern, offset + at, problem, cure}
+		return glob{}, &Error{pattern, offset + at, problem, cure}
 	}
 	var lit strings.Builder
 	for i := 0; i < len(text); {
@@ -64,7 +51,8 @@ func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error
 		case 0:
 			return fail(at, "it holds a NUL, which no resource has", "leave it out")
 		case '{', '}':
-			return fail(at, "braces are no alternatives here", `grant one pattern for each, or write \`+string(r)+" for the character itself")
+			return fail(at, "braces are no alternatives here",
+				`grant one pattern for each, or write \`+string(r)+" for the character itself")
 		case '*':
 			if i < len(text) && text[i] == '*' {
 				return fail(at, `"**" stands for itself alone`, `write "*" for a run of characters`)
@@ -87,10 +75,14 @@ func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error
 			continue
 		case '\\':
 			if i == len(text) {
-				return fail(at, "a backslash takes the meaning from the next character, and there is none", `write \\ for a backslash`)
+				return fail(at,
+					"a backslash takes the meaning from the next character, and there is none",
+					`write \\ for a backslash`)
 			}
-			if r, size = utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 || r == 0 {
-				return fail(i, "only a character of UTF-8 other than NUL can follow a backslash", "leave both out")
+			if r, size = utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 ||
+				r == 0 {
+				return fail(i, "only a character of UTF-8 other than NUL can follow a backslash",
+					"leave both out")
 			}
 			i += size
 		}
@@ -100,12 +92,14 @@ func parseGlob(pattern string, offset int, text string, noSep bool) (glob, error
 		g.atoms = append(g.atoms, atom{spans: []span{{r, r}}})
 	}
 	g.lit = lit.String()
-	orderRuns(g.atoms, func(a atom) bool { return a.star }, func(a atom) bool { return !a.star && slices.Equal(a.spans, everyRune) })
+	orderRuns(g.atoms, func(a atom) bool {
+		return a.star
+	}, func(a atom) bool { return !a.star && slices.Equal(a.spans, everyRune) })
 	return g, nil
 }
 
-// orderRuns puts the stars of each run of stars and single signs behind the single ones. "*?" and "?*" say the same,
-// and what says the same is compared sign by sign.
+// orderRuns puts the stars of each run of stars and single signs behind the single ones. "*?" and
+// "?*" say the same, and what says the same is compared sign by sign.
 func orderRuns[T any](signs []T, star, single func(T) bool) {
 	for i := 0; i < len(signs); {
 		j := i
@@ -125,8 +119,8 @@ func orderRuns[T any](signs []T, star, single func(T) bool) {
 	}
 }
 
-// parseClass reads a class from behind its bracket. It returns how many bytes it takes, the closing one
-// included, or how far behind the bracket a problem is.
+// parseClass reads a class from behind its bracket. It returns how many bytes it takes, the closing
+// one included, or how far behind the bracket a problem is.
 func parseClass(text string) (spans []span, length int, problem, cure string) {
 	negated := strings.HasPrefix(text, "^")
 	if negated {
@@ -146,14 +140,16 @@ func parseClass(text string) (spans []span, length int, problem, cure string) {
 	}
 	for {
 		if length >= len(text) {
-			return nil, length, "a class is not closed in its segment or word", `close it by "]", or write \[ for the character itself`
+			return nil, length, "a class is not closed in its segment or word",
+				`close it by "]", or write \[ for the character itself`
 		}
 		if text[length] == ']' {
 			break
 		}
 		low, ok := next()
 		if !ok {
-			return nil, length, "a class holds characters and ranges of them, in UTF-8", `put a backslash before "-" and "["`
+			return nil, length, "a class holds characters and ranges of them, in UTF-8",
+				`put a backslash before "-" and "["`
 		}
 		high := low
 		if length < len(text) && text[length] == '-' {
@@ -225,18 +221,21 @@ func (a atom) has(r rune) bool {
 // set's touch.
 func (a atom) within(b atom) bool {
 	for _, s := range a.spans {
-		if !slices.ContainsFunc(b.spans, func(o span) bool { return o.low <= s.low && s.high <= o.high }) {
+		if !slices.ContainsFunc(b.spans, func(o span) bool {
+			return o.low <= s.low && s.high <= o.high
+		}) {
 			return false
 		}
 	}
 	return true
 }
 
-// isSlash reports whether the atom is the character "/", as opposed to a sign that could stand for it.
+// isSlash reports whether the atom is the character "/", as opposed to a sign that could stand for
+// it.
 func (a atom) isSlash() bool { return len(a.spans) == 1 && a.spans[0] == span{'/', '/'} }
 
-// match reports whether the whole of name is in the pattern. It takes time in proportion to the product of
-// both lengths at worst, and allocates nothing.
+// match reports whether the whole of name is in the pattern. It takes time in proportion to the
+// product of both lengths at worst, and allocates nothing.
 func (g *glob) match(name string) bool {
 	switch {
 	case g.exact:
@@ -291,8 +290,8 @@ func decode(s string) (rune, int) {
 	return r, size
 }
 
-// covers reports whether every text of other is in g. Both are read by the same rule about "/". It is never
-// wrong with yes.
+// covers reports whether every text of other is in g. Both are read by the same rule about "/". It
+// is never wrong with yes.
 func (g *glob) covers(other *glob) bool {
 	if other.exact {
 		return g.match(other.lit)
@@ -312,8 +311,8 @@ func (g *glob) covers(other *glob) bool {
 		})
 }
 
-// inclusion reports whether everything that b stands for is in a, sign by sign: a star of a takes any
-// signs of b that it may absorb, any other sign one that lies within it.
+// inclusion reports whether everything that b stands for is in a, sign by sign: a star of a takes
+// any signs of b that it may absorb, any other sign one that lies within it.
 func inclusion[T any](a, b []T, star func(T) bool, absorbs, takes func(a, b T) bool) bool {
 	// reach[j] says whether the signs of a so far take the first j of b.
 	reach := make([]bool, len(b)+1)

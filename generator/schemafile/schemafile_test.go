@@ -1,4 +1,4 @@
-package schema
+package schemafile
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 )
 
 func TestSchemasByHandKeepTheAuthorsOrderAndTheDialect(t *testing.T) {
-	w, err := ReadWritten([]byte("{\n \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n \"type\": \"object\",\n \"required\": [ \"b\" ],\n \"properties\": {\"b\": {\"type\": [\"string\", \"null\"]}, \"a\": true}\n}"))
+	w, err := Read([]byte("{\n \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n \"type\": \"object\",\n \"required\": [ \"b\" ],\n \"properties\": {\"b\": {\"type\": [\"string\", \"null\"]}, \"a\": true}\n}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestAResultThatIsNoObjectIsWrappedWithItsDefinitions(t *testing.T) {
 		`{"type":"array","items":{"$ref":"#"}}`:                              "the reference # leads elsewhere",
 	}
 	for text, want := range tests {
-		w, err := ReadWritten([]byte(text))
+		w, err := Read([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestAResultThatIsNoObjectIsWrappedWithItsDefinitions(t *testing.T) {
 	}
 }
 
-func FuzzReadWritten(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"default":1}}}`,
 		`{"type":"array","items":{"$ref":"#"},"a":1,"a":2}`, `[]`, `{"$schema":7}`, `{"properties":{"a/b~ %":{"default":{}}}}`,
@@ -51,11 +51,11 @@ func FuzzReadWritten(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		w, err := ReadWritten(doc)
+		w, err := Read(doc)
 		if err != nil {
 			return
 		}
-		again, err := ReadWritten([]byte(w.Text))
+		again, err := Read([]byte(w.Text))
 		if err != nil || again.Text != w.Text {
 			t.Fatalf("%s reads as %s, and that as %s, %v", doc, w.Text, again.Text, err)
 		}

@@ -1,4 +1,4 @@
-package schema
+package codec
 
 import (
 	"encoding/json"
@@ -13,14 +13,17 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
 // object reads a struct. Each type is one object, whatever holds it.
-func (c *coder) object(codec *model.Codec, t types.Type, u *types.Struct, rest *jsonschema.Schema) error {
+func (c *coder) object(
+	codec *model.Codec, t types.Type, u *types.Struct, rest *jsonschema.Schema,
+) error {
 	codec.Kind, codec.Name = model.ObjectCodec, types.TypeString(t, nil)
 	s := *rest
 	if rest.AdditionalProperties != jsonschema.FalseSchema {
-		return fmt.Errorf("%s takes properties that it does not name", plainly(t))
+		return fmt.Errorf("%s takes properties that it does not name", gotype.Plain(t))
 	}
 	if err := typed(rest, "object"); err != nil {
 		return err
@@ -29,30 +32,30 @@ func (c *coder) object(codec *model.Codec, t types.Type, u *types.Struct, rest *
 	oneOf, okOne := groups(&rest.OneOf)
 	anyOf, okAny := groups(&rest.AnyOf)
 	if !okOne || !okAny {
-		return fmt.Errorf("%s is a choice of other schemas", plainly(t))
+		return fmt.Errorf("%s is a choice of other schemas", gotype.Plain(t))
 	}
-	if c.objects[codec.Name] != nil || c.w.objects[codec.Name] != nil {
+	if c.made[codec.Name] != nil || c.objects[codec.Name] != nil {
 		return nil
 	}
 	object := &model.Object{Name: codec.Name, Type: codec.Type, OneOf: oneOf, AnyOf: anyOf}
-	c.objects[codec.Name] = object // before its fields, which may hold it
-	for _, f := range c.fields(t, u, place{}) {
-		if f.hidden {
-			continue
-		}
+	c.made[codec.Name] = object // before its fields, which may hold it
+	for _, f := range c.walker.Fields(t, u) {
 		path, err := c.selectors(u, f)
 		if err != nil {
 			return err
 		}
-		if err := c.field(object, model.ObjectField{Name: f.name, Path: path}, f.typ, &s, f.quoted); err != nil {
-			return fmt.Errorf("%s: %w", f.path, err)
+		field := model.ObjectField{Name: f.Name, Path: path}
+		if err := c.field(object, field, f.Type, &s, f.Quoted); err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}
 	return nil
 }
 
 // field adds a property of parent to an object.
-func (c *coder) field(object *model.Object, f model.ObjectField, t types.Type, parent *jsonschema.Schema, quoted bool) error {
+func (c *coder) field(
+	object *model.Object, f model.ObjectField, t types.Type, parent *jsonschema.Schema, quoted bool,
+) error {
 	s, ok := parent.Properties.Get(f.Name)
 	if !ok {
 		return errors.New("the schema has no such property")
@@ -93,15 +96,15 @@ func groups(alternatives *[]*jsonschema.Schema) (names [][]string, ok bool) {
 }
 
 // selectors is the way to a field through what the struct embeds.
-func (c *coder) selectors(u *types.Struct, f field) ([]model.Selector, error) {
+func (c *coder) selectors(u *types.Struct, f schema.Field) ([]model.Selector, error) {
 	var path []model.Selector
-	for i, index := range f.depth {
+	for i, index := range f.Index {
 		v := u.Field(index)
-		if !v.Exported() && v.Pkg().Path() != c.w.in {
+		if !v.Exported() && v.Pkg().Path() != c.pkg.Path() {
 			return nil, fmt.Errorf("%s is not exported by package %s", v.Name(), v.Pkg().Name())
 		}
 		step := model.Selector{Name: v.Name()}
-		if i < len(f.depth)-1 {
+		if i < len(f.Index)-1 {
 			t := types.Unalias(v.Type())
 			if ptr, ok := t.(*types.Pointer); ok {
 				step.Pointer, t = true, ptr.Elem()
@@ -132,6 +135,9 @@ func (c *coder) elements(codec *model.Codec, elem types.Type, rest *jsonschema.S
 	return c.inner(codec, elem, items)
 }
 
+// depthLimit ends the reading of types that never reach a struct.
+const depthLimit = 200
+
 func (c *coder) inner(codec *model.Codec, elem types.Type, s *jsonschema.Schema) error {
 	if c.depth >= depthLimit {
 		return errors.New("a type that holds itself without a struct between")
@@ -150,15 +156,15 @@ func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema
 	}
 	codec.Kind = model.MapCodec
 	key := types.Unalias(u.Key())
-	text := c.textKey(key) && !types.IsInterface(key)
+	text := c.walker.ReadsText(key)
 	basic, ok := key.Underlying().(*types.Basic)
 	if !ok && !text {
-		return fmt.Errorf("the keys of type %s have no generated form", plainly(key))
+		return fmt.Errorf("the keys of type %s have no generated form", gotype.Plain(key))
 	}
-	if !gotype.CanWrite(key, c.w.pkg) {
-		return fmt.Errorf("the type %s cannot be named in generated code", plainly(key))
+	if !gotype.CanWrite(key, c.pkg) {
+		return fmt.Errorf("the type %s cannot be named in generated code", gotype.Plain(key))
 	}
-	codec.KeyType = gotype.Expr(key, c.w.pkg)
+	codec.KeyType = gotype.Expr(key, c.pkg)
 	s := rest.AdditionalProperties
 	if text {
 		codec.Key = "text"
@@ -169,14 +175,14 @@ func (c *coder) mapped(codec *model.Codec, u *types.Map, rest *jsonschema.Schema
 			rest.PropertyNames = nil
 		}
 	} else {
-		pattern := signedPattern
+		pattern := schema.SignedPattern
 		codec.Key = "int"
 		if basic.Info()&types.IsUnsigned != 0 {
-			codec.Key, pattern = "uint", unsignedPattern
+			codec.Key, pattern = "uint", schema.UnsignedPattern
 		}
 		s = rest.PatternProperties[pattern]
 		if len(rest.PatternProperties) != 1 || s == nil || basic.Kind() == types.Uintptr {
-			return fmt.Errorf("the keys of type %s have no generated form", plainly(key))
+			return fmt.Errorf("the keys of type %s have no generated form", gotype.Plain(key))
 		}
 		rest.PatternProperties = nil
 	}
@@ -218,7 +224,7 @@ func (c *coder) scalar(codec *model.Codec, u *types.Basic, rest *jsonschema.Sche
 		if err := typed(rest, "integer"); err != nil {
 			return err
 		}
-		least, most := integerBounds(u.Kind())
+		least, most := schema.IntegerBounds(u.Kind())
 		codec.Least = bound(&rest.Minimum, least)
 		codec.Most = bound(&rest.Maximum, most)
 		rest.Type = "number"
@@ -229,7 +235,7 @@ func (c *coder) scalar(codec *model.Codec, u *types.Basic, rest *jsonschema.Sche
 
 // bound returns an integer limit, or that of the Go type without one.
 func bound(limit *json.Number, own json.Number) string {
-	r := rational(limit.String())
+	r := schema.Rational(limit.String())
 	if r == nil || !r.IsInt() {
 		return own.String()
 	}
@@ -249,13 +255,14 @@ func (c *coder) number(codec *model.Codec, rest *jsonschema.Schema) error {
 		keyword string
 		value   *json.Number
 	}{
-		{"minimum", &rest.Minimum}, {"maximum", &rest.Maximum}, {"exclusiveMinimum", &rest.ExclusiveMinimum},
-		{"exclusiveMaximum", &rest.ExclusiveMaximum}, {"multipleOf", &rest.MultipleOf},
+		{"minimum", &rest.Minimum}, {"maximum", &rest.Maximum},
+		{"exclusiveMinimum", &rest.ExclusiveMinimum}, {"exclusiveMaximum", &rest.ExclusiveMaximum},
+		{"multipleOf", &rest.MultipleOf},
 	} {
 		if *n.value == "" {
 			continue
 		}
-		r := rational(n.value.String())
+		r := schema.Rational(n.value.String())
 		if r == nil {
 			return fmt.Errorf("%s=%s is no JSON number", n.keyword, *n.value)
 		}
@@ -263,7 +270,8 @@ func (c *coder) number(codec *model.Codec, rest *jsonschema.Schema) error {
 		if r.IsInt() {
 			text = r.Num().String() // as messages show it
 		} else if f, _ := r.Float64(); strings.ContainsAny(text, "eE") {
-			if short := strconv.FormatFloat(f, 'g', -1, 64); rational(short) != nil && rational(short).Cmp(r) == 0 {
+			short := strconv.FormatFloat(f, 'g', -1, 64)
+			if same := schema.Rational(short); same != nil && same.Cmp(r) == 0 {
 				text = short
 			}
 		}

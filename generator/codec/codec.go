@@ -1,4 +1,6 @@
-package schema
+// Package codec plans the decoders of tools: it pairs a Go type with the schema of its arguments in
+// one [model.Codec]. What generated code cannot decode exactly as the schema demands is an error.
+package codec
 
 import (
 	"encoding/json"
@@ -15,15 +17,29 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/generator/schema"
 )
 
-// Codec pairs a type with the input schema that Input made of it. The error says which part
-// generated code cannot decode exactly as the schema says; the schema validator has to do it.
-func (w *Walker) Codec(t types.Type, s *jsonschema.Schema) (*model.Codec, error) {
+// Planner plans the decoders of one package's tools. It remembers the objects of the codecs made,
+// and is not safe for concurrent use.
+type Planner struct {
+	walker  *schema.Walker
+	pkg     *types.Package // that the decoders belong to
+	objects map[string]*model.Object
+}
+
+// New returns a planner for the decoders of a package, whose schemas the walker made.
+func New(pkg *types.Package, walker *schema.Walker) *Planner {
+	return &Planner{walker: walker, pkg: pkg, objects: map[string]*model.Object{}}
+}
+
+// Input pairs a type with the schema that Walker.Input made of it. The error names the part that
+// generated code cannot decode exactly as the schema demands; the schema validator has to do it.
+func (p *Planner) Input(t types.Type, s *jsonschema.Schema) (*model.Codec, error) {
 	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = ptr.Elem() // the caller's own pointer
 	}
-	c := w.coder(s)
+	c := p.coder(s)
 	// A root has what is left of $defs with it.
 	root := *s
 	root.Definitions = nil
@@ -31,14 +47,16 @@ func (w *Walker) Codec(t types.Type, s *jsonschema.Schema) (*model.Codec, error)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(w.objects, c.objects)
+	maps.Copy(p.objects, c.made)
 	return &codec, nil
 }
 
-// ObjectCodec is Codec for the schema that Object made. fields are the Go names that the
-// properties have in the generated struct, in the same order, and name is what the object is called.
-func (w *Walker) ObjectCodec(name string, props []Property, fields []string, s *jsonschema.Schema) (*model.Codec, error) {
-	c := w.coder(s)
+// Object is Input for the schema that Walker.Object made. fields are the Go names that the
+// properties have in the generated struct, in the same order. name is the name of the object.
+func (p *Planner) Object(
+	name string, props []schema.Property, fields []string, s *jsonschema.Schema,
+) (*model.Codec, error) {
+	c := p.coder(s)
 	object := &model.Object{Name: name}
 	for i, prop := range props {
 		f := model.ObjectField{Name: prop.Name, Path: []model.Selector{{Name: fields[i]}}}
@@ -46,29 +64,30 @@ func (w *Walker) ObjectCodec(name string, props []Property, fields []string, s *
 			return nil, err
 		}
 	}
-	c.objects[name] = object
-	maps.Copy(w.objects, c.objects)
+	c.made[name] = object
+	maps.Copy(p.objects, c.made)
 	return &model.Codec{Kind: model.ObjectCodec, Name: name}, nil
 }
 
 // Objects is every object of the codecs made, sorted by name.
-func (w *Walker) Objects() []model.Object {
+func (p *Planner) Objects() []model.Object {
 	var list []model.Object
-	for _, name := range slices.Sorted(maps.Keys(w.objects)) {
-		list = append(list, *w.objects[name])
+	for _, name := range slices.Sorted(maps.Keys(p.objects)) {
+		list = append(list, *p.objects[name])
 	}
 	return list
 }
 
 // coder pairs the types and schemas of one root.
 type coder struct {
-	*pass
-	root    *jsonschema.Schema
-	objects map[string]*model.Object
+	*Planner
+	root  *jsonschema.Schema
+	made  map[string]*model.Object
+	depth int // nesting of inner
 }
 
-func (w *Walker) coder(root *jsonschema.Schema) *coder {
-	return &coder{pass: w.pass(inputRules, decoding), root: root, objects: map[string]*model.Object{}}
+func (p *Planner) coder(root *jsonschema.Schema) *coder {
+	return &coder{Planner: p, root: root, made: map[string]*model.Object{}}
 }
 
 // value makes the codec of a place that holds a t.
@@ -82,7 +101,8 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		t = ptr.Elem()
 		codec.Pointers++
 	}
-	if _, choice := typesOf(s.AnyOf); len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null" && !(choice && isDynamic(t)) {
+	_, choice := typesOf(s.AnyOf)
+	if len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null" && !(choice && isDynamic(t)) {
 		outer := noted(s)
 		outer.AnyOf = nil
 		if !empty(outer) {
@@ -99,21 +119,33 @@ func (c *coder) value(t types.Type, s *jsonschema.Schema) (model.Codec, error) {
 		}
 	}
 	t = types.Unalias(t)
-	if !gotype.CanWrite(t, c.w.pkg) {
-		return codec, fmt.Errorf("the type %s cannot be named in generated code", plainly(t))
+	if !gotype.CanWrite(t, c.pkg) {
+		return codec, fmt.Errorf("the type %s cannot be named in generated code", gotype.Plain(t))
 	}
-	codec.Type = gotype.Expr(t, c.w.pkg)
+	codec.Type = gotype.Expr(t, c.pkg)
 	rest := noted(s)
 	if err := c.form(&codec, t, &rest); err != nil {
 		return codec, err
 	}
+	if codec.Pointers > 0 && takesNull(codec) {
+		codec.Nullable = true // encoding/json makes the pointer nil before it looks at the value
+	}
 	if len(rest.OneOf)+len(rest.AnyOf) > 0 {
-		return codec, fmt.Errorf("%s is a choice of several schemas", plainly(t))
+		return codec, fmt.Errorf("%s is a choice of several schemas", gotype.Plain(t))
 	}
 	if !empty(rest) {
-		return codec, fmt.Errorf("%s has a schema that is more than its Go type's", plainly(t))
+		return codec, fmt.Errorf("%s has a schema that is more than its Go type's", gotype.Plain(t))
 	}
 	return codec, nil
+}
+
+// takesNull reports the codec of a value of any kind, of which null is one.
+func takesNull(c model.Codec) bool {
+	typed := func(check model.Check) bool {
+		return check.Keyword == "type" && !slices.Contains(check.Values, "null")
+	}
+	return (c.Kind == model.AnyCodec || c.Kind == model.RawCodec) &&
+		!slices.ContainsFunc(c.Checks, typed)
 }
 
 // quoted makes the codec of a field with the string option of encoding/json.
@@ -132,10 +164,14 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 		elem = types.Unalias(ptr.Elem())
 	}
 	basic, ok := elem.Underlying().(*types.Basic)
-	if _, opaque := c.opaque(elem); !ok || opaque || basic.Info()&types.IsString != 0 || c.has(elem, unmarshalText, byPointer) {
+	if !ok || basic.Info()&types.IsString != 0 ||
+		c.walker.ReadsJSON(elem) || c.walker.ReadsText(elem) {
 		return c.value(t, s)
 	}
-	form := map[types.BasicInfo]string{types.IsFloat: numberPattern, types.IsUnsigned: unsignedPattern, 0: signedPattern}[basic.Info()&(types.IsFloat|types.IsUnsigned)]
+	form := map[types.BasicInfo]string{
+		types.IsFloat: schema.NumberPattern, types.IsUnsigned: schema.UnsignedPattern,
+		0: schema.SignedPattern,
+	}[basic.Info()&(types.IsFloat|types.IsUnsigned)]
 	*outer = jsonschema.Schema{Type: "integer"}
 	switch {
 	case basic.Info()&types.IsBoolean != 0:
@@ -172,7 +208,7 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 func isDynamic(t types.Type) bool {
 	t = types.Unalias(t)
 	n, ok := t.(*types.Named)
-	return types.IsInterface(t) || ok && fullName(n) == "encoding/json.RawMessage"
+	return types.IsInterface(t) || ok && types.TypeString(n, nil) == "encoding/json.RawMessage"
 }
 
 // choice reads the types that a value of any kind may have.
@@ -182,7 +218,9 @@ func (c *coder) choice(codec *model.Codec, rest *jsonschema.Schema) error {
 		ask(codec, "type", rest.Type)
 		rest.Type = ""
 	case isOne && len(rest.AnyOf) == 0:
-		if slices.Contains(one, "integer") && slices.Contains(one, "number") || len(one) > len(slices.Compact(slices.Sorted(slices.Values(one)))) {
+		distinct := slices.Compact(slices.Sorted(slices.Values(one)))
+		overlap := slices.Contains(one, "integer") && slices.Contains(one, "number")
+		if overlap || len(one) > len(distinct) {
 			return errors.New("a choice of types that exclude each other")
 		}
 		ask(codec, "type", one...)
@@ -224,7 +262,7 @@ func empty(s jsonschema.Schema) bool { return reflect.DeepEqual(s, jsonschema.Sc
 // typed deletes the type from a schema, which must be the wanted one.
 func typed(rest *jsonschema.Schema, want string) error {
 	if rest.Type != want {
-		return fmt.Errorf("%s in the schema is no %s in Go", describe(rest), want)
+		return fmt.Errorf("%s in the schema is no %s in Go", schema.Describe(rest), want)
 	}
 	rest.Type = ""
 	return nil
@@ -234,14 +272,14 @@ func typed(rest *jsonschema.Schema, want string) error {
 func (c *coder) form(codec *model.Codec, t types.Type, rest *jsonschema.Schema) error {
 	n, isNamed := t.(*types.Named)
 	if isNamed {
-		if done, err := c.fixed(codec, fullName(n), rest); done {
+		if done, err := c.fixed(codec, types.TypeString(n, nil), rest); done {
 			return err
 		}
 	}
-	if _, opaque := c.opaque(t); opaque {
-		return fmt.Errorf("%s has its own UnmarshalJSON", plainly(t))
+	if c.walker.ReadsJSON(t) {
+		return fmt.Errorf("%s has its own UnmarshalJSON", gotype.Plain(t))
 	}
-	if !types.IsInterface(t) && c.has(t, unmarshalText, byPointer) || isNamed && fullName(n) == "log/slog.Level" {
+	if c.walker.ReadsText(t) || isNamed && types.TypeString(n, nil) == "log/slog.Level" {
 		codec.Kind = model.TextCodec
 		return c.text(codec, rest)
 	}
@@ -270,11 +308,13 @@ func (c *coder) form(codec *model.Codec, t types.Type, rest *jsonschema.Schema) 
 	case *types.Basic:
 		return c.scalar(codec, u, rest)
 	}
-	return fmt.Errorf("%s has no generated form", plainly(t))
+	return fmt.Errorf("%s has no generated form", gotype.Plain(t))
 }
 
 // fixed knows the types of the standard library with a form of their own.
-func (c *coder) fixed(codec *model.Codec, name string, rest *jsonschema.Schema) (done bool, err error) {
+func (c *coder) fixed(
+	codec *model.Codec, name string, rest *jsonschema.Schema,
+) (done bool, err error) {
 	switch name {
 	case "time.Time":
 		if rest.Format != "date-time" {
@@ -302,8 +342,9 @@ func (c *coder) fixed(codec *model.Codec, name string, rest *jsonschema.Schema) 
 // asserted are the formats that runtime/decode knows, and with it the schema validator. Another
 // format binds nothing.
 var asserted = []string{
-	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference", "json-pointer", "period",
-	"regex", "relative-json-pointer", "semver", "time", "uri", "uri-reference", "uri-template", "uuid",
+	"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference",
+	"json-pointer", "period", "regex", "relative-json-pointer", "semver", "time", "uri",
+	"uri-reference", "uri-template", "uuid",
 }
 
 // text reads the keywords of strings.

@@ -1,4 +1,4 @@
-package schema
+package schemafile
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ func oneDocument(doc []byte) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		offset := max(0, int(syntax.Offset)-1)
-		return &FileError{offset, "the file is not JSON: " + syntax.Error(), "fix the JSON"}
+		return &Error{offset, "the file is not JSON: " + syntax.Error(), "fix the JSON"}
 	}
 	if err != nil {
-		return &FileError{0, "the file is not JSON: " + err.Error(), "fix the JSON"}
+		return &Error{0, "the file is not JSON: " + err.Error(), "fix the JSON"}
 	}
 	return nil
 }

@@ -1,4 +1,6 @@
-package schema
+// Package schemafile reads a JSON Schema that an author wrote by hand, the file of //mcp:schema.
+// It accepts a schema of draft 2020-12 that refers to nothing outside itself.
+package schemafile
 
 import (
 	"bytes"
@@ -13,8 +15,8 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Written is a schema by hand, as //mcp:schema names one for a type that cannot be read statically.
-type Written struct {
+// Schema is a schema by hand, as //mcp:schema names one for a type that cannot be read statically.
+type Schema struct {
 	// Text is the schema as compact JSON, in the author's order, without $schema.
 	Text string
 	// Object says that the root's type is object and nothing else.
@@ -25,47 +27,47 @@ type Written struct {
 	Known *jsonschema.Schema
 }
 
-// FileError is what is wrong with a schema by hand. Offset is the byte where it is wrong.
-type FileError struct {
+// Error is what is wrong with a schema by hand. Offset is the byte where it is wrong.
+type Error struct {
 	Offset  int
 	Message string // one line, no full stop
 	Cure    string // one line
 }
 
 // Error is the message.
-func (e *FileError) Error() string { return e.Message }
+func (e *Error) Error() string { return e.Message }
 
-// ReadWritten reads a schema by hand: a JSON object, valid under the meta-schema of draft 2020-12, that
-// refers to nothing outside itself and whose defaults fit it. An error is a *FileError.
-func ReadWritten(doc []byte) (Written, error) {
+// Read reads a schema by hand: a JSON object, valid under the meta-schema of draft 2020-12, that
+// refers to nothing outside itself and whose defaults fit it. An error is a *Error.
+func Read(doc []byte) (Schema, error) {
 	if err := oneDocument(doc); err != nil {
-		return Written{}, err
+		return Schema{}, err
 	}
 	members, err := membersOf(doc)
 	if err != nil {
-		return Written{}, &FileError{0, "the schema is no JSON object", "write an object, as in {\"type\": \"object\", …}"}
+		return Schema{}, &Error{0, "the schema is no JSON object", "write an object, as in {\"type\": \"object\", …}"}
 	}
 	dialect := ""
 	for _, m := range members {
 		switch m.name {
 		case "$schema":
 			if json.Unmarshal(m.value, &dialect) != nil || strings.TrimSuffix(dialect, "#") != jsonschema.Version {
-				return Written{}, &FileError{m.at, "the schema is not of draft 2020-12", "write " + jsonschema.Version + ", or leave $schema out"}
+				return Schema{}, &Error{m.at, "the schema is not of draft 2020-12", "write " + jsonschema.Version + ", or leave $schema out"}
 			}
 		case "$id":
-			return Written{}, &FileError{m.at, "$id says nothing to a client", "remove it; references begin with #"}
+			return Schema{}, &Error{m.at, "$id says nothing to a client", "remove it; references begin with #"}
 		}
 	}
 	if err := usable(doc); err != nil {
-		return Written{}, err
+		return Schema{}, err
 	}
-	w := Written{Text: objectOf(members)}
+	w := Schema{Text: objectOf(members)}
 	var root struct {
 		Type       json.RawMessage            `json:"type"`
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(doc, &root); err != nil {
-		return Written{}, &FileError{0, err.Error(), "fix the schema"} // usable has seen to it
+		return Schema{}, &Error{0, err.Error(), "fix the schema"} // usable has seen to it
 	}
 	w.Object = string(root.Type) == `"object"`
 	for name := range root.Properties {
@@ -81,16 +83,16 @@ func ReadWritten(doc []byte) (Written, error) {
 
 // Wrapped is the schema of {"result": value} for a value that w describes. Definitions move to the
 // root, where their references look for them; other references would point elsewhere and are an error.
-func (w Written) Wrapped() (Written, error) {
+func (w Schema) Wrapped() (Schema, error) {
 	if w.Object {
 		return w, nil
 	}
 	members, err := membersOf([]byte(w.Text))
 	if err != nil {
-		return Written{}, &FileError{0, err.Error(), "fix the schema"}
+		return Schema{}, &Error{0, err.Error(), "fix the schema"}
 	}
 	if ref := foreignRef([]byte(w.Text)); ref != "" {
-		return Written{}, &FileError{0, fmt.Sprintf("the reference %s leads elsewhere once the result is wrapped as {\"result\": …}", ref),
+		return Schema{}, &Error{0, fmt.Sprintf("the reference %s leads elsewhere once the result is wrapped as {\"result\": …}", ref),
 			"refer to #/$defs/…, or write the schema of the whole {\"result\": …}"}
 	}
 	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs", "$schema") + `},"required":["result"],"additionalProperties":false`
@@ -99,7 +101,7 @@ func (w Written) Wrapped() (Written, error) {
 			text += `,"$defs":` + string(m.value)
 		}
 	}
-	return ReadWritten([]byte(text + "}"))
+	return Read([]byte(text + "}"))
 }
 
 // location names the one document of a compiler. Nothing is ever loaded from it.
@@ -115,18 +117,18 @@ func (nothingElse) Load(string) (any, error) {
 func usable(doc []byte) error {
 	tree, err := validator.UnmarshalJSON(bytes.NewReader(doc))
 	if err != nil {
-		return &FileError{0, err.Error(), "fix the JSON"}
+		return &Error{0, err.Error(), "fix the JSON"}
 	}
 	compiler := validator.NewCompiler()
 	compiler.DefaultDraft(validator.Draft2020)
 	compiler.AssertFormat()
 	compiler.UseLoader(nothingElse{})
 	if err := compiler.AddResource(location, tree); err != nil {
-		return &FileError{0, plain(err), "fix the schema"}
+		return &Error{0, plain(err), "fix the schema"}
 	}
 	if _, err := compiler.Compile(location); err != nil {
 		message := "the schema is not valid under JSON Schema 2020-12: " + plain(err)
-		return &FileError{offsetOf(doc, where(err)), message, "fix the schema"}
+		return &Error{offsetOf(doc, where(err)), message, "fix the schema"}
 	}
 	for _, path := range defaults(tree, nil) {
 		pointer := pointerTo(path)
@@ -135,7 +137,7 @@ func usable(doc []byte) error {
 			err = s.Validate(*s.Default)
 		}
 		if err != nil {
-			return &FileError{offsetOf(doc, append(path, "default")), fmt.Sprintf("the default at %s breaks the schema it stands in", pointer), "change the default or the schema"}
+			return &Error{offsetOf(doc, append(path, "default")), fmt.Sprintf("the default at %s breaks the schema it stands in", pointer), "change the default or the schema"}
 		}
 	}
 	return nil

@@ -1,0 +1,71 @@
+package scan
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/directive"
+)
+
+// nearMiss is a comment line that is nearly a directive.
+type nearMiss struct {
+	directive.Miss
+	pos, end token.Pos
+}
+
+// generates matches the comment that runs mcpgen in a package.
+var generates = regexp.MustCompile(`^//go:generate\s.*\bmcpgen\b`)
+
+// misses keeps the near misses of a comment, and reports whether there is one. In the body of a
+// func only a line with arguments is one: no directive belongs there, and comments quote anything.
+func (s *scanner) misses(comment *ast.Comment, body bool) bool {
+	if generates.MatchString(comment.Text) {
+		s.generates = true
+	}
+	found := false
+	for _, m := range directive.Misses(comment.Text) {
+		if body && !m.Arguments {
+			continue
+		}
+		found = true
+		pos, end := comment.Pos(), comment.End()
+		if m.Line > 0 {
+			file := s.prog.Fset.File(pos)
+			line := file.PositionFor(pos, false).Line + m.Line
+			pos, end = file.LineStart(line), token.NoPos
+		}
+		s.near = append(s.near, nearMiss{m, pos, end})
+	}
+	return found
+}
+
+// reportMisses reports the near misses of a package that takes part. Such a package has a
+// directive, a line that runs mcpgen by go generate, or a near miss that no other program's
+// directive looks like. In other packages "//tcp:server" may be another program's directive.
+func (s *scanner) reportMisses() {
+	sure := slices.ContainsFunc(s.near, func(m nearMiss) bool { return m.Sure })
+	if !s.opted && !s.generates && !sure {
+		return
+	}
+	for _, m := range s.near {
+		message := "this comment is nearly a directive, and does nothing"
+		if m.Odd != "" {
+			message += ": it contains the character " + m.Odd
+		}
+		s.report(diag.NearMiss, m.pos, m.end,
+			"did you mean //mcp:"+m.Name+"? Write exactly that at the start, or reword the comment",
+			"%s", message)
+	}
+}
+
+// inBody reports whether a comment is in the body of a func.
+func inBody(file *ast.File, comment *ast.Comment) bool {
+	pos := comment.Pos()
+	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+		fn, ok := d.(*ast.FuncDecl)
+		return ok && fn.Body != nil && fn.Body.Pos() < pos && pos < fn.Body.End()
+	})
+}

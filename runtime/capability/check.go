@@ -1,0 +1,41 @@
+package capability
+
+import (
+	"context"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+)
+
+// Checker is a [Source] that checks its host. A server calls it at start, and for readiness.
+type Checker interface {
+	// Check returns nil if the source can read all that its queries need. Its error is a
+	// [ConfigurationError] if a table, a column or a grant is missing, or if a setting does not
+	// fit the host: the server does not start. Any other error means that the host cannot be
+	// reached: the server starts, is not ready, and calls Check again.
+	Check(ctx context.Context) error
+}
+
+// Prober is a [Source] without Check that names a principal. A server checks the host by
+// Capabilities for that principal, and discards the result. The host needs no such user. Without
+// Prober the principal has the User [ProbeUser], which need not exist either.
+type Prober interface {
+	ProbePrincipal() access.Principal
+}
+
+// ProbeUser is the user of the query that checks a host by default. A host needs no such user.
+const ProbeUser = "mcpgen-start-check"
+
+// ConfigurationError reports that a host cannot be read until somebody changes its tables, its
+// grants or the settings of the source. Err names what is missing.
+type ConfigurationError struct{ Err error }
+
+func (e *ConfigurationError) Error() string { return e.Err.Error() }
+func (e *ConfigurationError) Unwrap() error { return e.Err }
+
+// Misconfigured returns err as a [ConfigurationError], and nil for nil.
+func Misconfigured(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ConfigurationError{Err: err}
+}

@@ -1,0 +1,155 @@
+package principal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+)
+
+const startTimeouts = 4 // how many times HostConfig.Timeout the checks at start may take
+
+// unreachableError reports that the checks at start could not be made.
+type unreachableError struct{ error }
+
+func (e unreachableError) Unwrap() error { return e.error }
+
+// Unreachable reports whether an error of [Host.Start] is a host that could not be queried.
+func Unreachable(err error) bool { return errors.As(err, new(unreachableError)) }
+
+// Start runs the checks at start that query the host. Until they pass, no permission counts.
+func (h *Host) Start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeouts*h.Timeout)
+	defer cancel()
+	err := h.start(ctx)
+	if err == nil {
+		h.pending.Store(nil)
+	} else {
+		h.pending.Store(&err)
+	}
+	return err
+}
+
+// Pending returns why the checks at start have not passed, or nil.
+func (h *Host) Pending() error {
+	if h == nil {
+		return nil
+	} else if err := h.pending.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Ready returns an error while the host cannot be read.
+func (h *Host) Ready(ctx context.Context) error {
+	if err := h.Pending(); err != nil {
+		return err
+	}
+	return h.check(ctx)
+}
+
+func (h *Host) start(ctx context.Context) error {
+	if h.asking.Load() > 0 { // an earlier query has not returned, and holds its goroutine
+		return unreachable(worker.ErrNoAnswer)
+	}
+	checking, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	_, err := ask(checking, h, func() (struct{}, error) { return struct{}{}, h.check(checking) })
+	if err != nil {
+		return unreadable(err)
+	}
+	var wrong, failed []error
+	add := func(err error) {
+		if Unreachable(err) {
+			failed = append(failed, err)
+		} else if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	add(h.checkNames(ctx))
+	if known, ok := h.Identity.(identity.Known); ok {
+		for _, p := range known.Principals() {
+			add(h.checkUser(ctx, p, "Options.Identity: principal %q: %w"))
+		}
+	}
+	for _, u := range h.ServiceUsers {
+		p := access.Principal{Issuer: u.Issuer, Subject: u.Client, Client: u.Client, User: u.User}
+		add(h.checkUser(ctx, p, "Options.ServiceUsers: client %q: %w"))
+	}
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
+	}
+	return errors.Join(failed...)
+}
+
+// check returns an error if the adapter cannot read the host.
+func (h *Host) check(ctx context.Context) error {
+	if c, ok := h.Source.(capability.Checker); ok {
+		return c.Check(ctx)
+	}
+	p := access.Principal{Subject: capability.ProbeUser, User: capability.ProbeUser}
+	if s, ok := h.Source.(capability.Prober); ok {
+		p = s.ProbePrincipal()
+	}
+	_, err := h.Source.Capabilities(ctx, p)
+	if errors.Is(err, capability.ErrNoUser) {
+		return nil
+	}
+	return err
+}
+
+func (h *Host) checkNames(ctx context.Context) error {
+	enumerator, ok := h.Source.(capability.Enumerator)
+	if !ok {
+		return nil
+	}
+	known, err := ask(ctx, h, func() ([]string, error) { return enumerator.Actions(ctx) })
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	case err != nil:
+		return unreadable(err)
+	}
+	return h.unknownNames(known)
+}
+
+func (h *Host) checkUser(ctx context.Context, p access.Principal, format string) error {
+	err := h.Resolve(ctx, p)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, capability.ErrNoUser) || mustChange(err):
+		return fmt.Errorf(format, p.Subject, err)
+	}
+	return unreachable(err)
+}
+
+func unreadable(err error) error {
+	if mustChange(err) {
+		return fmt.Errorf("Options.Capabilities cannot read the host: %w; "+
+			"correct the host's database, its grants or the settings of the adapter", err)
+	}
+	return unreachable(err)
+}
+
+func unreachable(err error) error {
+	return unreachableError{fmt.Errorf("the host cannot be reached: %w", err)}
+}
+
+// mustChange reports whether an error of an adapter lasts until somebody changes something.
+func mustChange(err error) bool {
+	return errors.Is(err, errCrashed) || errors.As(err, new(*capability.ConfigurationError))
+}
+
+// ask calls the adapter as [Supervise] does, and counts the call until it returns.
+func ask[T any](ctx context.Context, h *Host, call func() (T, error)) (T, error) {
+	return Supervise(ctx, h.Pool, h.Masker, func() (T, error) {
+		h.asking.Add(1)
+		defer h.asking.Add(-1)
+		return call()
+	})
+}
