@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,6 +143,9 @@ func (p *Program) Release(pkg *Package) {
 	}
 	pkg.Types, pkg.Info = nil, nil
 	delete(p.types, pkg.Path)
+	maps.DeleteFunc(p.comments, func(f sourceFile, _ map[site]*ast.CommentGroup) bool {
+		return f.pkg == pkg.Path
+	})
 }
 
 // FileOf returns the author's file that holds the position, or nil.
