@@ -16,7 +16,7 @@ const modulePath = "github.com/mcpgen/mcpgen"
 // package and all below it. The packages of kernel have their rule there. A package without a rule
 // fails.
 var mayImport = map[string][]string{
-	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/emit", "generator/model", "runtime/audit/chain"},
+	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document", "generator/model", "runtime/audit/chain"},
 
 	"generator":            {"generator/..."},
 	"generator/model":      {},
@@ -26,7 +26,8 @@ var mayImport = map[string][]string{
 	"generator/gotype":     {"generator/model"},
 	"generator/sourcehash": {"generator/model"},
 	"generator/check":      {"generator/diag", "generator/model", "internal/uritemplate"},
-	"generator/emit":       {"generator/diag", "generator/model", "generator/sourcehash"},
+	"generator/document":   {"generator/model"},
+	"generator/emit":       {"generator/diag", "generator/document", "generator/model", "generator/sourcehash"},
 	"generator/writefiles": {"generator/emit"},
 	"generator/runcache":   {},
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},
