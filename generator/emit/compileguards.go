@@ -20,6 +20,15 @@ func (p *plan) compileGuards(inTest bool) []model.CompileGuard {
 	return guards
 }
 
+// guardExprs are the expressions in guards.
+func guardExprs(guards []model.CompileGuard) []model.Expr {
+	var exprs []model.Expr
+	for _, g := range guards {
+		exprs = append(exprs, g.Subject, g.Want)
+	}
+	return exprs
+}
+
 // writeCompileGuards writes a blank function for each guard; the compiler checks and then drops it.
 // The pinned fact has an alias whose name is the remedy, so that the compiler's message contains
 // the remedy.

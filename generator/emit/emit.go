@@ -10,12 +10,13 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/document"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/sourcehash"
 )
 
 // The names of the files that mcpgen owns in a package's directory. Of Docs it owns what
 // stands between the markers, and the whole file only where nothing else is in it.
 const (
-	Code     = "mcp_gen.go"
+	Code     = sourcehash.Code
 	Test     = "mcp_gen_test.go"
 	Error    = "aa_mcp_error.go" // sorts early, so that the compiler reports it first
 	Manifest = "mcp.manifest.json"

@@ -135,12 +135,7 @@ func (p *plan) exprs() []model.Expr {
 			exprs = append(exprs, codecExprs(f.Codec)...)
 		}
 	}
-	for _, g := range p.CompileGuards {
-		if !g.InTest {
-			exprs = append(exprs, g.Subject, g.Want)
-		}
-	}
-	return exprs
+	return append(exprs, guardExprs(p.compileGuards(false))...)
 }
 
 // codecExprs are the types in the code of a codec.
