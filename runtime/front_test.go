@@ -362,7 +362,7 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
 	versions := make(chan string, 1)
 	s := newServer(t, runtime.Options{}, oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		versions <- toolset.Request(call).Session.InitializeParams().ProtocolVersion
+		versions <- toolset.Request[mcp.CallToolRequest](call).Session.InitializeParams().ProtocolVersion
 		return toolset.Done(nil)
 	}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"]}

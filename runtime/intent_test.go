@@ -109,8 +109,8 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 // readingAndWriting are a tool that is declared readonly, one that is not, and one in go-sdk's shape.
 func readingAndWriting(call func(context.Context, toolset.Call) (toolset.Result, error)) []toolset.Tool {
 	return []toolset.Tool{
-		{Name: "reads", Input: `{"type":"object"}`, Call: call, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
-		{Name: "writes", Input: `{"type":"object"}`, Call: call, Annotations: &mcp.ToolAnnotations{Title: "Writes"}},
+		{Name: "reads", Input: `{"type":"object"}`, Call: call, Annotations: toolset.Annotations{ReadOnlyHint: true}},
+		{Name: "writes", Input: `{"type":"object"}`, Call: call, Annotations: toolset.Annotations{IdempotentHint: true}},
 		{Name: "held", Input: `{"type":"object"}`, Call: call, SDK: true},
 	}
 }

@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"math"
 	"time"
 
@@ -16,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -70,70 +68,68 @@ const (
 	ResourceWatchedResource = "test://watched-resource"
 )
 
-var table = access.Table{
-	Rules: []access.Rule{
-		{Tool: ToolJSONSchema, Public: true},
-		{Tool: ToolTestAudioContent, Public: true},
-		{Tool: ToolTestElicitation, Public: true},
-		{Tool: ToolTestElicitationSep1034Defaults, Public: true},
-		{Tool: ToolTestElicitationSep1330Enums, Public: true},
-		{Tool: ToolTestEmbeddedResource, Public: true},
-		{Tool: ToolTestErrorHandling, Public: true},
-		{Tool: ToolTestImageContent, Public: true},
-		{Tool: ToolTestInputRequiredResultCapabilities, Public: true},
-		{Tool: ToolTestInputRequiredResultElicitation, Public: true},
-		{Tool: ToolTestInputRequiredResultListRoots, Public: true},
-		{Tool: ToolTestInputRequiredResultMultiRound, Public: true},
-		{Tool: ToolTestInputRequiredResultMultipleInputs, Public: true},
-		{Tool: ToolTestInputRequiredResultRequestState, Public: true},
-		{Tool: ToolTestInputRequiredResultSampling, Public: true},
-		{Tool: ToolTestInputRequiredResultTamperedState, Public: true},
-		{Tool: ToolTestLoggingTool, Public: true},
-		{Tool: ToolTestMissingCapability, Public: true},
-		{Tool: ToolTestMultipleContentTypes, Public: true},
-		{Tool: ToolTestReconnection, Public: true},
-		{Tool: ToolTestSampling, Public: true},
-		{Tool: ToolTestSimpleText, Public: true},
-		{Tool: ToolTestStreamingElicitation, Public: true},
-		{Tool: ToolTestToolWithLogging, Public: true},
-		{Tool: ToolTestToolWithProgress, Public: true},
-		{Tool: ToolTestTriggerPromptChange, Public: true},
-		{Tool: ToolTestTriggerToolChange, Public: true},
-		{Tool: ToolTestWait, Public: true},
-		{Tool: ToolTestWaited, Public: true},
-		{Tool: ToolTestXMcpHeader, Public: true},
-		{Tool: ToolTransientTool, Authenticated: true, Permission: access.Permission{App: "suite", Action: "use", Object: "tool"}},
-	},
-	Prompts: []access.Rule{
-		{Prompt: PromptTestPromptWithArguments, Public: true},
-		{Prompt: PromptTestPromptWithEmbeddedResource, Public: true},
-		{Prompt: PromptTestPromptWithImage, Public: true},
-		{Prompt: PromptTestSimplePrompt, Public: true},
-		{Prompt: PromptTransientPrompt, Authenticated: true, Permission: access.Permission{App: "suite", Action: "use", Object: "prompt"}},
-	},
-	Resources: []access.Rule{
-		{Resource: ResourceStaticBinary, Public: true},
-		{Resource: ResourceStaticText, Public: true},
-		{Resource: ResourceTemplate, Public: true},
-		{Resource: ResourceWatchedResource, Public: true},
-	},
-}
-
 // Toolset is what package main serves; lists answers the calls.
 func Toolset(lists *Lists) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "github.com/mcpgen/mcpgen/examples/conformance",
-		Server:    toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
-		Table:     table,
+		Package: "github.com/mcpgen/mcpgen/examples/conformance",
+		Server:  toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
+		Table: access.Table{
+			Rules: []access.Rule{
+				{Tool: ToolJSONSchema, Public: true},
+				{Tool: ToolTestAudioContent, Public: true},
+				{Tool: ToolTestElicitation, Public: true},
+				{Tool: ToolTestElicitationSep1034Defaults, Public: true},
+				{Tool: ToolTestElicitationSep1330Enums, Public: true},
+				{Tool: ToolTestEmbeddedResource, Public: true},
+				{Tool: ToolTestErrorHandling, Public: true},
+				{Tool: ToolTestImageContent, Public: true},
+				{Tool: ToolTestInputRequiredResultCapabilities, Public: true},
+				{Tool: ToolTestInputRequiredResultElicitation, Public: true},
+				{Tool: ToolTestInputRequiredResultListRoots, Public: true},
+				{Tool: ToolTestInputRequiredResultMultiRound, Public: true},
+				{Tool: ToolTestInputRequiredResultMultipleInputs, Public: true},
+				{Tool: ToolTestInputRequiredResultRequestState, Public: true},
+				{Tool: ToolTestInputRequiredResultSampling, Public: true},
+				{Tool: ToolTestInputRequiredResultTamperedState, Public: true},
+				{Tool: ToolTestLoggingTool, Public: true},
+				{Tool: ToolTestMissingCapability, Public: true},
+				{Tool: ToolTestMultipleContentTypes, Public: true},
+				{Tool: ToolTestReconnection, Public: true},
+				{Tool: ToolTestSampling, Public: true},
+				{Tool: ToolTestSimpleText, Public: true},
+				{Tool: ToolTestStreamingElicitation, Public: true},
+				{Tool: ToolTestToolWithLogging, Public: true},
+				{Tool: ToolTestToolWithProgress, Public: true},
+				{Tool: ToolTestTriggerPromptChange, Public: true},
+				{Tool: ToolTestTriggerToolChange, Public: true},
+				{Tool: ToolTestWait, Public: true},
+				{Tool: ToolTestWaited, Public: true},
+				{Tool: ToolTestXMcpHeader, Public: true},
+				{Tool: ToolTransientTool, Authenticated: true, Permission: access.Permission{App: "suite", Action: "use", Object: "tool"}},
+			},
+			Prompts: []access.Rule{
+				{Prompt: PromptTestPromptWithArguments, Public: true},
+				{Prompt: PromptTestPromptWithEmbeddedResource, Public: true},
+				{Prompt: PromptTestPromptWithImage, Public: true},
+				{Prompt: PromptTestSimplePrompt, Public: true},
+				{Prompt: PromptTransientPrompt, Authenticated: true, Permission: access.Permission{App: "suite", Action: "use", Object: "prompt"}},
+			},
+			Resources: []access.Rule{
+				{Resource: ResourceStaticBinary, Public: true},
+				{Resource: ResourceStaticText, Public: true},
+				{Resource: ResourceTemplate, Public: true},
+				{Resource: ResourceWatchedResource, Public: true},
+			},
+		},
 		Receivers: []any{lists},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolJSONSchema,
 				Description: "JSONSchema has an input schema whose keywords the suite looks for in tools/list.",
 				Input:       contactSchema,
 				Output:      stringResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeContact(call.Arguments)
 					if err != nil {
@@ -146,212 +142,198 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Name:        ToolTestAudioContent,
 				Description: "TestAudioContent returns a sound.",
 				Input:       nothingSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestAudioContent(ctx, toolset.Request(call), in))
+					return toolset.Native(TestAudioContent(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestElicitation,
 				Description: "TestElicitation requests data of the person at the client.",
 				Input:       messageSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeMessage)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestElicitation(ctx, toolset.Request(call), in))
+					return toolset.Native(TestElicitation(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestElicitationSep1034Defaults,
 				Description: "TestElicitationSep1034Defaults requests data with defaults (SEP-1034).",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestElicitationSep1034Defaults(ctx, toolset.Request(call), in))
+					return toolset.Native(TestElicitationSep1034Defaults(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestElicitationSep1330Enums,
 				Description: "TestElicitationSep1330Enums requests data with every form of enum (SEP-1330).",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestElicitationSep1330Enums(ctx, toolset.Request(call), in))
+					return toolset.Native(TestElicitationSep1330Enums(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestEmbeddedResource,
 				Description: "TestEmbeddedResource returns a resource.",
 				Input:       nothingSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestEmbeddedResource(ctx, toolset.Request(call), in))
+					return toolset.Native(TestEmbeddedResource(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestErrorHandling,
 				Description: "TestErrorHandling always fails.",
 				Input:       noInputSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(TestErrorHandling(ctx))
+					return nil, TestErrorHandling(ctx)
 				},
 			},
 			{
 				Name:        ToolTestImageContent,
 				Description: "TestImageContent returns an image.",
 				Input:       nothingSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestImageContent(ctx, toolset.Request(call), in))
+					return toolset.Native(TestImageContent(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultCapabilities,
 				Description: "TestInputRequiredResultCapabilities requests what the client has declared.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultCapabilities(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultCapabilities(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultElicitation,
 				Description: "TestInputRequiredResultElicitation requests a name.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultElicitation(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultElicitation(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultListRoots,
 				Description: "TestInputRequiredResultListRoots requests the roots of the client.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultListRoots(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultListRoots(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultMultiRound,
 				Description: "TestInputRequiredResultMultiRound requests a name, and then a color.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultMultiRound(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultMultiRound(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultMultipleInputs,
 				Description: "TestInputRequiredResultMultipleInputs requests a name, a message and the roots at once.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultMultipleInputs(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultMultipleInputs(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultRequestState,
 				Description: "TestInputRequiredResultRequestState requests a confirmation, and gets its state back.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultRequestState(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultRequestState(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultSampling,
 				Description: "TestInputRequiredResultSampling requests a message of the client's model.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultSampling(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultSampling(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestInputRequiredResultTamperedState,
 				Description: "TestInputRequiredResultTamperedState is as above. The runtime refuses a state that was changed.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestInputRequiredResultTamperedState(ctx, toolset.Request(call), in))
+					return toolset.Native(TestInputRequiredResultTamperedState(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
@@ -359,86 +341,81 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestLoggingTool logs a message.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(TestLoggingTool(ctx))
+					return TestLoggingTool(ctx)
 				},
 			},
 			{
 				Name:        ToolTestMissingCapability,
 				Description: "TestMissingCapability needs a client with sampling.",
 				Input:       nothingSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestMissingCapability(ctx, toolset.Request(call), in))
+					return toolset.Native(TestMissingCapability(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestMultipleContentTypes,
 				Description: "TestMultipleContentTypes returns a text, an image and a resource.",
 				Input:       nothingSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestMultipleContentTypes(ctx, toolset.Request(call), in))
+					return toolset.Native(TestMultipleContentTypes(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestReconnection,
 				Description: "TestReconnection closes the stream of its call; the client gets the result on another one.",
 				Input:       nothingSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestReconnection(ctx, toolset.Request(call), in))
+					return toolset.Native(TestReconnection(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestSampling,
 				Description: "TestSampling requests a message of the client's model.",
 				Input:       promptSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodePrompt)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestSampling(ctx, toolset.Request(call), in))
+					return toolset.Native(TestSampling(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolTestSimpleText,
 				Description: "TestSimpleText returns a text.",
 				Input:       nothingSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(TestSimpleText(ctx, toolset.Request(call), in))
+					return toolset.Native(TestSimpleText(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
@@ -446,13 +423,13 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestStreamingElicitation reports progress and sends no request to the client.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(TestStreamingElicitation(ctx))
+					return TestStreamingElicitation(ctx)
 				},
 			},
 			{
@@ -460,13 +437,13 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestToolWithLogging logs three messages.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(TestToolWithLogging(ctx))
+					return TestToolWithLogging(ctx)
 				},
 			},
 			{
@@ -474,63 +451,63 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestToolWithProgress reports progress three times.",
 				Input:       noInputSchema,
 				Output:      stringResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(TestToolWithProgress(ctx))
+					return TestToolWithProgress(ctx)
 				},
 			},
 			{
 				Name:        ToolTestTriggerPromptChange,
 				Description: "TestTriggerPromptChange changes the list of prompts.",
 				Input:       noInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(lists.TestTriggerPromptChange(ctx))
+					return nil, lists.TestTriggerPromptChange(ctx)
 				},
 			},
 			{
 				Name:        ToolTestTriggerToolChange,
 				Description: "TestTriggerToolChange changes the list of tools.",
 				Input:       noInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(lists.TestTriggerToolChange(ctx))
+					return nil, lists.TestTriggerToolChange(ctx)
 				},
 			},
 			{
 				Name:        ToolTestWait,
 				Description: "TestWait reports progress, and waits until its call is cancelled.",
 				Input:       noInputSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(TestWait(ctx))
+					return nil, TestWait(ctx)
 				},
 			},
 			{
 				Name:        ToolTestWaited,
 				Description: "TestWaited waits until a call of test_wait has been cancelled.",
 				Input:       noInputSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(TestWaited(ctx))
+					return nil, TestWaited(ctx)
 				},
 			},
 			{
@@ -538,26 +515,27 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Description: "TestXMcpHeader has an argument that clients repeat in the header Mcp-Param-Region.",
 				Input:       mirroredSchema,
 				Output:      stringResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeMirrored)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in Mirrored
+					decodeMirrored(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(TestXMcpHeader(ctx, in))
+					return TestXMcpHeader(ctx, in)
 				},
 			},
 			{
 				Name:        ToolTransientTool,
 				Description: "TransientTool is listed after every other call of test_trigger_tool_change.",
 				Input:       noInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(lists.TransientTool(ctx))
+					return nil, lists.TransientTool(ctx)
 				},
 			},
 		},
@@ -569,7 +547,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 					{Name: "arg1", Required: true, Complete: CompleteArg1},
 					{Name: "arg2", Required: true},
 				},
-				Timeout: 30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeTestPromptWithArgumentsInput)
 					if err != nil {
@@ -584,7 +561,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Arguments: []toolset.Argument{
 					{Name: "resourceUri", Required: true},
 				},
-				Timeout: 30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeResourceURI)
 					if err != nil {
@@ -596,7 +572,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 			{
 				Name:        PromptTestPromptWithImage,
 				Description: "TestPromptWithImage contains an image.",
-				Timeout:     30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.PromptAnswer{}, err
@@ -607,7 +582,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 			{
 				Name:        PromptTestSimplePrompt,
 				Description: "TestSimplePrompt has no arguments.",
-				Timeout:     30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.PromptAnswer{}, err
@@ -618,7 +592,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 			{
 				Name:        PromptTransientPrompt,
 				Description: "TransientPrompt is listed after every other call of test_trigger_prompt_change.",
-				Timeout:     30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.PromptAnswer{}, err
@@ -633,7 +606,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Name:        "static_binary",
 				Description: "StaticBinary is an image.",
 				MIMEType:    "image/png",
-				Timeout:     30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.ResourceAnswer{}, err
@@ -646,7 +618,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Name:        "static_text",
 				Description: "StaticText is a text.",
 				MIMEType:    "text/plain",
-				Timeout:     30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.ResourceAnswer{}, err
@@ -662,7 +633,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Variables: []toolset.Variable{
 					{Name: "id"},
 				},
-				Timeout: 30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeTemplateInput)
 					if err != nil {
@@ -676,7 +646,6 @@ func Toolset(lists *Lists) toolset.Toolset {
 				Name:        "watched_resource",
 				Description: "WatchedResource is what the suite subscribes to.",
 				MIMEType:    "text/plain",
-				Timeout:     30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.ResourceAnswer{}, err
@@ -686,6 +655,11 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 		},
 	})
+}
+
+// decodeContact takes what its schema accepts and nothing else, by reading the schema.
+func decodeContact(v []byte) (Contact, error) {
+	return validator.Decode[Contact](v, contactSchema)
 }
 
 // testPromptWithArgumentsInput is what TestPromptWithArguments takes.
@@ -699,95 +673,77 @@ type templateInput struct {
 	ID string `json:"id"`
 }
 
-// These take what their schemas accept and nothing else, by reading the schemas.
-var (
-	decodeContact = validator.Decoder[Contact](contactSchema)
-)
-
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeNothing(r *decode.Reader, v *Nothing) {
-	for o := r.Object(&nothingProperties); o.Next(); {
+	for o := r.Object(0); o.Next(); {
 	}
 }
 
-var nothingProperties = decode.Properties{}
-
 func decodeMessage(r *decode.Reader, v *Message) {
-	o := r.Object(&messageProperties)
+	o := r.Object(1, "message")
 	for o.Next() {
-		switch o.Name {
-		case "message":
+		switch o.Property {
+		case 0: // message
 			decode.String(r, &v.Message)
 		}
 	}
 }
 
-var messageProperties = decode.Properties{Required: []string{"message"}}
-
 func decodePrompt(r *decode.Reader, v *Prompt) {
-	o := r.Object(&promptProperties)
+	o := r.Object(1, "prompt")
 	for o.Next() {
-		switch o.Name {
-		case "prompt":
+		switch o.Property {
+		case 0: // prompt
 			decode.String(r, &v.Prompt)
 		}
 	}
 }
 
-var promptProperties = decode.Properties{Required: []string{"prompt"}}
-
 func decodeMirrored(r *decode.Reader, v *Mirrored) {
-	o := r.Object(&mirroredProperties)
+	o := r.Object(0, "region", "level")
 	for o.Next() {
-		switch o.Name {
-		case "region":
+		switch o.Property {
+		case 0: // region
 			decode.String(r, &v.Region)
-		case "level":
+		case 1: // level
 			decode.Int(r, &v.Level, math.MinInt64, math.MaxInt64)
 		}
 	}
 }
 
-var mirroredProperties = decode.Properties{Optional: []string{"region", "level"}}
-
 func decodeTestPromptWithArgumentsInput(r *decode.Reader, v *testPromptWithArgumentsInput) {
-	o := r.Object(&testPromptWithArgumentsInputProperties)
+	o := r.Object(2, "arg1", "arg2")
 	for o.Next() {
-		switch o.Name {
-		case "arg1":
+		switch o.Property {
+		case 0: // arg1
 			decode.String(r, &v.Arg1)
-		case "arg2":
+		case 1: // arg2
 			decode.String(r, &v.Arg2)
 		}
 	}
 }
 
-var testPromptWithArgumentsInputProperties = decode.Properties{Required: []string{"arg1", "arg2"}}
-
 func decodeResourceURI(r *decode.Reader, v *ResourceURI) {
-	o := r.Object(&resourceURIProperties)
+	o := r.Object(1, "resourceUri")
 	for o.Next() {
-		switch o.Name {
-		case "resourceUri":
+		switch o.Property {
+		case 0: // resourceUri
 			decode.String(r, &v.ResourceURI)
 		}
 	}
 }
 
-var resourceURIProperties = decode.Properties{Required: []string{"resourceUri"}}
-
 func decodeTemplateInput(r *decode.Reader, v *templateInput) {
-	o := r.Object(&templateInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.String(r, &v.ID)
 		}
 	}
 }
-
-var templateInputProperties = decode.Properties{Required: []string{"id"}}
 
 // The schemas of what tools take and return.
 const (
@@ -803,302 +759,89 @@ const (
 	stringResultSchema                 = `{"properties":{"result":{"type":"string"}},"additionalProperties":false,"type":"object","required":["result"]}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(context.Context) error
-	var _ runGoGenerate = TestWait
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) error
-	var _ runGoGenerate = TestWaited
-}
-
-func _() {
-	type runGoGenerate = func(*Lists, context.Context) error
-	var _ runGoGenerate = (*Lists).TestTriggerToolChange
-}
-
-func _() {
-	type runGoGenerate = func(*Lists, context.Context) error
-	var _ runGoGenerate = (*Lists).TestTriggerPromptChange
-}
-
-func _() {
-	type runGoGenerate = func(*Lists, context.Context) error
-	var _ runGoGenerate = (*Lists).TransientTool
-}
-
-func _() {
-	type runGoGenerate = func(*Lists, context.Context) (string, error)
-	var _ runGoGenerate = (*Lists).TransientPrompt
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Prompt) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestSampling
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Message) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestElicitation
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestElicitationSep1034Defaults
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestElicitationSep1330Enums
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestMissingCapability
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultElicitation
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultSampling
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultListRoots
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultRequestState
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultTamperedState
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultMultipleInputs
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultMultiRound
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestInputRequiredResultCapabilities
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestSimplePrompt
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, string, string) (string, error)
-	var _ runGoGenerate = TestPromptWithArguments
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, string) ([]string, error)
-	var _ runGoGenerate = CompleteArg1
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, ResourceURI) (*mcp.GetPromptResult, error)
-	var _ runGoGenerate = TestPromptWithEmbeddedResource
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (*mcp.GetPromptResult, error)
-	var _ runGoGenerate = TestPromptWithImage
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = StaticText
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) ([]byte, error)
-	var _ runGoGenerate = StaticBinary
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, string) (string, error)
-	var _ runGoGenerate = Template
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = WatchedResource
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestSimpleText
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestImageContent
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestAudioContent
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestEmbeddedResource
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestMultipleContentTypes
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestToolWithLogging
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestLoggingTool
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestToolWithProgress
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = TestStreamingElicitation
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) error
-	var _ runGoGenerate = TestErrorHandling
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)
-	var _ runGoGenerate = TestReconnection
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, Contact) (string, error)
-	var _ runGoGenerate = JSONSchema
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, Mirrored) (string, error)
-	var _ runGoGenerate = TestXMcpHeader
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(context.Context) error](TestWait)
+	toolset.RunGoGenerate[func(context.Context) error](TestWaited)
+	toolset.RunGoGenerate[func(*Lists, context.Context) error]((*Lists).TestTriggerToolChange)
+	toolset.RunGoGenerate[func(*Lists, context.Context) error]((*Lists).TestTriggerPromptChange)
+	toolset.RunGoGenerate[func(*Lists, context.Context) error]((*Lists).TransientTool)
+	toolset.RunGoGenerate[func(*Lists, context.Context) (string, error)]((*Lists).TransientPrompt)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Prompt) (*mcp.CallToolResult, any, error)](TestSampling)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Message) (*mcp.CallToolResult, any, error)](TestElicitation)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestElicitationSep1034Defaults)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestElicitationSep1330Enums)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestMissingCapability)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultElicitation)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultSampling)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultListRoots)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultRequestState)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultTamperedState)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultMultipleInputs)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultMultiRound)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultCapabilities)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestSimplePrompt)
+	toolset.RunGoGenerate[func(context.Context, string, string) (string, error)](TestPromptWithArguments)
+	toolset.RunGoGenerate[func(context.Context, string) ([]string, error)](CompleteArg1)
+	toolset.RunGoGenerate[func(context.Context, ResourceURI) (*mcp.GetPromptResult, error)](TestPromptWithEmbeddedResource)
+	toolset.RunGoGenerate[func(context.Context) (*mcp.GetPromptResult, error)](TestPromptWithImage)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](StaticText)
+	toolset.RunGoGenerate[func(context.Context) ([]byte, error)](StaticBinary)
+	toolset.RunGoGenerate[func(context.Context, string) (string, error)](Template)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](WatchedResource)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestSimpleText)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestImageContent)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestAudioContent)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestEmbeddedResource)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestMultipleContentTypes)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestToolWithLogging)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestLoggingTool)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestToolWithProgress)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](TestStreamingElicitation)
+	toolset.RunGoGenerate[func(context.Context) error](TestErrorHandling)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestReconnection)
+	toolset.RunGoGenerate[func(context.Context, Contact) (string, error)](JSONSchema)
+	toolset.RunGoGenerate[func(context.Context, Mirrored) (string, error)](TestXMcpHeader)
+	toolset.RunGoGenerate[struct {
 		Street string `json:"street,omitempty"`
 		City   string `json:"city,omitempty"`
-	}
-	var _ runGoGenerate = Address{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Address{})
+	toolset.RunGoGenerate[struct {
 		Name          string  `json:"name,omitempty"`
 		Address       Address `json:"address,omitzero"`
 		ContactMethod string  `json:"contactMethod,omitempty"`
 		Phone         string  `json:"phone,omitempty"`
 		Email         string  `json:"email,omitempty"`
-	}
-	var _ runGoGenerate = Contact{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Contact{})
+	toolset.RunGoGenerate[struct {
 		Message string `json:"message"`
-	}
-	var _ runGoGenerate = Message{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Message{})
+	toolset.RunGoGenerate[struct {
 		Region string `json:"region,omitempty" jsonschema_extras:"x-mcp-header=Region"`
 		Level  int    `json:"level,omitempty"`
-	}
-	var _ runGoGenerate = Mirrored{}
-}
-
-func _() {
-	type runGoGenerate = struct{}
-	var _ runGoGenerate = Nothing{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Mirrored{})
+	toolset.RunGoGenerate[struct{}](Nothing{})
+	toolset.RunGoGenerate[struct {
 		Prompt string `json:"prompt"`
-	}
-	var _ runGoGenerate = Prompt{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Prompt{})
+	toolset.RunGoGenerate[struct {
 		ResourceURI string `json:"resourceUri"`
-	}
-	var _ runGoGenerate = ResourceURI{}
+	}](ResourceURI{})
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Address
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Contact
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Message
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Mirrored
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Nothing
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Prompt
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			ResourceURI
+			*Address
+			*Contact
+			*Message
+			*Mirrored
+			*Nothing
+			*Prompt
+			*ResourceURI
 			runGoGenerate
 		}{}
 	)

@@ -4,17 +4,14 @@ package main
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -30,34 +27,34 @@ const (
 	admin
 )
 
-var table = access.Table{
-	Roles: []string{"Viewer", "Member", "Manager", "Admin"},
-	Rules: []access.Rule{
-		{Tool: ToolCountWords, MinRole: member},
-		{Tool: ToolNow, Public: true},
-	},
-}
-
 // Toolset is what package main serves.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "github.com/mcpgen/mcpgen/examples/quickstart",
 		Server:  toolset.ServerInfo{Name: "quickstart", Version: "0.1.0"},
-		Table:   table,
+		Table: access.Table{
+			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Rules: []access.Rule{
+				{Tool: ToolCountWords, MinRole: member},
+				{Tool: ToolNow, Public: true},
+			},
+		},
+		Timeout: 30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolCountWords,
 				Description: "CountWords counts the words of a text.",
 				Input:       countWordsInputSchema,
 				Output:      intResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeCountWordsInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in countWordsInput
+					decodeCountWordsInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(CountWords(ctx, in.Text))
+					return CountWords(ctx, in.Text)
 				},
 			},
 			{
@@ -65,26 +62,18 @@ func Toolset() toolset.Toolset {
 				Description: "Now tells the time in a time zone.",
 				Input:       nowInputSchema,
 				Output:      momentSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Answer:      answerNowInput(Now),
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in NowInput
+					decodeNowInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return Now(ctx, in)
+				},
 			},
 		},
 	})
-}
-
-// The types of the handlers, each of which answers calls by its handler.
-
-type answerNowInput func(context.Context, NowInput) (Moment, error)
-
-func (do answerNowInput) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in NowInput
-	r := decode.Begin(call.Arguments)
-	decodeNowInput(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
 }
 
 // countWordsInput is what CountWords takes.
@@ -92,32 +81,29 @@ type countWordsInput struct {
 	Text string `json:"text"`
 }
 
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeCountWordsInput(r *decode.Reader, v *countWordsInput) {
-	o := r.Object(&countWordsInputProperties)
+	o := r.Object(1, "text")
 	for o.Next() {
-		switch o.Name {
-		case "text":
+		switch o.Property {
+		case 0: // text
 			decode.String(r, &v.Text).MaxLength(100000)
 		}
 	}
 }
 
-var countWordsInputProperties = decode.Properties{Required: []string{"text"}}
-
 func decodeNowInput(r *decode.Reader, v *NowInput) {
 	v.Zone = "UTC"
-	o := r.Object(&nowInputProperties)
+	o := r.Object(0, "zone")
 	for o.Next() {
-		switch o.Name {
-		case "zone":
+		switch o.Property {
+		case 0: // zone
 			decode.String(r, &v.Zone)
 		}
 	}
 }
-
-var nowInputProperties = decode.Properties{Optional: []string{"zone"}}
 
 // The schemas of what tools take and return.
 const (
@@ -127,49 +113,27 @@ const (
 	momentSchema          = `{"properties":{"time":{"type":"string","format":"date-time"},"weekday":{"type":"string"}},"additionalProperties":false,"type":"object","required":["time","weekday"],"description":"Moment is a point in time as people read it."}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(context.Context, NowInput) (Moment, error)
-	var _ runGoGenerate = Now
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, string) (int, error)
-	var _ runGoGenerate = CountWords
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(context.Context, NowInput) (Moment, error)](Now)
+	toolset.RunGoGenerate[func(context.Context, string) (int, error)](CountWords)
+	toolset.RunGoGenerate[struct {
 		Time    time.Time `json:"time"`
 		Weekday string    `json:"weekday"`
-	}
-	var _ runGoGenerate = Moment{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Moment{})
+	toolset.RunGoGenerate[struct {
 		Zone string `json:"zone,omitempty" jsonschema:"default=UTC"`
-	}
-	var _ runGoGenerate = NowInput{}
+	}](NowInput{})
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Moment
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			NowInput
+			*Moment
+			*NowInput
 			runGoGenerate
 		}{}
 	)

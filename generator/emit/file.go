@@ -24,14 +24,15 @@ const (
 	accessPath     = "github.com/mcpgen/mcpgen/runtime/access"
 	decodePath     = "github.com/mcpgen/mcpgen/runtime/decode"
 	validatorPath  = "github.com/mcpgen/mcpgen/runtime/decode/validator"
+	isolatePath    = "github.com/mcpgen/mcpgen/runtime/isolate"
 	sourcehashPath = "github.com/mcpgen/mcpgen/sourcehash"
 	mcpPath        = "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // imported are the packages that generated code may name, with their own names.
 var imported = map[string]string{
-	toolsetPath: "toolset", accessPath: "access", decodePath: "decode", validatorPath: "validator", mcpPath: "mcp", sourcehashPath: "sourcehash",
-	"context": "context", "encoding": "encoding", "encoding/json": "json", "math": "math", "testing": "testing", "time": "time",
+	toolsetPath: "toolset", accessPath: "access", decodePath: "decode", validatorPath: "validator", mcpPath: "mcp", isolatePath: "isolate", sourcehashPath: "sourcehash",
+	"context": "context", "math": "math", "testing": "testing", "time": "time",
 }
 
 // file is one generated Go file. jennifer writes it; what jennifer does not know, the names

@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -14,7 +13,7 @@ import (
 )
 
 // defaultTimeout bounds calls of tools that write no //mcp:limit timeout=.
-const defaultTimeout = 30 * time.Second
+const defaultTimeout = model.DefaultTimeout
 
 // tools reads every func, method and interface method of the package.
 func (s *scanner) tools() {

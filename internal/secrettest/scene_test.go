@@ -190,15 +190,13 @@ type shades struct {
 	Count int    `json:"count"`
 }
 
-var shadesProperties = decode.Properties{Optional: []string{"color", "count"}}
-
 func decodeShades(r *decode.Reader, v *shades) {
-	o := r.Object(&shadesProperties)
+	o := r.Object(0, "color", "count")
 	for o.Next() {
-		switch o.Name {
-		case "color":
+		switch o.Property {
+		case 0: // color
 			decode.String(r, &v.Color).OneOf("red", "green")
-		case "count":
+		case 1: // count
 			decode.Int(r, &v.Count, 0, 9)
 		}
 	}

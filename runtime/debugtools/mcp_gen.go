@@ -4,8 +4,6 @@ package debugtools
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -14,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -24,22 +22,21 @@ const (
 	ToolPrintEnv       = "debug_print_env"
 )
 
-var table = access.Table{
-	Rules: []access.Rule{
-		{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
-		{Tool: ToolGetServerInfo, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
-		{Tool: ToolGetUserClaims, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
-		{Tool: ToolPrintEnv, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
-	},
-}
-
 // Toolset is what package debugtools serves; inspector answers the calls.
 func Toolset(inspector *Inspector) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "github.com/mcpgen/mcpgen/runtime/debugtools",
-		Server:    toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
-		Table:     table,
+		Package: "github.com/mcpgen/mcpgen/runtime/debugtools",
+		Server:  toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
+		Table: access.Table{
+			Rules: []access.Rule{
+				{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+				{Tool: ToolGetServerInfo, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+				{Tool: ToolGetUserClaims, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+				{Tool: ToolPrintEnv, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+			},
+		},
 		Receivers: []any{inspector},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolGetHTTPHeaders,
@@ -47,15 +44,14 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Description: "GetHTTPHeaders returns the headers, method, path and query string of the HTTP request by which this call has come, with secrets masked.",
 				Input:       nothingSchema,
 				Output:      httpHeadersSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(inspector.GetHTTPHeaders(ctx, toolset.Request(call), in))
+					return toolset.Native(inspector.GetHTTPHeaders(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
@@ -64,15 +60,14 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Description: "GetServerInfo returns what the server is: name, version, transport, Go, operating system, working directory, uptime and build.",
 				Input:       nothingSchema,
 				Output:      serverInfoSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(inspector.GetServerInfo(ctx, toolset.Request(call), in))
+					return toolset.Native(inspector.GetServerInfo(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
@@ -81,15 +76,14 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Description: "GetUserClaims returns whether and how the caller was authenticated, and what the credential claims, with secrets masked.",
 				Input:       nothingSchema,
 				Output:      userClaimsSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(inspector.GetUserClaims(ctx, toolset.Request(call), in))
+					return toolset.Native(inspector.GetUserClaims(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
@@ -98,29 +92,27 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 				Description: "PrintEnv returns the environment variables of the server's process, with secrets masked.",
 				Input:       nothingSchema,
 				Output:      environmentSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodeNothing)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(inspector.PrintEnv(ctx, toolset.Request(call), in))
+					return toolset.Native(inspector.PrintEnv(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 		},
 	})
 }
 
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeNothing(r *decode.Reader, v *Nothing) {
-	for o := r.Object(&nothingProperties); o.Next(); {
+	for o := r.Object(0); o.Next(); {
 	}
 }
-
-var nothingProperties = decode.Properties{}
 
 // The schemas of what tools take and return.
 const (
@@ -131,31 +123,14 @@ const (
 	environmentSchema = `{"properties":{"variables":{"additionalProperties":{"type":"string"},"type":"object","description":"Variables by name, with a mask in the place of secrets. One that is empty stays empty. Names that are the same once masked are numbered."},"totalCount":{"type":"integer","description":"TotalCount is how many variables there are."},"maskedCount":{"type":"integer","description":"MaskedCount is of how many variables the name or the value is masked, in whole or in part."}},"additionalProperties":false,"type":"object","required":["variables","totalCount","maskedCount"],"description":"Environment is the environment of the server's process."}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, UserClaims, error)
-	var _ runGoGenerate = (*Inspector).GetUserClaims
-}
-
-func _() {
-	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, Environment, error)
-	var _ runGoGenerate = (*Inspector).PrintEnv
-}
-
-func _() {
-	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, HTTPHeaders, error)
-	var _ runGoGenerate = (*Inspector).GetHTTPHeaders
-}
-
-func _() {
-	type runGoGenerate = func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, ServerInfo, error)
-	var _ runGoGenerate = (*Inspector).GetServerInfo
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, UserClaims, error)]((*Inspector).GetUserClaims)
+	toolset.RunGoGenerate[func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, Environment, error)]((*Inspector).PrintEnv)
+	toolset.RunGoGenerate[func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, HTTPHeaders, error)]((*Inspector).GetHTTPHeaders)
+	toolset.RunGoGenerate[func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, ServerInfo, error)]((*Inspector).GetServerInfo)
+	toolset.RunGoGenerate[struct {
 		Module        string `json:"module,omitempty"`
 		ModuleVersion string `json:"moduleVersion,omitempty"`
 		VCS           string `json:"vcs,omitempty"`
@@ -165,38 +140,22 @@ func _() {
 		GOOS          string `json:"goos,omitempty"`
 		GOARCH        string `json:"goarch,omitempty"`
 		CGO           string `json:"cgoEnabled,omitempty"`
-	}
-	var _ runGoGenerate = Build{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Build{})
+	toolset.RunGoGenerate[struct {
 		Variables   map[string]string `json:"variables"`
 		TotalCount  int               `json:"totalCount"`
 		MaskedCount int               `json:"maskedCount"`
-	}
-	var _ runGoGenerate = Environment{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Environment{})
+	toolset.RunGoGenerate[struct {
 		Available   bool              `json:"available"`
 		Message     string            `json:"message,omitempty"`
 		Headers     map[string]string `json:"headers"`
 		Method      string            `json:"method"`
 		Path        string            `json:"path"`
 		QueryString string            `json:"queryString"`
-	}
-	var _ runGoGenerate = HTTPHeaders{}
-}
-
-func _() {
-	type runGoGenerate = struct{}
-	var _ runGoGenerate = Nothing{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](HTTPHeaders{})
+	toolset.RunGoGenerate[struct{}](Nothing{})
+	toolset.RunGoGenerate[struct {
 		ServerName       string `json:"serverName"`
 		Version          string `json:"version"`
 		Transport        string `json:"transport"`
@@ -206,52 +165,27 @@ func _() {
 		WorkingDirectory string `json:"workingDirectory"`
 		Uptime           string `json:"uptime"`
 		Build            Build  `json:"build"`
-	}
-	var _ runGoGenerate = ServerInfo{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](ServerInfo{})
+	toolset.RunGoGenerate[struct {
 		Available          bool           `json:"available"`
 		IsAuthenticated    bool           `json:"isAuthenticated"`
 		AuthenticationType string         `json:"authenticationType"`
 		Message            string         `json:"message,omitempty"`
 		Claims             map[string]any `json:"claims"`
-	}
-	var _ runGoGenerate = UserClaims{}
+	}](UserClaims{})
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Build
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Environment
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			HTTPHeaders
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Nothing
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			ServerInfo
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			UserClaims
+			*Build
+			*Environment
+			*HTTPHeaders
+			*Nothing
+			*ServerInfo
+			*UserClaims
 			runGoGenerate
 		}{}
 	)

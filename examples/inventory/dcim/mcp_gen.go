@@ -4,18 +4,15 @@ package dcim
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"math"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -59,77 +56,88 @@ const (
 	admin
 )
 
-var table = access.Table{
-	Roles: []string{"Viewer", "Member", "Manager", "Admin"},
-	Rules: []access.Rule{
-		{Tool: ToolAddDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}},
-		{Tool: ToolAddDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "dnsrecord"}},
-		{Tool: ToolAddIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "ipaddress"}},
-		{Tool: ToolCheckReferences, MinRole: manager, Permission: access.NoPermission},
-		{Tool: ToolDeleteDevice, MinRole: manager, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}},
-		{Tool: ToolDeleteDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "dnsrecord"}},
-		{Tool: ToolDeleteIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "ipaddress"}},
-		{Tool: ToolGetDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true},
-		{Tool: ToolGetDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
-		{Tool: ToolGetIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}},
-		{Tool: ToolListDevices, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true},
-		{Tool: ToolListDNSRecords, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
-		{Tool: ToolListIPAddresses, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}},
-		{Tool: ToolNapalmFacts, MinRole: member, Permission: access.Permission{App: "dcim", Action: "napalm_read", Object: "device"}},
-		{Tool: ToolRenameDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "rename", Object: "device"}, Constrained: true},
-		{Tool: ToolUpdateDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "device"}, Constrained: true},
-		{Tool: ToolUpdateDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "dnsrecord"}},
-		{Tool: ToolUpdateIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "ipaddress"}},
-	},
-	Prompts: []access.Rule{
-		{Prompt: PromptDecommission, MinRole: manager, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}},
-		{Prompt: PromptReconcileDNS, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
-	},
-	Resources: []access.Rule{
-		{Resource: ResourceSheet, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true},
-		{Resource: ResourceZone, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
-	},
-}
-
 // Toolset is what package dcim serves; inventory answers the calls.
 func Toolset(inventory *Inventory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "github.com/mcpgen/mcpgen/examples/inventory/dcim",
-		Server:    toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
-		Table:     table,
+		Package: "github.com/mcpgen/mcpgen/examples/inventory/dcim",
+		Server:  toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
+		Table: access.Table{
+			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Rules: []access.Rule{
+				{Tool: ToolAddDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}},
+				{Tool: ToolAddDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "dnsrecord"}},
+				{Tool: ToolAddIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "ipaddress"}},
+				{Tool: ToolCheckReferences, MinRole: manager, Permission: access.NoPermission},
+				{Tool: ToolDeleteDevice, MinRole: manager, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}},
+				{Tool: ToolDeleteDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "dnsrecord"}},
+				{Tool: ToolDeleteIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "ipaddress"}},
+				{Tool: ToolGetDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true},
+				{Tool: ToolGetDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
+				{Tool: ToolGetIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}},
+				{Tool: ToolListDevices, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true},
+				{Tool: ToolListDNSRecords, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
+				{Tool: ToolListIPAddresses, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}},
+				{Tool: ToolNapalmFacts, MinRole: member, Permission: access.Permission{App: "dcim", Action: "napalm_read", Object: "device"}},
+				{Tool: ToolRenameDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "rename", Object: "device"}, Constrained: true},
+				{Tool: ToolUpdateDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "device"}, Constrained: true},
+				{Tool: ToolUpdateDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "dnsrecord"}},
+				{Tool: ToolUpdateIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "ipaddress"}},
+			},
+			Prompts: []access.Rule{
+				{Prompt: PromptDecommission, MinRole: manager, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}},
+				{Prompt: PromptReconcileDNS, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
+			},
+			Resources: []access.Rule{
+				{Resource: ResourceSheet, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true},
+				{Resource: ResourceZone, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
+			},
+		},
 		Receivers: []any{inventory},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolAddDevice,
 				Description: "AddDevice adds a device.",
 				Input:       newDeviceSchema,
 				Output:      deviceSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
-				Timeout:     30 * time.Second,
-				Answer:      answerNewDevice(inventory.AddDevice),
+				Annotations: toolset.Annotations{DestructiveHint: new(false)},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in NewDevice
+					decodeNewDevice(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return inventory.AddDevice(ctx, in)
+				},
 			},
 			{
 				Name:        ToolAddDNSRecord,
 				Description: "AddDNSRecord adds a record.",
 				Input:       newRecordSchema,
 				Output:      recordSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
-				Timeout:     30 * time.Second,
-				Answer:      answerNewRecord(inventory.AddDNSRecord),
+				Annotations: toolset.Annotations{DestructiveHint: new(false)},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in NewRecord
+					decodeNewRecord(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return inventory.AddDNSRecord(ctx, in)
+				},
 			},
 			{
 				Name:        ToolAddIPAddress,
 				Description: "AddIPAddress takes an address into use.",
 				Input:       addIPAddressInputSchema,
 				Output:      addressSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeAddIPAddressInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{DestructiveHint: new(false)},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in addIPAddressInput
+					decodeAddIPAddressInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.AddIPAddress(ctx, in.Address, in.Device))
+					return inventory.AddIPAddress(ctx, in.Address, in.Device)
 				},
 			},
 			{
@@ -137,52 +145,54 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "CheckReferences counts everything, and lists the addresses that DNS records point to and no device has. It looks after the inventory's own file: no permission of the host is about that.",
 				Input:       noInputSchema,
 				Output:      reportSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.CheckReferences(ctx))
+					return inventory.CheckReferences(ctx)
 				},
 			},
 			{
 				Name:        ToolDeleteDevice,
 				Description: "DeleteDevice removes a device and its addresses.",
 				Input:       deleteDeviceInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeDeleteDeviceInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in deleteDeviceInput
+					decodeDeleteDeviceInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(inventory.DeleteDevice(ctx, in.Name))
+					return nil, inventory.DeleteDevice(ctx, in.Name)
 				},
 			},
 			{
 				Name:        ToolDeleteDNSRecord,
 				Description: "DeleteDNSRecord removes a record.",
 				Input:       deleteDNSRecordInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeDeleteDNSRecordInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in deleteDNSRecordInput
+					decodeDeleteDNSRecordInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(inventory.DeleteDNSRecord(ctx, in.ID))
+					return nil, inventory.DeleteDNSRecord(ctx, in.ID)
 				},
 			},
 			{
 				Name:        ToolDeleteIPAddress,
 				Description: "DeleteIPAddress gives an address back.",
 				Input:       deleteIPAddressInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeDeleteIPAddressInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in deleteIPAddressInput
+					decodeDeleteIPAddressInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(inventory.DeleteIPAddress(ctx, in.ID))
+					return nil, inventory.DeleteIPAddress(ctx, in.ID)
 				},
 			},
 			{
@@ -190,14 +200,14 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "GetDevice returns one device.",
 				Input:       getDeviceInputSchema,
 				Output:      deviceSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeGetDeviceInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in getDeviceInput
+					decodeGetDeviceInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.GetDevice(ctx, in.Name))
+					return inventory.GetDevice(ctx, in.Name)
 				},
 			},
 			{
@@ -205,14 +215,14 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "GetDNSRecord returns one record.",
 				Input:       getDNSRecordInputSchema,
 				Output:      recordSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeGetDNSRecordInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in getDNSRecordInput
+					decodeGetDNSRecordInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.GetDNSRecord(ctx, in.ID))
+					return inventory.GetDNSRecord(ctx, in.ID)
 				},
 			},
 			{
@@ -220,14 +230,14 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "GetIPAddress returns one address.",
 				Input:       getIPAddressInputSchema,
 				Output:      addressSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeGetIPAddressInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in getIPAddressInput
+					decodeGetIPAddressInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.GetIPAddress(ctx, in.ID))
+					return inventory.GetIPAddress(ctx, in.ID)
 				},
 			},
 			{
@@ -235,14 +245,15 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "ListDevices lists the devices that are the caller's to see, in the order of names.",
 				Input:       deviceFilterSchema,
 				Output:      deviceListResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeDeviceFilter)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in DeviceFilter
+					decodeDeviceFilter(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(inventory.ListDevices(ctx, in))
+					return inventory.ListDevices(ctx, in)
 				},
 			},
 			{
@@ -250,14 +261,15 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "ListDNSRecords lists the records of a zone, or of all where none is said.",
 				Input:       listDNSRecordsInputSchema,
 				Output:      recordListResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeListDNSRecordsInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in listDNSRecordsInput
+					decodeListDNSRecordsInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(inventory.ListDNSRecords(ctx, in.Zone))
+					return inventory.ListDNSRecords(ctx, in.Zone)
 				},
 			},
 			{
@@ -265,13 +277,13 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "ListIPAddresses lists the addresses in use.",
 				Input:       noInputSchema,
 				Output:      addressListResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(inventory.ListIPAddresses(ctx))
+					return inventory.ListIPAddresses(ctx)
 				},
 			},
 			{
@@ -281,27 +293,29 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 					"The host may let somebody read them for some devices only, and this handler does not look at that: it is not marked constrained, and who holds the permission under a constraint is refused.",
 				Input:       napalmFactsInputSchema,
 				Output:      factsSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Timeout:     10 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeNapalmFactsInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in napalmFactsInput
+					decodeNapalmFactsInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.NapalmFacts(ctx, in.Device))
+					return inventory.NapalmFacts(ctx, in.Device)
 				},
 			},
 			{
 				Name:        ToolRenameDevice,
 				Description: "RenameDevice gives a device another name, and says nothing else of it: who may rename a device may not see it for that. Its addresses stay its own.",
 				Input:       renameDeviceInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeRenameDeviceInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in renameDeviceInput
+					decodeRenameDeviceInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(inventory.RenameDevice(ctx, in.Name, in.NewName))
+					return nil, inventory.RenameDevice(ctx, in.Name, in.NewName)
 				},
 			},
 			{
@@ -309,23 +323,29 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "UpdateDevice changes where a device stands, what for, and what it is doing.",
 				Input:       deviceChangeSchema,
 				Output:      deviceSchema,
-				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
-				Timeout:     30 * time.Second,
-				Answer:      answerDeviceChange(inventory.UpdateDevice),
+				Annotations: toolset.Annotations{IdempotentHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in DeviceChange
+					decodeDeviceChange(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return inventory.UpdateDevice(ctx, in)
+				},
 			},
 			{
 				Name:        ToolUpdateDNSRecord,
 				Description: "UpdateDNSRecord points a record to something else.",
 				Input:       updateDNSRecordInputSchema,
 				Output:      recordSchema,
-				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeUpdateDNSRecordInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{IdempotentHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in updateDNSRecordInput
+					decodeUpdateDNSRecordInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.UpdateDNSRecord(ctx, in.ID, in.Value))
+					return inventory.UpdateDNSRecord(ctx, in.ID, in.Value)
 				},
 			},
 			{
@@ -333,14 +353,14 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Description: "UpdateIPAddress gives an address to another device.",
 				Input:       updateIPAddressInputSchema,
 				Output:      addressSchema,
-				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeUpdateIPAddressInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{IdempotentHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in updateIPAddressInput
+					decodeUpdateIPAddressInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(inventory.UpdateIPAddress(ctx, in.ID, in.Device))
+					return inventory.UpdateIPAddress(ctx, in.ID, in.Device)
 				},
 			},
 		},
@@ -352,7 +372,6 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Arguments: []toolset.Argument{
 					{Name: "device", Description: "Which device.", Required: true},
 				},
-				Timeout: 30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeDecommissionInput)
 					if err != nil {
@@ -368,7 +387,6 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Arguments: []toolset.Argument{
 					{Name: "zone", Description: "Which zone.", Required: true},
 				},
-				Timeout: 30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeReconcileDNSInput)
 					if err != nil {
@@ -387,7 +405,6 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Variables: []toolset.Variable{
 					{Name: "name"},
 				},
-				Timeout: 30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeSheetInput)
 					if err != nil {
@@ -404,7 +421,6 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				Variables: []toolset.Variable{
 					{Name: "zone"},
 				},
-				Timeout: 30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeZoneInput)
 					if err != nil {
@@ -415,44 +431,6 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 			},
 		},
 	})
-}
-
-// The types of the handlers, each of which answers calls by its handler.
-
-type answerNewDevice func(context.Context, NewDevice) (Device, error)
-
-func (do answerNewDevice) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in NewDevice
-	r := decode.Begin(call.Arguments)
-	decodeNewDevice(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
-}
-
-type answerNewRecord func(context.Context, NewRecord) (Record, error)
-
-func (do answerNewRecord) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in NewRecord
-	r := decode.Begin(call.Arguments)
-	decodeNewRecord(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
-}
-
-type answerDeviceChange func(context.Context, DeviceChange) (Device, error)
-
-func (do answerDeviceChange) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in DeviceChange
-	r := decode.Begin(call.Arguments)
-	decodeDeviceChange(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
 }
 
 // addIPAddressInput is what Inventory.AddIPAddress takes.
@@ -539,281 +517,237 @@ type zoneInput struct {
 	Zone string `json:"zone"`
 }
 
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeNewDevice(r *decode.Reader, v *NewDevice) {
 	v.Status = "planned"
-	o := r.Object(&newDeviceProperties)
+	o := r.Object(3, "name", "site", "role", "status")
 	for o.Next() {
-		switch o.Name {
-		case "name":
-			decode.String(r, &v.Name).MaxLength(63).Match(&pattern1)
-		case "site":
+		switch o.Property {
+		case 0: // name
+			decode.String(r, &v.Name).MaxLength(63).Match(`^[a-z0-9-]+$`)
+		case 1: // site
 			decode.String(r, &v.Site).MinLength(1).MaxLength(50)
-		case "role":
+		case 2: // role
 			decode.String(r, &v.Role).MinLength(1).MaxLength(50)
-		case "status":
+		case 3: // status
 			decode.String(r, &v.Status).OneOf("active", "planned", "offline")
 		}
 	}
 }
 
-var newDeviceProperties = decode.Properties{Required: []string{"name", "site", "role"}, Optional: []string{"status"}}
-
 func decodeNewRecord(r *decode.Reader, v *NewRecord) {
-	o := r.Object(&newRecordProperties)
+	o := r.Object(4, "zone", "name", "type", "value")
 	for o.Next() {
-		switch o.Name {
-		case "zone":
+		switch o.Property {
+		case 0: // zone
 			decode.String(r, &v.Zone).Format("hostname")
-		case "name":
+		case 1: // name
 			decode.String(r, &v.Name).MinLength(1).MaxLength(63)
-		case "type":
+		case 2: // type
 			decode.String(r, &v.Type).OneOf("A", "AAAA", "CNAME")
-		case "value":
+		case 3: // value
 			decode.String(r, &v.Value).MinLength(1).MaxLength(253)
 		}
 	}
 }
 
-var newRecordProperties = decode.Properties{Required: []string{"zone", "name", "type", "value"}}
-
 func decodeAddIPAddressInput(r *decode.Reader, v *addIPAddressInput) {
-	o := r.Object(&addIPAddressInputProperties)
+	o := r.Object(1, "address", "device")
 	for o.Next() {
-		switch o.Name {
-		case "address":
+		switch o.Property {
+		case 0: // address
 			decode.String(r, &v.Address).Format("ipv4")
-		case "device":
+		case 1: // device
 			decode.String(r, decode.New(&v.Device))
 		}
 	}
 }
 
-var addIPAddressInputProperties = decode.Properties{Required: []string{"address"}, Optional: []string{"device"}}
-
 func decodeDeleteDeviceInput(r *decode.Reader, v *deleteDeviceInput) {
-	o := r.Object(&deleteDeviceInputProperties)
+	o := r.Object(1, "name")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name)
 		}
 	}
 }
-
-var deleteDeviceInputProperties = decode.Properties{Required: []string{"name"}}
 
 func decodeDeleteDNSRecordInput(r *decode.Reader, v *deleteDNSRecordInput) {
-	o := r.Object(&deleteDNSRecordInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		}
 	}
 }
-
-var deleteDNSRecordInputProperties = decode.Properties{Required: []string{"id"}}
 
 func decodeDeleteIPAddressInput(r *decode.Reader, v *deleteIPAddressInput) {
-	o := r.Object(&deleteIPAddressInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		}
 	}
 }
 
-var deleteIPAddressInputProperties = decode.Properties{Required: []string{"id"}}
-
 func decodeGetDeviceInput(r *decode.Reader, v *getDeviceInput) {
-	o := r.Object(&getDeviceInputProperties)
+	o := r.Object(1, "name")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name)
 		}
 	}
 }
 
-var getDeviceInputProperties = decode.Properties{Required: []string{"name"}}
-
 func decodeGetDNSRecordInput(r *decode.Reader, v *getDNSRecordInput) {
-	o := r.Object(&getDNSRecordInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		}
 	}
 }
-
-var getDNSRecordInputProperties = decode.Properties{Required: []string{"id"}}
 
 func decodeGetIPAddressInput(r *decode.Reader, v *getIPAddressInput) {
-	o := r.Object(&getIPAddressInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		}
 	}
 }
 
-var getIPAddressInputProperties = decode.Properties{Required: []string{"id"}}
-
 func decodeDeviceFilter(r *decode.Reader, v *DeviceFilter) {
-	o := r.Object(&deviceFilterProperties)
+	o := r.Object(0, "site", "status")
 	for o.Next() {
-		switch o.Name {
-		case "site":
+		switch o.Property {
+		case 0: // site
 			decode.String(r, &v.Site).MaxLength(50)
-		case "status":
+		case 1: // status
 			decode.String(r, &v.Status).OneOf("active", "planned", "offline")
 		}
 	}
 }
 
-var deviceFilterProperties = decode.Properties{Optional: []string{"site", "status"}}
-
 func decodeListDNSRecordsInput(r *decode.Reader, v *listDNSRecordsInput) {
-	o := r.Object(&listDNSRecordsInputProperties)
+	o := r.Object(0, "zone")
 	for o.Next() {
-		switch o.Name {
-		case "zone":
+		switch o.Property {
+		case 0: // zone
 			decode.String(r, decode.New(&v.Zone))
 		}
 	}
 }
 
-var listDNSRecordsInputProperties = decode.Properties{Optional: []string{"zone"}}
-
 func decodeNapalmFactsInput(r *decode.Reader, v *napalmFactsInput) {
-	o := r.Object(&napalmFactsInputProperties)
+	o := r.Object(1, "device")
 	for o.Next() {
-		switch o.Name {
-		case "device":
+		switch o.Property {
+		case 0: // device
 			decode.String(r, &v.Device)
 		}
 	}
 }
 
-var napalmFactsInputProperties = decode.Properties{Required: []string{"device"}}
-
 func decodeRenameDeviceInput(r *decode.Reader, v *renameDeviceInput) {
-	o := r.Object(&renameDeviceInputProperties)
+	o := r.Object(2, "name", "new_name")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name)
-		case "new_name":
-			decode.String(r, &v.NewName).MaxLength(63).Match(&pattern1)
+		case 1: // new_name
+			decode.String(r, &v.NewName).MaxLength(63).Match(`^[a-z0-9-]+$`)
 		}
 	}
 }
 
-var renameDeviceInputProperties = decode.Properties{Required: []string{"name", "new_name"}}
-
 func decodeDeviceChange(r *decode.Reader, v *DeviceChange) {
-	o := r.Object(&deviceChangeProperties)
+	o := r.Object(1, "name", "site", "role", "status")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name)
-		case "site":
+		case 1: // site
 			decode.String(r, decode.New(&v.Site)).MinLength(1).MaxLength(50)
-		case "role":
+		case 2: // role
 			decode.String(r, decode.New(&v.Role)).MinLength(1).MaxLength(50)
-		case "status":
+		case 3: // status
 			decode.String(r, decode.New(&v.Status)).OneOf("active", "planned", "offline")
 		}
 	}
 }
 
-var deviceChangeProperties = decode.Properties{Required: []string{"name"}, Optional: []string{"site", "role", "status"}}
-
 func decodeUpdateDNSRecordInput(r *decode.Reader, v *updateDNSRecordInput) {
-	o := r.Object(&updateDNSRecordInputProperties)
+	o := r.Object(2, "id", "value")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
-		case "value":
+		case 1: // value
 			decode.String(r, &v.Value).MinLength(1).MaxLength(253)
 		}
 	}
 }
 
-var updateDNSRecordInputProperties = decode.Properties{Required: []string{"id", "value"}}
-
 func decodeUpdateIPAddressInput(r *decode.Reader, v *updateIPAddressInput) {
-	o := r.Object(&updateIPAddressInputProperties)
+	o := r.Object(1, "id", "device")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
-		case "device":
+		case 1: // device
 			decode.String(r, decode.New(&v.Device))
 		}
 	}
 }
 
-var updateIPAddressInputProperties = decode.Properties{Required: []string{"id"}, Optional: []string{"device"}}
-
 func decodeDecommissionInput(r *decode.Reader, v *decommissionInput) {
-	o := r.Object(&decommissionInputProperties)
+	o := r.Object(1, "device")
 	for o.Next() {
-		switch o.Name {
-		case "device":
+		switch o.Property {
+		case 0: // device
 			decode.String(r, &v.Device).MinLength(1).MaxLength(63)
 		}
 	}
 }
 
-var decommissionInputProperties = decode.Properties{Required: []string{"device"}}
-
 func decodeReconcileDNSInput(r *decode.Reader, v *reconcileDNSInput) {
-	o := r.Object(&reconcileDNSInputProperties)
+	o := r.Object(1, "zone")
 	for o.Next() {
-		switch o.Name {
-		case "zone":
+		switch o.Property {
+		case 0: // zone
 			decode.String(r, &v.Zone).MinLength(1).MaxLength(253)
 		}
 	}
 }
 
-var reconcileDNSInputProperties = decode.Properties{Required: []string{"zone"}}
-
 func decodeSheetInput(r *decode.Reader, v *sheetInput) {
-	o := r.Object(&sheetInputProperties)
+	o := r.Object(1, "name")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name)
 		}
 	}
 }
 
-var sheetInputProperties = decode.Properties{Required: []string{"name"}}
-
 func decodeZoneInput(r *decode.Reader, v *zoneInput) {
-	o := r.Object(&zoneInputProperties)
+	o := r.Object(1, "zone")
 	for o.Next() {
-		switch o.Name {
-		case "zone":
+		switch o.Property {
+		case 0: // zone
 			decode.String(r, &v.Zone)
 		}
 	}
 }
-
-var zoneInputProperties = decode.Properties{Required: []string{"zone"}}
-
-// The patterns of the schemas.
-var (
-	pattern1 = decode.Pattern{Expr: `^[a-z0-9-]+$`}
-)
 
 // The schemas of what tools take and return.
 const (
@@ -848,268 +782,109 @@ const (
 	factsSchema                = `{"properties":{"vendor":{"type":"string","description":"Vendor made the device."},"model":{"type":"string","description":"Model is what the vendor calls it."},"osVersion":{"type":"string","description":"OSVersion is the software that it runs."},"uptime":{"type":"integer","description":"Uptime is for how many seconds it has been running."}},"additionalProperties":false,"type":"object","required":["vendor","model","osVersion","uptime"],"description":"Facts are what a device says about itself."}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(*Inventory, context.Context) ([]Address, error)
-	var _ runGoGenerate = (*Inventory).ListIPAddresses
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64) (Address, error)
-	var _ runGoGenerate = (*Inventory).GetIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string, *string) (Address, error)
-	var _ runGoGenerate = (*Inventory).AddIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64, *string) (Address, error)
-	var _ runGoGenerate = (*Inventory).UpdateIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64) error
-	var _ runGoGenerate = (*Inventory).DeleteIPAddress
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context) (Report, error)
-	var _ runGoGenerate = (*Inventory).CheckReferences
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, DeviceFilter) ([]Device, error)
-	var _ runGoGenerate = (*Inventory).ListDevices
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (Device, error)
-	var _ runGoGenerate = (*Inventory).GetDevice
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, NewDevice) (Device, error)
-	var _ runGoGenerate = (*Inventory).AddDevice
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, DeviceChange) (Device, error)
-	var _ runGoGenerate = (*Inventory).UpdateDevice
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string, string) error
-	var _ runGoGenerate = (*Inventory).RenameDevice
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) error
-	var _ runGoGenerate = (*Inventory).DeleteDevice
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, *string) ([]Record, error)
-	var _ runGoGenerate = (*Inventory).ListDNSRecords
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64) (Record, error)
-	var _ runGoGenerate = (*Inventory).GetDNSRecord
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, NewRecord) (Record, error)
-	var _ runGoGenerate = (*Inventory).AddDNSRecord
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64, string) (Record, error)
-	var _ runGoGenerate = (*Inventory).UpdateDNSRecord
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, int64) error
-	var _ runGoGenerate = (*Inventory).DeleteDNSRecord
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (Facts, error)
-	var _ runGoGenerate = (*Inventory).NapalmFacts
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
-	var _ runGoGenerate = (*Inventory).ReconcileDNS
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
-	var _ runGoGenerate = (*Inventory).Decommission
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
-	var _ runGoGenerate = (*Inventory).Zone
-}
-
-func _() {
-	type runGoGenerate = func(*Inventory, context.Context, string) (string, error)
-	var _ runGoGenerate = (*Inventory).Sheet
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(*Inventory, context.Context) ([]Address, error)]((*Inventory).ListIPAddresses)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, int64) (Address, error)]((*Inventory).GetIPAddress)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string, *string) (Address, error)]((*Inventory).AddIPAddress)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, int64, *string) (Address, error)]((*Inventory).UpdateIPAddress)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, int64) error]((*Inventory).DeleteIPAddress)
+	toolset.RunGoGenerate[func(*Inventory, context.Context) (Report, error)]((*Inventory).CheckReferences)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, DeviceFilter) ([]Device, error)]((*Inventory).ListDevices)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string) (Device, error)]((*Inventory).GetDevice)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, NewDevice) (Device, error)]((*Inventory).AddDevice)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, DeviceChange) (Device, error)]((*Inventory).UpdateDevice)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string, string) error]((*Inventory).RenameDevice)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string) error]((*Inventory).DeleteDevice)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, *string) ([]Record, error)]((*Inventory).ListDNSRecords)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, int64) (Record, error)]((*Inventory).GetDNSRecord)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, NewRecord) (Record, error)]((*Inventory).AddDNSRecord)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, int64, string) (Record, error)]((*Inventory).UpdateDNSRecord)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, int64) error]((*Inventory).DeleteDNSRecord)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string) (Facts, error)]((*Inventory).NapalmFacts)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string) (string, error)]((*Inventory).ReconcileDNS)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string) (string, error)]((*Inventory).Decommission)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string) (string, error)]((*Inventory).Zone)
+	toolset.RunGoGenerate[func(*Inventory, context.Context, string) (string, error)]((*Inventory).Sheet)
+	toolset.RunGoGenerate[struct {
 		ID      int64  `json:"id"`
 		Address string `json:"address"`
 		Device  string `json:"device"`
-	}
-	var _ runGoGenerate = Address{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Address{})
+	toolset.RunGoGenerate[struct {
 		Name   string `json:"name"`
 		Site   string `json:"site"`
 		Role   string `json:"role"`
 		Status Status `json:"status"`
-	}
-	var _ runGoGenerate = Device{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Device{})
+	toolset.RunGoGenerate[struct {
 		Name   string  `json:"name"`
 		Site   *string `json:"site,omitempty" jsonschema:"minLength=1,maxLength=50"`
 		Role   *string `json:"role,omitempty" jsonschema:"minLength=1,maxLength=50"`
 		Status *Status `json:"status,omitempty"`
-	}
-	var _ runGoGenerate = DeviceChange{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](DeviceChange{})
+	toolset.RunGoGenerate[struct {
 		Site   string `json:"site,omitempty" jsonschema:"maxLength=50"`
 		Status Status `json:"status,omitempty"`
-	}
-	var _ runGoGenerate = DeviceFilter{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](DeviceFilter{})
+	toolset.RunGoGenerate[struct {
 		Vendor    string `json:"vendor"`
 		Model     string `json:"model"`
 		OSVersion string `json:"osVersion"`
 		Uptime    int64  `json:"uptime"`
-	}
-	var _ runGoGenerate = Facts{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Facts{})
+	toolset.RunGoGenerate[struct {
 		Name   string `json:"name" jsonschema:"pattern=^[a-z0-9-]+$,maxLength=63"`
 		Site   string `json:"site" jsonschema:"minLength=1,maxLength=50"`
 		Role   string `json:"role" jsonschema:"minLength=1,maxLength=50"`
 		Status Status `json:"status,omitempty" jsonschema:"default=planned"`
-	}
-	var _ runGoGenerate = NewDevice{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](NewDevice{})
+	toolset.RunGoGenerate[struct {
 		Zone  string     `json:"zone" jsonschema:"format=hostname"`
 		Name  string     `json:"name" jsonschema:"minLength=1,maxLength=63"`
 		Type  RecordType `json:"type"`
 		Value string     `json:"value" jsonschema:"minLength=1,maxLength=253"`
-	}
-	var _ runGoGenerate = NewRecord{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](NewRecord{})
+	toolset.RunGoGenerate[struct {
 		ID    int64      `json:"id"`
 		Zone  string     `json:"zone"`
 		Name  string     `json:"name"`
 		Type  RecordType `json:"type"`
 		Value string     `json:"value"`
-	}
-	var _ runGoGenerate = Record{}
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*RecordType)(nil))
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Record{})
+	toolset.RunGoGenerate[struct {
 		Devices   int      `json:"devices"`
 		Records   int      `json:"records"`
 		Addresses int      `json:"addresses"`
 		Unnamed   []string `json:"unnamed"`
+	}](Report{})
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*RecordType)(nil))
 	}
-	var _ runGoGenerate = Report{}
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*Status)(nil))
+	}
 }
 
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*Status)(nil))
-}
-
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
-func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Address
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Device
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			DeviceChange
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			DeviceFilter
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Facts
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			NewDevice
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			NewRecord
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Record
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			RecordType
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Report
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Status
+			*Address
+			*Device
+			*DeviceChange
+			*DeviceFilter
+			*Facts
+			*NewDevice
+			*NewRecord
+			*Record
+			*RecordType
+			*Report
+			*Status
 			runGoGenerate
 		}{}
 	)

@@ -4,18 +4,15 @@ package directory
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"math"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -48,57 +45,63 @@ const (
 	admin
 )
 
-var table = access.Table{
-	Roles: []string{"Viewer", "Member", "Manager", "Admin"},
-	Rules: []access.Rule{
-		{Tool: ToolCreate, MinRole: member},
-		{Tool: ToolGetAll, Authenticated: true},
-		{Tool: ToolGetByID, Authenticated: true},
-		{Tool: ToolGetPublicInfo, Public: true},
-		{Tool: ToolPromoteToManager, MinRole: admin},
-		{Tool: ToolUpdate, MinRole: manager},
-	},
-	Prompts: []access.Rule{
-		{Prompt: PromptAnnouncePromotion, MinRole: admin},
-		{Prompt: PromptWelcome, MinRole: member},
-	},
-	Resources: []access.Rule{
-		{Resource: ResourceHandbook, Public: true},
-		{Resource: ResourceCard, Authenticated: true},
-		{Resource: ResourceRanked, MinRole: manager},
-	},
-}
-
 // Toolset is what package directory serves; directory answers the calls.
 func Toolset(directory *Directory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "github.com/mcpgen/mcpgen/examples/team/directory",
-		Server:    toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
-		Table:     table,
+		Package: "github.com/mcpgen/mcpgen/examples/team/directory",
+		Server:  toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
+		Table: access.Table{
+			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Rules: []access.Rule{
+				{Tool: ToolCreate, MinRole: member},
+				{Tool: ToolGetAll, Authenticated: true},
+				{Tool: ToolGetByID, Authenticated: true},
+				{Tool: ToolGetPublicInfo, Public: true},
+				{Tool: ToolPromoteToManager, MinRole: admin},
+				{Tool: ToolUpdate, MinRole: manager},
+			},
+			Prompts: []access.Rule{
+				{Prompt: PromptAnnouncePromotion, MinRole: admin},
+				{Prompt: PromptWelcome, MinRole: member},
+			},
+			Resources: []access.Rule{
+				{Resource: ResourceHandbook, Public: true},
+				{Resource: ResourceCard, Authenticated: true},
+				{Resource: ResourceRanked, MinRole: manager},
+			},
+		},
 		Receivers: []any{directory},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolCreate,
 				Description: "Create adds a person.",
 				Input:       newPersonSchema,
 				Output:      personSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
+				Annotations: toolset.Annotations{DestructiveHint: new(false)},
 				Timeout:     5 * time.Second,
 				Catalogs:    []string{"onboarding"},
-				Answer:      answerNewPerson(directory.Create),
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in NewPerson
+					decodeNewPerson(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return directory.Create(ctx, in)
+				},
 			},
 			{
 				Name:        ToolGetAll,
 				Description: "GetAll returns everybody, in the order of names.",
 				Input:       noInputSchema,
 				Output:      personListResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(directory.GetAll(ctx))
+					return directory.GetAll(ctx)
 				},
 			},
 			{
@@ -106,15 +109,15 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Description: "GetByID returns one person.",
 				Input:       getByIDInputSchema,
 				Output:      personSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Catalogs:    []string{"onboarding"},
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeGetByIDInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in getByIDInput
+					decodeGetByIDInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(directory.GetByID(ctx, in.ID))
+					return directory.GetByID(ctx, in.ID)
 				},
 			},
 			{
@@ -122,13 +125,12 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Description: "GetPublicInfo tells what anybody may know about the team.",
 				Input:       noInputSchema,
 				Output:      publicInfoSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(directory.GetPublicInfo(ctx))
+					return directory.GetPublicInfo(ctx)
 				},
 			},
 			{
@@ -136,14 +138,14 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Description: "PromoteToManager makes a member a manager.",
 				Input:       promoteToManagerInputSchema,
 				Output:      personSchema,
-				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodePromoteToManagerInput)
-					if err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{IdempotentHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in promoteToManagerInput
+					decodePromoteToManagerInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(directory.PromoteToManager(ctx, in.ID))
+					return directory.PromoteToManager(ctx, in.ID)
 				},
 			},
 			{
@@ -151,10 +153,17 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Description: "Update changes the name or the address of a person.",
 				Input:       changeSchema,
 				Output:      personSchema,
-				Annotations: &mcp.ToolAnnotations{IdempotentHint: true},
+				Annotations: toolset.Annotations{IdempotentHint: true},
 				Timeout:     5 * time.Second,
 				Catalogs:    []string{"onboarding"},
-				Answer:      answerChange(directory.Update),
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in Change
+					decodeChange(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return directory.Update(ctx, in)
+				},
 			},
 		},
 		Prompts: []toolset.Prompt{
@@ -165,7 +174,6 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Arguments: []toolset.Argument{
 					{Name: "name", Description: "Who is a manager now.", Required: true},
 				},
-				Timeout: 30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeAnnouncePromotionInput)
 					if err != nil {
@@ -182,7 +190,6 @@ func Toolset(directory *Directory) toolset.Toolset {
 					{Name: "name", Description: "Name is who gets the letter.", Required: true, Complete: directory.Names},
 					{Name: "tone", Description: "Tone is how it sounds; warm where nothing is said.", Values: []string{"warm", "formal"}},
 				},
-				Timeout: 30 * time.Second,
 				Get: func(ctx context.Context, call toolset.Call) (toolset.PromptAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeLetter)
 					if err != nil {
@@ -199,7 +206,6 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Title:       "Handbook",
 				Description: "Handbook is what everybody may read about the team.",
 				MIMEType:    "text/markdown",
-				Timeout:     30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					if err := decode.Nothing(call.Arguments); err != nil {
 						return toolset.ResourceAnswer{}, err
@@ -215,7 +221,6 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Variables: []toolset.Variable{
 					{Name: "id", Type: toolset.IntegerVariable, Complete: directory.Numbers},
 				},
-				Timeout: 30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeCardInput)
 					if err != nil {
@@ -232,7 +237,6 @@ func Toolset(directory *Directory) toolset.Toolset {
 				Variables: []toolset.Variable{
 					{Name: "rank", Values: []string{"member", "manager"}},
 				},
-				Timeout: 30 * time.Second,
 				Read: func(ctx context.Context, call toolset.Call) (toolset.ResourceAnswer, error) {
 					in, err := decode.Arguments(call.Arguments, decodeRankedInput)
 					if err != nil {
@@ -243,32 +247,6 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 		},
 	})
-}
-
-// The types of the handlers, each of which answers calls by its handler.
-
-type answerNewPerson func(context.Context, NewPerson) (Person, error)
-
-func (do answerNewPerson) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in NewPerson
-	r := decode.Begin(call.Arguments)
-	decodeNewPerson(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
-}
-
-type answerChange func(context.Context, Change) (Person, error)
-
-func (do answerChange) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in Change
-	r := decode.Begin(call.Arguments)
-	decodeChange(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
 }
 
 // getByIDInput is what Directory.GetByID takes.
@@ -296,112 +274,97 @@ type rankedInput struct {
 	Rank Rank `json:"rank"`
 }
 
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeNewPerson(r *decode.Reader, v *NewPerson) {
-	o := r.Object(&newPersonProperties)
+	o := r.Object(2, "name", "email")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name).MinLength(1).MaxLength(100)
-		case "email":
+		case 1: // email
 			decode.String(r, &v.Email).Format("email").MaxLength(254)
 		}
 	}
 }
 
-var newPersonProperties = decode.Properties{Required: []string{"name", "email"}}
-
 func decodeGetByIDInput(r *decode.Reader, v *getByIDInput) {
-	o := r.Object(&getByIDInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		}
 	}
 }
-
-var getByIDInputProperties = decode.Properties{Required: []string{"id"}}
 
 func decodePromoteToManagerInput(r *decode.Reader, v *promoteToManagerInput) {
-	o := r.Object(&promoteToManagerInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		}
 	}
 }
 
-var promoteToManagerInputProperties = decode.Properties{Required: []string{"id"}}
-
 func decodeChange(r *decode.Reader, v *Change) {
-	o := r.Object(&changeProperties)
+	o := r.Object(1, "id", "name", "email")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
-		case "name":
+		case 1: // name
 			decode.String(r, decode.New(&v.Name)).MinLength(1).MaxLength(100)
-		case "email":
+		case 2: // email
 			decode.String(r, decode.New(&v.Email)).Format("email").MaxLength(254)
 		}
 	}
 }
 
-var changeProperties = decode.Properties{Required: []string{"id"}, Optional: []string{"name", "email"}}
-
 func decodeAnnouncePromotionInput(r *decode.Reader, v *announcePromotionInput) {
-	o := r.Object(&announcePromotionInputProperties)
+	o := r.Object(1, "name")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name).MinLength(1).MaxLength(100)
 		}
 	}
 }
 
-var announcePromotionInputProperties = decode.Properties{Required: []string{"name"}}
-
 func decodeLetter(r *decode.Reader, v *Letter) {
 	v.Tone = "warm"
-	o := r.Object(&letterProperties)
+	o := r.Object(1, "name", "tone")
 	for o.Next() {
-		switch o.Name {
-		case "name":
+		switch o.Property {
+		case 0: // name
 			decode.String(r, &v.Name).MinLength(1).MaxLength(100)
-		case "tone":
+		case 1: // tone
 			decode.String(r, &v.Tone).OneOf("warm", "formal")
 		}
 	}
 }
 
-var letterProperties = decode.Properties{Required: []string{"name"}, Optional: []string{"tone"}}
-
 func decodeCardInput(r *decode.Reader, v *cardInput) {
-	o := r.Object(&cardInputProperties)
+	o := r.Object(1, "id")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			decode.Int(r, &v.ID, 1, math.MaxInt64)
 		}
 	}
 }
 
-var cardInputProperties = decode.Properties{Required: []string{"id"}}
-
 func decodeRankedInput(r *decode.Reader, v *rankedInput) {
-	o := r.Object(&rankedInputProperties)
+	o := r.Object(1, "rank")
 	for o.Next() {
-		switch o.Name {
-		case "rank":
+		switch o.Property {
+		case 0: // rank
 			decode.String(r, &v.Rank).OneOf("member", "manager")
 		}
 	}
 }
-
-var rankedInputProperties = decode.Properties{Required: []string{"rank"}}
 
 // The schemas of what tools take and return.
 const (
@@ -419,163 +382,68 @@ const (
 	publicInfoSchema             = `{"properties":{"team":{"type":"string","description":"Team is the name of the team."},"people":{"type":"integer","description":"People is how many entries there are."}},"additionalProperties":false,"type":"object","required":["team","people"],"description":"PublicInfo is what anybody may know."}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(*Directory, context.Context, int64) (Person, error)
-	var _ runGoGenerate = (*Directory).GetByID
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context) ([]Person, error)
-	var _ runGoGenerate = (*Directory).GetAll
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, NewPerson) (Person, error)
-	var _ runGoGenerate = (*Directory).Create
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, Change) (Person, error)
-	var _ runGoGenerate = (*Directory).Update
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, int64) (Person, error)
-	var _ runGoGenerate = (*Directory).PromoteToManager
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context) (PublicInfo, error)
-	var _ runGoGenerate = (*Directory).GetPublicInfo
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, Letter) (string, error)
-	var _ runGoGenerate = (*Directory).Welcome
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, string) (string, error)
-	var _ runGoGenerate = (*Directory).AnnouncePromotion
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, string) ([]string, error)
-	var _ runGoGenerate = (*Directory).Names
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context) (string, error)
-	var _ runGoGenerate = (*Directory).Handbook
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, int64) (string, error)
-	var _ runGoGenerate = (*Directory).Card
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, Rank) (string, error)
-	var _ runGoGenerate = (*Directory).Ranked
-}
-
-func _() {
-	type runGoGenerate = func(*Directory, context.Context, string) ([]string, error)
-	var _ runGoGenerate = (*Directory).Numbers
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(*Directory, context.Context, int64) (Person, error)]((*Directory).GetByID)
+	toolset.RunGoGenerate[func(*Directory, context.Context) ([]Person, error)]((*Directory).GetAll)
+	toolset.RunGoGenerate[func(*Directory, context.Context, NewPerson) (Person, error)]((*Directory).Create)
+	toolset.RunGoGenerate[func(*Directory, context.Context, Change) (Person, error)]((*Directory).Update)
+	toolset.RunGoGenerate[func(*Directory, context.Context, int64) (Person, error)]((*Directory).PromoteToManager)
+	toolset.RunGoGenerate[func(*Directory, context.Context) (PublicInfo, error)]((*Directory).GetPublicInfo)
+	toolset.RunGoGenerate[func(*Directory, context.Context, Letter) (string, error)]((*Directory).Welcome)
+	toolset.RunGoGenerate[func(*Directory, context.Context, string) (string, error)]((*Directory).AnnouncePromotion)
+	toolset.RunGoGenerate[func(*Directory, context.Context, string) ([]string, error)]((*Directory).Names)
+	toolset.RunGoGenerate[func(*Directory, context.Context) (string, error)]((*Directory).Handbook)
+	toolset.RunGoGenerate[func(*Directory, context.Context, int64) (string, error)]((*Directory).Card)
+	toolset.RunGoGenerate[func(*Directory, context.Context, Rank) (string, error)]((*Directory).Ranked)
+	toolset.RunGoGenerate[func(*Directory, context.Context, string) ([]string, error)]((*Directory).Numbers)
+	toolset.RunGoGenerate[struct {
 		ID    int64   `json:"id" jsonschema:"minimum=1"`
 		Name  *string `json:"name,omitempty" jsonschema:"minLength=1,maxLength=100"`
 		Email *string `json:"email,omitempty" jsonschema:"format=email,maxLength=254"`
-	}
-	var _ runGoGenerate = Change{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Change{})
+	toolset.RunGoGenerate[struct {
 		Name string `json:"name" jsonschema:"minLength=1,maxLength=100"`
 		Tone Tone   `json:"tone,omitempty" jsonschema:"default=warm"`
-	}
-	var _ runGoGenerate = Letter{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Letter{})
+	toolset.RunGoGenerate[struct {
 		Name  string `json:"name" jsonschema:"minLength=1,maxLength=100"`
 		Email string `json:"email" jsonschema:"format=email,maxLength=254"`
-	}
-	var _ runGoGenerate = NewPerson{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](NewPerson{})
+	toolset.RunGoGenerate[struct {
 		ID     int64     `json:"id"`
 		Name   string    `json:"name"`
 		Email  string    `json:"email" jsonschema:"format=email"`
 		Rank   Rank      `json:"rank"`
 		Joined time.Time `json:"joined"`
-	}
-	var _ runGoGenerate = Person{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Person{})
+	toolset.RunGoGenerate[struct {
 		Team   string `json:"team"`
 		People int    `json:"people"`
+	}](PublicInfo{})
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*Rank)(nil))
 	}
-	var _ runGoGenerate = PublicInfo{}
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*Rank)(nil))
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*Tone)(nil))
-}
-
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
-func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*Tone)(nil))
 	}
+}
+
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
+func _() {
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Change
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Letter
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			NewPerson
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Person
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			PublicInfo
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Rank
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Tone
+			*Change
+			*Letter
+			*NewPerson
+			*Person
+			*PublicInfo
+			*Rank
+			*Tone
 			runGoGenerate
 		}{}
 	)

@@ -4,19 +4,17 @@ package desk
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/sandbox"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -33,30 +31,28 @@ const (
 	operator
 )
 
-var table = access.Table{
-	Roles: []string{"Agent", "Operator"},
-	Rules: []access.Rule{
-		{Tool: ToolFetchURL, MinRole: agent},
-		{Tool: ToolListFiles, MinRole: agent},
-		{Tool: ToolReadFile, MinRole: agent},
-		{Tool: ToolRunCommand, MinRole: agent},
-		{Tool: ToolWriteFile, MinRole: agent},
-	},
-}
-
 // Toolset is what package desk serves.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "github.com/mcpgen/mcpgen/examples/workspace/desk",
 		Server:  toolset.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
-		Table:   table,
+		Table: access.Table{
+			Roles: []string{"Agent", "Operator"},
+			Rules: []access.Rule{
+				{Tool: ToolFetchURL, MinRole: agent},
+				{Tool: ToolListFiles, MinRole: agent},
+				{Tool: ToolReadFile, MinRole: agent},
+				{Tool: ToolRunCommand, MinRole: agent},
+				{Tool: ToolWriteFile, MinRole: agent},
+			},
+		},
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolFetchURL,
 				Description: "FetchURL returns what a web server has under a URL, in a process of its own, following redirects as far as their hosts are granted.",
 				Input:       fetchURLInputSchema,
 				Output:      pageSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(true)},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, OpenWorldHint: new(true)},
 				Timeout:     10 * time.Second,
 				Allow:       []toolset.Allow{{Kind: "net.connect", Argument: "url"}},
 				Limits:      toolset.Limits{Memory: 256 << 20, Output: 1 << 20, Concurrency: 4, Rate: toolset.Rate{Calls: 5, Per: time.Second}, Capabilities: []string{"network"}},
@@ -78,7 +74,7 @@ func Toolset() toolset.Toolset {
 				Description: "ListFiles returns what is in a directory, in the order of names.",
 				Input:       listFilesInputSchema,
 				Output:      entryListResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Timeout:     5 * time.Second,
 				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "path"}},
 				Limits:      toolset.Limits{Output: 1 << 20, Concurrency: 8, Rate: toolset.Rate{Calls: 100, Per: time.Second}, Capabilities: []string{"files"}},
@@ -99,7 +95,7 @@ func Toolset() toolset.Toolset {
 				Description: "ReadFile returns the text of a file.",
 				Input:       readFileInputSchema,
 				Output:      stringResultSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Timeout:     5 * time.Second,
 				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "path"}},
 				Limits:      toolset.Limits{Output: 1 << 20, Concurrency: 8, Rate: toolset.Rate{Calls: 100, Per: time.Second}, Capabilities: []string{"files"}},
@@ -141,7 +137,7 @@ func Toolset() toolset.Toolset {
 				Description: "WriteFile replaces what is in a file by a text, and creates the file where there is none.",
 				Input:       writeFileInputSchema,
 				Output:      writtenSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true},
+				Annotations: toolset.Annotations{DestructiveHint: new(true), IdempotentHint: true},
 				Timeout:     5 * time.Second,
 				Allow:       []toolset.Allow{{Kind: "file.write", Argument: "path"}},
 				Limits:      toolset.Limits{Concurrency: 2, Rate: toolset.Rate{Calls: 20, Per: time.Second}, Capabilities: []string{"files"}},
@@ -168,14 +164,14 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return toolset.Encoded(FetchURL(ctx, in.URL))
+		return isolate.Encoded(FetchURL(ctx, in.URL))
 	})
 	sandbox.Register("github.com/mcpgen/mcpgen/examples/workspace/desk.run_command", func(ctx context.Context, job sandbox.Job) ([]byte, error) {
 		in, err := decode.Arguments(job.Arguments, decodeRunCommandInput)
 		if err != nil {
 			return nil, err
 		}
-		return toolset.Encoded(RunCommand(ctx, in.Argv))
+		return isolate.Encoded(RunCommand(ctx, in.Argv))
 	})
 }
 
@@ -205,49 +201,44 @@ type writeFileInput struct {
 	Text string     `json:"text"`
 }
 
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeFetchURLInput(r *decode.Reader, v *fetchURLInput) {
-	o := r.Object(&fetchURLInputProperties)
+	o := r.Object(1, "url")
 	for o.Next() {
-		switch o.Name {
-		case "url":
+		switch o.Property {
+		case 0: // url
 			decode.String(r, &v.URL)
 		}
 	}
 }
 
-var fetchURLInputProperties = decode.Properties{Required: []string{"url"}}
-
 func decodeListFilesInput(r *decode.Reader, v *listFilesInput) {
-	o := r.Object(&listFilesInputProperties)
+	o := r.Object(1, "path")
 	for o.Next() {
-		switch o.Name {
-		case "path":
+		switch o.Property {
+		case 0: // path
 			decode.String(r, &v.Path)
 		}
 	}
 }
-
-var listFilesInputProperties = decode.Properties{Required: []string{"path"}}
 
 func decodeReadFileInput(r *decode.Reader, v *readFileInput) {
-	o := r.Object(&readFileInputProperties)
+	o := r.Object(1, "path")
 	for o.Next() {
-		switch o.Name {
-		case "path":
+		switch o.Property {
+		case 0: // path
 			decode.String(r, &v.Path)
 		}
 	}
 }
 
-var readFileInputProperties = decode.Properties{Required: []string{"path"}}
-
 func decodeRunCommandInput(r *decode.Reader, v *runCommandInput) {
-	o := r.Object(&runCommandInputProperties)
+	o := r.Object(1, "argv")
 	for o.Next() {
-		switch o.Name {
-		case "argv":
+		switch o.Property {
+		case 0: // argv
 			decode.Slice(r, &v.Argv, func(r *decode.Reader, v *string) {
 				decode.String(r, v)
 			})
@@ -255,21 +246,17 @@ func decodeRunCommandInput(r *decode.Reader, v *runCommandInput) {
 	}
 }
 
-var runCommandInputProperties = decode.Properties{Required: []string{"argv"}}
-
 func decodeWriteFileInput(r *decode.Reader, v *writeFileInput) {
-	o := r.Object(&writeFileInputProperties)
+	o := r.Object(2, "path", "text")
 	for o.Next() {
-		switch o.Name {
-		case "path":
+		switch o.Property {
+		case 0: // path
 			decode.String(r, &v.Path)
-		case "text":
+		case 1: // text
 			decode.String(r, &v.Text).MaxLength(1048576)
 		}
 	}
 }
-
-var writeFileInputProperties = decode.Properties{Required: []string{"path", "text"}}
 
 // The schemas of what tools take and return.
 const (
@@ -285,117 +272,54 @@ const (
 	writtenSchema         = `{"properties":{"path":{"type":"string","description":"Path is the true path of the file."},"bytes":{"type":"integer"}},"additionalProperties":false,"type":"object","required":["path","bytes"],"description":"Written says what has been written."}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(context.Context, grant.Path) (string, error)
-	var _ runGoGenerate = ReadFile
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, grant.Path, string) (Written, error)
-	var _ runGoGenerate = WriteFile
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, grant.Path) ([]Entry, error)
-	var _ runGoGenerate = ListFiles
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, grant.Argv) (Ran, error)
-	var _ runGoGenerate = RunCommand
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, grant.Host) (Page, error)
-	var _ runGoGenerate = FetchURL
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(context.Context, grant.Path) (string, error)](ReadFile)
+	toolset.RunGoGenerate[func(context.Context, grant.Path, string) (Written, error)](WriteFile)
+	toolset.RunGoGenerate[func(context.Context, grant.Path) ([]Entry, error)](ListFiles)
+	toolset.RunGoGenerate[func(context.Context, grant.Argv) (Ran, error)](RunCommand)
+	toolset.RunGoGenerate[func(context.Context, grant.Host) (Page, error)](FetchURL)
+	toolset.RunGoGenerate[struct {
 		Name string `json:"name"`
 		Dir  bool   `json:"dir,omitempty"`
-	}
-	var _ runGoGenerate = Entry{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Entry{})
+	toolset.RunGoGenerate[struct {
 		Status int    `json:"status"`
 		Type   string `json:"type"`
 		Text   string `json:"text"`
-	}
-	var _ runGoGenerate = Page{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Page{})
+	toolset.RunGoGenerate[struct {
 		Output string `json:"output"`
 		Code   int    `json:"code"`
-	}
-	var _ runGoGenerate = Ran{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Ran{})
+	toolset.RunGoGenerate[struct {
 		Path  string `json:"path"`
 		Bytes int    `json:"bytes"`
+	}](Written{})
+	toolset.RunGoGenerate[[]string](grant.Argv{})
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*grant.Host)(nil))
 	}
-	var _ runGoGenerate = Written{}
-}
-
-func _() {
-	type runGoGenerate = []string
-	var _ runGoGenerate = grant.Argv{}
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*grant.Host)(nil))
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*grant.Path)(nil))
-}
-
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
-func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*grant.Path)(nil))
 	}
+}
+
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
+func _() {
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Entry
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Page
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Ran
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Written
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			grant.Argv
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			grant.Host
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			grant.Path
+			*Entry
+			*Page
+			*Ran
+			*Written
+			*grant.Argv
+			*grant.Host
+			*grant.Path
 			runGoGenerate
 		}{}
 	)

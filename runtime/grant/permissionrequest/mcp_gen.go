@@ -4,17 +4,14 @@ package permissionrequest
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -22,20 +19,19 @@ const (
 	ToolRequestPermission = "request_permission"
 )
 
-var table = access.Table{
-	Rules: []access.Rule{
-		{Tool: ToolListPermissions, Authenticated: true, Permission: access.NoPermission},
-		{Tool: ToolRequestPermission, Authenticated: true, Permission: access.NoPermission},
-	},
-}
-
 // Toolset is what package permissionrequest serves; service answers the calls.
 func Toolset(service *Service) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "github.com/mcpgen/mcpgen/runtime/grant/permissionrequest",
-		Server:    toolset.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
-		Table:     table,
+		Package: "github.com/mcpgen/mcpgen/runtime/grant/permissionrequest",
+		Server:  toolset.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
+		Table: access.Table{
+			Rules: []access.Rule{
+				{Tool: ToolListPermissions, Authenticated: true, Permission: access.NoPermission},
+				{Tool: ToolRequestPermission, Authenticated: true, Permission: access.NoPermission},
+			},
+		},
 		Receivers: []any{service},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolListPermissions,
@@ -43,13 +39,12 @@ func Toolset(service *Service) toolset.Toolset {
 				Description: "ListPermissions returns the permissions on resources that you have now, and your newest requests for more.",
 				Input:       noInputSchema,
 				Output:      permissionsSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Structured(service.ListPermissions(ctx))
+					return service.ListPermissions(ctx)
 				},
 			},
 			{
@@ -58,46 +53,37 @@ func Toolset(service *Service) toolset.Toolset {
 				Description: "RequestPermission requests a permission on a resource, after a call was refused without it. An administrator decides. After the approval the same call works. Repeating an open request returns it.",
 				Input:       inputSchema,
 				Output:      requestSchema,
-				Timeout:     30 * time.Second,
-				Answer:      answerInput(service.RequestPermission),
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in Input
+					decodeInput(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return service.RequestPermission(ctx, in)
+				},
 			},
 		},
 	})
 }
 
-// The types of the handlers, each of which answers calls by its handler.
-
-type answerInput func(context.Context, Input) (Request, error)
-
-func (do answerInput) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in Input
-	r := decode.Begin(call.Arguments)
-	decodeInput(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
-}
-
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeInput(r *decode.Reader, v *Input) {
-	o := r.Object(&inputProperties)
+	o := r.Object(3, "type", "resource", "reason", "tool")
 	for o.Next() {
-		switch o.Name {
-		case "type":
+		switch o.Property {
+		case 0: // type
 			decode.String(r, &v.Type).MinLength(1).MaxLength(64)
-		case "resource":
+		case 1: // resource
 			decode.String(r, &v.Resource).MinLength(1).MaxLength(4096)
-		case "reason":
+		case 2: // reason
 			decode.String(r, &v.Reason).MinLength(1).MaxLength(1000)
-		case "tool":
+		case 3: // tool
 			decode.String(r, &v.Tool).MaxLength(128)
 		}
 	}
 }
-
-var inputProperties = decode.Properties{Required: []string{"type", "resource", "reason"}, Optional: []string{"tool"}}
 
 // The schemas of what tools take and return.
 const (
@@ -107,81 +93,45 @@ const (
 	requestSchema     = `{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","status"],"description":"Request is a request for a permission."}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(*Service, context.Context, Input) (Request, error)
-	var _ runGoGenerate = (*Service).RequestPermission
-}
-
-func _() {
-	type runGoGenerate = func(*Service, context.Context) (Permissions, error)
-	var _ runGoGenerate = (*Service).ListPermissions
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(*Service, context.Context, Input) (Request, error)]((*Service).RequestPermission)
+	toolset.RunGoGenerate[func(*Service, context.Context) (Permissions, error)]((*Service).ListPermissions)
+	toolset.RunGoGenerate[struct {
 		Type     string `json:"type" jsonschema:"minLength=1,maxLength=64,example=file.read"`
 		Resource string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
 		Reason   string `json:"reason" jsonschema:"minLength=1,maxLength=1000"`
 		Tool     string `json:"tool,omitempty" jsonschema:"maxLength=128"`
-	}
-	var _ runGoGenerate = Input{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Input{})
+	toolset.RunGoGenerate[struct {
 		Type       string     `json:"type"`
 		Resource   string     `json:"resource"`
 		Restricted bool       `json:"restricted,omitempty"`
 		Expires    *time.Time `json:"expires,omitempty"`
-	}
-	var _ runGoGenerate = Permission{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Permission{})
+	toolset.RunGoGenerate[struct {
 		Granted  []Permission `json:"granted"`
 		Requests []Request    `json:"requests"`
-	}
-	var _ runGoGenerate = Permissions{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Permissions{})
+	toolset.RunGoGenerate[struct {
 		ID       string `json:"id"`
 		Type     string `json:"type"`
 		Resource string `json:"resource"`
 		Status   string `json:"status"`
 		Note     string `json:"note,omitempty"`
-	}
-	var _ runGoGenerate = Request{}
+	}](Request{})
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Input
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Permission
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Permissions
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Request
+			*Input
+			*Permission
+			*Permissions
+			*Request
 			runGoGenerate
 		}{}
 	)

@@ -9,42 +9,40 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
 	ToolClearWorkspace = "clear_workspace"
 )
 
-var table = access.Table{
-	Rules: []access.Rule{
-		{Tool: ToolClearWorkspace, Authenticated: true, Permission: access.NoPermission},
-	},
-}
-
 // Toolset is what package workspacetools serves; service answers the calls.
 func Toolset(service *Service) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools",
-		Server:    toolset.ServerInfo{Name: "workspace", Title: "Workspace"},
-		Table:     table,
+		Package: "github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools",
+		Server:  toolset.ServerInfo{Name: "workspace", Title: "Workspace"},
+		Table: access.Table{
+			Rules: []access.Rule{
+				{Tool: ToolClearWorkspace, Authenticated: true, Permission: access.NoPermission},
+			},
+		},
 		Receivers: []any{service},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolClearWorkspace,
 				Title:       "Clear the workspace",
 				Description: "ClearWorkspace removes all files and variables of your workspace. Calls of yours that run in it may end with an error. Call it if the workspace is full.",
 				Input:       noInputSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(false)},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(false)},
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(service.ClearWorkspace(ctx))
+					return nil, service.ClearWorkspace(ctx)
 				},
 			},
 		},
@@ -56,10 +54,8 @@ const (
 	noInputSchema = `{"properties":{},"additionalProperties":false,"type":"object"}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(*Service, context.Context) error
-	var _ runGoGenerate = (*Service).ClearWorkspace
+	toolset.RunGoGenerate[func(*Service, context.Context) error]((*Service).ClearWorkspace)
 }

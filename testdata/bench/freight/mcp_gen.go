@@ -4,8 +4,6 @@ package freight
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -13,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -28,61 +26,53 @@ const (
 	admin
 )
 
-var table = access.Table{
-	Roles: []string{"Viewer", "Member", "Manager", "Admin"},
-	Rules: []access.Rule{
-		{Tool: ToolBook, MinRole: member},
-	},
-}
-
 // Toolset is what package freight serves.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "github.com/mcpgen/mcpgen/testdata/bench/freight",
 		Server:  toolset.ServerInfo{Name: "freight", Version: "1.0.0"},
-		Table:   table,
+		Table: access.Table{
+			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Rules: []access.Rule{
+				{Tool: ToolBook, MinRole: member},
+			},
+		},
+		Timeout: 30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolBook,
 				Description: "Book books a parcel.",
 				Input:       bookingSchema,
 				Output:      receiptSchema,
-				Timeout:     30 * time.Second,
-				Answer:      answerBooking(Book),
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in Booking
+					decodeBooking(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
+					}
+					return Book(ctx, in)
+				},
 			},
 		},
 	})
 }
 
-// The types of the handlers, each of which answers calls by its handler.
-
-type answerBooking func(context.Context, Booking) (Receipt, error)
-
-func (do answerBooking) Answer(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-	var in Booking
-	r := decode.Begin(call.Arguments)
-	decodeBooking(r, &in)
-	if err := r.Finish(); err != nil {
-		return toolset.Result{}, err
-	}
-	return toolset.Structured(do(ctx, in))
-}
-
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeBooking(r *decode.Reader, v *Booking) {
-	o := r.Object(&bookingProperties)
+	o := r.Object(5, "parcel", "depot", "weight", "speed", "labels")
 	for o.Next() {
-		switch o.Name {
-		case "parcel":
-			decode.String(r, &v.Parcel).MinLength(3).MaxLength(32).Match(&pattern1)
-		case "depot":
+		switch o.Property {
+		case 0: // parcel
+			decode.String(r, &v.Parcel).MinLength(3).MaxLength(32).Match(`^[A-Z]+-[0-9]+$`)
+		case 1: // depot
 			decode.Int(r, &v.Depot, 1, 4094)
-		case "weight":
+		case 2: // weight
 			decode.Float(r, &v.Weight).Minimum("0").Maximum("1000")
-		case "speed":
+		case 3: // speed
 			decode.String(r, &v.Speed).OneOf("slow", "fast", "express")
-		case "labels":
+		case 4: // labels
 			decode.Slice(r, &v.Labels, func(r *decode.Reader, v *string) {
 				decode.String(r, v)
 			}).MinItems(1).MaxItems(8).Unique()
@@ -90,71 +80,42 @@ func decodeBooking(r *decode.Reader, v *Booking) {
 	}
 }
 
-var bookingProperties = decode.Properties{Required: []string{"parcel", "depot", "weight", "speed", "labels"}}
-
-// The patterns of the schemas.
-var (
-	pattern1 = decode.Pattern{Expr: `^[A-Z]+-[0-9]+$`}
-)
-
 // The schemas of what tools take and return.
 const (
 	bookingSchema = `{"properties":{"parcel":{"type":"string","maxLength":32,"minLength":3,"pattern":"^[A-Z]+-[0-9]+$","description":"Parcel is its number."},"depot":{"type":"integer","maximum":4094,"minimum":1,"description":"Depot is where it stands."},"weight":{"type":"number","maximum":1000,"minimum":0,"description":"Weight is in kilogrammes."},"speed":{"type":"string","enum":["slow","fast","express"],"description":"Speed is how fast it goes."},"labels":{"items":{"type":"string"},"type":"array","maxItems":8,"minItems":1,"uniqueItems":true,"description":"Labels are stuck on it."}},"additionalProperties":false,"type":"object","required":["parcel","depot","weight","speed","labels"],"description":"Booking is a parcel to be sent."}`
 	receiptSchema = `{"properties":{"number":{"type":"string"},"depot":{"type":"integer"},"labels":{"items":{"type":"string"},"type":"array"}},"additionalProperties":false,"type":"object","required":["number","depot","labels"],"description":"Receipt says what was booked."}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(context.Context, Booking) (Receipt, error)
-	var _ runGoGenerate = Book
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(context.Context, Booking) (Receipt, error)](Book)
+	toolset.RunGoGenerate[struct {
 		Parcel string   `json:"parcel" jsonschema:"minLength=3,maxLength=32,pattern=^[A-Z]+-[0-9]+$"`
 		Depot  int      `json:"depot" jsonschema:"minimum=1,maximum=4094"`
 		Weight float64  `json:"weight" jsonschema:"minimum=0,maximum=1000"`
 		Speed  Speed    `json:"speed"`
 		Labels []string `json:"labels" jsonschema:"minItems=1,maxItems=8,uniqueItems=true"`
-	}
-	var _ runGoGenerate = Booking{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Booking{})
+	toolset.RunGoGenerate[struct {
 		Number string   `json:"number"`
 		Depot  int      `json:"depot"`
 		Labels []string `json:"labels"`
+	}](Receipt{})
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*Speed)(nil))
 	}
-	var _ runGoGenerate = Receipt{}
 }
 
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*Speed)(nil))
-}
-
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
-func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Booking
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Receipt
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Speed
+			*Booking
+			*Receipt
+			*Speed
 			runGoGenerate
 		}{}
 	)

@@ -4,7 +4,6 @@ package codecs
 
 import (
 	"context"
-	"encoding"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -16,44 +15,45 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
 	ToolTake = "take"
 )
 
-var table = access.Table{
-	Rules: []access.Rule{
-		{Tool: ToolTake, Public: true},
-	},
-}
-
 // Toolset is what package codecs serves.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/codecs",
 		Server:  toolset.ServerInfo{Name: "codecs"},
-		Table:   table,
+		Table: access.Table{
+			Rules: []access.Rule{
+				{Tool: ToolTake, Public: true},
+			},
+		},
+		Timeout: 30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolTake,
 				Description: "Take takes it.",
 				Input:       wholeSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					in, err := decode.Arguments(call.Arguments, decodeWhole)
-					if err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					var in Whole
+					decodeWhole(r, &in)
+					if err := r.Finish(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(Take(ctx, in))
+					return nil, Take(ctx, in)
 				},
 			},
 		},
 	})
 }
 
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodeWhole(r *decode.Reader, v *Whole) {
 	v.On = true
@@ -62,136 +62,113 @@ func decodeWhole(r *decode.Reader, v *Whole) {
 	})
 	v.Names = []string{"a", "b"}
 	decode.Default(r, "quoted", `"7"`, &v.Quoted, func(r *decode.Reader, v *int16) {
-		decode.QuotedInt(r, v, &pattern1)
+		decode.QuotedInt(r, v, `^(0|-?[1-9][0-9]*)$`)
 	})
 	v.Maybe = new(string("x"))
-	o := r.Object(&wholeProperties)
+	o := r.Object(21,
+		"name", "color", "small", "share", "number", "big", "addr", "blob",
+		"octets", "sides", "keyed", "shades", "counts", "sizes", "hosts", "any",
+		"either", "raw", "ratio", "count", "sure", "id", "mail", "on", "at",
+		"names", "quoted", "maybe", "next", "text", "file",
+	)
+	o.OneOf = [][]string{{"text"}, {"file"}}
 	for o.Next() {
-		switch o.Name {
-		case "id":
-			decode.Int(r, &decode.Within(&v.Base).ID, 1, 4094)
-		case "name":
-			decode.String(r, &v.Name).MinLength(1).MaxLength(8).Match(&pattern2)
-		case "color":
+		switch o.Property {
+		case 0: // name
+			decode.String(r, &v.Name).MinLength(1).MaxLength(8).Match(`^[a-z]+$`)
+		case 1: // color
 			decode.String(r, &v.Color).OneOf("red", "blue")
-		case "mail":
-			decode.String(r, &v.Mail).Format("email")
-		case "on":
-			decode.Bool(r, &v.On)
-		case "small":
+		case 2: // small
 			decode.Uint(r, &v.Small, 0, math.MaxUint8)
-		case "share":
+		case 3: // share
 			decode.Float(r, &v.Share).Above("0").MultipleOf("0.5")
-		case "number":
+		case 4: // number
 			r.Numeral(&v.Number)
-		case "big":
+		case 5: // big
 			r.BigInt(decode.New(&v.Big))
-		case "at":
-			r.Time(&v.At)
-		case "addr":
+		case 6: // addr
 			r.Unmarshal(&v.Addr)
-		case "blob":
+		case 7: // blob
 			decode.Bytes(r, &v.Blob)
-		case "octets":
+		case 8: // octets
 			decode.BytesOf(r, &v.Octets)
-		case "sides":
+		case 9: // sides
 			decode.Array(r, (&v.Sides)[:], func(r *decode.Reader, v *int) {
 				decode.Int(r, v, math.MinInt64, math.MaxInt64)
 			}).MinItems(3).MaxItems(3)
-		case "names":
-			decode.Slice(r, &v.Names, func(r *decode.Reader, v *string) {
-				decode.String(r, v)
-			}).MinItems(1).Unique()
-		case "keyed":
+		case 10: // keyed
 			decode.Map(r, &v.Keyed, decode.StringKey, decodeWhole)
-		case "shades":
+		case 11: // shades
 			decode.Map(r, &v.Shades, func(r *decode.Reader, name []byte, k *Color) bool {
 				return decode.EnumKey(r, name, k, "red", "blue")
 			}, func(r *decode.Reader, v **int) {
 				decode.Int(r, decode.New(v), math.MinInt64, math.MaxInt64)
 			})
-		case "counts":
+		case 12: // counts
 			decode.Map(r, &v.Counts, decode.IntKey, decodeBool)
-		case "sizes":
+		case 13: // sizes
 			decode.Map(r, &v.Sizes, decode.UintKey, decodeBool)
-		case "hosts":
+		case 14: // hosts
 			decode.Map(r, &v.Hosts, decode.TextKey, decodeBool)
-		case "any":
+		case 15: // any
 			r.Any(&v.Any)
-		case "either":
+		case 16: // either
 			r.Any(&v.Either, "string", "integer")
-		case "raw":
+		case 17: // raw
 			r.Raw(&v.Raw)
-		case "quoted":
-			decode.QuotedInt(r, &v.Quoted, &pattern1)
-		case "ratio":
-			decode.QuotedFloat(r, &v.Ratio, &pattern3).MaxLength(9)
-		case "count":
-			decode.QuotedUint(r, &v.Count, &pattern4)
-		case "sure":
+		case 18: // ratio
+			decode.QuotedFloat(r, &v.Ratio, `^-?(0|[1-9][0-9]*)$`).MaxLength(9)
+		case 19: // count
+			decode.QuotedUint(r, &v.Count, `^(0|[1-9][0-9]*)$`)
+		case 20: // sure
 			decode.QuotedBool(r, &v.Sure)
-		case "maybe":
+		case 21: // id
+			decode.Int(r, &decode.Within(&v.Base).ID, 1, 4094)
+		case 22: // mail
+			decode.String(r, &v.Mail).Format("email")
+		case 23: // on
+			decode.Bool(r, &v.On)
+		case 24: // at
+			r.Time(&v.At)
+		case 25: // names
+			decode.Slice(r, &v.Names, func(r *decode.Reader, v *string) {
+				decode.String(r, v)
+			}).MinItems(1).Unique()
+		case 26: // quoted
+			decode.QuotedInt(r, &v.Quoted, `^(0|-?[1-9][0-9]*)$`)
+		case 27: // maybe
 			if r.Null() {
 				v.Maybe = nil
 			} else {
 				decode.String(r, decode.New(&v.Maybe))
 			}
-		case "next":
+		case 28: // next
 			decodeWhole(r, decode.New(decode.New(&v.Next)))
-		case "text":
+		case 29: // text
 			decode.String(r, &v.Text)
-		case "file":
+		case 30: // file
 			decode.String(r, &v.File)
 		}
 	}
 }
 
-var wholeProperties = decode.Properties{Required: []string{"name", "color", "small", "share", "number", "big", "addr", "blob", "octets", "sides", "keyed", "shades", "counts", "sizes", "hosts", "any", "either", "raw", "ratio", "count", "sure"}, Optional: []string{"id", "mail", "on", "at", "names", "quoted", "maybe", "next", "text", "file"}, OneOf: [][]string{{"text"}, {"file"}}}
-
 func decodeBool(r *decode.Reader, v *bool) {
 	decode.Bool(r, v)
 }
-
-// The patterns of the schemas.
-var (
-	pattern1 = decode.Pattern{Expr: `^(0|-?[1-9][0-9]*)$`}
-	pattern2 = decode.Pattern{Expr: `^[a-z]+$`}
-	pattern3 = decode.Pattern{Expr: `^-?(0|[1-9][0-9]*)$`}
-	pattern4 = decode.Pattern{Expr: `^(0|[1-9][0-9]*)$`}
-)
 
 // The schemas of what tools take and return.
 const (
 	wholeSchema = `{"properties":{"id":{"type":"integer"}},"type":"object"}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(context.Context, Whole) error
-	var _ runGoGenerate = Take
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(context.Context, Whole) error](Take)
+	toolset.RunGoGenerate[struct {
 		ID int64 `json:"id" jsonschema:"minimum=1,maximum=4094"`
-	}
-	var _ runGoGenerate = Base{}
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*Color)(nil))
-}
-
-func _() {
-	type runGoGenerate = *byte
-	_ = runGoGenerate((*Octet)(nil))
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Base{})
+	toolset.RunGoGenerate[struct {
 		*Base
 		Name   string              `json:"name" jsonschema:"minLength=1,maxLength=8,pattern=^[a-z]+$"`
 		Color  Color               `json:"color"`
@@ -223,33 +200,26 @@ func _() {
 		Next   **Whole             `json:"next,omitempty"`
 		Text   string              `json:"text,omitempty" jsonschema:"oneof_required=text"`
 		File   string              `json:"file,omitempty" jsonschema:"oneof_required=file"`
+	}](Whole{})
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*Color)(nil))
 	}
-	var _ runGoGenerate = Whole{}
+	{
+		type runGoGenerate = *byte
+		_ = runGoGenerate((*Octet)(nil))
+	}
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Base
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Color
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Octet
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Whole
+			*Base
+			*Color
+			*Octet
+			*Whole
 			runGoGenerate
 		}{}
 	)

@@ -4,8 +4,6 @@ package freight
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"example.com/freight/unit"
@@ -16,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -34,24 +32,23 @@ const (
 	depotManager
 )
 
-var table = access.Table{
-	Roles: []string{"Guest", "Clerk", "DepotManager"},
-	Rules: []access.Rule{
-		{Tool: ToolBookParcel, MinRole: clerk, Scopes: []string{"freight:read", "freight:write"}, Denial: access.Forbid},
-		{Tool: ToolCount, Public: true},
-		{Tool: ToolFind, MinRole: guest},
-		{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission, Denial: access.Challenge},
-		{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
-	},
-}
-
 // Toolset is what package freight serves; desk answers the calls.
 func Toolset(desk *Desk) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "example.com/freight",
-		Server:    toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
-		Table:     table,
+		Package: "example.com/freight",
+		Server:  toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
+		Table: access.Table{
+			Roles: []string{"Guest", "Clerk", "DepotManager"},
+			Rules: []access.Rule{
+				{Tool: ToolBookParcel, MinRole: clerk, Scopes: []string{"freight:read", "freight:write"}, Denial: access.Forbid},
+				{Tool: ToolCount, Public: true},
+				{Tool: ToolFind, MinRole: guest},
+				{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission, Denial: access.Challenge},
+				{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
+			},
+		},
 		Receivers: []any{desk},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name: ToolBookParcel,
@@ -60,7 +57,7 @@ func Toolset(desk *Desk) toolset.Toolset {
 					"The desk answers with the parcel as booked: \"<id>\" & all.",
 				Input:       bookInputSchema,
 				Output:      parcelSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false)},
+				Annotations: toolset.Annotations{DestructiveHint: new(false)},
 				Timeout:     90 * time.Second,
 				Catalogs:    []string{"desk", "night \"shift\"`|<b>"},
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -76,12 +73,12 @@ func Toolset(desk *Desk) toolset.Toolset {
 				Description: "Count counts parcels.",
 				Input:       noInputSchema,
 				Output:      intSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Value,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Wrapped(Count(ctx))
+					return Count(ctx)
 				},
 			},
 			{
@@ -90,8 +87,7 @@ func Toolset(desk *Desk) toolset.Toolset {
 				Description: "Find lists parcels.",
 				Input:       findInputSchema,
 				Output:      pageParcelSchema,
-				Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
-				Timeout:     30 * time.Second,
+				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Catalogs:    []string{"desk"},
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeFindInput(call.Arguments)
@@ -106,31 +102,35 @@ func Toolset(desk *Desk) toolset.Toolset {
 				Description: "Inspect answers in go-sdk's own shape.",
 				Input:       bookInputSchema,
 				Output:      parcelSchema,
-				Timeout:     30 * time.Second,
 				SDK:         true,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeBookInput(call.Arguments)
 					if err != nil {
 						return toolset.Result{}, err
 					}
-					return toolset.Native(desk.Inspect(ctx, toolset.Request(call), in))
+					return toolset.Native(desk.Inspect(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
 				Name:        ToolPurge,
 				Description: "Purge forgets everything.",
 				Input:       noInputSchema,
-				Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true)},
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Annotations: toolset.Annotations{DestructiveHint: new(true)},
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(desk.Purge(ctx))
+					return nil, desk.Purge(ctx)
 				},
 			},
 		},
 	})
+}
+
+// decodeBookInput takes what its schema accepts and nothing else, by reading the schema.
+func decodeBookInput(v []byte) (BookInput, error) {
+	return validator.Decode[BookInput](v, bookInputSchema)
 }
 
 // findInput is what Desk.Find takes.
@@ -140,11 +140,10 @@ type findInput struct {
 	Since  *time.Time `json:"since"`
 }
 
-// These take what their schemas accept and nothing else, by reading the schemas.
-var (
-	decodeBookInput = validator.Decoder[BookInput](bookInputSchema)
-	decodeFindInput = validator.Decoder[findInput](findInputSchema)
-)
+// decodeFindInput takes what its schema accepts and nothing else, by reading the schema.
+func decodeFindInput(v []byte) (findInput, error) {
+	return validator.Decode[findInput](v, findInputSchema)
+}
 
 // The schemas of what tools take and return.
 const (
@@ -156,67 +155,25 @@ const (
 	pageParcelSchema = `{"properties":{"items":{"items":{"properties":{"id":{"type":"string"},"status":{"type":"string","enum":["booked","sent","arrived"]},"weight":{"type":"integer"}},"type":"object","required":["id","status"]},"type":"array"},"next":{"type":"string"}},"type":"object","required":["items"]}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(*Desk, context.Context, *BookInput) (Parcel, error)
-	var _ runGoGenerate = (*Desk).BookParcel
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (int, error)
-	var _ runGoGenerate = Count
-}
-
-func _() {
-	type runGoGenerate = func(*Desk, context.Context, Status, int, *time.Time) (Page[Parcel], error)
-	var _ runGoGenerate = (*Desk).Find
-}
-
-func _() {
-	type runGoGenerate = func(*Desk, context.Context, *mcp.CallToolRequest, BookInput) (*mcp.CallToolResult, Parcel, error)
-	var _ runGoGenerate = (*Desk).Inspect
-}
-
-func _() {
-	type runGoGenerate = func(*Desk, context.Context) error
-	var _ runGoGenerate = (*Desk).Purge
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(*Desk, context.Context, *BookInput) (Parcel, error)]((*Desk).BookParcel)
+	toolset.RunGoGenerate[func(context.Context) (int, error)](Count)
+	toolset.RunGoGenerate[func(*Desk, context.Context, Status, int, *time.Time) (Page[Parcel], error)]((*Desk).Find)
+	toolset.RunGoGenerate[func(*Desk, context.Context, *mcp.CallToolRequest, BookInput) (*mcp.CallToolResult, Parcel, error)]((*Desk).Inspect)
+	toolset.RunGoGenerate[func(*Desk, context.Context) error]((*Desk).Purge)
+	toolset.RunGoGenerate[struct {
 		Parcel Parcel `json:"parcel"`
 		Note   Note   `json:"note"`
-	}
-	var _ runGoGenerate = BookInput{}
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*ID)(nil))
-}
-
-func _() {
-	type runGoGenerate = []string
-	var _ runGoGenerate = Labels{}
-}
-
-func _() {
-	type runGoGenerate = func(Note)
-	var _ runGoGenerate = func(unit.Remark) {}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](BookInput{})
+	toolset.RunGoGenerate[[]string](Labels{})
+	toolset.RunGoGenerate[func(Note)](func(unit.Remark) {})
+	toolset.RunGoGenerate[struct {
 		Items []Parcel `json:"items"`
 		Next  string   `json:"next,omitempty"`
-	}
-	var _ runGoGenerate = Page[Parcel]{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Page[Parcel]{})
+	toolset.RunGoGenerate[struct {
 		ID     ID        `json:"id"`
 		Status Status    `json:"status"`
 		Weight unit.Mass `json:"weight,omitempty"`
@@ -227,88 +184,44 @@ func _() {
 		} `json:"contact"`
 		Next *Parcel `json:"next,omitempty"`
 		seen bool
-	}
-	var _ runGoGenerate = Parcel{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Parcel{})
+	toolset.RunGoGenerate[struct {
 		BookedAt time.Time `json:"booked_at"`
-	}
-	var _ runGoGenerate = Stamps{}
-}
-
-func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*Status)(nil))
-}
-
-func _() {
-	type runGoGenerate = func(unit.Author) ([]byte, error)
-	var _ runGoGenerate = unit.Author.MarshalText
-}
-
-func _() {
-	type runGoGenerate = func(*unit.Author, []byte) error
-	var _ runGoGenerate = (*unit.Author).UnmarshalText
-}
-
-func _() {
-	type runGoGenerate = *int
-	_ = runGoGenerate((*unit.Mass)(nil))
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Stamps{})
+	toolset.RunGoGenerate[func(unit.Author) ([]byte, error)](unit.Author.MarshalText)
+	toolset.RunGoGenerate[func(*unit.Author, []byte) error]((*unit.Author).UnmarshalText)
+	toolset.RunGoGenerate[struct {
 		Text   string      `json:"text"`
 		Author unit.Author `json:"author"`
+	}](unit.Remark{})
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*ID)(nil))
 	}
-	var _ runGoGenerate = unit.Remark{}
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*Status)(nil))
+	}
+	{
+		type runGoGenerate = *int
+		_ = runGoGenerate((*unit.Mass)(nil))
+	}
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			BookInput
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			ID
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Labels
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Page[Parcel]
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Parcel
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Stamps
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Status
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			unit.Mass
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			unit.Remark
+			*BookInput
+			*ID
+			*Labels
+			*Page[Parcel]
+			*Parcel
+			*Stamps
+			*Status
+			*unit.Mass
+			*unit.Remark
 			runGoGenerate
 		}{}
 	)

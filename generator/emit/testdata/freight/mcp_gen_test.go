@@ -14,7 +14,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:804df5d9b7046546b8adf5b3ed1a4052",
-		Code:   "1:87270a11cce4750f80898e8809610c89",
+		Code:   "1:4120a0c9239e96e093252190aaa9587c",
 		Declarations: map[string][]string{
 			".": {
 				"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge",

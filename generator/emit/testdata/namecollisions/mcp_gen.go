@@ -4,8 +4,6 @@ package namecollisions
 
 import (
 	"context"
-	mcpEncoding "encoding"
-	mcpJson "encoding/json"
 	mcpTime2 "time"
 
 	mcpTime3 "example.com/namecollisions/time"
@@ -13,10 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	mcpValidator "github.com/mcpgen/mcpgen/runtime/decode/validator"
 	mcpToolset2 "github.com/mcpgen/mcpgen/runtime/toolset"
-	mcpMcp "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = mcpToolset2.Contract2_RunGoGenerate
+const _ = mcpToolset2.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -34,28 +31,26 @@ const (
 	mcpString
 )
 
-var mcpTable2 = mcpAccess.Table{
-	Roles: []string{"table", "Default", "read-only", "admin", "String"},
-	Rules: []mcpAccess.Rule{
-		{Tool: ToolCall, MinRole: readOnly},
-		{Tool: ToolLook, MinRole: mcpDefault},
-		{Tool: ToolWait, MinRole: mcpTable},
-	},
-}
-
 // Toolset is what package namecollisions serves; access2 and table answer the calls.
 func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 	return mcpToolset2.NewToolset(mcpToolset2.Generated{
-		Package:   "example.com/namecollisions",
-		Server:    mcpToolset2.ServerInfo{Name: "namecollisions"},
-		Table:     mcpTable2,
+		Package: "example.com/namecollisions",
+		Server:  mcpToolset2.ServerInfo{Name: "namecollisions"},
+		Table: mcpAccess.Table{
+			Roles: []string{"table", "Default", "read-only", "admin", "String"},
+			Rules: []mcpAccess.Rule{
+				{Tool: ToolCall, MinRole: readOnly},
+				{Tool: ToolLook, MinRole: mcpDefault},
+				{Tool: ToolWait, MinRole: mcpTable},
+			},
+		},
 		Receivers: []any{access2, table},
+		Timeout:   30 * mcpTime2.Second,
 		Tools: []mcpToolset2.Tool{
 			{
 				Name:        ToolCall,
 				Description: "call is a handler with the name of a local of generated closures.",
 				Input:       clockSchema,
-				Timeout:     30 * mcpTime2.Second,
 				Call: func(mcpCtx context.Context, mcpCall mcpToolset2.Call) (mcpToolset2.Result, error) {
 					mcpIn, mcpErr := decodeClock(mcpCall.Arguments)
 					if mcpErr != nil {
@@ -69,8 +64,7 @@ func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 				Description: "Look is answered by a table.",
 				Input:       lookInputSchema,
 				Output:      stringListSchema,
-				Annotations: &mcpMcp.ToolAnnotations{IdempotentHint: true, OpenWorldHint: new(false)},
-				Timeout:     30 * mcpTime2.Second,
+				Annotations: mcpToolset2.Annotations{IdempotentHint: true, OpenWorldHint: new(false)},
 				Call: func(mcpCtx context.Context, mcpCall mcpToolset2.Call) (mcpToolset2.Result, error) {
 					mcpIn, mcpErr := decodeLookInput(mcpCall.Arguments)
 					if mcpErr != nil {
@@ -84,15 +78,20 @@ func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 				Description: "Wait is answered by access.",
 				Input:       mcpNoInputSchema,
 				Timeout:     1500 * mcpTime2.Millisecond,
-				Call: func(mcpCtx context.Context, mcpCall mcpToolset2.Call) (mcpToolset2.Result, error) {
-					if mcpErr := decode.Nothing(mcpCall.Arguments); mcpErr != nil {
-						return mcpToolset2.Result{}, mcpErr
+				Answer: func(mcpCtx context.Context, r *decode.Reader) (any, error) {
+					if mcpErr := r.Nothing(); mcpErr != nil {
+						return nil, mcpErr
 					}
-					return mcpToolset2.Structured(access2.Wait(mcpCtx))
+					return access2.Wait(mcpCtx)
 				},
 			},
 		},
 	})
+}
+
+// decodeClock takes what its schema accepts and nothing else, by reading the schema.
+func decodeClock(v []byte) (mcpTime3.Clock, error) {
+	return mcpValidator.Decode[mcpTime3.Clock](v, clockSchema)
 }
 
 // mcpLookInput is what Table.Look takes.
@@ -101,11 +100,10 @@ type mcpLookInput struct {
 	Err *[]mcpTime3.Clock `json:"err"`
 }
 
-// These take what their schemas accept and nothing else, by reading the schemas.
-var (
-	decodeClock     = mcpValidator.Decoder[mcpTime3.Clock](clockSchema)
-	decodeLookInput = mcpValidator.Decoder[mcpLookInput](lookInputSchema)
-)
+// decodeLookInput takes what its schema accepts and nothing else, by reading the schema.
+func decodeLookInput(v []byte) (mcpLookInput, error) {
+	return mcpValidator.Decode[mcpLookInput](v, lookInputSchema)
+}
 
 // The schemas of what tools take and return.
 const (
@@ -115,47 +113,24 @@ const (
 	stringListSchema = `{"properties":{"result":{"items":{"type":"string"},"type":"array"}},"type":"object","required":["result"]}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type mcpRunGoGenerate = func(context.Context, Clock) error
-	var _ mcpRunGoGenerate = call
-}
-
-func _() {
-	type mcpRunGoGenerate = func(Table, context.Context, string, *[]mcpTime3.Clock) ([]string, error)
-	var _ mcpRunGoGenerate = Table.Look
-}
-
-func _() {
-	type mcpRunGoGenerate = func(*Access, context.Context) (map[string]any, error)
-	var _ mcpRunGoGenerate = (*Access).Wait
-}
-
-func _() {
-	type mcpRunGoGenerate = func(Clock)
-	var _ mcpRunGoGenerate = func(mcpTime3.Clock) {}
-}
-
-func _() {
-	type mcpRunGoGenerate = struct {
+	mcpToolset2.RunGoGenerate[func(context.Context, Clock) error](call)
+	mcpToolset2.RunGoGenerate[func(Table, context.Context, string, *[]mcpTime3.Clock) ([]string, error)](Table.Look)
+	mcpToolset2.RunGoGenerate[func(*Access, context.Context) (map[string]any, error)]((*Access).Wait)
+	mcpToolset2.RunGoGenerate[func(Clock)](func(mcpTime3.Clock) {})
+	mcpToolset2.RunGoGenerate[struct {
 		Hour int8 `json:"hour"`
-	}
-	var _ mcpRunGoGenerate = mcpTime3.Clock{}
+	}](mcpTime3.Clock{})
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type mcpRunGoGenerate interface {
-		mcpJson.Marshaler
-		mcpJson.Unmarshaler
-		mcpEncoding.TextMarshaler
-		mcpEncoding.TextUnmarshaler
-	}
+	type mcpRunGoGenerate = mcpToolset2.Codec
 	var (
 		_ mcpRunGoGenerate = struct {
-			mcpTime3.Clock
+			*mcpTime3.Clock
 			mcpRunGoGenerate
 		}{}
 	)

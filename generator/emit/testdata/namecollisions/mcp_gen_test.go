@@ -14,7 +14,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:8e07410af8783489c5c8979d9ec9ecef",
-		Code:   "1:c15037889e885a4b3381ccf1cd599367",
+		Code:   "1:0f1df76998c2c1c04d22e8dacf021fc9",
 		Declarations: map[string][]string{
 			".":    {"Access.Wait", "Table.Look", "call"},
 			"time": {"Clock"},

@@ -4,17 +4,16 @@ package permissions
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	mcpSandbox "github.com/mcpgen/mcpgen/runtime/sandbox"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -26,30 +25,28 @@ const (
 	ToolSit  = "sit"
 )
 
-var table = access.Table{
-	Rules: []access.Rule{
-		{Tool: ToolCopy, Authenticated: true},
-		{Tool: ToolDo, Authenticated: true},
-		{Tool: ToolNap, Authenticated: true},
-		{Tool: ToolRun, Authenticated: true},
-		{Tool: ToolShow, Authenticated: true},
-		{Tool: ToolSit, Authenticated: true},
-	},
-}
-
 // Toolset is what package permissions serves; j answers the calls.
 func Toolset(j *Job) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "example.com/permissions",
-		Server:    toolset.ServerInfo{Name: "permissions"},
-		Table:     table,
+		Package: "example.com/permissions",
+		Server:  toolset.ServerInfo{Name: "permissions"},
+		Table: access.Table{
+			Rules: []access.Rule{
+				{Tool: ToolCopy, Authenticated: true},
+				{Tool: ToolDo, Authenticated: true},
+				{Tool: ToolNap, Authenticated: true},
+				{Tool: ToolRun, Authenticated: true},
+				{Tool: ToolShow, Authenticated: true},
+				{Tool: ToolSit, Authenticated: true},
+			},
+		},
 		Receivers: []any{j},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolCopy,
 				Description: "Copy copies a file.",
 				Input:       pairSchema,
-				Timeout:     30 * time.Second,
 				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "from"}, {Kind: "file.write", Argument: "to"}},
 				Limits:      toolset.Limits{Output: 1 << 10, Concurrency: 2, Rate: toolset.Rate{Calls: 100, Per: time.Minute}, Capabilities: []string{"files", "network"}},
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -73,7 +70,6 @@ func Toolset(j *Job) toolset.Toolset {
 				Description: "Do does it.",
 				Input:       pairSchema,
 				Output:      pairSchema,
-				Timeout:     30 * time.Second,
 				Limits:      toolset.Limits{Memory: 512 << 20, Capabilities: []string{"exec", "files", "network"}},
 				Isolate:     "example.com/permissions.do",
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -88,7 +84,6 @@ func Toolset(j *Job) toolset.Toolset {
 				Description: "Nap sleeps.",
 				Input:       noInputSchema,
 				Output:      stringSchema,
-				Timeout:     30 * time.Second,
 				Limits:      toolset.Limits{Memory: 512 << 20, Output: 1536 << 10, Rate: toolset.Rate{Calls: 3, Per: time.Second}},
 				Isolate:     "example.com/permissions.nap",
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -102,7 +97,6 @@ func Toolset(j *Job) toolset.Toolset {
 				Name:        ToolRun,
 				Description: "Run starts a program.",
 				Input:       runInputSchema,
-				Timeout:     30 * time.Second,
 				Allow:       []toolset.Allow{{Kind: "system.command", Argument: "argv"}},
 				Limits:      toolset.Limits{Memory: 1 << 30, Rate: toolset.Rate{Calls: 1, Per: time.Hour}, Capabilities: []string{"none"}},
 				Isolate:     "example.com/permissions.run",
@@ -123,19 +117,18 @@ func Toolset(j *Job) toolset.Toolset {
 				Name:        ToolShow,
 				Description: "Show shows it.",
 				Input:       noInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(j.Show(ctx))
+					return nil, j.Show(ctx)
 				},
 			},
 			{
 				Name:        ToolSit,
 				Description: "Sit sits.",
 				Input:       noInputSchema,
-				Timeout:     30 * time.Second,
 				Limits:      toolset.Limits{Memory: 512 << 20},
 				Isolate:     "example.com/permissions.sit",
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
@@ -161,27 +154,27 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return toolset.Encoded(j.Do(ctx, in))
+		return isolate.Encoded(j.Do(ctx, in))
 	})
 	mcpSandbox.Register("example.com/permissions.nap", func(ctx context.Context, mcpJob mcpSandbox.Job) ([]byte, error) {
 		if err := decode.Nothing(mcpJob.Arguments); err != nil {
 			return nil, err
 		}
-		return toolset.Encoded(Nap(ctx))
+		return isolate.Encoded(Nap(ctx))
 	})
 	mcpSandbox.Register("example.com/permissions.run", func(ctx context.Context, mcpJob mcpSandbox.Job) ([]byte, error) {
 		in, err := decode.Arguments(mcpJob.Arguments, decodeRunInput)
 		if err != nil {
 			return nil, err
 		}
-		return nil, toolset.Refused(Run(ctx, in.Argv))
+		return nil, isolate.Refused(Run(ctx, in.Argv))
 	})
 	mcpSandbox.Register("example.com/permissions.sit", func(ctx context.Context, mcpJob mcpSandbox.Job) ([]byte, error) {
 		if err := decode.Nothing(mcpJob.Arguments); err != nil {
 			return nil, err
 		}
 		desk := NewDesk()
-		return nil, toolset.Refused(desk.Sit(ctx))
+		return nil, isolate.Refused(desk.Sit(ctx))
 	})
 }
 
@@ -190,37 +183,34 @@ type runInput struct {
 	Argv []string `json:"argv"`
 }
 
-// The decoders take what the schemas accept and nothing else.
+// The decoders take what the schemas accept and nothing else. Object is called with the number of
+// the properties that are required, which are the first ones.
 
 func decodePair(r *decode.Reader, v *Pair) {
-	o := r.Object(&pairProperties)
+	o := r.Object(3, "from", "to", "note")
 	for o.Next() {
-		switch o.Name {
-		case "from":
+		switch o.Property {
+		case 0: // from
 			decode.String(r, &v.Ends.From)
-		case "to":
+		case 1: // to
 			decode.String(r, &v.Ends.To)
-		case "note":
+		case 2: // note
 			decode.String(r, &v.Note)
 		}
 	}
 }
 
-var pairProperties = decode.Properties{Required: []string{"from", "to", "note"}}
-
 func decodeRunInput(r *decode.Reader, v *runInput) {
-	o := r.Object(&runInputProperties)
+	o := r.Object(1, "argv")
 	for o.Next() {
-		switch o.Name {
-		case "argv":
+		switch o.Property {
+		case 0: // argv
 			decode.Slice(r, &v.Argv, func(r *decode.Reader, v *string) {
 				decode.String(r, v)
 			})
 		}
 	}
 }
-
-var runInputProperties = decode.Properties{Required: []string{"argv"}}
 
 // The schemas of what tools take and return.
 const (
@@ -230,89 +220,39 @@ const (
 	stringSchema   = `{"properties":{"result":{"type":"string"}},"type":"object","required":["result"]}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(context.Context, Pair) error
-	var _ runGoGenerate = Copy
-}
-
-func _() {
-	type runGoGenerate = func(*Job, context.Context, Pair) (Pair, error)
-	var _ runGoGenerate = (*Job).Do
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (string, error)
-	var _ runGoGenerate = Nap
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, []string) error
-	var _ runGoGenerate = Run
-}
-
-func _() {
-	type runGoGenerate = func(*Job, context.Context) error
-	var _ runGoGenerate = (*Job).Show
-}
-
-func _() {
-	type runGoGenerate = func(*Desk, context.Context) error
-	var _ runGoGenerate = (*Desk).Sit
-}
-
-func _() {
-	type runGoGenerate = func() Desk
-	var _ runGoGenerate = NewDesk
-}
-
-func _() {
-	type runGoGenerate = func(context.Context) (*Job, error)
-	var _ runGoGenerate = NewJob
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(context.Context, Pair) error](Copy)
+	toolset.RunGoGenerate[func(*Job, context.Context, Pair) (Pair, error)]((*Job).Do)
+	toolset.RunGoGenerate[func(context.Context) (string, error)](Nap)
+	toolset.RunGoGenerate[func(context.Context, []string) error](Run)
+	toolset.RunGoGenerate[func(*Job, context.Context) error]((*Job).Show)
+	toolset.RunGoGenerate[func(*Desk, context.Context) error]((*Desk).Sit)
+	toolset.RunGoGenerate[func() Desk](NewDesk)
+	toolset.RunGoGenerate[func(context.Context) (*Job, error)](NewJob)
+	toolset.RunGoGenerate[struct {
 		From string `json:"from"`
 		To   Path   `json:"to"`
-	}
-	var _ runGoGenerate = Ends{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Ends{})
+	toolset.RunGoGenerate[struct {
 		Ends
 		Note string `json:"note"`
+	}](Pair{})
+	{
+		type runGoGenerate = *string
+		_ = runGoGenerate((*Path)(nil))
 	}
-	var _ runGoGenerate = Pair{}
 }
 
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate = *string
-	_ = runGoGenerate((*Path)(nil))
-}
-
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
-func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Ends
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Pair
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Path
+			*Ends
+			*Pair
+			*Path
 			runGoGenerate
 		}{}
 	)

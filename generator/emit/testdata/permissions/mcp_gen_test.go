@@ -14,7 +14,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:492233f1c421f6bbe18ae3546a1e49e4",
-		Code:   "1:3b49112165d508b413d79ec6021fc6b2",
+		Code:   "1:3f746e6e3d920554ed323b421549c8ac",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

@@ -4,8 +4,6 @@ package receivers
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"net/netip"
 	"net/url"
 	"time"
@@ -16,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -32,33 +30,32 @@ const (
 	owner
 )
 
-var table = access.Table{
-	Roles: []string{"Visitor", "Seller", "Owner"},
-	Rules: []access.Rule{
-		{Tool: ToolClose, MinRole: owner},
-		{Tool: ToolShelfPay, Authenticated: true},
-		{Tool: ToolTillPay, MinRole: seller},
-	},
-}
-
 // Toolset is what package receivers serves; shelf and till answer the calls.
 func Toolset(shelf Shelf, till Till) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
-		Package:   "example.com/receivers",
-		Server:    toolset.ServerInfo{Name: "receivers"},
-		Table:     table,
+		Package: "example.com/receivers",
+		Server:  toolset.ServerInfo{Name: "receivers"},
+		Table: access.Table{
+			Roles: []string{"Visitor", "Seller", "Owner"},
+			Rules: []access.Rule{
+				{Tool: ToolClose, MinRole: owner},
+				{Tool: ToolShelfPay, Authenticated: true},
+				{Tool: ToolTillPay, MinRole: seller},
+			},
+		},
 		Receivers: []any{shelf, till},
+		Timeout:   30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolClose,
 				Description: "Close closes the till.",
 				Input:       noInputSchema,
-				Timeout:     30 * time.Second,
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					if err := decode.Nothing(call.Arguments); err != nil {
-						return toolset.Result{}, err
+				Returns:     toolset.Nothing,
+				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
+					if err := r.Nothing(); err != nil {
+						return nil, err
 					}
-					return toolset.Done(till.Close(ctx))
+					return nil, till.Close(ctx)
 				},
 			},
 			{
@@ -66,7 +63,6 @@ func Toolset(shelf Shelf, till Till) toolset.Toolset {
 				Description: "Pay puts something back and shares its name with the till's.",
 				Input:       paymentSchema,
 				Output:      receiptSchema,
-				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodePayment(call.Arguments)
 					if err != nil {
@@ -80,7 +76,6 @@ func Toolset(shelf Shelf, till Till) toolset.Toolset {
 				Description: "Pay takes money.",
 				Input:       paymentSchema,
 				Output:      receiptSchema,
-				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodePayment(call.Arguments)
 					if err != nil {
@@ -93,10 +88,10 @@ func Toolset(shelf Shelf, till Till) toolset.Toolset {
 	})
 }
 
-// These take what their schemas accept and nothing else, by reading the schemas.
-var (
-	decodePayment = validator.Decoder[Payment](paymentSchema)
-)
+// decodePayment takes what its schema accepts and nothing else, by reading the schema.
+func decodePayment(v []byte) (Payment, error) {
+	return validator.Decode[Payment](v, paymentSchema)
+}
 
 // The schemas of what tools take and return.
 const (
@@ -105,70 +100,36 @@ const (
 	receiptSchema = `{"properties":{"page":{"type":"object"},"from":{"type":"string"},"sign":true},"type":"object","required":["page","from","sign"]}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(Till, context.Context) error
-	var _ runGoGenerate = Till.Close
-}
-
-func _() {
-	type runGoGenerate = func(Shelf, context.Context, Payment) (Receipt, error)
-	var _ runGoGenerate = Shelf.Pay
-}
-
-func _() {
-	type runGoGenerate = func(Till, context.Context, Payment) (Receipt, error)
-	var _ runGoGenerate = Till.Pay
-}
-
-func _() {
-	type runGoGenerate = *int
-	_ = runGoGenerate((*Level)(nil))
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(Till, context.Context) error](Till.Close)
+	toolset.RunGoGenerate[func(Shelf, context.Context, Payment) (Receipt, error)](Shelf.Pay)
+	toolset.RunGoGenerate[func(Till, context.Context, Payment) (Receipt, error)](Till.Pay)
+	toolset.RunGoGenerate[struct {
 		Cents int64 `json:"cents"`
 		Level Level `json:"level"`
-	}
-	var _ runGoGenerate = Payment{}
-}
-
-func _() {
-	type runGoGenerate = struct {
+	}](Payment{})
+	toolset.RunGoGenerate[struct {
 		Page url.URL    `json:"page"`
 		From netip.Addr `json:"from"`
 		Sign Sign       `json:"sign"`
+	}](Receipt{})
+	toolset.RunGoGenerate[func(Sign) ([]byte, error)](Sign.MarshalJSON)
+	{
+		type runGoGenerate = *int
+		_ = runGoGenerate((*Level)(nil))
 	}
-	var _ runGoGenerate = Receipt{}
 }
 
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate = func(Sign) ([]byte, error)
-	var _ runGoGenerate = Sign.MarshalJSON
-}
-
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
-func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Level
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Payment
-			runGoGenerate
-		}{}
-		_ runGoGenerate = struct {
-			Receipt
+			*Level
+			*Payment
+			*Receipt
 			runGoGenerate
 		}{}
 	)

@@ -4,8 +4,6 @@ package relativeroles
 
 import (
 	"context"
-	"encoding"
-	"encoding/json"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -13,7 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract2_RunGoGenerate
+const _ = toolset.Contract3_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -21,19 +19,18 @@ const (
 	ToolShout = "shout"
 )
 
-var table = access.Table{
-	Rules: []access.Rule{
-		{Tool: ToolEcho, MinRole: access.Lowest},
-		{Tool: ToolShout, MinRole: access.Highest},
-	},
-}
-
 // Toolset is what package relativeroles serves.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/relativeroles",
 		Server:  toolset.ServerInfo{Name: "relativeroles", Version: "0.1.0"},
-		Table:   table,
+		Table: access.Table{
+			Rules: []access.Rule{
+				{Tool: ToolEcho, MinRole: access.Lowest},
+				{Tool: ToolShout, MinRole: access.Highest},
+			},
+		},
+		Timeout: 30 * time.Second,
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolEcho,
@@ -54,7 +51,6 @@ func Toolset() toolset.Toolset {
 				Description: "Shout says it louder.",
 				Input:       wordsSchema,
 				Output:      stringSchema,
-				Timeout:     30 * time.Second,
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decodeWords(call.Arguments)
 					if err != nil {
@@ -67,10 +63,10 @@ func Toolset() toolset.Toolset {
 	})
 }
 
-// These take what their schemas accept and nothing else, by reading the schemas.
-var (
-	decodeWords = validator.Decoder[Words](wordsSchema)
-)
+// decodeWords takes what its schema accepts and nothing else, by reading the schema.
+func decodeWords(v []byte) (Words, error) {
+	return validator.Decode[Words](v, wordsSchema)
+}
 
 // The schemas of what tools take and return.
 const (
@@ -79,37 +75,22 @@ const (
 	stringSchema      = `{"properties":{"result":{"type":"string"}},"type":"object","required":["result"]}`
 )
 
-// What this file was made from. Where the compiler stops at a line below, the source has
-// changed since: run go generate.
-
+// What this file was made from. If the compiler stops at a line below, the source has changed
+// since: run go generate.
 func _() {
-	type runGoGenerate = func(context.Context, Words) (Words, error)
-	var _ runGoGenerate = Echo
-}
-
-func _() {
-	type runGoGenerate = func(context.Context, Words) (string, error)
-	var _ runGoGenerate = Shout
-}
-
-func _() {
-	type runGoGenerate = struct {
+	toolset.RunGoGenerate[func(context.Context, Words) (Words, error)](Echo)
+	toolset.RunGoGenerate[func(context.Context, Words) (string, error)](Shout)
+	toolset.RunGoGenerate[struct {
 		Text string "json:\"text\" jsonschema:\"default=`\""
-	}
-	var _ runGoGenerate = Words{}
+	}](Words{})
 }
 
-// None of these takes its JSON into its own hands: a method that does so is ambiguous here.
+// None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
-	type runGoGenerate interface {
-		json.Marshaler
-		json.Unmarshaler
-		encoding.TextMarshaler
-		encoding.TextUnmarshaler
-	}
+	type runGoGenerate = toolset.Codec
 	var (
 		_ runGoGenerate = struct {
-			Words
+			*Words
 			runGoGenerate
 		}{}
 	)

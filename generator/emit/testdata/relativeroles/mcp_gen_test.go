@@ -14,7 +14,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:7f79f3c0f4a8e3006e53a876fd4b538b",
-		Code:   "1:bdc38d2dcfdf17f2688000a1a61aee7c",
+		Code:   "1:68ca077b66963557022a337cdc256559",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},
