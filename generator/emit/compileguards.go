@@ -63,22 +63,20 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 		f.Line()
 	}
 	for _, group := range groups {
-		codecs = append(codecs, jen.Id("_").Id(p.stale).Op("=").
+		codecs = append(codecs, jen.Var().Id("_").Id(p.stale).Op("=").
 			Struct(append(group.types, jen.Id(p.stale))...).Values())
 	}
 	if len(codecs) > 0 {
 		f.Comment("None of these types writes or reads its own JSON: a method that does so is ambiguous here.")
 		f.Func().Id("_").Params().Block(
-			jen.Type().Id(p.stale).Op("=").Qual(toolsetPath, "Codec"),
-			jen.Var().Defs(codecs...),
+			append([]jen.Code{jen.Type().Id(p.stale).Op("=").Qual(toolsetPath, "Codec")}, codecs...)...,
 		)
 		f.Line()
 	}
 	if len(constants) > 0 {
 		f.Comment("The values of constants, as lengths: that of a clamped string is right for its value alone.")
 		f.Func().Id("_").Params().Block(
-			jen.Type().Id(p.stale).Struct(),
-			jen.Var().Defs(constants...),
+			append([]jen.Code{jen.Type().Id(p.stale).Struct()}, constants...)...,
 		)
 		f.Line()
 	}
@@ -124,7 +122,7 @@ func addCodec(groups []*codecGroup, subject model.Expr) []*codecGroup {
 func (p *plan) constGuard(g model.CompileGuard) *jen.Statement {
 	want := g.Want.String()
 	array := func(length string, value jen.Code) *jen.Statement {
-		return jen.Id("_").Index(jen.Op(length)).Id(p.stale).Op("=").Index(value).Id(p.stale).Values()
+		return jen.Var().Id("_").Index(jen.Op(length)).Id(p.stale).Op("=").Index(value).Id(p.stale).Values()
 	}
 	if text, err := strconv.Unquote(want); err == nil {
 		next := strconv.Quote(text + "\x00")
@@ -134,6 +132,6 @@ func (p *plan) constGuard(g model.CompileGuard) *jen.Statement {
 	if n, err := strconv.ParseInt(want, 10, 64); err == nil && n >= 0 && n <= math.MaxInt32 {
 		return array(want, expr(g.Subject))
 	}
-	return jen.Id("_").Op("=").Map(jen.Bool()).Id(p.stale).Add(inline(
+	return jen.Var().Id("_").Op("=").Map(jen.Bool()).Id(p.stale).Add(inline(
 		row("false", jen.Values()), expr(g.Subject).Op("==").Op(want).Op(":").Values()))
 }

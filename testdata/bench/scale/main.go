@@ -201,18 +201,14 @@ func source(name string, tools int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Package %[1]s is a desk.\n//\n//mcp:server name=%[1]s\npackage %[1]s\n\n"+
 		"import \"context\"\n\n"+
-		"// Kind is a kind of order.\ntype Kind string\n\n"+
-		"// The kinds.\nconst (\n\tSmall Kind = \"small\"\n\tLarge Kind = \"large\"\n)\n\n"+
 		"// Desk takes orders.\ntype Desk struct{}\n", name)
 	for i := range tools {
 		b.WriteString(strings.NewReplacer("PACKAGE", name, "#", fmt.Sprint(i), "'", "`").Replace(`
 // Order# is an order.
 type Order# struct {
 	// Name is the name of the customer.
-	Name   string   'json:"name" jsonschema:"minLength=1,maxLength=80"'
-	Kind   Kind     'json:"kind"'
-	Count  int      'json:"count,omitempty" jsonschema:"minimum=1,maximum=9"'
-	Labels []string 'json:"labels,omitempty" jsonschema:"maxItems=8"'
+	Name  string 'json:"name" jsonschema:"minLength=1,maxLength=80"'
+	Count int    'json:"count,omitempty" jsonschema:"minimum=1,maximum=9"'
 }
 
 // Receipt# is a receipt.
