@@ -93,7 +93,7 @@ func (p *plan) rule(kind string, tool model.Tool) *jen.Statement {
 func (p *plan) permission(a model.Access) *jen.Statement {
 	switch {
 	case a.Action == "none":
-		return jen.Qual(accessPath, "NoPermission")
+		return jen.Qual(accessPath, "NoPermission").Call()
 	case a.Permission == "":
 		return nil
 	}

@@ -305,7 +305,7 @@ func (s *scene) failing(in json.RawMessage) error {
 }
 
 func (s *scene) toolset() toolset.Toolset {
-	rule := access.Rule{Authenticated: true, Permission: access.NoPermission}
+	rule := access.Rule{Authenticated: true, Permission: access.NoPermission()}
 	tool, check, prompt, resource := rule, rule, rule, rule
 	tool.Tool, check.Tool, prompt.Prompt, resource.Resource = "act", "check", "fail", "planted://fail/{at}"
 	return toolset.NewToolset(toolset.Generated{

@@ -31,10 +31,10 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 		Server:  toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
 		Table: access.Table{
 			Rules: []access.Rule{
-				{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
-				{Tool: ToolGetServerInfo, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
-				{Tool: ToolGetUserClaims, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
-				{Tool: ToolPrintEnv, MinRole: access.Highest, Permission: access.NoPermission, Denial: access.Conceal},
+				{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
+				{Tool: ToolGetServerInfo, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
+				{Tool: ToolGetUserClaims, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
+				{Tool: ToolPrintEnv, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
 			},
 		},
 		Receivers: []any{inspector},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:b1d0bfee764fe6d751ba3aa0537ec72b",
-		Code:   "1:c5b883c21ce27b22e3e3df139e4579c8",
+		Code:   "1:6658ea6de223f7b030eebb2519cd2c64",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

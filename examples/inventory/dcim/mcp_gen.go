@@ -69,7 +69,7 @@ func Toolset(inventory *Inventory) toolset.Toolset {
 				{Tool: ToolAddDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}},
 				{Tool: ToolAddDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "dnsrecord"}},
 				{Tool: ToolAddIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "ipaddress"}},
-				{Tool: ToolCheckReferences, MinRole: manager, Permission: access.NoPermission},
+				{Tool: ToolCheckReferences, MinRole: manager, Permission: access.NoPermission()},
 				{Tool: ToolDeleteDevice, MinRole: manager, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}},
 				{Tool: ToolDeleteDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "dnsrecord"}},
 				{Tool: ToolDeleteIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "ipaddress"}},

@@ -28,8 +28,8 @@ func Toolset(service *Service) toolset.Toolset {
 		Server:  toolset.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
 		Table: access.Table{
 			Rules: []access.Rule{
-				{Tool: ToolListPermissions, Authenticated: true, Permission: access.NoPermission},
-				{Tool: ToolRequestPermission, Authenticated: true, Permission: access.NoPermission},
+				{Tool: ToolListPermissions, Authenticated: true, Permission: access.NoPermission()},
+				{Tool: ToolRequestPermission, Authenticated: true, Permission: access.NoPermission()},
 			},
 		},
 		Receivers: []any{service},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:1a9de641d885ffcce345a5dfae324098",
-		Code:   "1:84381244472879206b1bc9a13c72f9e3",
+		Code:   "1:870d92fda6cc43deb6e0586c5aa2f027",
 		Declarations: map[string][]string{
 			".": {
 				"Input", "Permission", "Permissions", "Request", "Service.ListPermissions",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:76fc564173fbc90d4991aec0a35c506d",
-		Code:   "1:75aa7f1d3844066adb21ce08231075d5",
+		Code:   "1:a8ee2a594bb46087e47ab77cbcfe7233",
 		Declarations: map[string][]string{
 			".": {"Service.ClearWorkspace"},
 		},

@@ -45,7 +45,7 @@ func Toolset(desk *Desk) toolset.Toolset {
 				{Tool: ToolBookParcel, MinRole: clerk, Scopes: []string{"freight:read", "freight:write"}, Denial: access.Forbid},
 				{Tool: ToolCount, Public: true},
 				{Tool: ToolFind, MinRole: guest},
-				{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission, Denial: access.Challenge},
+				{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission(), Denial: access.Challenge},
 				{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
 			},
 		},

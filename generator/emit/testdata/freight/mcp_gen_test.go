@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "1:804df5d9b7046546b8adf5b3ed1a4052",
-		Code:   "1:c4b664d4bf7eaefbcf2d8722e07bafda",
+		Code:   "1:54b9fa9670138e71c2fa3b9e8952e095",
 		Declarations: map[string][]string{
 			".": {
 				"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge",
