@@ -63,10 +63,10 @@ var mayImport = map[string][]string{
 	"internal/loader": {},
 
 	// The contracts: generated code, observers and sandboxes against the server.
-	"runtime/toolset":   {"runtime/access", "runtime/grant"},
+	"runtime/toolset":   {"runtime/access", "runtime/decode"},
 	"runtime/observe":   {"runtime/access", "runtime/audit"},
 	"runtime/intercept": {},
-	"runtime/isolate":   {"runtime/toolset"},
+	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
 	"runtime/access":           {},
 	"runtime/audit":            {"internal/groupcommit", "runtime/access"},
@@ -130,10 +130,10 @@ var outside = map[string]links{
 	"runtime/sandbox":          {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
 	"runtime/mcptest":          {sdk: true},
 	"runtime/telemetry":        {modules: openTelemetry},
-	"runtime/toolset":          {sdk: true},
+	"runtime/toolset":          {}, // each generated package links it
 	"runtime/observe":          {},
 	"runtime/intercept":        {sdk: true},
-	"runtime/isolate":          {sdk: true},
+	"runtime/isolate":          {},
 	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
 
 	"runtime/grant/permissionrequest": {sdk: true},
