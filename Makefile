@@ -27,7 +27,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
-	corpus benchtest browser bench benchreadme timing examples fuzz cover decoderoracle \
+	corpus benchtest browser bench benchreadme scale timing examples fuzz cover decoderoracle \
 	conformance clients
 
 help: ## list the targets
@@ -139,6 +139,9 @@ bench: ## measure against other servers, in one run, and print the table of rati
 
 benchreadme: ## write the results of make bench into the README
 	cd testdata/bench && $(GO) run ./table -from bench.out -readme ../../README.md
+
+scale: ## measure what generated code costs: lines, CPU time of go build and go test (SCALEFLAGS)
+	cd testdata/bench && $(GO) run ./scale $(SCALEFLAGS)
 
 timing: ## measure whether response times tell a hidden tool from an unknown one
 	cd testdata/bench && $(GO) run ./timing $(TIMINGFLAGS)
