@@ -3,6 +3,7 @@
 
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT = mvdan.cc/gofumpt@v0.12.0
 # A number of inputs, since a run whose time ends during an input may be reported as a failure
 # (go.dev/issue/75804). A time such as 10m is possible as well.
 FUZZTIME ?= 15000x
@@ -26,7 +27,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
-	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
+	corpus benchtest browser bench benchscale benchreadme scale timing examples fuzz cover decoderoracle \
 	conformance clients
 
 help: ## list the targets
@@ -64,6 +65,7 @@ setup: ## download what later targets need
 	cd testdata/browser && $(GO) mod download
 	cd testdata/clients && $(GO) mod download
 	$(GO) run $(STATICCHECK) -version
+	$(GO) run $(GOFUMPT) -version
 	npm install --prefix .tools --no-save --no-fund --no-audit --loglevel=error \
 		$(INSPECTOR) $(CONFORMANCE) $(TYPESCRIPT) $(PROVIDER) $(NODE)
 	@dpkg -s $(HOSTS) >/dev/null 2>&1 || { \
@@ -78,8 +80,10 @@ generate: ## regenerate what mcpgen writes in this repository
 build: ## build the command into bin/
 	$(GO) build -o bin/ ./cmd/mcpgen
 
-fmt: ## fail where gofmt would change a file
+fmt: ## fail where gofmt would change a file, or gofumpt a generated one
 	@files=$$(git ls-files '*.go' | xargs gofmt -l); test -z "$$files" || { echo "run gofmt -w on:"; echo "$$files"; exit 1; }
+	@files=$$($(GO) run $(GOFUMPT) -l $$(git ls-files '*mcp_gen.go' '*mcp_gen_test.go')) || exit 1; \
+		test -z "$$files" || { echo "gofumpt would change:"; echo "$$files"; exit 1; }
 
 vet: ## go vet
 	$(GO) vet ./...
@@ -138,6 +142,9 @@ benchscale: ## measure mcpgen on modules of 50 and 200 packages: time, and memor
 
 benchreadme: ## write the results of make bench into the README
 	cd testdata/bench && $(GO) run ./table -from bench.out -readme ../../README.md
+
+scale: ## measure what generated code costs: lines, CPU time of go build and go test (SCALEFLAGS)
+	cd testdata/bench && $(GO) run ./scale $(SCALEFLAGS)
 
 timing: ## measure whether response times tell a hidden tool from an unknown one
 	cd testdata/bench && $(GO) run ./timing $(TIMINGFLAGS)

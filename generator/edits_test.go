@@ -23,7 +23,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/load/loadtest"
-	"github.com/mcpgen/mcpgen/generator/sourcehash"
+	"github.com/mcpgen/mcpgen/sourcehash"
 )
 
 // further begins a file beside the first one of the package.

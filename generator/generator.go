@@ -18,8 +18,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 	"github.com/mcpgen/mcpgen/generator/runcache"
 	"github.com/mcpgen/mcpgen/generator/scan"
-	"github.com/mcpgen/mcpgen/generator/sourcehash"
 	"github.com/mcpgen/mcpgen/generator/writefiles"
+	"github.com/mcpgen/mcpgen/sourcehash"
 )
 
 // Options say what to read.

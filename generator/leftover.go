@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/mcpgen/mcpgen/generator/document"
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/load"
 	"github.com/mcpgen/mcpgen/generator/model"
@@ -37,7 +38,7 @@ func leftover(program *load.Program, services []model.Service) (rest []emit.File
 		if err != nil {
 			return nil, nil, err
 		}
-		switch others, err := emit.WithoutDocs(text); {
+		switch others, err := document.WithoutDocs(text); {
 		case err != nil:
 			return nil, nil, fmt.Errorf("%s: %w", docs, err)
 		case text != nil && others == nil:

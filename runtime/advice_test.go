@@ -187,7 +187,7 @@ func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
 func TestAdviceOfAHandlerThatAsksIsSaidOnce(t *testing.T) {
 	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		runtime.Advise(ctx, 0.5, "look there")
-		if toolset.Request(call).Params.InputResponses["sure"] == nil {
+		if toolset.Request[mcp.CallToolRequest](call).Params.InputResponses["sure"] == nil {
 			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
 				"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}}, nil, nil)
 		}

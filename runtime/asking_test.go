@@ -126,7 +126,7 @@ func TestHandlersDoNotMakeUpWhatIsOffered(t *testing.T) {
 			kept, sink, runs := grant.NewMemory(), &keeper{}, 0
 			s := newServer(t, runtime.Options{Grants: kept, OfferRequests: true, Audit: sink, Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
 				runs++
-				return nil, words(toolset.Refused(made).Error())
+				return nil, words(isolate.Refused(made).Error())
 			}}}, set)
 			session := eliciting(t, serve(t, s), "Member", era, func(message string) *mcp.ElicitResult {
 				t.Errorf("%s, %s: asked: %s", name, era, message)

@@ -68,7 +68,7 @@ func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 	g := toolset.Generated{
 		Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 		Table: access.Table{Rules: []access.Rule{
-			{Tool: "none", Scopes: []string{"w"}, Permission: access.NoPermission},
+			{Tool: "none", Scopes: []string{"w"}, Permission: access.NoPermission()},
 			{Tool: "view", Scopes: []string{"w"}, Permission: permission("dcim.view_device"), Denial: access.Challenge},
 			{Tool: "wipe", Scopes: []string{"w"}, Permission: permission("dcim.wipe_device")},
 		}},

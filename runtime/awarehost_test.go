@@ -105,7 +105,7 @@ func permissionsOf(permissions ...string) capability.Set {
 
 func permission(s string) access.Permission {
 	if s == "none" {
-		return access.NoPermission
+		return access.NoPermission()
 	}
 	app, rest, _ := strings.Cut(s, ".")
 	action, object, _ := strings.Cut(rest, "_")
@@ -137,7 +137,7 @@ func stockGenerated() toolset.Generated {
 			{Tool: "device_wipe", MinRole: admin, Permission: permission("dcim.wipe_device"), Denial: access.Forbid},
 			{Tool: "export", Permission: permission("billing.export")},
 			{Tool: "status", Public: true},
-			{Tool: "whoami", Authenticated: true, Permission: access.NoPermission},
+			{Tool: "whoami", Authenticated: true, Permission: access.NoPermission()},
 		}, Prompts: []access.Rule{
 			{Prompt: "triage", Permission: permission("dcim.view_device")},
 		}, Resources: []access.Rule{

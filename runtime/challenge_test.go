@@ -278,7 +278,7 @@ func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
 	// Middleware and handlers may talk before they answer; what they send stays in order.
 	set := toolsetOf([]toolset.Tool{{Name: "talk", SDK: true, Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 		for i := range 3 {
-			_ = toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
+			_ = toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
 		}
 		return toolset.Structured(map[string]int{"said": 3}, nil)
 	}}, {Name: "scoped", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }}},

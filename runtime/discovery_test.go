@@ -200,7 +200,7 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 			return res, err
 		}
 	}
-	plain := toolset.Tool{Name: "annotated", Input: `{"type":"object"}`, Annotations: &mcp.ToolAnnotations{Title: "A"}, Call: nothing}
+	plain := toolset.Tool{Name: "annotated", Input: `{"type":"object"}`, Annotations: toolset.Annotations{ReadOnlyHint: true}, Call: nothing}
 	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{shout}}, directory(&desk{}), toolsetOf([]toolset.Tool{plain}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	first := c.ask(t, "tools/list", "", nil)
@@ -213,7 +213,7 @@ func TestListSaysWhatTheToolsAre(t *testing.T) {
 	destructive := false
 	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{
 		Name: "shout", Title: "Shout", Description: "shout shouts.", Input: `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
-		Output: `{"type":"object"}`, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &destructive}, Call: nothing,
+		Output: `{"type":"object"}`, Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: &destructive}, Call: nothing,
 	}}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 	got := c.ask(t, "tools/list", "", nil).body

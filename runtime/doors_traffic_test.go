@@ -259,7 +259,7 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			return toolset.Native(nil, nil, nil)
 		},
 		"echo": func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-			req := toolset.Request(call)
+			req := toolset.Request[mcp.CallToolRequest](call)
 			seen := map[string]any{"params": req.Params, "session": req.Session != nil}
 			if req.Extra != nil {
 				seen["headers"] = slices.Sorted(maps.Keys(req.Extra.Header))
@@ -268,9 +268,8 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			return toolset.Native(&mcp.CallToolResult{}, seen, nil)
 		},
 		"session": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			session := toolset.Request(call).Session
-			err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "own",
-				Progress: 1})
+			session := toolset.Request[mcp.CallToolRequest](call).Session
+			err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "own", Progress: 1})
 			seen := map[string]any{"notified": fmt.Sprint(err), "has id": session.ID() != ""}
 			if p := session.InitializeParams(); p != nil {
 				seen["version"], seen["client"] = p.ProtocolVersion, p.ClientInfo
@@ -278,11 +277,8 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			return toolset.Native(&mcp.CallToolResult{}, seen, nil)
 		},
 		"elicit": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			res, err := toolset.Request(call).Session.Elicit(ctx,
-				&mcp.ElicitParams{Message: "Sure?",
-					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"response": res,
-				"error": fmt.Sprint(err)}, nil)
+			res, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"response": res, "error": fmt.Sprint(err)}, nil)
 		},
 		"question":     doorQuestion,
 		"nil_question": asks(nil),
@@ -318,7 +314,7 @@ func doorTools(d *door, public bool) toolset.Toolset {
 		case "isolated":
 			tool.Isolate = "example.com/doors.isolated"
 		case "talk":
-			tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+			tool.Annotations = toolset.Annotations{ReadOnlyHint: true}
 		}
 		g.Table.Rules, g.Tools = append(g.Table.Rules, rule), append(g.Tools, tool)
 	}
@@ -328,7 +324,7 @@ func doorTools(d *door, public bool) toolset.Toolset {
 
 // doorQuestion requests input of the kind that the arguments name, and echoes the response.
 func doorQuestion(_ context.Context, call toolset.Call) (toolset.Result, error) {
-	p := toolset.Request(call).Params
+	p := toolset.Request[mcp.CallToolRequest](call).Params
 	if p.InputResponses != nil {
 		return toolset.Native(&mcp.CallToolResult{}, map[string]any{"responses": p.InputResponses,
 			"state": p.RequestState}, nil)

@@ -38,7 +38,7 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 			told := make(chan error, 1)
 			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneSDKTool("slow", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				tell := func(ctx context.Context, text string) error {
-					return toolset.Request(call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
+					return toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
 				}
 				if err := tell(ctx, "early"); err != nil {
 					t.Errorf("%s: %v", era, err)

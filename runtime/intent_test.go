@@ -117,10 +117,8 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 func readingAndWriting(call func(context.Context, toolset.Call) (toolset.Result,
 	error)) []toolset.Tool {
 	return []toolset.Tool{
-		{Name: "reads", Input: `{"type":"object"}`, Call: call,
-			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
-		{Name: "writes", Input: `{"type":"object"}`, Call: call,
-			Annotations: &mcp.ToolAnnotations{Title: "Writes"}},
+		{Name: "reads", Input: `{"type":"object"}`, Call: call, Annotations: toolset.Annotations{ReadOnlyHint: true}},
+		{Name: "writes", Input: `{"type":"object"}`, Call: call, Annotations: toolset.Annotations{IdempotentHint: true}},
 		{Name: "held", Input: `{"type":"object"}`, Call: call, SDK: true},
 	}
 }

@@ -147,7 +147,7 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return toolset.Encoded(handler(ctx))
+		return isolate.Encoded(handler(ctx))
 	}}
 	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: b}, apart(toolset.Tool{
 		Name: "look", Allow: everyFamily, Timeout: 7 * time.Second, Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}))
@@ -182,10 +182,10 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		"a result":            {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
 		"its own error":       {"", words("no such thing"), "!no such thing", audit.Failed, "authentication", ""},
 		"a limit":             {"", reached("memory"), "!the tool reached its limit on memory", audit.Limited, audit.AxisLimit, ""},
-		"a refusal":           {"", words(toolset.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed, audit.AxisGrant, ""},
+		"a refusal":           {"", words(isolate.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed, audit.AxisGrant, ""},
 		"no answer":           {"", errors.New("exit status 3, at /srv/secret"), "!internal error", audit.Crashed, "authentication", "/srv/secret"},
 		"an odd refusal":      {"", words("\x00denied\x00{"), "!{", audit.Failed, "authentication", ""},
-		"one of another kind": {"", words(toolset.Refused(made).Error()), `!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
+		"one of another kind": {"", words(isolate.Refused(made).Error()), `!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
 	} {
 		sink, logged := &keeper{}, &journal{}
 		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
@@ -322,16 +322,16 @@ func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
 }
 
 func TestResultsOfAHelperAreJSON(t *testing.T) {
-	if text, err := toolset.Encoded(map[string]int{"a": 1}, nil); err != nil || string(text) != `{"a":1}` {
+	if text, err := isolate.Encoded(map[string]int{"a": 1}, nil); err != nil || string(text) != `{"a":1}` {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := toolset.Encoded(nil, io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := isolate.Encoded(nil, io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
-	if _, err := toolset.Encoded(func() {}, nil); err == nil {
+	if _, err := isolate.Encoded(func() {}, nil); err == nil {
 		t.Error("a func is no JSON")
 	}
-	if err := toolset.Refused(nil); err != nil {
+	if err := isolate.Refused(nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -22,7 +22,7 @@ import (
 func asking(runs *atomic.Int32) func(context.Context, toolset.Call) (toolset.Result, error) {
 	return func(_ context.Context, call toolset.Call) (toolset.Result, error) {
 		runs.Add(1)
-		p := toolset.Request(call).Params
+		p := toolset.Request[mcp.CallToolRequest](call).Params
 		if p.InputResponses["sure"] == nil {
 			return toolset.Native(&mcp.CallToolResult{
 				InputRequests: mcp.InputRequestMap{"sure": &mcp.ElicitParams{Message: "Sure?",
@@ -129,7 +129,7 @@ func TestForgedInputIsNotTakenForAnAnswer(t *testing.T) {
 // wanting is a tool that asks for a form with a number, and counts how often it got one.
 func wanting(done *atomic.Int32) toolset.Toolset {
 	return oneSDKTool("scale", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		answer, _ := toolset.Request(call).Params.InputResponses["form"].(*mcp.ElicitResult)
+		answer, _ := toolset.Request[mcp.CallToolRequest](call).Params.InputResponses["form"].(*mcp.ElicitResult)
 		if answer == nil {
 			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"form": &mcp.ElicitParams{
 				Message: "How many?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{
@@ -219,20 +219,19 @@ func TestQuestionWhoseSchemaIsNoneIsAnError(t *testing.T) {
 
 func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
-	s := newServer(t, runtime.Options{},
-		oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-			answers := toolset.Request(call).Params.InputResponses
-			ask := func(key string) (toolset.Result, error) {
-				return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
-			}
-			switch {
-			case answers["sure"] != nil:
-				return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
-			case answers["name"] != nil:
-				return ask("sure")
-			}
-			return ask("name")
-		}))
+	s := newServer(t, runtime.Options{}, oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		answers := toolset.Request[mcp.CallToolRequest](call).Params.InputResponses
+		ask := func(key string) (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
+		}
+		switch {
+		case answers["sure"] != nil:
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
+		case answers["name"] != nil:
+			return ask("sure")
+		}
+		return ask("name")
+	}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	state := func(rest string) string {
 		t.Helper()
@@ -322,13 +321,11 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 			Expires: time.Now().Add(credentialLife)}, nil
 	}
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)},
-		oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			_, err := toolset.Request(call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?",
-				RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-			got <- err
-			return toolset.Done(err)
-		}))
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+		_, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		got <- err
+		return toolset.Done(err)
+	}))
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			<-time.After(credentialLife + 100*time.Millisecond)

@@ -90,7 +90,7 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 		runs := 0
 		tool := toolset.Tool{Name: "ask", SDK: true, Input: `{"type":"object"}`, Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
 			runs++
-			if len(toolset.Request(c).Params.InputResponses) > 0 {
+			if len(toolset.Request[mcp.CallToolRequest](c).Params.InputResponses) > 0 {
 				return toolset.Done(nil)
 			}
 			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"ok": &mcp.ElicitParams{Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}}, nil, nil)

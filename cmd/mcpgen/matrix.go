@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/generator"
-	"github.com/mcpgen/mcpgen/generator/emit"
+	"github.com/mcpgen/mcpgen/generator/document"
 )
 
 func newMatrix() *cobra.Command {
@@ -26,7 +26,7 @@ tools are in. It writes nothing.`,
 			if err := report(cmd, result); err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), emit.Matrix(result.Services))
+			_, err = fmt.Fprint(cmd.OutOrStdout(), document.Matrix(result.Services))
 			return err
 		},
 	}

@@ -14,12 +14,11 @@ import (
 // code writes mcp_gen.go: what a reader looks for first stands first.
 func (p *plan) code() ([]byte, error) {
 	f := p.file
-	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract2_RunGoGenerate")
+	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract3_RunGoGenerate")
 	f.Line()
 	p.writeTools(f)
-	p.writeTable(f)
+	p.writeRoles(f)
 	p.writeToolset(f)
-	p.writeAnswers(f)
 	p.writeIsolated(f)
 	p.decoders.write(f)
 	p.schemas.write(f)
@@ -62,10 +61,13 @@ func (p *plan) writeToolset(f file) {
 	generated := []jen.Code{
 		row("Package", jen.Lit(p.Package)),
 		row("Server", p.serverInfo()),
-		row("Table", jen.Id(p.table)),
+		row("Table", p.table()),
 	}
 	if len(receivers) > 0 {
 		generated = append(generated, row("Receivers", jen.Index().Any().Add(inline(receivers...))))
+	}
+	if p.timeout > 0 {
+		generated = append(generated, row("Timeout", duration(p.timeout)))
 	}
 	var tools []jen.Code
 	for _, tool := range p.Tools {
@@ -124,7 +126,7 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if tool.Hints != (model.Hints{}) {
 		fields = append(fields, row("Annotations", annotations(tool.Hints)))
 	}
-	fields = append(fields, row("Timeout", duration(tool.Limits.Timeout)))
+	fields = append(fields, p.timeoutRow(tool.Limits)...)
 	if len(tool.Catalogs) > 0 {
 		var names []jen.Code
 		for _, name := range tool.Catalogs {
@@ -136,8 +138,53 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if tool.Handler.SDK {
 		fields = append(fields, row("SDK", jen.True()))
 	}
-	fields = append(fields, p.answer(tool))
-	return rows(fields...)
+	return rows(append(fields, p.answer(tool)...)...)
+}
+
+// timeoutRow writes the time limit of a tool, a prompt or a resource, unless it is the package's.
+func (p *plan) timeoutRow(l model.Limits) []jen.Code {
+	if l.Timeout == p.timeout {
+		return nil
+	}
+	return []jen.Code{row("Timeout", duration(l.Timeout))}
+}
+
+// answer writes the rows of a tool's handler. The usual handlers are called by small functions,
+// which compile fast. Those that need more than their arguments are called with a toolset.Call.
+func (p *plan) answer(tool model.Tool) []jen.Code {
+	r, handler := jen.Id(p.decoders.locals.r), p.handler(tool.Handler).Call(p.arguments(tool)...)
+	var finish *jen.Statement
+	var body []jen.Code
+	switch read := p.decoders.reads(tool); {
+	case len(tool.Allows) > 0, tool.Limits.Isolate != "", tool.Handler.SDK:
+	case tool.Input.Kind == model.NoInput:
+		finish = r.Clone().Dot("Nothing").Call()
+	case read != "":
+		finish = r.Clone().Dot("Finish").Call()
+		body = append(body,
+			jen.Var().Id(p.in).Add(p.decoders.inputType(tool)),
+			jen.Id(read).Call(r, jen.Op("&").Id(p.in)))
+	}
+	if finish == nil {
+		return []jen.Code{row("Call", p.answering(tool, "Result", result(tool)))}
+	}
+	body = append(body, jen.If(jen.Id(p.err).Op(":=").Add(finish), jen.Id(p.err).Op("!=").Nil()).Block(
+		jen.Return(jen.Nil(), jen.Id(p.err)),
+	))
+	var fields []jen.Code
+	switch tool.Output.Kind {
+	case model.NoOutput:
+		fields = append(fields, row("Returns", jen.Qual(toolsetPath, "Nothing")))
+		body = append(body, jen.Return(jen.Nil(), handler))
+	case model.WrappedOutput:
+		fields = append(fields, row("Returns", jen.Qual(toolsetPath, "Value")))
+		body = append(body, jen.Return(handler))
+	default:
+		body = append(body, jen.Return(handler))
+	}
+	return append(fields, row("Answer", jen.Func().Params(
+		jen.Id(p.ctx).Qual("context", "Context"), r.Clone().Op("*").Qual(decodePath, "Reader"),
+	).Params(jen.Any(), jen.Error()).Block(body...)))
 }
 
 // annotations writes the hints that the author wrote.
@@ -157,7 +204,7 @@ func annotations(h model.Hints) *jen.Statement {
 	pointer("DestructiveHint", h.Destructive)
 	value("IdempotentHint", h.Idempotent)
 	pointer("OpenWorldHint", h.OpenWorld)
-	return jen.Op("&").Qual(mcpPath, "ToolAnnotations").Add(inline(fields...))
+	return jen.Qual(toolsetPath, "Annotations").Add(inline(fields...))
 }
 
 // answering is a closure that decodes, has the runtime decide on what the arguments name, calls and hands what the
@@ -216,7 +263,7 @@ func (p *plan) handler(h model.Handler) *jen.Statement {
 func (p *plan) arguments(tool model.Tool) []jen.Code {
 	args := []jen.Code{jen.Id(p.ctx)}
 	if tool.Handler.SDK {
-		args = append(args, jen.Qual(toolsetPath, "Request").Call(jen.Id(p.call)))
+		args = append(args, jen.Qual(toolsetPath, "Request").Index(jen.Qual(mcpPath, "CallToolRequest")).Call(jen.Id(p.call)))
 	}
 	switch tool.Input.Kind {
 	case model.StructInput:

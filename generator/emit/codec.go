@@ -1,10 +1,12 @@
 package emit
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -14,7 +16,7 @@ import (
 // locals are the names of parameters and variables in decoders.
 type locals struct{ r, v, o, k, name string }
 
-// writeObject writes the func that reads one struct, and the names of its properties.
+// writeObject writes the func that reads one struct.
 func (d *decoders) writeObject(f file, o model.Object) {
 	name := d.funcs[o.Name]
 	typ := o.Type
@@ -23,7 +25,6 @@ func (d *decoders) writeObject(f file, o model.Object) {
 			typ = made.typ
 		}
 	}
-	properties := d.names.pick(strings.TrimPrefix(lowerFirst(strings.TrimPrefix(name, "decode")), "mcpDecode") + "Properties")
 	f.Func().Id(name).Params(d.reader(), jen.Id(d.locals.v).Op("*").Add(expr(typ))).BlockFunc(func(g *jen.Group) {
 		for _, field := range o.Fields {
 			switch {
@@ -36,23 +37,63 @@ func (d *decoders) writeObject(f file, o model.Object) {
 				g.Qual(decodePath, "Default").Call(jen.Id(d.locals.r), jen.Lit(field.Name), raw(field.Default), jen.Op("&").Add(d.place(field)), d.element(c))
 			}
 		}
-		object := jen.Id(d.locals.r).Dot("Object").Call(jen.Op("&").Id(properties))
-		if len(o.Fields) == 0 {
+		fields := slices.Clone(o.Fields)
+		slices.SortStableFunc(fields, func(a, b model.ObjectField) int { return cmp.Compare(rank(a), rank(b)) })
+		object := jen.Id(d.locals.r).Dot("Object").Call(jen.Op(propertyList(fields)))
+		if len(fields) == 0 {
 			g.For(jen.Id(d.locals.o).Op(":=").Add(object), jen.Id(d.locals.o).Dot("Next").Call(), jen.Empty()).Block()
 			return
 		}
 		g.Id(d.locals.o).Op(":=").Add(object)
+		d.writeGroups(g, "OneOf", o.OneOf)
+		d.writeGroups(g, "AnyOf", o.AnyOf)
 		g.For(jen.Id(d.locals.o).Dot("Next").Call()).Block(
-			jen.Switch(jen.Id(d.locals.o).Dot("Name")).BlockFunc(func(g *jen.Group) {
-				for _, field := range o.Fields {
-					g.Case(jen.Lit(field.Name)).Block(d.field(field))
+			jen.Switch(jen.Id(d.locals.o).Dot("Property")).BlockFunc(func(g *jen.Group) {
+				for i, field := range fields {
+					name := strconv.Quote(field.Name)
+					g.Op(fmt.Sprintf("case %d: // %s\n", i, name[1:len(name)-1])).Add(d.field(field))
 				}
 			}),
 		)
 	})
 	f.Line()
-	f.Var().Id(properties).Op("=").Qual(decodePath, "Properties").Add(inline(propertyRows(o)...))
-	f.Line()
+}
+
+// rank is lower for required fields.
+func rank(f model.ObjectField) int {
+	if f.Required {
+		return 0
+	}
+	return 1
+}
+
+// propertyList writes the arguments of Object: the number of required properties, and all names.
+func propertyList(fields []model.ObjectField) string {
+	required := 0
+	var names []string
+	for _, f := range fields {
+		required += 1 - rank(f)
+		names = append(names, f.Name)
+	}
+	if len(names) == 0 {
+		return "0"
+	}
+	return strconv.Itoa(required) + ", " + wrapped(names, maxProperties)
+}
+
+// maxProperties is the length of the names in a line, which begins with a call.
+const maxProperties = 74
+
+// writeGroups sets the groups of properties of which an object must have one.
+func (d *decoders) writeGroups(g *jen.Group, name string, groups [][]string) {
+	if len(groups) == 0 {
+		return
+	}
+	var rows []jen.Code
+	for _, group := range groups {
+		rows = append(rows, inline(quotes(group)...))
+	}
+	g.Id(d.locals.o).Dot(name).Op("=").Index().Index().String().Add(inline(rows...))
 }
 
 // writeRoot writes the func that reads arguments which are no struct.
@@ -65,37 +106,6 @@ func (d *decoders) writeRoot(f file, made decoder) {
 
 func (d *decoders) reader() *jen.Statement {
 	return jen.Id(d.locals.r).Op("*").Qual(decodePath, "Reader")
-}
-
-func propertyRows(o model.Object) []jen.Code {
-	var required, optional []string
-	for _, f := range o.Fields {
-		if f.Required {
-			required = append(required, f.Name)
-		} else {
-			optional = append(optional, f.Name)
-		}
-	}
-	var fields []jen.Code
-	if len(required) > 0 {
-		fields = append(fields, row("Required", strs(required)))
-	}
-	if len(optional) > 0 {
-		fields = append(fields, row("Optional", strs(optional)))
-	}
-	for _, groups := range []struct {
-		name string
-		of   [][]string
-	}{{"OneOf", o.OneOf}, {"AnyOf", o.AnyOf}} {
-		if len(groups.of) > 0 {
-			var rows []jen.Code
-			for _, group := range groups.of {
-				rows = append(rows, inline(quotes(group)...))
-			}
-			fields = append(fields, row(groups.name, jen.Index().Index().String().Add(inline(rows...))))
-		}
-	}
-	return fields
 }
 
 // place is the field itself: v.Base.ID, with what is embedded by pointer made first.
@@ -208,7 +218,7 @@ func (d *decoders) quoted(c model.Codec, call func(string, ...jen.Code) *jen.Sta
 	if c.Kind == model.BoolCodec {
 		return d.checks(c, call("QuotedBool"))
 	}
-	form := jen.Op("&").Id(d.patternOf(c.Checks[0].Values[0]))
+	form := raw(c.Checks[0].Values[0])
 	c.Checks = c.Checks[1:]
 	switch c.Kind {
 	case model.UintCodec:
@@ -293,7 +303,7 @@ func (d *decoders) checks(c model.Codec, read *jen.Statement) jen.Code {
 		case "minLength", "maxLength", "minItems", "maxItems":
 			args = append(args, count(check.Values[0]))
 		case "pattern":
-			args = append(args, jen.Op("&").Id(d.patternOf(check.Values[0])))
+			args = append(args, raw(check.Values[0]))
 		default:
 			args = quotes(check.Values)
 		}
@@ -308,17 +318,6 @@ func count(text string) jen.Code {
 		return jen.Lit(int(n))
 	}
 	return jen.Qual("math", "MaxInt32")
-}
-
-// patternOf names the variable of a pattern.
-func (d *decoders) patternOf(pattern string) string {
-	if name, known := d.pattern[pattern]; known {
-		return name
-	}
-	name := d.names.pick("pattern" + strconv.Itoa(len(d.pattern)+1))
-	d.pattern[pattern] = name
-	d.patterns = append(d.patterns, jen.Id(name).Op("=").Qual(decodePath, "Pattern").Add(inline(row("Expr", raw(pattern)))))
-	return name
 }
 
 // defaultValue writes what stands for an absent property.

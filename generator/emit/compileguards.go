@@ -2,7 +2,9 @@ package emit
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -20,59 +22,94 @@ func (p *plan) compileGuards(inTest bool) []model.CompileGuard {
 	return guards
 }
 
-// writeCompileGuards writes a blank function for each guard; the compiler checks and then drops it.
-// The pinned fact has an alias whose name is the remedy, so that the compiler's message contains
-// the remedy.
+// guardExprs are the expressions in guards.
+func guardExprs(guards []model.CompileGuard) []model.Expr {
+	var exprs []model.Expr
+	for _, g := range guards {
+		exprs = append(exprs, g.Subject, g.Want)
+	}
+	return exprs
+}
+
+// writeCompileGuards writes blank functions with the guards; the compiler checks and then drops
+// them. The compiler's message contains the remedy, as the name of a function or of a type.
 func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 	if len(guards) == 0 {
 		return
 	}
-	f.Comment("What this file was made from. Where the compiler stops at a line below, the source has")
-	f.Comment("changed since: run go generate.")
-	f.Line()
-	var codecs, constants []jen.Code
+	f.Comment("What this file was made from. If the compiler stops at a line below, the source has changed")
+	f.Comment("since: run go generate.")
+	var calls, types, codecs, constants []jen.Code
+	var groups []*codecGroup
 	for _, g := range guards {
 		switch g.Kind {
 		case model.StructGuard:
-			p.writeCompileGuard(f, expr(g.Want),
-				jen.Var().Id("_").Id(p.stale).Op("=").Add(expr(g.Subject)).Values())
-		case model.TypeGuard:
-			p.writeCompileGuard(f, jen.Op("*").Add(expr(g.Want)),
-				jen.Id("_").Op("=").Id(p.stale).Call(jen.Call(jen.Op("*").Add(expr(g.Subject))).Call(jen.Nil())))
+			calls = append(calls, p.guardCall(g, expr(g.Subject).Values()))
 		case model.SignatureGuard:
-			p.writeCompileGuard(f, expr(g.Want),
-				jen.Var().Id("_").Id(p.stale).Op("=").Add(expr(g.Subject)))
+			calls = append(calls, p.guardCall(g, expr(g.Subject)))
+		case model.TypeGuard:
+			types = append(types, jen.Block(
+				jen.Type().Id(p.stale).Op("=").Op("*").Add(expr(g.Want)),
+				jen.Id("_").Op("=").Id(p.stale).Call(jen.Call(jen.Op("*").Add(expr(g.Subject))).Call(jen.Nil())),
+			))
 		case model.CodecGuard:
-			codecs = append(codecs, jen.Id("_").Id(p.stale).Op("=").
-				Struct(expr(g.Subject), jen.Id(p.stale)).Values())
+			groups = addCodec(groups, g.Subject)
 		case model.ConstGuard:
 			constants = append(constants, p.constGuard(g))
 		}
 	}
+	if calls = append(calls, types...); len(calls) > 0 {
+		f.Func().Id("_").Params().Block(calls...)
+		f.Line()
+	}
+	for _, group := range groups {
+		codecs = append(codecs, jen.Var().Id("_").Id(p.stale).Op("=").
+			Struct(append(group.types, jen.Id(p.stale))...).Values())
+	}
 	if len(codecs) > 0 {
-		f.Comment("None of these takes its JSON into its own hands: a method that does so is ambiguous here.")
+		f.Comment("None of these types writes or reads its own JSON: a method that does so is ambiguous here.")
 		f.Func().Id("_").Params().Block(
-			jen.Type().Id(p.stale).Interface(
-				jen.Qual("encoding/json", "Marshaler"), jen.Qual("encoding/json", "Unmarshaler"),
-				jen.Qual("encoding", "TextMarshaler"), jen.Qual("encoding", "TextUnmarshaler"),
-			),
-			jen.Var().Defs(codecs...),
+			append([]jen.Code{jen.Type().Id(p.stale).Op("=").Qual(toolsetPath, "Codec")}, codecs...)...,
 		)
 		f.Line()
 	}
 	if len(constants) > 0 {
 		f.Comment("The values of constants, as lengths: that of a clamped string is right for its value alone.")
 		f.Func().Id("_").Params().Block(
-			jen.Type().Id(p.stale).Struct(),
-			jen.Var().Defs(constants...),
+			append([]jen.Code{jen.Type().Id(p.stale).Struct()}, constants...)...,
 		)
 		f.Line()
 	}
 }
 
-func (p *plan) writeCompileGuard(f file, want, check *jen.Statement) {
-	f.Func().Id("_").Params().Block(jen.Type().Id(p.stale).Op("=").Add(want), check)
-	f.Line()
+// guardCall compares the type of a value with the type that mcpgen read.
+func (p *plan) guardCall(g model.CompileGuard, value jen.Code) jen.Code {
+	return jen.Qual(toolsetPath, "RunGoGenerate").Index(expr(g.Want)).Call(value)
+}
+
+// codecGroup is the types of one guard. Their names differ, because they become embedded fields.
+type codecGroup struct {
+	names []string
+	types []jen.Code
+}
+
+// maxCodecs bounds the types of a group, all of which the compiler's message contains.
+const maxCodecs = 16
+
+// addCodec adds a type to the first group that has room for it and no type of its name.
+func addCodec(groups []*codecGroup, subject model.Expr) []*codecGroup {
+	name := ""
+	for _, t := range subject {
+		name += t.Text
+	}
+	name, _, _ = strings.Cut(name, "[") // of an instance, its generic type
+	for _, g := range groups {
+		if len(g.types) < maxCodecs && !slices.Contains(g.names, name) {
+			g.names, g.types = append(g.names, name), append(g.types, jen.Op("*").Add(expr(subject)))
+			return groups
+		}
+	}
+	return append(groups, &codecGroup{names: []string{name}, types: []jen.Code{jen.Op("*").Add(expr(subject))}})
 }
 
 // constGuard compares a constant with its value. Only types can be compared at compile time,
@@ -85,7 +122,7 @@ func (p *plan) writeCompileGuard(f file, want, check *jen.Statement) {
 func (p *plan) constGuard(g model.CompileGuard) *jen.Statement {
 	want := g.Want.String()
 	array := func(length string, value jen.Code) *jen.Statement {
-		return jen.Id("_").Index(jen.Op(length)).Id(p.stale).Op("=").Index(value).Id(p.stale).Values()
+		return jen.Var().Id("_").Index(jen.Op(length)).Id(p.stale).Op("=").Index(value).Id(p.stale).Values()
 	}
 	if text, err := strconv.Unquote(want); err == nil {
 		next := strconv.Quote(text + "\x00")
@@ -95,6 +132,6 @@ func (p *plan) constGuard(g model.CompileGuard) *jen.Statement {
 	if n, err := strconv.ParseInt(want, 10, 64); err == nil && n >= 0 && n <= math.MaxInt32 {
 		return array(want, expr(g.Subject))
 	}
-	return jen.Id("_").Op("=").Map(jen.Bool()).Id(p.stale).Add(inline(
+	return jen.Var().Id("_").Op("=").Map(jen.Bool()).Id(p.stale).Add(inline(
 		row("false", jen.Values()), expr(g.Subject).Op("==").Op(want).Op(":").Values()))
 }

@@ -21,8 +21,6 @@ type decoders struct {
 	order    []string          // of objects, as their funcs are written
 	elements elements
 	locals   locals
-	patterns []jen.Code
-	pattern  map[string]string // variable by expression
 }
 
 type decoder struct {
@@ -35,7 +33,7 @@ type decoder struct {
 }
 
 func newDecoders(n *names, objects []model.Object) *decoders {
-	d := &decoders{names: n, of: map[string]string{}, objects: map[string]model.Object{}, funcs: map[string]string{}, pattern: map[string]string{}}
+	d := &decoders{names: n, of: map[string]string{}, objects: map[string]model.Object{}, funcs: map[string]string{}}
 	for _, o := range objects {
 		d.objects[o.Name] = o
 	}
@@ -78,6 +76,16 @@ func (d *decoders) call(tool model.Tool, arguments jen.Code) *jen.Statement {
 		return jen.Qual(decodePath, "Arguments").Call(arguments, jen.Id(read))
 	}
 	return jen.Id(d.of[tool.Name]).Call(arguments)
+}
+
+// inputType is the type that a tool's decoder fills.
+func (d *decoders) inputType(tool model.Tool) *jen.Statement {
+	for _, made := range d.made {
+		if made.name == d.of[tool.Name] {
+			return expr(made.typ)
+		}
+	}
+	return nil
 }
 
 // reads names the func that reads a tool's arguments by a codec, if one does.
@@ -139,23 +147,22 @@ func typeText(e model.Expr) string {
 }
 
 func (d *decoders) write(f file) {
-	var defs []jen.Code
 	for _, made := range d.made {
 		if made.answer != "" {
 			writeInput(f, made)
 		}
 		if made.codec == nil {
-			defs = append(defs, jen.Id(made.name).Op("=").Qual(validatorPath, "Decoder").
-				Index(expr(made.typ)).Call(jen.Id(made.schema)))
+			f.Comment(made.name + " takes what its schema accepts and nothing else, by reading the schema.")
+			f.Func().Id(made.name).Params(jen.Id(d.locals.v).Index().Byte()).
+				Params(expr(made.typ), jen.Error()).Block(jen.Return(
+				jen.Qual(validatorPath, "Decode").Index(expr(made.typ)).
+					Call(jen.Id(d.locals.v), jen.Id(made.schema))))
+			f.Line()
 		}
 	}
-	if len(defs) > 0 {
-		f.Comment("These take what their schemas accept and nothing else, by reading the schemas.")
-		f.Var().Defs(defs...)
-		f.Line()
-	}
 	if len(d.order) > 0 {
-		f.Comment("The decoders take what the schemas accept and nothing else.")
+		f.Comment("The decoders take what the schemas accept and nothing else. Object is called with the number of")
+		f.Comment("the properties that are required, which are the first ones.")
 		f.Line()
 	}
 	for _, name := range d.order {
@@ -167,11 +174,6 @@ func (d *decoders) write(f file) {
 		}
 	}
 	d.writeElements(f)
-	if len(d.patterns) > 0 {
-		f.Comment("The patterns of the schemas.")
-		f.Var().Defs(d.patterns...)
-		f.Line()
-	}
 }
 
 // writeInput writes the struct that holds plain parameters.

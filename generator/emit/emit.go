@@ -1,20 +1,22 @@
-// Package emit writes what a service's model says: Go code, a manifest and documentation.
+// Package emit writes a service's model as Go code, and lists all files of the service.
 //
 // It is pure: equal models give equal bytes, on every machine, and nothing is read or written.
-// Package writefiles writes the files to the disk.
+// Package document writes the files that are not Go; package writefiles writes all to the disk.
 package emit
 
 import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/mcpgen/mcpgen/generator/document"
 	"github.com/mcpgen/mcpgen/generator/model"
+	"github.com/mcpgen/mcpgen/sourcehash"
 )
 
 // The names of the files that mcpgen owns in a package's directory. Of Docs it owns what
 // stands between the markers, and the whole file only where nothing else is in it.
 const (
-	Code     = "mcp_gen.go"
+	Code     = sourcehash.Code
 	Test     = "mcp_gen_test.go"
 	Error    = "aa_mcp_error.go" // sorts early, so that the compiler reports it first
 	Manifest = "mcp.manifest.json"
@@ -53,8 +55,8 @@ func Files(s model.Service, present Present) ([]File, error) {
 		name  string
 		write func() ([]byte, error)
 	}{
-		{Docs, func() ([]byte, error) { return p.docs(present.Docs) }},
-		{Manifest, p.manifest},
+		{Docs, func() ([]byte, error) { return document.Docs(s, present.Docs) }},
+		{Manifest, func() ([]byte, error) { return document.Manifest(s) }},
 		{Code, func() (_ []byte, err error) { code, err = p.code(); return code, err }},
 		{Test, func() ([]byte, error) { return p.test(present.Hash, code) }},
 	} {
@@ -67,8 +69,8 @@ func Files(s model.Service, present Present) ([]File, error) {
 	if s.Proof != nil && !s.Proof.Current {
 		held := *s.Proof
 		held.Current = true
-		p.Proof = &held
-		if files[0].Else, err = p.docs(present.Docs); err != nil {
+		s.Proof = &held
+		if files[0].Else, err = document.Docs(s, present.Docs); err != nil {
 			return nil, fmt.Errorf("package %s: %s: %w", s.Package, Docs, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mcpgen/mcpgen/generator/sourcehash"
+	"github.com/mcpgen/mcpgen/sourcehash"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -56,8 +56,8 @@ func (p *plan) prompt(prompt model.Prompt) *jen.Statement {
 	if prompt.Returns == model.ReturnsResult {
 		makes = "PromptResult"
 	}
+	fields = append(fields, p.timeoutRow(prompt.Limits)...)
 	return rows(append(fields,
-		row("Timeout", duration(prompt.Limits.Timeout)),
 		row("Get", p.answering(keyed(prompt.Tool), "PromptAnswer", makes)),
 	)...)
 }
@@ -83,8 +83,8 @@ func (p *plan) resource(r model.Resource) *jen.Statement {
 	makes := map[model.Returns]string{
 		model.ReturnsText: "ResourceText", model.ReturnsBytes: "ResourceBytes", model.ReturnsResult: "ResourceResult",
 	}[r.Returns]
+	fields = append(fields, p.timeoutRow(r.Limits)...)
 	return rows(append(fields,
-		row("Timeout", duration(r.Limits.Timeout)),
 		row("Read", p.answering(keyed(r.Tool), "ResourceAnswer", makes)),
 	)...)
 }

@@ -150,9 +150,9 @@ func (p *plan) helped(tool model.Tool) *jen.Statement {
 	}
 	answer := handler.Call(p.arguments(tool)...)
 	if tool.Output.Kind == model.NoOutput {
-		body = append(body, jen.Return(jen.Nil(), jen.Qual(toolsetPath, "Refused").Call(answer)))
+		body = append(body, jen.Return(jen.Nil(), jen.Qual(isolatePath, "Refused").Call(answer)))
 	} else {
-		body = append(body, jen.Return(jen.Qual(toolsetPath, "Encoded").Call(answer)))
+		body = append(body, jen.Return(jen.Qual(isolatePath, "Encoded").Call(answer)))
 	}
 	return jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.job).Qual(sandboxPath, "Job"),

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"slices"
+	"time"
 
 	"github.com/mcpgen/mcpgen/generator/model"
 )
@@ -12,17 +13,14 @@ type plan struct {
 	names *names
 
 	ctx, call, in, err string            // locals of the closures
-	do                 string            // the receiver of answerers
 	job                string            // what a process of its own runs; empty without one
 	receivers          map[string]string // the receivers that are made there, by type
 	params             map[string]string // Toolset's parameter by receiver type
 	roles              map[string]string // role constants by role
-	table              string
-	stale              string // names the remedy in the compiler's message
+	stale              string            // names the remedy in the compiler's message
+	timeout            time.Duration     // of tools that have no row of their own
 	schemas            *schemas
 	decoders           *decoders
-	answerers          []answerer
-	answererOf         map[string]string // answerer by answererKey
 	file               file
 	declared           int // names.handed from here on are package-level names
 }
@@ -35,10 +33,9 @@ func newPlan(s model.Service) (*plan, error) {
 	for _, served := range s.Served() {
 		n.reserve(served.Const)
 	}
-	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}, receivers: map[string]string{}, answererOf: map[string]string{}}
+	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{}, receivers: map[string]string{}}
 	p.file = newFile(s.Name, n, p.exprs()...)
 	p.ctx, p.call, p.in, p.err = n.pick("ctx"), n.pick("call"), n.pick("in"), n.pickReserved("err")
-	p.do = n.pick("do")
 	for _, r := range s.Receivers {
 		p.params[r.Type] = n.pick(r.Param)
 	}
@@ -59,8 +56,8 @@ func newPlan(s model.Service) (*plan, error) {
 			p.roles[role] = n.pick(lowerFirst(role))
 		}
 	}
-	p.table = n.pick("table")
 	p.stale = n.pick("runGoGenerate")
+	p.timeout = commonTimeout(p.inputs())
 	p.schemas = newSchemas(n)
 	p.decoders = newDecoders(n, s.Objects)
 	return p, p.nameTypes()
@@ -88,13 +85,22 @@ func (p *plan) nameTypes() error {
 		p.decoders.add(tool, schema)
 	}
 	p.decoders.nameObjects()
-	p.nameAnswers()
 	for _, tool := range p.Tools {
 		if err := p.schemas.output(tool); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// commonTimeout returns the default time limit if something has it, and otherwise zero.
+func commonTimeout(tools []model.Tool) time.Duration {
+	for _, tool := range tools {
+		if tool.Limits.Timeout == model.DefaultTimeout {
+			return model.DefaultTimeout
+		}
+	}
+	return 0
 }
 
 // inputs are all that takes arguments. Prompts and resources are named by their constants,
@@ -121,7 +127,7 @@ func keyed(t model.Tool) model.Tool {
 func (p *plan) exprs() []model.Expr {
 	var exprs []model.Expr
 	for _, tool := range p.inputs() {
-		exprs = append(exprs, tool.Input.Type, tool.Handler.Signature)
+		exprs = append(exprs, tool.Input.Type)
 		for _, param := range tool.Input.Params {
 			exprs = append(exprs, param.Type)
 		}
@@ -135,12 +141,7 @@ func (p *plan) exprs() []model.Expr {
 			exprs = append(exprs, codecExprs(f.Codec)...)
 		}
 	}
-	for _, g := range p.CompileGuards {
-		if !g.InTest {
-			exprs = append(exprs, g.Subject, g.Want)
-		}
-	}
-	return exprs
+	return append(exprs, guardExprs(p.compileGuards(false))...)
 }
 
 // codecExprs are the types in the code of a codec.

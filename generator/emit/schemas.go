@@ -7,6 +7,7 @@ import (
 	"github.com/dave/jennifer/jen"
 	"github.com/invopop/jsonschema"
 
+	"github.com/mcpgen/mcpgen/generator/document"
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -124,28 +125,5 @@ func compact(s *jsonschema.Schema) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(plainHTML(text)), nil
+	return string(document.PlainHTML(text)), nil
 }
-
-// plainHTML undoes the HTML escapes of a JSON document.
-func plainHTML(text []byte) []byte {
-	plain := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			plain = append(plain, text[i])
-			continue
-		}
-		if i+6 <= len(text) {
-			if c, ok := htmlEscapes[string(text[i:i+6])]; ok {
-				plain = append(plain, c)
-				i += 5
-				continue
-			}
-		}
-		plain = append(plain, text[i], text[i+1]) // an escape of two bytes, or the start of \uXXXX
-		i++
-	}
-	return plain
-}
-
-var htmlEscapes = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}

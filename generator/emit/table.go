@@ -6,8 +6,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// writeTable writes the roles and the permission table: the compiled authority.
-func (p *plan) writeTable(f file) {
+// writeRoles writes the constants of the roles.
+func (p *plan) writeRoles(f file) {
 	if p.Roles.Own {
 		var defs []jen.Code
 		for i, role := range p.Roles.Names {
@@ -22,6 +22,11 @@ func (p *plan) writeTable(f file) {
 		f.Const().Defs(defs...)
 		f.Line()
 	}
+}
+
+// table writes the permission table: the compiled authority. It is a literal within the function
+// Toolset, because any function of the package could change a variable.
+func (p *plan) table() *jen.Statement {
 	var fields []jen.Code
 	if p.Roles.Own {
 		fields = append(fields, row("Roles", strs(p.Roles.Names)))
@@ -48,8 +53,7 @@ func (p *plan) writeTable(f file) {
 	if len(resources) > 0 {
 		list("Resources", resources)
 	}
-	f.Var().Id(p.table).Op("=").Qual(accessPath, "Table").Add(rows(fields...))
-	f.Line()
+	return jen.Qual(accessPath, "Table").Add(rows(fields...))
 }
 
 // rule writes one row of the table. What is not set is not written.
@@ -89,7 +93,7 @@ func (p *plan) rule(kind string, tool model.Tool) *jen.Statement {
 func (p *plan) permission(a model.Access) *jen.Statement {
 	switch {
 	case a.Action == "none":
-		return jen.Qual(accessPath, "NoPermission")
+		return jen.Qual(accessPath, "NoPermission").Call()
 	case a.Permission == "":
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
+	"github.com/mcpgen/mcpgen/generator/document"
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -96,20 +97,6 @@ func TestDurationsAreInTheLargestUnit(t *testing.T) {
 	}
 }
 
-func TestPlainHTMLUndoesWhatEncodingJSONEscapes(t *testing.T) {
-	for in, want := range map[string]string{
-		`"\u003cb\u003e \u0026"`: `"<b> &"`,
-		`"\\u003c"`:              `"\\u003c"`,
-		`"\\\u003c"`:             `"\\<"`,
-		`"\u2028 \n \u00e9"`:     `"\u2028 \n \u00e9"`,
-		`"\""`:                   `"\""`,
-	} {
-		if got := string(plainHTML([]byte(in))); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestOneTypeHasOneSchemaAndOneDecoder(t *testing.T) {
 	tool := func(name string, in model.Input, out model.Output) model.Tool {
 		return model.Tool{Name: name, Const: "Tool" + name, Handler: model.Handler{Name: "H" + name}, Input: in, Output: out}
@@ -156,10 +143,17 @@ func TestASchemaThatCannotBeMarshalledIsAnError(t *testing.T) {
 	}
 }
 
+func TestMarkersThatDoNotMatchAreAnError(t *testing.T) {
+	_, err := Files(model.Service{Package: "m/p", Name: "p"}, Present{Docs: []byte("<!-- mcpgen:end -->")})
+	if !errors.Is(err, document.ErrMarkers) || !strings.HasPrefix(err.Error(), "package m/p: MCP.md: ") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestCodeThatDoesNotParseIsAnError(t *testing.T) {
 	guard := model.CompileGuard{Kind: model.TypeGuard, Subject: here("}{"), Want: here("int")}
 	s := model.Service{Package: "m/p", Name: "p", CompileGuards: []model.CompileGuard{guard}}
-	if _, err := Files(s, Present{}); err == nil || !strings.Contains(err.Error(), "package m/p: mcp_gen.go: ") {
+	if _, err := Files(s, Present{}); err == nil || !strings.HasPrefix(err.Error(), "package m/p: mcp_gen.go: ") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -239,71 +233,6 @@ func TestGoBuildPrintsTheErrorFile(t *testing.T) {
 		if err == nil || !strings.Contains(out, "mcpgen: relativeroles.go:9: "+long+"end (MCP007)") {
 			t.Errorf("go %s: %v\n%s", command, err, out)
 		}
-	}
-}
-
-func TestDocsStandBetweenMarkers(t *testing.T) {
-	part := func(text string) string { return beginMarker + "\n\n" + text + "\n\n" + endMarker + "\n" }
-	for _, tc := range []struct{ name, doc, want, without string }{
-		{"no file", "", part("new"), ""},
-		{"a file of ours", part("old"), part("new"), ""},
-		{"other text around", "# Mine\n\n" + part("old") + "\nAfter.\n", "# Mine\n\n" + part("new") + "\nAfter.\n", "# Mine\n\nAfter.\n"},
-		{"other text before", "# Mine\n\n" + part("old"), "# Mine\n\n" + part("new"), "# Mine\n"},
-		{"other text after", part("old") + "\nAfter.\n", part("new") + "\nAfter.\n", "After.\n"},
-		{"other text alone", "# Mine\n", "# Mine\n\n" + part("new"), "# Mine\n"},
-		{"other text without a line end", "# Mine", "# Mine\n\n" + part("new"), "# Mine\n"},
-		{"carriage returns", "# Mine\r\n\r\n" + strings.ReplaceAll(part("old"), "\n", "\r\n") + "After.\r\n", "# Mine\r\n\r\n" + part("new") + "After.\r\n", "# Mine\n\nAfter.\r\n"},
-		{"markers spoken of", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n\n" + part("new"), "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n"},
-		{"a begin marker of another wording", "<!-- mcpgen:begin -->\nold\n<!-- mcpgen:end -->", part("new"), ""},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := merge([]byte(tc.doc), "new\n\n")
-			if err != nil || string(got) != tc.want {
-				t.Errorf("merged: %q, %v", got, err)
-			}
-			again, err := merge(got, "new")
-			if err != nil || !bytes.Equal(again, got) {
-				t.Errorf("merged again: %q, %v", again, err)
-			}
-			rest, err := WithoutDocs(got)
-			if err != nil || string(rest) != tc.without || (rest == nil) != (tc.without == "") {
-				t.Errorf("taken out: %q, %v", rest, err)
-			}
-			if kept, err := WithoutDocs(rest); err != nil || !bytes.Equal(kept, rest) {
-				t.Errorf("taken out of what is without: %q, %v", kept, err)
-			}
-		})
-	}
-}
-
-func TestMarkersThatDoNotMatchAreLeftAlone(t *testing.T) {
-	for _, doc := range []string{
-		"<!-- mcpgen:begin -->\ntext", "text\n<!-- mcpgen:end -->", "<!-- mcpgen:end -->\n<!-- mcpgen:begin -->",
-		"<!-- mcpgen:begin -->\n<!-- mcpgen:begin -->\n<!-- mcpgen:end -->", "<!-- mcpgen:begin -->\n<!-- mcpgen:end -->\n<!-- mcpgen:end -->",
-	} {
-		if _, err := WithoutDocs([]byte(doc)); !errors.Is(err, ErrMarkers) {
-			t.Errorf("%q: %v", doc, err)
-		}
-		_, err := Files(model.Service{Package: "m/p", Name: "p"}, Present{Docs: []byte(doc)})
-		if !errors.Is(err, ErrMarkers) || !strings.HasPrefix(err.Error(), "package m/p: MCP.md: ") {
-			t.Errorf("%q: %v", doc, err)
-		}
-	}
-}
-
-func TestAnAuthorsTextIsNoMarkup(t *testing.T) {
-	in := "# no heading\n<b> and <!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code <!-- x -->   \nplain\n"
-	want := "\\# no heading\n\\<b> and \\<!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code <!-- x -->\nplain"
-	if got := prose(in); got != want {
-		t.Errorf("got %q", got)
-	}
-	tool := model.Tool{Name: "t", Const: "ToolT", Description: in, Handler: model.Handler{Name: "T"}}
-	files, err := Files(model.Service{Package: "m/p", Name: "p", Tools: []model.Tool{tool}}, Present{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if merged, err := merge(files[0].Content, "new"); err != nil || string(merged) != beginMarker+"\n\nnew\n\n"+endMarker+"\n" {
-		t.Errorf("the next run makes %q, %v", merged, err)
 	}
 }
 

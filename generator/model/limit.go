@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// DefaultTimeout bounds calls of tools, prompts and resources that have no time limit of their own.
+const DefaultTimeout = 30 * time.Second
+
 // Limits bound the calls of a tool, a prompt or a resource. All but Timeout are of tools alone, and zero where
 // nothing is written, which is the server's choice.
 type Limits struct {

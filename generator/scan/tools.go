@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
@@ -17,7 +16,7 @@ import (
 )
 
 // defaultTimeout bounds calls of tools that write no //mcp:limit timeout=.
-const defaultTimeout = 30 * time.Second
+const defaultTimeout = model.DefaultTimeout
 
 // tools reads every func, method and interface method of the package, in the order of their names:
 // a handler that moves to another place or file changes nothing that is generated.

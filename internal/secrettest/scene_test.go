@@ -190,15 +190,13 @@ type shades struct {
 	Count int    `json:"count"`
 }
 
-var shadesProperties = decode.Properties{Optional: []string{"color", "count"}}
-
 func decodeShades(r *decode.Reader, v *shades) {
-	o := r.Object(&shadesProperties)
+	o := r.Object(0, "color", "count")
 	for o.Next() {
-		switch o.Name {
-		case "color":
+		switch o.Property {
+		case 0: // color
 			decode.String(r, &v.Color).OneOf("red", "green")
-		case "count":
+		case 1: // count
 			decode.Int(r, &v.Count, 0, 9)
 		}
 	}
@@ -307,7 +305,7 @@ func (s *scene) failing(in json.RawMessage) error {
 }
 
 func (s *scene) toolset() toolset.Toolset {
-	rule := access.Rule{Authenticated: true, Permission: access.NoPermission}
+	rule := access.Rule{Authenticated: true, Permission: access.NoPermission()}
 	tool, check, prompt, resource := rule, rule, rule, rule
 	tool.Tool, check.Tool, prompt.Prompt, resource.Resource = "act", "check", "fail", "planted://fail/{at}"
 	return toolset.NewToolset(toolset.Generated{

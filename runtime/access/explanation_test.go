@@ -60,7 +60,7 @@ func TestRulesOfAPermissionAlone(t *testing.T) {
 		{access.Rule{}, false},
 		{access.Rule{Permission: view}, true},
 		{access.Rule{Permission: view, Constrained: true, Denial: access.Forbid}, true},
-		{access.Rule{Permission: access.NoPermission}, false},
+		{access.Rule{Permission: access.NoPermission()}, false},
 		{access.Rule{Permission: view, Public: true}, false},
 		{access.Rule{Permission: view, Authenticated: true}, false},
 		{access.Rule{Permission: view, MinRole: access.Lowest}, false},
@@ -91,7 +91,7 @@ func TestPermissionsAreRecordedByTablesThatDoNotEnforceThem(t *testing.T) {
 	view := access.Permission{App: "dcim", Action: "view", Object: "device"}
 	table := access.NewTable(
 		access.Rule{Tool: "t", Permission: view, Authenticated: true}, access.Rule{Tool: "u", Public: true},
-		access.Rule{Tool: "v", Permission: access.NoPermission, Authenticated: true},
+		access.Rule{Tool: "v", Permission: access.NoPermission(), Authenticated: true},
 		access.Rule{Resource: "r:", Permission: view}, access.Rule{Prompt: "p", Permission: view})
 	if got := table.RecordedPermissions(); !slices.Equal(got, []string{"t", "p", "r:"}) {
 		t.Errorf("%q", got)

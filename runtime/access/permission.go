@@ -11,8 +11,9 @@ type Permission struct {
 	Object string // the type of object within the app, as in "device"; empty for an action on none
 }
 
-// NoPermission is what a rule says that asks the host for nothing: action=none.
-var NoPermission = Permission{Action: "none"}
+// NoPermission is the permission of a rule that asks the host for nothing: action=none. It is a
+// function, because any program could change a variable.
+func NoPermission() Permission { return Permission{Action: "none"} }
 
 // String is the permission as the manifest and the host's documents write it:
 // <app>.<action>_<object>, without an object <app>.<action>. It is "none" for NoPermission and
@@ -21,7 +22,7 @@ func (p Permission) String() string {
 	switch {
 	case p == Permission{}:
 		return ""
-	case p == NoPermission:
+	case p == NoPermission():
 		return p.Action
 	case p.Object == "":
 		return p.App + "." + p.Action
@@ -30,7 +31,7 @@ func (p Permission) String() string {
 }
 
 // Asked reports whether there is a permission to ask the host for.
-func (p Permission) Asked() bool { return p != Permission{} && p != NoPermission }
+func (p Permission) Asked() bool { return p != Permission{} && p != NoPermission() }
 
 // Type is what the action is done on, as hosts name it: "dcim.device", and the app alone for a
 // permission without an object.

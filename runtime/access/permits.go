@@ -58,7 +58,7 @@ func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
 			rule := &part.Rules[i]
 			word, bit := i>>6, uint64(1)<<(i&63)
 			if !rule.Permission.Asked() {
-				if rule.Public || rule.Permission == NoPermission {
+				if rule.Public || rule.Permission == NoPermission() {
 					set.usable[word] |= bit
 				}
 				continue

@@ -18,7 +18,7 @@ func device(action string) access.Permission {
 func TestPermissionIsWrittenAsTheHostWritesIt(t *testing.T) {
 	for want, p := range map[string]access.Permission{
 		"":                        {},
-		"none":                    access.NoPermission,
+		"none":                    access.NoPermission(),
 		"dcim.napalm_read_device": device("napalm_read"),
 		"billing.export":          {App: "billing", Action: "export"},
 		"app.none":                {App: "app", Action: "none"},
@@ -41,7 +41,7 @@ func everyRule() []access.Rule {
 	for _, authenticated := range []bool{false, true} {
 		for _, role := range []access.Role{0, viewer, admin, access.Lowest, access.Highest} {
 			for _, scopes := range [][]string{nil, {"a"}, {"a", "b"}} {
-				for _, permission := range []access.Permission{{}, access.NoPermission, device("view"), device("change"), {App: "billing", Action: "export"}} {
+				for _, permission := range []access.Permission{{}, access.NoPermission(), device("view"), device("change"), {App: "billing", Action: "export"}} {
 					for _, constrained := range []bool{false, true} {
 						for _, denial := range []access.Denial{access.DenialDefault, access.Conceal, access.Forbid, access.Challenge} {
 							if denial == access.Challenge && scopes == nil {
@@ -211,7 +211,7 @@ func TestRandomHostsAgreeWithTheOracle(t *testing.T) {
 
 func TestRefusalsOnAnAwareTableNameWhatIsMissing(t *testing.T) {
 	table := compose(t,
-		access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission},
+		access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission()},
 		access.Rule{Tool: "silent", Authenticated: true},
 		access.Rule{Tool: "view", Permission: device("view")},
 		access.Rule{Tool: "manage", MinRole: manager, Scopes: []string{"s"}, Permission: device("change")},
@@ -301,7 +301,7 @@ func TestPromptsAndResourcesHavePermitsOfTheirOwn(t *testing.T) {
 
 func TestExplanationsGoOnAfterTheFirstFailure(t *testing.T) {
 	rule := access.Rule{Tool: "t", MinRole: manager, Scopes: []string{"a", "b"}, Permission: device("change")}
-	table := compose(t, rule, access.Rule{Tool: "open", Public: true}, access.Rule{Tool: "closed"}, access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission})
+	table := compose(t, rule, access.Rule{Tool: "open", Public: true}, access.Rule{Tool: "closed"}, access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission()})
 	aware := table.Aware()
 	held := aware.Permits(host{"dcim.change_device": access.PermitConstrained}.ask)
 	for _, test := range []struct {
@@ -363,7 +363,7 @@ func TestRulesThatCannotBeChallengedAreRefused(t *testing.T) {
 		"denial=challenge and no scopes":         {Tool: "t", Authenticated: true, Denial: access.Challenge},
 		"lacks its app or its action":            {Tool: "t", Permission: access.Permission{App: "dcim"}},
 		`the permission ".view", which lacks`:    {Tool: "t", Permission: access.Permission{Action: "view"}},
-		"public stands alone, and this rule ask": {Tool: "t", Public: true, Permission: access.NoPermission},
+		"public stands alone, and this rule ask": {Tool: "t", Public: true, Permission: access.NoPermission()},
 	} {
 		if _, err := access.Compose(part("p", nil, rule)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

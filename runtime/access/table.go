@@ -126,7 +126,7 @@ func (t *Table) enforced(r *Rule) bool {
 	switch asks := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0; {
 	case r.Public:
 		return true
-	case t.aware && r.Permission == NoPermission:
+	case t.aware && r.Permission == NoPermission():
 		return asks
 	case t.aware:
 		return r.Permission.Asked()

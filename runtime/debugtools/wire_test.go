@@ -57,7 +57,7 @@ func desk(inspector *debugtools.Inspector) toolset.Toolset {
 		Tools: []toolset.Tool{
 			{Name: "book", Input: `{"type":"object"}`, Call: done}, {Name: "close", Input: `{"type":"object"}`, Call: done}, {Name: "look", Input: `{"type":"object"}`, Call: done},
 			{Name: "whoami", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				return toolset.Native(inspector.GetUserClaims(ctx, toolset.Request(call), debugtools.Nothing{}))
+				return toolset.Native(inspector.GetUserClaims(ctx, toolset.Request[mcp.CallToolRequest](call), debugtools.Nothing{}))
 			}},
 		},
 	})

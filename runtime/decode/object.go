@@ -2,58 +2,42 @@ package decode
 
 import "slices"
 
-// Properties are the names that an object of a schema may have. It may have no others.
-type Properties struct {
-	Required []string
-	Optional []string
-
-	// OneOf and AnyOf are groups of them: all of exactly one group, or of at least one, must be there.
-	OneOf, AnyOf [][]string
-}
-
-func (p *Properties) count() int { return len(p.Required) + len(p.Optional) }
-
-func (p *Properties) name(i int) string {
-	if i < len(p.Required) {
-		return p.Required[i]
-	}
-	return p.Optional[i-len(p.Required)]
-}
-
-func (p *Properties) names(yield func(string) bool) {
-	for i := range p.count() {
-		if !yield(p.name(i)) {
-			return
-		}
-	}
-}
-
 // Object is one object while it is read:
 //
-//	o := r.Object(&siteProperties)
+//	o := r.Object(1, "id", "name") // id is required
 //	for o.Next() {
-//		switch o.Name {
-//		case "id":
+//		switch o.Property {
+//		case 0: // id
 //			decode.Int(r, &v.ID, 1, 4094)
+//		case 1: // name
+//			decode.String(r, &v.Name)
 //		}
 //	}
 //
-// Every name that Next stops at is one of the properties, once.
+// Property is the position of the property's name in the list. Next stops at each property at most
+// once. A name that is not in the list is a problem.
 type Object struct {
-	Name string
+	Property int
 
-	r       *Reader // nil after the last property
-	of      *Properties
-	began   bool
-	depth   int // of r.at around the object
-	next    int // where the name most likely stands: documents tend to keep the schema's order
-	seen    uint64
-	further []uint64 // seen, beyond the first 64 properties
-	unknown *nameSet
+	// OneOf and AnyOf are groups of properties. An object must have all properties of exactly one
+	// group, or of at least one. They are set before the first Next.
+	OneOf, AnyOf [][]string
+
+	r        *Reader // nil after the last property
+	names    []string
+	required int // the number of names, from the first, that must be there
+	began    bool
+	depth    int // of r.at around the object
+	next     int // where the name most likely is: documents tend to keep the schema's order
+	seen     uint64
+	further  []uint64 // seen, beyond the first 64 properties
+	unknown  *nameSet
 }
 
-// Object begins an object. Of another value, which is a problem, Next finds no properties.
-func (r *Reader) Object(of *Properties) Object {
+// Object begins an object that may have the properties in names and no others. The first of them,
+// as many as required, must be there. If the value is no object, which is a problem, Next finds no
+// properties.
+func (r *Reader) Object(required int, names ...string) Object {
 	if !r.begin(objectKind, "object") {
 		return Object{}
 	}
@@ -61,7 +45,7 @@ func (r *Reader) Object(of *Properties) Object {
 		r.fail(f)
 		return Object{}
 	}
-	return Object{r: r, of: of, depth: len(r.at)}
+	return Object{r: r, names: names, required: required, depth: len(r.at)}
 }
 
 // Next steps to the next known property, whose value is to be read then. At the end it
@@ -93,9 +77,9 @@ func (o *Object) Next() bool {
 			r.fail(twice(name))
 			break
 		}
-		r.at = append(r.at, step{name: name, optional: i >= len(o.of.Required)})
+		r.at = append(r.at, step{name: name, optional: i >= o.required})
 		if i >= 0 {
-			o.Name = o.of.name(i)
+			o.Property = i
 			return true
 		}
 		if f := skip(&r.lexer); f != nil {
@@ -103,7 +87,7 @@ func (o *Object) Next() bool {
 			break
 		}
 		r.at = r.at[:o.depth]
-		r.reportMember(name, SaysUnknown(string(name), o.of.names))
+		r.reportMember(name, SaysUnknown(string(name), slices.Values(o.names)))
 	}
 	o.r = nil
 	return false
@@ -115,14 +99,14 @@ func twice(name []byte) *fault {
 
 // find is the number of a property, or -1.
 func (o *Object) find(name []byte) int {
-	n := o.of.count()
+	n := len(o.names)
 	for range n {
 		if o.next >= n {
 			o.next = 0
 		}
 		i := o.next
 		o.next++
-		if o.of.name(i) == string(name) {
+		if o.names[i] == string(name) {
 			return i
 		}
 	}
@@ -134,7 +118,7 @@ func (o *Object) mark(i int) bool {
 	word := &o.seen
 	if i >= 64 {
 		if o.further == nil {
-			o.further = make([]uint64, (o.of.count()-1)/64)
+			o.further = make([]uint64, (len(o.names)-1)/64)
 		}
 		word = &o.further[i/64-1]
 	}
@@ -154,13 +138,13 @@ func (o *Object) stranger(name []byte) bool {
 
 // forms notes which groups of properties were not there.
 func (o *Object) forms() {
-	if full := o.complete(o.of.OneOf); full > 1 {
+	if full := o.complete(o.OneOf); full > 1 {
 		o.r.report(nil, SaysManyForms)
-	} else if full == 0 && len(o.of.OneOf) > 0 {
-		o.noForm(o.of.OneOf)
+	} else if full == 0 && len(o.OneOf) > 0 {
+		o.noForm(o.OneOf)
 	}
-	if len(o.of.AnyOf) > 0 && o.complete(o.of.AnyOf) == 0 {
-		o.noForm(o.of.AnyOf)
+	if len(o.AnyOf) > 0 && o.complete(o.AnyOf) == 0 {
+		o.noForm(o.AnyOf)
 	}
 }
 
@@ -188,12 +172,8 @@ func (o *Object) noForm(groups [][]string) {
 }
 
 func (o *Object) lacks(name string) bool {
-	for i := range o.of.count() {
-		if o.of.name(i) == name {
-			return !o.has(i)
-		}
-	}
-	return true
+	i := slices.Index(o.names, name)
+	return i < 0 || !o.has(i)
 }
 
 func (o *Object) has(i int) bool {
@@ -206,10 +186,10 @@ func (o *Object) has(i int) bool {
 // end notes the required properties that were absent.
 func (o *Object) end() {
 	o.forms()
-	if n := len(o.of.Required); n < 64 && o.seen&(1<<n-1) == 1<<n-1 {
+	if n := o.required; n < 64 && o.seen&(1<<n-1) == 1<<n-1 {
 		return
 	}
-	for i, name := range o.of.Required {
+	for i, name := range o.names[:o.required] {
 		if !o.has(i) {
 			o.r.reportMember([]byte(name), "is required")
 		}

@@ -1,24 +1,46 @@
 package decode
 
 import (
+	"hash/maphash"
 	"regexp"
 	"regexp/syntax"
-	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
-// Pattern is a regular expression of a schema, compiled when it is first needed. It must be
-// one that regexp.Compile takes. It is safe for concurrent use.
-type Pattern struct {
-	Expr string
-
-	once     sync.Once
-	compiled *regexp.Regexp
-	runs     []run // the same, where it is as simple as that
+// pattern is a regular expression of a schema, compiled.
+type pattern struct {
+	expr     string
+	compiled *regexp.Regexp // nil if regexp.Compile refuses it: it matches nothing
+	runs     []run          // the same, if it is as simple as that
+	next     *pattern       // with the same slot of patterns
 }
 
-func (p *Pattern) match(text string) bool {
-	p.once.Do(func() { p.compiled, _ = regexp.Compile(p.Expr); p.runs = runsOf(p.Expr) })
+// patterns holds each pattern since its first use, in lists by hash. It is a variable of this
+// package, so that generated code needs none. Patterns come from generated code, not from callers.
+var patterns [1 << 10]atomic.Pointer[pattern]
+
+var patternSeed = maphash.MakeSeed()
+
+// patternOf returns the compiled pattern of an expression. It is safe for concurrent use.
+func patternOf(expr string) *pattern {
+	slot := &patterns[maphash.String(patternSeed, expr)%uint64(len(patterns))]
+	for {
+		first := slot.Load()
+		for p := first; p != nil; p = p.next {
+			if p.expr == expr {
+				return p
+			}
+		}
+		p := &pattern{expr: expr, runs: runsOf(expr), next: first}
+		p.compiled, _ = regexp.Compile(expr)
+		if slot.CompareAndSwap(first, p) {
+			return p
+		}
+	}
+}
+
+func (p *pattern) match(text string) bool {
 	if p.runs != nil {
 		return matchRuns(p.runs, text)
 	}

@@ -23,7 +23,7 @@ func TestPatternsMatchAsRegexpDoes(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if got, want := (&Pattern{Expr: expr}).match(text), compiled.MatchString(text); got != want {
+		if got, want := patternOf(expr).match(text), compiled.MatchString(text); got != want {
 			t.Fatalf("%q in %q: %t, regexp says %t", expr, text, got, want)
 		}
 	})

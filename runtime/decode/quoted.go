@@ -7,7 +7,7 @@ import "strconv"
 // refuses becomes a value.
 
 // QuotedInt reads an integer that stands in a string.
-func QuotedInt[T Signed](r *Reader, v *T, form *Pattern) *Text {
+func QuotedInt[T Signed](r *Reader, v *T, form string) *Text {
 	if !r.quoted(form) {
 		return r.asText()
 	}
@@ -21,7 +21,7 @@ func QuotedInt[T Signed](r *Reader, v *T, form *Pattern) *Text {
 }
 
 // QuotedUint is QuotedInt for types without a sign.
-func QuotedUint[T Unsigned](r *Reader, v *T, form *Pattern) *Text {
+func QuotedUint[T Unsigned](r *Reader, v *T, form string) *Text {
 	if !r.quoted(form) {
 		return r.asText()
 	}
@@ -35,7 +35,7 @@ func QuotedUint[T Unsigned](r *Reader, v *T, form *Pattern) *Text {
 }
 
 // QuotedFloat is QuotedInt for floating-point numbers.
-func QuotedFloat[T Real](r *Reader, v *T, form *Pattern) *Text {
+func QuotedFloat[T Real](r *Reader, v *T, form string) *Text {
 	if !r.quoted(form) {
 		return r.asText()
 	}
@@ -60,12 +60,12 @@ func QuotedBool[T ~bool](r *Reader, v *T) *Text {
 
 // quoted reads a string and reports whether it has the form. asText is what there is of it for
 // further limits.
-func (r *Reader) quoted(form *Pattern) bool {
+func (r *Reader) quoted(form string) bool {
 	r.literal = nil
 	if !r.string() {
 		return false
 	}
-	if !form.match(r.str) {
+	if !patternOf(form).match(r.str) {
 		(*Text)(r).Match(form)
 		return false
 	}

@@ -22,16 +22,16 @@ func (p *plate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-var (
-	signed   = Pattern{Expr: "^(0|-?[1-9][0-9]*)$"}
-	unsigned = Pattern{Expr: "^(0|[1-9][0-9]*)$"}
-	real     = Pattern{Expr: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`}
+const (
+	signed   = "^(0|-?[1-9][0-9]*)$"
+	unsigned = "^(0|[1-9][0-9]*)$"
+	real     = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
 )
 
 func TestValuesOfOtherFormsAreRead(t *testing.T) {
-	i8 := func(r *Reader, v *int8) { QuotedInt(r, v, &signed).MaxLength(4) }
-	u16 := func(r *Reader, v *uint16) { QuotedUint(r, v, &unsigned) }
-	f32 := func(r *Reader, v *float32) { QuotedFloat(r, v, &real) }
+	i8 := func(r *Reader, v *int8) { QuotedInt(r, v, signed).MaxLength(4) }
+	u16 := func(r *Reader, v *uint16) { QuotedUint(r, v, unsigned) }
+	f32 := func(r *Reader, v *float32) { QuotedFloat(r, v, real) }
 	sure := func(r *Reader, v *bool) { QuotedBool(r, v) }
 	octets := func(r *Reader, v *[]octet) { BytesOf(r, v) }
 	plates := func(r *Reader, v *map[plate]bool) { Map(r, v, TextKey, func(r *Reader, v *bool) { Bool(r, v) }) }
@@ -57,7 +57,7 @@ func TestValuesOfOtherFormsAreRead(t *testing.T) {
 		{"negative uint", `"-1"`, tried(u16, `"-1"`), `(root): "-1" does not match the pattern ^(0|[1-9][0-9]*)$`},
 		{"float", `"1.5e1"`, tried(f32, `"1.5e1"`), "15"},
 		{"float beyond its type", `"1e39"`, tried(f32, `"1e39"`), `(root): 1e39 is beyond the range of a 32-bit number`},
-		{"no float", `"NaN"`, tried(f32, `"NaN"`), `(root): "NaN" does not match the pattern ` + real.Expr},
+		{"no float", `"NaN"`, tried(f32, `"NaN"`), `(root): "NaN" does not match the pattern ` + real},
 		{"bool", `"true"`, tried(sure, `"true"`), "true"},
 		{"no bool", `"yes"`, tried(sure, `"yes"`), `(root): "yes" is not one of "true", "false"`},
 		{"bare bool", `true`, tried(sure, `true`), `(root): true is a boolean, expected a string`},
@@ -85,20 +85,22 @@ func TestValuesOfOtherFormsAreRead(t *testing.T) {
 }
 
 func TestGroupsOfProperties(t *testing.T) {
-	read := func(of Properties) func(*Reader, *map[string]bool) {
+	names := []string{"a", "b", "c"}
+	read := func(oneOf, anyOf [][]string) func(*Reader, *map[string]bool) {
 		return func(r *Reader, v *map[string]bool) {
 			*v = map[string]bool{}
-			for o := r.Object(&of); o.Next(); {
+			o := r.Object(0, names...)
+			o.OneOf, o.AnyOf = oneOf, anyOf
+			for o.Next() {
 				var b bool
 				Bool(r, &b)
-				(*v)[o.Name] = b
+				(*v)[names[o.Property]] = b
 			}
 		}
 	}
-	names := []string{"a", "b", "c"}
-	one := read(Properties{Optional: names, OneOf: [][]string{{"a"}, {"b", "c"}}})
-	some := read(Properties{Optional: names, AnyOf: [][]string{{"a"}, {"b"}}})
-	only := read(Properties{Optional: names, AnyOf: [][]string{{"a", "unheard-of"}}})
+	one := read([][]string{{"a"}, {"b", "c"}}, nil)
+	some := read(nil, [][]string{{"a"}, {"b"}})
+	only := read(nil, [][]string{{"a", "unheard-of"}})
 	for _, test := range []struct{ got, want string }{
 		{tried(one, `{"a":true}`), `{"a":true}`},
 		{tried(one, `{"a":true,"b":true}`), `{"a":true,"b":true}`},
@@ -123,7 +125,7 @@ func TestEveryFormatShowsAnExampleOfItself(t *testing.T) {
 }
 
 func skipAll(r *Reader) {
-	for o := r.Object(&Properties{}); o.Next(); {
+	for o := r.Object(0); o.Next(); {
 	}
 }
 

@@ -38,8 +38,14 @@ func Nothing(arguments []byte) error {
 	return err
 }
 
+// Nothing reads the arguments of a tool that takes none, and ends the Reader as Finish does.
+func (r *Reader) Nothing() error {
+	readNothing(r, nil)
+	return r.Finish()
+}
+
 func readNothing(r *Reader, _ *struct{}) {
-	for o := r.Object(&Properties{}); o.Next(); {
+	for o := r.Object(0); o.Next(); {
 	}
 }
 

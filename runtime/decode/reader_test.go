@@ -18,33 +18,28 @@ type parcel struct {
 	Comment *string
 }
 
-var (
-	parcelProperties = Properties{Required: []string{"id", "name"}, Optional: []string{"tags", "inner", "by_name", "limit", "comment"}}
-	parcelName       = Pattern{Expr: "^[a-z]+$"}
-)
-
 func readParcel(r *Reader, v *parcel) {
 	v.Limit = 10
-	o := r.Object(&parcelProperties)
+	o := r.Object(2, "id", "name", "tags", "inner", "by_name", "limit", "comment")
 	for o.Next() {
-		switch o.Name {
-		case "id":
+		switch o.Property {
+		case 0: // id
 			Int(r, &v.ID, 1, 4094)
-		case "name":
-			String(r, &v.Name).MinLength(1).MaxLength(6).Match(&parcelName)
-		case "tags":
+		case 1: // name
+			String(r, &v.Name).MinLength(1).MaxLength(6).Match("^[a-z]+$")
+		case 2: // tags
 			Slice(r, &v.Tags, func(r *Reader, v *string) {
 				String(r, v).OneOf("a", "b", "c")
 			}).MaxItems(2).Unique()
-		case "inner":
+		case 3: // inner
 			readParcel(r, New(&v.Inner))
-		case "by_name":
+		case 4: // by_name
 			Map(r, &v.ByName, StringKey, func(r *Reader, v *float64) {
 				Float(r, v).Minimum("0.1").MultipleOf("0.1")
 			})
-		case "limit":
+		case 5: // limit
 			Int(r, &v.Limit, 0, 100)
-		case "comment":
+		case 6: // comment
 			if !r.Null() {
 				String(r, New(&v.Comment))
 			}

@@ -30,8 +30,8 @@ type Sandbox interface {
 		inside context.Context, leave func(), err error)
 
 	// Isolate runs a call in a process of its own, and returns the handler's result as
-	// [toolset.Encoded] makes it. ctx is a context that Enter returned. When Isolate returns, it
-	// has killed all processes of the call.
+	// [Encoded] makes it. ctx is a context that Enter returned. When Isolate returns, it has
+	// killed all processes of the call.
 	//
 	// An error that is a [toolset.LimitError] names the limit that the call reached. An error with
 	// a method HandlerError() string holds the text of the handler's own error, for the client. All

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -138,7 +139,7 @@ func init() {
 		},
 	} {
 		Register(name, func(ctx context.Context, _ Job) ([]byte, error) {
-			return toolset.Encoded(nil, run(ctx))
+			return isolate.Encoded(nil, run(ctx))
 		})
 	}
 }

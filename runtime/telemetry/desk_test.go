@@ -83,7 +83,7 @@ func desk(seen func(context.Context)) toolset.Toolset {
 	device := func(action string) access.Permission {
 		return access.Permission{App: "dcim", Action: action, Object: "device"}
 	}
-	none := access.NoPermission
+	none := access.NoPermission()
 	table := access.Table{
 		Roles: roles,
 		Rules: []access.Rule{

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Call is one authorized call on its way to a handler.
@@ -57,15 +55,14 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	return run.Isolated(ctx)
 }
 
-// Request returns the request of a call, for handlers that have go-sdk's signature. It carries no
-// token. It is nil outside a server.
+// Request returns the request of a call, for handlers that have go-sdk's signature. R is
+// mcp.CallToolRequest. It carries no token. It is nil outside a server.
 //
-// Request is a function, not a field or method of [Call], to keep generated packages fast to
-// compile. mcp.CallToolRequest is an instance of a generic type. The compiler compiles the methods
-// of such an instance, and of all instances that it refers to, in every package that reaches it.
-// These are hundreds of functions, so only packages with such a handler should reach it.
-func Request(call Call) *mcp.CallToolRequest {
-	run, ok := call.run.(interface{ Request() *mcp.CallToolRequest })
+// R is a type parameter, so that only packages with such a handler import go-sdk.
+// mcp.CallToolRequest is also an instance of a generic type. The compiler compiles the methods of
+// such an instance, and of all instances that it refers to, in every package that reaches it.
+func Request[R any](call Call) *R {
+	run, ok := call.run.(interface{ Request() *R })
 	if !ok {
 		return nil
 	}

@@ -53,7 +53,7 @@ func TestGeneratedCodeReachesNoInstances(t *testing.T) {
 	for _, root := range []any{
 		Generated{}, Toolset{}, Tool{}, Call{}, Result{}, Prompt{}, PromptAnswer{}, Resource{},
 		ResourceAnswer{},
-		access.Table{}, decode.Reader{}, decode.Properties{}, decode.Pattern{},
+		access.Table{}, decode.Reader{}, decode.Object{},
 	} {
 		walk(reflect.TypeOf(root), reflect.TypeOf(root).String())
 	}

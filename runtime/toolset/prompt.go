@@ -3,8 +3,6 @@ package toolset
 import (
 	"context"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Prompt is one prompt: its listing and its handler.
@@ -30,9 +28,9 @@ type Completer func(ctx context.Context, begun string) ([]string, error)
 // PromptAnswer is the result of a prompt's handler. Generated code writes it with one of the
 // constructors; the server reads it.
 type PromptAnswer struct {
-	Native bool                 // the handler returned Result
-	Result *mcp.GetPromptResult // set if Native
-	Text   string               // set otherwise: the one message
+	Native bool   // the handler returned Result
+	Result any    // a *mcp.GetPromptResult; set if Native
+	Text   string // set otherwise: the one message
 }
 
 // PromptText returns a prompt of one message from the user.
@@ -41,6 +39,6 @@ func PromptText(text string, err error) (PromptAnswer, error) {
 }
 
 // PromptResult returns a prompt that the handler made with go-sdk's type.
-func PromptResult(res *mcp.GetPromptResult, err error) (PromptAnswer, error) {
+func PromptResult(res any, err error) (PromptAnswer, error) {
 	return PromptAnswer{Native: true, Result: res}, err
 }

@@ -3,8 +3,6 @@ package toolset
 import (
 	"context"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Resource is one resource, or a family of resources if its URI is a template: its listing and its
@@ -41,10 +39,10 @@ const (
 // ResourceAnswer is the result of a resource's handler. Generated code writes it with one of the
 // constructors; the server reads it.
 type ResourceAnswer struct {
-	Native bool                    // the handler returned Result
-	Result *mcp.ReadResourceResult // set if Native
-	Text   string                  // the content, if neither Native nor Blob is set
-	Blob   []byte                  // the content as bytes; nil for text
+	Native bool   // the handler returned Result
+	Result any    // a *mcp.ReadResourceResult; set if Native
+	Text   string // the content, if neither Native nor Blob is set
+	Blob   []byte // the content as bytes; nil for text
 }
 
 // ResourceText returns a resource whose content is text.
@@ -61,6 +59,6 @@ func ResourceBytes(blob []byte, err error) (ResourceAnswer, error) {
 }
 
 // ResourceResult returns a resource that the handler made with go-sdk's type.
-func ResourceResult(res *mcp.ReadResourceResult, err error) (ResourceAnswer, error) {
+func ResourceResult(res any, err error) (ResourceAnswer, error) {
 	return ResourceAnswer{Native: true, Result: res}, err
 }

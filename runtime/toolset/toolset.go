@@ -4,31 +4,48 @@
 // [Toolset], which runtime.New takes. Code that is not generated does not need this package, except
 // tests of a server, and tools that read what a server serves.
 //
-// The package imports go-sdk's value types, runtime/access and runtime/grant only, because each
-// generated package links it.
+// Each generated package and its tests link this package. Therefore it imports runtime/access,
+// runtime/decode and a small part of the standard library, but neither go-sdk nor package net.
 package toolset
 
 import (
+	"cmp"
 	"context"
+	"encoding"
+	"encoding/json"
 	"slices"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Contract2_RunGoGenerate names the version of this contract. Generated code refers to it. If the
+// Contract3_RunGoGenerate names the version of this contract. Generated code refers to it. If the
 // versions differ, the compiler reports the constant as undefined. Its name tells you what to do:
 // run go generate.
-const Contract2_RunGoGenerate = 2
+const Contract3_RunGoGenerate = 3
+
+// RunGoGenerate is in the compile guards of generated code. A guard compares a part of the source
+// with the type that mcpgen read. After a change of the source it does not compile, and the
+// compiler's message contains this name.
+func RunGoGenerate[T any](T) {}
+
+// Codec has the methods by which a type writes and reads its own JSON. Compile guards embed it
+// beside types without such methods: a new one makes the selector ambiguous.
+type Codec interface {
+	json.Marshaler
+	json.Unmarshaler
+	encoding.TextMarshaler
+	encoding.TextUnmarshaler
+}
 
 // Generated describes one package. mcpgen writes it.
 type Generated struct {
 	Package   string // import path
 	Server    ServerInfo
 	Table     access.Table
-	Receivers []any // the arguments of the function Toolset; none may be nil
+	Receivers []any         // the arguments of the function Toolset; none may be nil
+	Timeout   time.Duration // of the tools, prompts and resources that have none of their own
 	Tools     []Tool
 	Prompts   []Prompt
 	Resources []Resource
@@ -44,18 +61,51 @@ type Toolset struct {
 	generated Generated
 }
 
-// NewToolset makes a Toolset. Generated code calls it.
-func NewToolset(g Generated) Toolset { return Toolset{generated: g} }
+// NewToolset makes a Toolset of a copy. Generated code calls it.
+func NewToolset(g Generated) Toolset { return Toolset{generated: g.clone()} }
 
 // Generated returns the description of the package. The server reads it.
 //
-// The table is a deep copy: a caller that changes its rules changes no other copy.
-func (t Toolset) Generated() Generated {
-	g := t.generated
+// It is a deep copy: a caller that changes its rules or tools changes no other copy.
+func (t Toolset) Generated() Generated { return t.generated.clone() }
+
+// clone returns a deep copy, in which Timeout is that of each tool, prompt and resource without one.
+func (g Generated) clone() Generated {
 	g.Table.Roles = slices.Clone(g.Table.Roles)
 	g.Table.Rules = cloneRules(g.Table.Rules)
 	g.Table.Prompts = cloneRules(g.Table.Prompts)
 	g.Table.Resources = cloneRules(g.Table.Resources)
+	g.Receivers = slices.Clone(g.Receivers)
+	g.Tools = slices.Clone(g.Tools)
+	for i := range g.Tools {
+		t := &g.Tools[i]
+		t.Timeout = cmp.Or(t.Timeout, g.Timeout)
+		t.Catalogs, t.Allow = slices.Clone(t.Catalogs), slices.Clone(t.Allow)
+		t.Limits.Capabilities = slices.Clone(t.Limits.Capabilities)
+		for _, hint := range []**bool{&t.Annotations.DestructiveHint, &t.Annotations.OpenWorldHint} {
+			if *hint != nil {
+				*hint = new(**hint)
+			}
+		}
+	}
+	g.Prompts = slices.Clone(g.Prompts)
+	for i := range g.Prompts {
+		p := &g.Prompts[i]
+		p.Timeout = cmp.Or(p.Timeout, g.Timeout)
+		p.Arguments = slices.Clone(p.Arguments)
+		for j := range p.Arguments {
+			p.Arguments[j].Values = slices.Clone(p.Arguments[j].Values)
+		}
+	}
+	g.Resources = slices.Clone(g.Resources)
+	for i := range g.Resources {
+		r := &g.Resources[i]
+		r.Timeout = cmp.Or(r.Timeout, g.Timeout)
+		r.Variables = slices.Clone(r.Variables)
+		for j := range r.Variables {
+			r.Variables[j].Values = slices.Clone(r.Variables[j].Values)
+		}
+	}
 	return g
 }
 
@@ -74,7 +124,7 @@ type Tool struct {
 	Name, Title, Description string
 	Input                    string // JSON Schema of the arguments, an object
 	Output                   string // JSON Schema of the structured content; empty for none
-	Annotations              *mcp.ToolAnnotations
+	Annotations              Annotations
 	Timeout                  time.Duration
 	Catalogs                 []string // the global catalogs that the source code puts the tool into
 	Allow                    []Allow  // the permissions that a call needs on its arguments
@@ -87,29 +137,43 @@ type Tool struct {
 	// its own. It is empty if the handler runs in the server's process.
 	Isolate string
 
-	Answer Answerer
-	Call   func(context.Context, Call) (Result, error)
+	// Answer reads the arguments from the Reader, ends it with Finish, and calls the handler. Its
+	// result is the handler's output, whose form Returns names. Small functions of this type keep
+	// large packages fast to compile; a generic function would be compiled again for each tool.
+	Answer  func(context.Context, *decode.Reader) (any, error)
+	Returns Form
+
+	// Call is for handlers that need more than their arguments: a request of go-sdk's, permissions
+	// on what the arguments name, or a process of their own.
+	Call func(context.Context, Call) (Result, error)
 }
 
-// Answerer is the handler of a tool. Generated code declares one type for each handler signature;
-// its values are the handlers:
-//
-//	type answerBooking func(context.Context, Booking) (Receipt, error)
-//
-// Tools with the same signature share one method, and the rows that name them are static data. A
-// closure for each tool, or a call that makes one, dominates the compile time of a large package. A
-// generic function is not cheaper, because the compiler instantiates it in each package.
-type Answerer interface {
-	Answer(ctx context.Context, call Call) (Result, error)
+// Form is the form of a handler's output.
+type Form int
+
+// The forms.
+const (
+	Object  Form = iota // a JSON object
+	Value               // any other JSON; the server sends it as {"result": …}
+	Nothing             // the handler returns an error only
+)
+
+// Annotations are the hints of a tool for clients, as the protocol defines them. A server does not
+// enforce them. A nil hint is not sent. The zero Annotations are not sent.
+type Annotations struct {
+	ReadOnlyHint    bool
+	DestructiveHint *bool
+	IdempotentHint  bool
+	OpenWorldHint   *bool
 }
 
 // Result is the result of a tool's handler. Generated code writes it with one of the constructors;
 // the server reads it.
 type Result struct {
-	SDK    bool                // the handler has go-sdk's signature
-	Native *mcp.CallToolResult // the result of such a handler; nil if it returned none
-	Out    any                 // the structured content
-	HasOut bool                // Out is set, possibly to nil
+	SDK    bool // the handler has go-sdk's signature
+	Native any  // the *mcp.CallToolResult of such a handler, or nil
+	Out    any  // the structured content
+	HasOut bool // Out is set, possibly to nil
 	// Wrapped makes the server send Out as {"result": Out}. It is set if Out is not a JSON object.
 	Wrapped bool
 }
@@ -137,7 +201,7 @@ func Done(err error) (Result, error) { return Result{}, err }
 // Native returns the result of a handler that has go-sdk's signature.
 //
 //go:noinline
-func Native(res *mcp.CallToolResult, out any, err error) (Result, error) {
+func Native(res, out any, err error) (Result, error) {
 	return Result{SDK: true, Native: res, Out: out, HasOut: out != nil}, err
 }
 
@@ -145,6 +209,6 @@ func Native(res *mcp.CallToolResult, out any, err error) (Result, error) {
 // {"result": …}.
 //
 //go:noinline
-func NativeWrapped(res *mcp.CallToolResult, out any, err error) (Result, error) {
+func NativeWrapped(res, out any, err error) (Result, error) {
 	return Result{SDK: true, Native: res, Out: out, HasOut: true, Wrapped: true}, err
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
 func TestGeneratedSharesNoRules(t *testing.T) {
@@ -42,6 +40,73 @@ func TestGeneratedSharesNoRules(t *testing.T) {
 	}
 }
 
+// TestGeneratedSharesNothing changes everything that the description of a package reaches, by
+// reflection, and reads it again.
+func TestGeneratedSharesNothing(t *testing.T) {
+	described := func() Generated {
+		return Generated{
+			Receivers: []any{"a"}, Timeout: 5,
+			Tools: []Tool{{
+				Name: "t", Annotations: Annotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
+				Timeout: 1, Catalogs: []string{"a"}, Allow: []Allow{{Kind: "a"}},
+				Limits: Limits{Capabilities: []string{"a"}},
+			}},
+			Prompts: []Prompt{{Name: "p", Arguments: []Argument{{Name: "a", Values: []string{"a"}}}}},
+			Resources: []Resource{{URI: "r:r", Timeout: 2,
+				Variables: []Variable{{Name: "a", Values: []string{"a"}}}}},
+			Table: access.Table{Roles: []string{"a"},
+				Rules:     []access.Rule{{Tool: "t", Scopes: []string{"a"}}},
+				Prompts:   []access.Rule{{Prompt: "p", Scopes: []string{"a"}}},
+				Resources: []access.Rule{{Resource: "r:r", Scopes: []string{"a"}}}},
+		}
+	}
+	made := described()
+	set := NewToolset(made)
+	changed := clobber(reflect.ValueOf(&made))
+	first := set.Generated()
+	if changed += clobber(reflect.ValueOf(&first)); changed < 80 {
+		t.Fatalf("%d values were changed", changed)
+	}
+	want := described()
+	want.Prompts[0].Timeout = want.Timeout // the others have their own
+	if got := set.Generated(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// clobber sets all strings, numbers and booleans that a value reaches, and counts them.
+func clobber(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return clobber(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			n += clobber(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				n += clobber(v.Field(i))
+			}
+		}
+	case reflect.Interface:
+		v.SetZero()
+		return 1
+	case reflect.String:
+		v.SetString("changed")
+		return 1
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+		return 1
+	case reflect.Int, reflect.Int64:
+		v.SetInt(99)
+		return 1
+	}
+	return n
+}
+
 // server is the server's side of a call, with all methods.
 type server struct {
 	request mcp.CallToolRequest
@@ -65,7 +130,7 @@ func (s *server) Isolated(ctx context.Context) (json.RawMessage, error) {
 func TestACallUsesItsServer(t *testing.T) {
 	s := &server{}
 	call := NewCall(json.RawMessage(`{"a":1}`), s)
-	if string(call.Arguments) != `{"a":1}` || Request(call) != &s.request {
+	if string(call.Arguments) != `{"a":1}` || Request[mcp.CallToolRequest](call) != &s.request {
 		t.Errorf("the call is %+v", call)
 	}
 	ctx, err := call.Allow(t.Context(), Named{Argument: "a"}, Named{Argument: "b"})
@@ -79,7 +144,7 @@ func TestACallUsesItsServer(t *testing.T) {
 
 func TestACallOutsideAServerFails(t *testing.T) {
 	for _, call := range []Call{{}, NewCall(nil, nil), NewCall(nil, "a value without methods")} {
-		if Request(call) != nil {
+		if Request[mcp.CallToolRequest](call) != nil {
 			t.Error("there is a request")
 		}
 		if ctx, err := call.Allow(t.Context()); ctx != t.Context() || !errors.Is(err, ErrOutsideServer) {
@@ -88,44 +153,5 @@ func TestACallOutsideAServerFails(t *testing.T) {
 		if out, err := call.Isolated(t.Context()); out != nil || !errors.Is(err, ErrOutsideServer) {
 			t.Errorf("Isolated returns %s, %v", out, err)
 		}
-	}
-}
-
-func TestARefusalCrosses(t *testing.T) {
-	refusal := &grant.Denied{
-		Kind: grant.NetConnect, Resource: "db.test:80", Cause: grant.NotPublic, Reason: "it is private",
-	}
-	_, err := Encoded(nil, fmt.Errorf("connecting: %w", refusal))
-	denied, text := ParseRefused(err.Error())
-	if denied == nil || *denied != *refusal || text == err.Error() {
-		t.Errorf("%q is parsed as %v, %q", err, denied, text)
-	}
-	plain := errors.New("no such file")
-	if err := Refused(plain); err != plain {
-		t.Errorf("another error becomes %v", err)
-	}
-	if err := Refused(nil); err != nil {
-		t.Errorf("no error becomes %v", err)
-	}
-	for words, want := range map[string]string{
-		"no such file":           "no such file",
-		"":                       "",
-		refusedMark:              "",
-		refusedMark + "null":     "null",
-		refusedMark + `{"Kind":`: `{"Kind":`,
-		"x" + refusedMark + "{}": "x" + refusedMark + "{}",
-	} {
-		if denied, text := ParseRefused(words); denied != nil || text != want {
-			t.Errorf("%q is parsed as %v, %q", words, denied, text)
-		}
-	}
-}
-
-func TestEncodedIsJSON(t *testing.T) {
-	if out, err := Encoded(map[string]int{"n": 1}, nil); err != nil || string(out) != `{"n":1}` {
-		t.Errorf("%s, %v", out, err)
-	}
-	if _, err := Encoded(func() {}, nil); err == nil {
-		t.Error("a func is encoded")
 	}
 }

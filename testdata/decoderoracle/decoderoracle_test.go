@@ -34,11 +34,10 @@ type test struct {
 }
 
 func of[T any](name string, read func(*decode.Reader, *T), schema string) test {
-	check := validator.Decoder[T](schema)
 	return test{
 		name: name, schema: schema,
 		decode: func(doc []byte) (any, error) { return decode.Arguments(doc, read) },
-		check:  func(doc json.RawMessage) (any, error) { return check(doc) },
+		check:  func(doc json.RawMessage) (any, error) { return validator.Decode[T](doc, schema) },
 	}
 }
 

@@ -98,7 +98,7 @@ func matrixOf(table access.Table, off []string, allows func(tool string) []tools
 				row.Also = append(row.Also, "permission "+rule.Permission.String())
 			case rule.Permission.Asked():
 				row.Also = append(row.Also, fmt.Sprintf("permission %s (enforced only with PermissionAware)", rule.Permission))
-			case rule.Permission == access.NoPermission:
+			case rule.Permission == access.NoPermission():
 				row.Also = append(row.Also, "nothing of the host")
 			}
 			if k == access.Tools {

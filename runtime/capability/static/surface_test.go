@@ -38,7 +38,7 @@ func surface() (toolset.Toolset, []access.Rule) {
 		add(rule)
 	}
 	add(access.Rule{Tool: "status", Public: true})
-	add(access.Rule{Tool: "whoami", Authenticated: true, Permission: access.NoPermission})
+	add(access.Rule{Tool: "whoami", Authenticated: true, Permission: access.NoPermission()})
 	return toolset.NewToolset(g), g.Table.Rules
 }
 

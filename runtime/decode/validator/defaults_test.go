@@ -63,7 +63,7 @@ func TestADefaultIsNotSharedBetweenCalls(t *testing.T) {
 		O map[string]any `json:"o"`
 		L []int          `json:"l"`
 	}
-	decoder := Decoder[in](`{"properties":{"o":{"default":{"a":[1]}},"l":{"default":[1]}}}`)
+	decoder := decoderOf[in](`{"properties":{"o":{"default":{"a":[1]}},"l":{"default":[1]}}}`)
 	want := in{map[string]any{"a": []any{1.0}}, []int{1}}
 	for range 3 {
 		got, err := decoder(nil)
@@ -82,7 +82,7 @@ func TestOneDecoderServesManyCallsAtOnce(t *testing.T) {
 		Next *in            `json:"next"`
 		O    map[string]int `json:"o"`
 	}
-	decoder := Decoder[in](`{"type":"object","properties":{"n":{"type":"integer","maximum":50},"m":{"default":1.0},
+	decoder := decoderOf[in](`{"type":"object","properties":{"n":{"type":"integer","maximum":50},"m":{"default":1.0},
 		"next":{"oneOf":[{"$ref":"#"},{"type":"null"}]},"o":{"default":{"a":1},"propertyNames":{"maxLength":1}}}}`)
 	var wait sync.WaitGroup
 	for i := range 8 {

@@ -21,7 +21,7 @@ const open = `{"type":"object"}`
 
 // decoded is what a document becomes, or the error's text.
 func decoded[T any](schema, doc string) string {
-	v, err := Decoder[T](schema)(json.RawMessage(doc))
+	v, err := decoderOf[T](schema)(json.RawMessage(doc))
 	if err != nil {
 		var zero T
 		if !reflect.DeepEqual(v, zero) {
@@ -442,7 +442,7 @@ func TestAHostileDocumentHasABoundedRefusal(t *testing.T) {
 		"by the schema": `{"properties":{"list":{"items":{"type":"integer"}}}}`,
 		"by the type":   open,
 	} {
-		_, err := Decoder[in](schema)(json.RawMessage(`{"list":[` + many + `]}`))
+		_, err := decoderOf[in](schema)(json.RawMessage(`{"list":[` + many + `]}`))
 		var e *decode.Error
 		if !errors.As(err, &e) || len(e.Problems) != decode.MaxProblems+1 || e.Problems[1].Pointer != "/list/1" {
 			t.Errorf("%s: %.200v", name, err)

@@ -43,7 +43,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 		"regex":      {[]string{"^a+$", ""}, []string{"(", "(?=a)", `\1`}},
 		"unheard-of": {[]string{"anything"}, nil},
 	} {
-		decoder := Decoder[any](withProperty("v", `{"format":"`+format+`"}`))
+		decoder := decoderOf[any](withProperty("v", `{"format":"`+format+`"}`))
 		accepted := func(v any) bool {
 			doc, err := json.Marshal(map[string]any{"v": v})
 			if err != nil {
@@ -73,7 +73,7 @@ func TestEveryDateTimeFillsATime(t *testing.T) {
 		"2026-01-31T15:04:05Z", "2026-01-31t15:04:05z", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999-23:59",
 		"2024-02-29T00:00:00+23:59", "2026-01-31T15:04:05.123456789012345Z",
 	} {
-		got, err := Decoder[map[string]time.Time](`{"additionalProperties":{"format":"date-time"}}`)(json.RawMessage(`{"at":"` + s + `"}`))
+		got, err := decoderOf[map[string]time.Time](`{"additionalProperties":{"format":"date-time"}}`)(json.RawMessage(`{"at":"` + s + `"}`))
 		if err != nil || got["at"].IsZero() {
 			t.Errorf("%s: %v, %v", s, got, err)
 		}

@@ -132,7 +132,7 @@ func anyParcel(depth int) *rapid.Generator[string] {
 // decoded value encodes to an equal document; and what the decoder refuses, the schema, Scan or a documented
 // exception refuses as well.
 func TestWhatIsAcceptedSurvives(t *testing.T) {
-	decoder := Decoder[parcel](parcelSchema)
+	decoder := decoderOf[parcel](parcelSchema)
 	schema := plainSchema(t, parcelSchema)
 	accepted, refused := 0, 0
 	check := func(t *rapid.T) {
@@ -286,7 +286,7 @@ func FuzzDecoderAnswersEveryDocument(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	decoder := Decoder[parcel](parcelSchema)
+	decoder := decoderOf[parcel](parcelSchema)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		value, err := decoder(doc)
 		if err == nil {

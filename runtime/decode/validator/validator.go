@@ -15,10 +15,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Decoder returns the decoder of arguments whose contract is schema, a JSON Schema of
-// draft 2020-12. It accepts exactly what the schema accepts, formats asserted, except what
-// decode.Scan refuses, what T cannot hold, leap seconds, and anything but an object. No
-// arguments at all, nil or empty, are the empty object; null is not.
+// Decode reads arguments whose contract is schema, a JSON Schema of draft 2020-12. It accepts
+// exactly what the schema accepts, formats asserted, except what decode.Scan refuses, what T cannot
+// hold, leap seconds, and anything but an object. No arguments at all, nil or empty, are the empty
+// object; null is not.
 //
 // A property that is absent gets the default that its schema names, at any depth and through
 // references; a default is put in as it is written. Names match exactly: where the schema leaves an
@@ -30,21 +30,31 @@ import (
 // Time and memory are bounded by decode's default limits, for a schema whose anyOf and oneOf do
 // not lead back to themselves in more than one branch: such branches multiply with every level.
 //
-// The schema is compiled once, at the first call. The decoder is safe for concurrent use; the
-// value it returns shares no memory with its argument.
-func Decoder[T any](schema string) func(json.RawMessage) (T, error) {
-	load := sync.OnceValues(func() (*contract, error) { return compile(schema) })
-	return func(arguments json.RawMessage) (T, error) {
-		var value, zero T
-		c, err := load()
-		if err != nil {
-			return zero, err
-		}
-		if err := c.decode(arguments, reflect.ValueOf(&value)); err != nil {
-			return zero, err
-		}
-		return value, nil
+// A schema is compiled once, at the first call. Decode is safe for concurrent use; the value that it
+// returns shares no memory with arguments.
+func Decode[T any](arguments json.RawMessage, schema string) (T, error) {
+	var value, zero T
+	c, err := contractOf(schema)
+	if err != nil {
+		return zero, err
 	}
+	if err := c.decode(arguments, reflect.ValueOf(&value)); err != nil {
+		return zero, err
+	}
+	return value, nil
+}
+
+// contracts holds the compiled contract of each schema since its first use, as a func that
+// sync.OnceValues made. Schemas come from generated code, not from callers.
+var contracts sync.Map
+
+func contractOf(schema string) (*contract, error) {
+	load, known := contracts.Load(schema)
+	if !known {
+		load, _ = contracts.LoadOrStore(schema,
+			sync.OnceValues(func() (*contract, error) { return compile(schema) }))
+	}
+	return load.(func() (*contract, error))()
 }
 
 // decode fills what into points to. It may leave it half filled when it fails.

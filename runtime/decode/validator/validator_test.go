@@ -13,7 +13,7 @@ import (
 // refusals decodes into any, so that what is tested is the schema alone.
 func refusals(t *testing.T, schema, doc string) string {
 	t.Helper()
-	got, err := Decoder[any](schema)(json.RawMessage(doc))
+	got, err := decoderOf[any](schema)(json.RawMessage(doc))
 	if err == nil {
 		return ""
 	}
@@ -138,7 +138,7 @@ func TestNoArgumentsAreTheEmptyObjectAndNullIsNot(t *testing.T) {
 	type in struct {
 		N int `json:"n"`
 	}
-	decoder := Decoder[in](withProperty("n", `{"type":"integer","default":7}`))
+	decoder := decoderOf[in](withProperty("n", `{"type":"integer","default":7}`))
 	for _, doc := range []json.RawMessage{nil, {}, json.RawMessage("{}")} {
 		if got, err := decoder(doc); err != nil || got.N != 7 {
 			t.Errorf("%q: got %v, %v", doc, got, err)
@@ -167,7 +167,7 @@ func TestASchemaThatCannotBeUsedIsAnError(t *testing.T) {
 		"another draft":       {`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`, "not of draft 2020-12"},
 		"broken default":      {withProperty("n", `{"type":"integer","default":"x"}`), "the default at #/properties/n breaks the schema"},
 	} {
-		decoder := Decoder[any](c.schema)
+		decoder := decoderOf[any](c.schema)
 		for range 2 {
 			_, err := decoder(json.RawMessage(`{}`))
 			var e *decode.Error
@@ -191,9 +191,14 @@ func TestAnAcceptedDocumentFillsTheValue(t *testing.T) {
 		Any   any             `json:"any"`
 	}
 	doc := `{"id":3,"ratio":0.5,"items":[{"name":"<a>","tags":["x"]}],"raw":{"b": 1},"any":[1,null]}`
-	got, err := Decoder[in](`{"type":"object"}`)(json.RawMessage(doc))
+	got, err := decoderOf[in](`{"type":"object"}`)(json.RawMessage(doc))
 	want := in{3, 0.5, []item{{"<a>", []string{"x"}}}, json.RawMessage(`{"b": 1}`), []any{1.0, nil}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
+}
+
+// decoderOf returns Decode with a schema.
+func decoderOf[T any](schema string) func(json.RawMessage) (T, error) {
+	return func(arguments json.RawMessage) (T, error) { return Decode[T](arguments, schema) }
 }

@@ -122,7 +122,7 @@ func (g *Guard) intends(m *Message) bool {
 		return isCall || g.AuditIntent == audit.IntentAll
 	}
 	t := g.Tools[call.Name] // nil for one of an adopted server
-	return t == nil || t.Annotations == nil || !t.Annotations.ReadOnlyHint
+	return t == nil || !t.Annotations.ReadOnlyHint
 }
 
 // conclude copies what the event has to the outcome for the observer.

@@ -130,7 +130,11 @@ func (c *call) Request() *mcp.CallToolRequest { return &c.request }
 // result makes a result on the worker, and does not write to values, which calls may share.
 func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 	out.Status = audit.OK
-	if made.HasOut && (made.Native == nil || made.Native.InputRequests == nil) {
+	res, isNative := made.Native.(*mcp.CallToolResult)
+	if made.Native != nil && !isNative {
+		return out, fmt.Errorf("a result of type %T", made.Native)
+	}
+	if made.HasOut && (res == nil || res.InputRequests == nil) {
 		out.Content, err = wire.EncodeContent(made.Out, made.Wrapped, c.tool.output)
 		switch {
 		case err != nil:
@@ -142,8 +146,8 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 	}
 	switch {
 	case err != nil:
-	case made.Native != nil:
-		out.result, err = native(*made.Native, out.Content)
+	case res != nil:
+		out.result, err = native(*res, out.Content)
 		out.Content = nil
 	case out.Content != nil:
 		out.result = out.Content.Result(c.Unread)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -282,7 +283,7 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1}}},
 			Dependencies{}},
 		"isolate=process only":  {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
-		"its code uses neither": {toolset.Tool{Isolate: "x", Answer: answerer{}}, all},
+		"its code uses neither": {toolset.Tool{Isolate: "x", Answer: answer}, all},
 	} {
 		test.tool.Name = "t"
 		err := CheckGuarded(&Tool{Tool: test.tool}, test.has)
@@ -296,11 +297,7 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 	}
 }
 
-type answerer struct{}
-
-func (answerer) Answer(context.Context, toolset.Call) (toolset.Result, error) {
-	return toolset.Done(nil)
-}
+func answer(context.Context, *decode.Reader) (any, error) { return nil, nil }
 
 func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 	const (

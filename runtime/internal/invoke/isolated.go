@@ -100,7 +100,7 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 		c.killed.Store(true)
 		return nil, limit
 	case errors.As(err, &handler):
-		denied, text := toolset.ParseRefused(handler.HandlerError())
+		denied, text := isolate.ParseRefused(handler.HandlerError())
 		// The process is not trusted: only a tool that may connect can be refused a connection there.
 		if denied != nil && grant.FamilyOf(denied.Kind) == grant.Hosts &&
 			c.tool.allows(grant.Hosts) && len(text) < 8<<10 {

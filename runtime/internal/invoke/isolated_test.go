@@ -140,7 +140,7 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return toolset.Encoded(handle(inside))
+		return isolate.Encoded(handle(inside))
 	}}
 	r, logged := isolating(t, b)
 	got, report, err := called(r,
@@ -186,16 +186,16 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 			false},
 		"a limit": {"", limited("memory"), "!the tool reached its limit on memory",
 			audit.Limited, audit.AxisLimit, "", true},
-		"a refusal": {"", words(toolset.Refused(denied).Error()),
+		"a refusal": {"", words(isolate.Refused(denied).Error()),
 			`!permission_denied: net.connect "x:1": no grant holds it`,
 			audit.Failed, audit.AxisGrant, "", false},
 		"no answer": {"", errors.New("exit status 3, at /srv/secret"), "!internal error",
 			audit.Crashed, "", "/srv/secret", false},
 		"an odd refusal":   {"", words("\x00denied\x00{"), "!{", audit.Failed, "", "", false},
 		"one that is null": {"", words("\x00denied\x00null"), "!null", audit.Failed, "", "", false},
-		"one of another kind": {"", words(toolset.Refused(made).Error()), `!{"Kind":"system.command"`,
+		"one of another kind": {"", words(isolate.Refused(made).Error()), `!{"Kind":"system.command"`,
 			audit.Failed, "", "", false},
-		"a long one": {"", words(toolset.Refused(long).Error()), `!{"Kind":"net.connect"`,
+		"a long one": {"", words(isolate.Refused(long).Error()), `!{"Kind":"net.connect"`,
 			audit.Failed, "", "", false},
 	} {
 		r, logged := isolating(t,

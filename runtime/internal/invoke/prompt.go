@@ -66,10 +66,11 @@ func (p *Prompt) result(made toolset.PromptAnswer) (*mcp.GetPromptResult, error)
 		return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{
 			{Role: "user", Content: &mcp.TextContent{Text: made.Text}}}}, nil
 	}
-	if made.Result == nil {
+	own, _ := made.Result.(*mcp.GetPromptResult)
+	if own == nil {
 		return nil, wire.ErrNilResult
 	}
-	res := *made.Result
+	res := *own
 	if res.InputRequests != nil {
 		return nil, errAsksForInput
 	}

@@ -158,15 +158,16 @@ func (r *Resource) result(uri string,
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
 			{URI: uri, MIMEType: r.MIMEType, Text: made.Text, Blob: made.Blob}}}, nil
 	}
-	if made.Result == nil {
+	own, _ := made.Result.(*mcp.ReadResourceResult)
+	if own == nil {
 		return nil, wire.ErrNilResult
 	}
-	res := *made.Result
+	res := *own
 	if res.InputRequests != nil {
 		return nil, errAsksForInput
 	}
-	res.Contents = make([]*mcp.ResourceContents, len(made.Result.Contents))
-	for i, c := range made.Result.Contents {
+	res.Contents = make([]*mcp.ResourceContents, len(own.Contents))
+	for i, c := range own.Contents {
 		if c == nil {
 			return nil, errors.New("a nil content: leave it out")
 		}

@@ -219,7 +219,7 @@ func TestHandlersKnowTheirCaller(t *testing.T) {
 		func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			caller, ok := request.Caller(ctx)
 			if !ok || caller.Subject != "ada" || request.From(ctx) != info ||
-				toolset.Request(call).Extra.Header != nil {
+				toolset.Request[mcp.CallToolRequest](call).Extra.Header != nil {
 				return toolset.Result{}, fmt.Errorf("%+v %t", caller, ok)
 			}
 			return toolset.Done(nil)

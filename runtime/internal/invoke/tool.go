@@ -2,6 +2,7 @@ package invoke
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,10 +33,10 @@ type Schemas map[string]*decode.Shape
 // NewTool checks a tool and parses its schemas.
 func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 	built := &Tool{Tool: t, output: schemas[t.Output], Public: &mcp.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description, Annotations: t.Annotations,
+		Name: t.Name, Title: t.Title, Description: t.Description, Annotations: annotations(t.Annotations),
 		InputSchema: json.RawMessage(t.Input)}}
 	if t.Answer != nil {
-		built.Call = t.Answer.Answer
+		built.Call = answered(t)
 	}
 	var inErr, outErr error
 	built.headers, inErr = parseInput(t.Input)
@@ -58,6 +59,26 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 				"it is in the catalog %q twice: run go generate", name))
 	}
 	return built, errors.Join(append(errs, inErr, outErr)...)
+}
+
+// annotations returns the hints as lists show them.
+func annotations(a toolset.Annotations) *mcp.ToolAnnotations {
+	if a == (toolset.Annotations{}) {
+		return nil
+	}
+	return &mcp.ToolAnnotations{ReadOnlyHint: a.ReadOnlyHint, DestructiveHint: a.DestructiveHint,
+		IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint}
+}
+
+// answered returns Answer of a tool as its Call.
+func answered(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result, error) {
+	return func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+		out, err := t.Answer(ctx, decode.Begin(call.Arguments))
+		if t.Returns == toolset.Nothing {
+			return toolset.Done(err)
+		}
+		return toolset.Result{Out: out, HasOut: true, Wrapped: t.Returns == toolset.Value}, err
+	}
 }
 
 func errorIf(wrong bool, format string, args ...any) error {

@@ -374,7 +374,7 @@ func newServer(folder string, sdkOnly bool) (*runtime.Server, error) {
 	tools := []toolset.Tool{
 		{Name: hidden[0], Input: `{"type":"object"}`, Output: `{"type":"object"}`, Call: call},
 		{Name: hidden[1], SDK: true, Input: `{"type":"object"}`, Call: func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-			text := &mcp.TextContent{Text: toolset.Request(call).Params.Name}
+			text := &mcp.TextContent{Text: toolset.Request[mcp.CallToolRequest](call).Params.Name}
 			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{text}}, nil, nil)
 		}},
 		{Name: hidden[2], Input: `{"type":"object","properties":{"id":{"type":"string"}}}`,

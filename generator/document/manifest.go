@@ -1,4 +1,4 @@
-package emit
+package document
 
 import (
 	"bytes"
@@ -119,39 +119,39 @@ type manifestIgnored struct {
 	Reason  string `json:"reason"`
 }
 
-// manifest writes mcp.manifest.json.
-func (p *plan) manifest() ([]byte, error) {
+// Manifest returns the content of mcp.manifest.json.
+func Manifest(s model.Service) ([]byte, error) {
 	m := manifest{
 		Manifest:  manifestVersion,
-		Package:   p.Package,
-		Server:    manifestServer{Name: p.Server.Name, Title: p.Server.Title, Version: p.Server.Version, App: p.Server.App},
+		Package:   s.Package,
+		Server:    manifestServer{Name: s.Server.Name, Title: s.Server.Title, Version: s.Server.Version, App: s.Server.App},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
 		Resources: []manifestResource{},
 		Ignored:   []manifestIgnored{},
 	}
-	if p.Roles.Own {
-		m.Roles = listed(p.Roles.Names)
+	if s.Roles.Own {
+		m.Roles = listed(s.Roles.Names)
 	}
-	for _, tool := range p.Tools {
+	for _, tool := range s.Tools {
 		m.Tools = append(m.Tools, manifestOf(tool))
 	}
-	for _, prompt := range p.Prompts {
+	for _, prompt := range s.Prompts {
 		m.Prompts = append(m.Prompts, manifestPrompt{
 			Name: prompt.Name, Title: prompt.Title, Handler: prompt.Handler.String(), Description: prompt.Description,
 			Access: accessOf(prompt.Access), Denial: prompt.Denial,
 			Limits: limitsOf(prompt.Limits), Arguments: argumentsOf(prompt.Arguments),
 		})
 	}
-	for _, r := range p.Resources {
+	for _, r := range s.Resources {
 		m.Resources = append(m.Resources, manifestResource{
 			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(), Description: r.Description, MIMEType: r.MIMEType,
 			Access: accessOf(r.Access), Denial: r.Denial,
 			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
 		})
 	}
-	for _, i := range p.Ignored {
+	for _, i := range s.Ignored {
 		m.Ignored = append(m.Ignored, manifestIgnored{Handler: i.Handler, Reason: i.Reason})
 	}
 	var b bytes.Buffer
@@ -161,7 +161,7 @@ func (p *plan) manifest() ([]byte, error) {
 	if err := encoder.Encode(m); err != nil {
 		return nil, err
 	}
-	return plainHTML(b.Bytes()), nil
+	return PlainHTML(b.Bytes()), nil
 }
 
 func manifestOf(tool model.Tool) manifestTool {
@@ -231,3 +231,26 @@ func argumentsOf(arguments []model.Argument) []manifestArgument {
 
 // listed is a list that JSON writes as [] where it is empty.
 func listed(values []string) []string { return append([]string{}, values...) }
+
+// PlainHTML undoes the HTML escapes of a JSON document.
+func PlainHTML(text []byte) []byte {
+	plain := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			plain = append(plain, text[i])
+			continue
+		}
+		if i+6 <= len(text) {
+			if c, ok := htmlEscapes[string(text[i:i+6])]; ok {
+				plain = append(plain, c)
+				i += 5
+				continue
+			}
+		}
+		plain = append(plain, text[i], text[i+1]) // an escape of two bytes, or the start of \uXXXX
+		i++
+	}
+	return plain
+}
+
+var htmlEscapes = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}

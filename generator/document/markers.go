@@ -1,4 +1,4 @@
-package emit
+package document
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ const (
 	endMarker   = "<!-- mcpgen:end -->"
 )
 
-// ErrMarkers says that MCP.md does not hold one begin marker with one end marker after it, or
+// ErrMarkers reports that MCP.md does not hold one begin marker with one end marker after it, or
 // neither. Nothing is written then, since nobody can say what is ours.
 var ErrMarkers = errors.New("the markers of mcpgen do not match: keep one \"" + "<!-- mcpgen:begin" + " …\" line with one \"" +
 	endMarker + "\" line after it, or remove both")

@@ -1,4 +1,4 @@
-package toolset
+package isolate
 
 import (
 	"encoding/json"

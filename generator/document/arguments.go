@@ -1,4 +1,4 @@
-package emit
+package document
 
 import (
 	"encoding/json"
@@ -194,7 +194,7 @@ func value(v any) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return code(string(plainHTML(text)))
+	return code(string(PlainHTML(text)))
 }
 
 // code writes text in backquotes: more of them than the text has in a row.

@@ -1,6 +1,7 @@
-package emit
+package document
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -8,6 +9,15 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/model"
 )
+
+// schemaOf reads a schema written as JSON.
+func schemaOf(text string) *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		panic(err)
+	}
+	return s
+}
 
 // everyRule is a service with each kind of rule.
 func everyRule(own bool) model.Service {
@@ -102,11 +112,12 @@ func TestAccessIsSaidInWords(t *testing.T) {
 }
 
 func TestHintsAreSaidInWords(t *testing.T) {
-	all := model.Hints{ReadOnly: no(), Destructive: yes(), Idempotent: no(), OpenWorld: yes()}
+	yes, no := new(true), new(false)
+	all := model.Hints{ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes}
 	if got, want := hintWords(all), "changes something, may destroy, has a further effect when repeated, reaches out to the world"; got != want {
 		t.Errorf("got %s", got)
 	}
-	all = model.Hints{ReadOnly: yes(), Destructive: no(), Idempotent: yes(), OpenWorld: no()}
+	all = model.Hints{ReadOnly: yes, Destructive: no, Idempotent: yes, OpenWorld: no}
 	if got, want := hintWords(all), "changes nothing, destroys nothing, may be repeated without further effect, stays within this system"; got != want {
 		t.Errorf("got %s", got)
 	}

@@ -60,14 +60,14 @@ func Hash(dir string, decls map[string][]string, files ...string) (string, error
 		}
 		fmt.Fprintf(digest, "%q %q\n", rel, bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
 	}
-	return hex.EncodeToString(digest.Sum(nil)[:16]), nil
+	return version + hex.EncodeToString(digest.Sum(nil)[:16]), nil
 }
 
 // Digest returns a digest of a generated file without its line ends. The compiler does not detect
 // an access rule that was edited by hand.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
-	return hex.EncodeToString(sum[:16])
+	return version + hex.EncodeToString(sum[:16])
 }
 
 // readDirectory collects the facts of one package. own is true for the package with the
@@ -126,7 +126,7 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 // isSource reports whether a file's declarations count.
 func isSource(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
-		name[0] != '.' && name[0] != '_' && name != "mcp_gen.go" && name != "aa_mcp_error.go"
+		name[0] != '.' && name[0] != '_' && name != Code && name != "aa_mcp_error.go"
 }
 
 // isConstrained reports whether a file is not part of every build: it has a //go:build line, or its

@@ -1,4 +1,4 @@
-package emit
+package document
 
 import (
 	"fmt"
@@ -11,32 +11,33 @@ import (
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
-// docs writes MCP.md into what stands there.
-func (p *plan) docs(present []byte) ([]byte, error) {
+// Docs returns the content of MCP.md: present, the file as it is or nil, with the generated part
+// between the markers. It returns [ErrMarkers] if these do not match.
+func Docs(s model.Service, present []byte) ([]byte, error) {
 	var b strings.Builder
-	title := p.Server.Title
+	title := s.Server.Title
 	if title == "" {
-		title = p.Server.Name
+		title = s.Server.Name
 	}
-	if len(p.Tools) > 0 || len(p.Prompts)+len(p.Resources) == 0 {
-		p.writeHead(&b, "Tools", title)
-		p.writeMatrix(&b, "tool")
-		p.writeCatalogs(&b)
-		for _, tool := range p.Tools {
+	if len(s.Tools) > 0 || len(s.Prompts)+len(s.Resources) == 0 {
+		writeHead(&b, s, "Tools", title)
+		writeMatrix(&b, s, "tool")
+		writeCatalogs(&b, s)
+		for _, tool := range s.Tools {
 			writeTool(&b, tool)
 		}
 	}
-	if len(p.Prompts) > 0 {
-		p.writeHead(&b, "Prompts", title)
-		p.writeMatrix(&b, "prompt")
-		for _, prompt := range p.Prompts {
+	if len(s.Prompts) > 0 {
+		writeHead(&b, s, "Prompts", title)
+		writeMatrix(&b, s, "prompt")
+		for _, prompt := range s.Prompts {
 			writePrompt(&b, prompt)
 		}
 	}
-	if len(p.Resources) > 0 {
-		p.writeHead(&b, "Resources", title)
-		p.writeMatrix(&b, "resource")
-		for _, r := range p.Resources {
+	if len(s.Resources) > 0 {
+		writeHead(&b, s, "Resources", title)
+		writeMatrix(&b, s, "resource")
+		for _, r := range s.Resources {
 			writeResource(&b, r)
 		}
 	}
@@ -44,19 +45,19 @@ func (p *plan) docs(present []byte) ([]byte, error) {
 }
 
 // writeHead writes the heading of one kind; the first one says what the document is.
-func (p *plan) writeHead(b *strings.Builder, kind, title string) {
+func writeHead(b *strings.Builder, s model.Service, kind, title string) {
 	first := b.Len() == 0
 	if !first {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(b, "## %s of %s\n\n", kind, prose(title))
 	if first {
-		fmt.Fprintf(b, "What package `%s` serves, and to whom.\n\n", p.Package)
+		fmt.Fprintf(b, "What package `%s` serves, and to whom.\n\n", s.Package)
 	}
 }
 
-func (p *plan) writeMatrix(b *strings.Builder, kind string) {
-	m := matrixOf(p.Service)
+func writeMatrix(b *strings.Builder, s model.Service, kind string) {
+	m := matrixOf(s)
 	m.rows = slices.DeleteFunc(m.rows, func(r matrixRow) bool { return r.kind != kind })
 	if len(m.rows) == 0 {
 		return
@@ -100,8 +101,8 @@ func (p *plan) writeMatrix(b *strings.Builder, kind string) {
 }
 
 // writeCatalogs names the catalogs that code declares, with what is in them.
-func (p *plan) writeCatalogs(b *strings.Builder) {
-	for i, c := range p.Catalogs() {
+func writeCatalogs(b *strings.Builder, s model.Service) {
+	for i, c := range s.Catalogs() {
 		if i == 0 {
 			b.WriteString("\nA client that asks for a catalog is listed its tools alone, as far as it may use them:\n\n")
 		}
