@@ -24,17 +24,21 @@ func existing(tools ...string) *mcp.Server {
 	for _, name := range tools {
 		addTool(server, name, name+" answered")
 	}
-	server.AddPrompt(&mcp.Prompt{Name: "p"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		return &mcp.GetPromptResult{Description: "secret prompt"}, nil
-	})
-	server.AddResource(&mcp.Resource{Name: "r", URI: "file:///r"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "file:///r", Text: "secret resource"}}}, nil
-	})
+	server.AddPrompt(&mcp.Prompt{Name: "p"},
+		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Description: "secret prompt"}, nil
+		})
+	server.AddResource(&mcp.Resource{Name: "r", URI: "file:///r"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "file:///r",
+				Text: "secret resource"}}}, nil
+		})
 	return server
 }
 
 func addTool(server *mcp.Server, name, answer string) {
-	server.AddTool(&mcp.Tool{Name: name, Description: "what " + name + " does", InputSchema: &jsonschema.Schema{Type: "object"}},
+	server.AddTool(&mcp.Tool{Name: name, Description: "what " + name + " does",
+		InputSchema: &jsonschema.Schema{Type: "object"}},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			switch name {
 			case "panics":
@@ -48,7 +52,8 @@ func addTool(server *mcp.Server, name, answer string) {
 		})
 }
 
-func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[string]access.Rule, sets ...toolset.Toolset) *runtime.Server {
+func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[string]access.Rule,
+	sets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
 	if options.Logger == nil {
 		options.Logger = quiet()
@@ -63,8 +68,10 @@ func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[
 
 func TestAdoptedToolsAreRefusedUntilEachHasARule(t *testing.T) {
 	var log journal
-	s := adopt(t, existing("ruled", "bare", "open"), runtime.Options{Anonymous: true, Logger: log.logger()},
-		map[string]access.Rule{"ruled": {MinRole: manager}, "open": {Public: true}}, directory(&desk{}))
+	s := adopt(t, existing("ruled", "bare", "open"), runtime.Options{Anonymous: true,
+		Logger: log.logger()},
+		map[string]access.Rule{"ruled": {MinRole: manager}, "open": {Public: true}},
+		directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
 		for column, user := range callers {
@@ -79,12 +86,16 @@ func TestAdoptedToolsAreRefusedUntilEachHasARule(t *testing.T) {
 					t.Errorf("%+v", tool)
 				}
 			}
-			for tool, want := range map[string]bool{"ruled": column >= 4, "bare": false, "open": true, "update": column >= 4, "get_public_info": true, "io.github.mcpgen.refused": false} {
+			for tool, want := range map[string]bool{"ruled": column >= 4, "bare": false,
+				"open": true, "update": column >= 4, "get_public_info": true,
+				"io.github.mcpgen.refused": false} {
 				res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: tool})
 				if called := err == nil && !res.IsError; called != want || listed[tool] != want {
-					t.Errorf("%s, %q, %s: listed %v, called %v (%v %s), want %v", era, user, tool, listed[tool], called, err, text(res), want)
+					t.Errorf("%s, %q, %s: listed %v, called %v (%v %s), want %v", era, user, tool,
+						listed[tool], called, err, text(res), want)
 				}
-				if err != nil && !strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q", tool)) {
+				if err != nil && !strings.Contains(err.Error(), fmt.Sprintf("unknown tool %q",
+					tool)) {
 					t.Errorf("%s, %q, %s: %v", era, user, tool, err)
 				}
 			}
@@ -96,18 +107,22 @@ func TestAdoptedToolsAreRefusedUntilEachHasARule(t *testing.T) {
 }
 
 func TestAdoptedRefusalsAreForbiddenInEveryEra(t *testing.T) {
-	s := adopt(t, existing("ruled"), runtime.Options{Denial: access.Forbid}, map[string]access.Rule{"ruled": {MinRole: manager}})
+	s := adopt(t, existing("ruled"), runtime.Options{Denial: access.Forbid},
+		map[string]access.Rule{"ruled": {MinRole: manager}})
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Viewer"], era)
 		got := c.call(t, "ruled", `,"arguments":{"a":1}`, nil)
-		if !strings.Contains(got.body, `403 Forbidden: tool \"ruled\" needs role Manager`) || !strings.Contains(got.body, `"isError":true`) {
+		if !strings.Contains(got.body, `403 Forbidden: tool \"ruled\" needs role Manager`) ||
+			!strings.Contains(got.body, `"isError":true`) {
 			t.Errorf("%s: %s", era, got)
 		}
-		if complete := strings.Contains(got.body, `"resultType":"complete"`); complete != (era == "2026-07-28") {
+		if complete := strings.Contains(got.body,
+			`"resultType":"complete"`); complete != (era == "2026-07-28") {
 			t.Errorf("%s: %s", era, got)
 		}
-		if got := c.call(t, "io.github.mcpgen.call", `,"arguments":{"text":"made up"}`, nil); !strings.Contains(got.body, "unknown tool") {
+		if got := c.call(t, "io.github.mcpgen.call", `,"arguments":{"text":"made up"}`,
+			nil); !strings.Contains(got.body, "unknown tool") {
 			t.Errorf("%s: the dispatcher can be called: %s", era, got)
 		}
 	}
@@ -115,7 +130,8 @@ func TestAdoptedRefusalsAreForbiddenInEveryEra(t *testing.T) {
 
 func TestToolAddedPastTheGuardIsRefused(t *testing.T) {
 	server := existing("ruled")
-	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}}, directory(&desk{}))
+	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}},
+		directory(&desk{}))
 	url := serve(t, s)
 	addTool(server, "late", "late answered")
 	addTool(server, "get_all", "swapped")
@@ -127,7 +143,8 @@ func TestToolAddedPastTheGuardIsRefused(t *testing.T) {
 		if got := c.ask(t, "tools/list", "", nil); strings.Contains(got.body, "late") {
 			t.Errorf("%s: %s", era, got)
 		}
-		if got := c.call(t, "get_all", "", nil); strings.Contains(got.body, "swapped") || !strings.Contains(got.body, "structuredContent") {
+		if got := c.call(t, "get_all", "", nil); strings.Contains(got.body, "swapped") ||
+			!strings.Contains(got.body, "structuredContent") {
 			t.Errorf("%s: a swapped tool of a toolset answered: %s", era, got)
 		}
 	}
@@ -142,9 +159,10 @@ func TestAdoptedPromptsResourcesAndCustomMethodsAreRefused(t *testing.T) {
 		Secret string `json:"secret"`
 	}
 	server := existing("ruled")
-	err := mcp.AddReceivingCustomMethod(server, "acme/search", func(context.Context, *mcp.ServerSession, *params) (*result, error) {
-		return &result{Secret: "secret search"}, nil
-	})
+	err := mcp.AddReceivingCustomMethod(server, "acme/search",
+		func(context.Context, *mcp.ServerSession, *params) (*result, error) {
+			return &result{Secret: "secret search"}, nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,14 +170,22 @@ func TestAdoptedPromptsResourcesAndCustomMethodsAreRefused(t *testing.T) {
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Admin"], era)
-		for method, params := range map[string]string{"prompts/get": `"name":"p"`, "resources/read": `"uri":"file:///r"`, "acme/search": `"a":1`, "prompts/list": ``, "resources/list": ``} {
-			got := c.ask(t, method, params, map[string]string{"Mcp-Name": map[string]string{"prompts/get": "p", "resources/read": "file:///r"}[method]})
-			if strings.Contains(got.body, "secret") || strings.Contains(got.body, `"uri":"file:///r"`) && !strings.Contains(got.body, "not found") || strings.Contains(got.body, `"name":"p"`) {
+		for method, params := range map[string]string{"prompts/get": `"name":"p"`,
+			"resources/read": `"uri":"file:///r"`, "acme/search": `"a":1`, "prompts/list": ``,
+			"resources/list": ``} {
+			got := c.ask(t, method, params,
+				map[string]string{"Mcp-Name": map[string]string{"prompts/get": "p",
+					"resources/read": "file:///r"}[method]})
+			if strings.Contains(got.body, "secret") ||
+				strings.Contains(got.body, `"uri":"file:///r"`) &&
+					!strings.Contains(got.body, "not found") ||
+				strings.Contains(got.body, `"name":"p"`) {
 				t.Errorf("%s, %s: %s", era, method, got)
 			}
 		}
 		caps := connectHTTP(t, url, tokens["Viewer"], era).InitializeResult().Capabilities
-		if caps.Prompts.ListChanged || caps.Resources.ListChanged || caps.Resources.Subscribe || caps.Tools.ListChanged {
+		if caps.Prompts.ListChanged || caps.Resources.ListChanged || caps.Resources.Subscribe ||
+			caps.Tools.ListChanged {
 			t.Errorf("%s: %+v", era, caps)
 		}
 	}
@@ -170,13 +196,19 @@ func TestChangesOfAnAdoptedServerAreNotTold(t *testing.T) {
 	s := adopt(t, server, runtime.Options{}, map[string]access.Rule{"ruled": {Authenticated: true}})
 	told := make(chan string, 10)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler:   func(context.Context, *mcp.ToolListChangedRequest) { told <- "tools" },
-		PromptListChangedHandler: func(context.Context, *mcp.PromptListChangedRequest) { told <- "prompts" },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			told <- "tools"
+		},
+		PromptListChangedHandler: func(context.Context, *mcp.PromptListChangedRequest) {
+			told <- "prompts"
+		},
 		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
 			told <- "progress"
 		},
 	})
-	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Viewer"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	session, err := client.Connect(context.Background(),
+		&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Viewer"),
+			MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +230,8 @@ func TestChangesOfAnAdoptedServerAreNotTold(t *testing.T) {
 	}
 	for ss := range server.Sessions() {
 		// Another notification, sent after those, shows that the stream works.
-		if err := ss.NotifyProgress(context.Background(), &mcp.ProgressNotificationParams{ProgressToken: "t"}); err != nil {
+		if err := ss.NotifyProgress(context.Background(),
+			&mcp.ProgressNotificationParams{ProgressToken: "t"}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -208,14 +241,17 @@ func TestChangesOfAnAdoptedServerAreNotTold(t *testing.T) {
 }
 
 func TestAdoptedHandlersDoNotKillTheProcess(t *testing.T) {
-	rules := map[string]access.Rule{"panics": {Authenticated: true}, "nothing": {Authenticated: true}, "fails": {Authenticated: true}}
+	rules := map[string]access.Rule{"panics": {Authenticated: true},
+		"nothing": {Authenticated: true}, "fails": {Authenticated: true}}
 	sink := &keeper{}
 	s := adopt(t, existing("panics", "nothing", "fails"), runtime.Options{Audit: sink}, rules)
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Admin"], era)
-		for tool, want := range map[string]string{"panics": "internal error", "nothing": "internal error", "fails": `"isError":true`} {
-			if got := c.call(t, tool, "", nil); !strings.Contains(got.body, want) || strings.Contains(got.body, "hunter2") {
+		for tool, want := range map[string]string{"panics": "internal error",
+			"nothing": "internal error", "fails": `"isError":true`} {
+			if got := c.call(t, tool, "", nil); !strings.Contains(got.body, want) ||
+				strings.Contains(got.body, "hunter2") {
 				t.Errorf("%s, %s: %s", era, tool, got)
 			}
 		}
@@ -224,12 +260,14 @@ func TestAdoptedHandlersDoNotKillTheProcess(t *testing.T) {
 
 func TestMiddlewareThatEndsItsGoroutineIsACrash(t *testing.T) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "exits", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		goruntime.Goexit()
-		return nil, nil
-	})
+	server.AddTool(&mcp.Tool{Name: "exits", InputSchema: map[string]any{"type": "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			goruntime.Goexit()
+			return nil, nil
+		})
 	sink := &keeper{}
-	s := adopt(t, server, runtime.Options{Audit: sink}, map[string]access.Rule{"exits": {Authenticated: true}}, directory(&desk{}))
+	s := adopt(t, server, runtime.Options{Audit: sink},
+		map[string]access.Rule{"exits": {Authenticated: true}}, directory(&desk{}))
 	url := serve(t, s)
 	exits := func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -239,7 +277,8 @@ func TestMiddlewareThatEndsItsGoroutineIsACrash(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	}
-	url2 := serve(t, newServer(t, runtime.Options{Middleware: []mcp.Middleware{exits}}, directory(&desk{})))
+	url2 := serve(t, newServer(t, runtime.Options{Middleware: []mcp.Middleware{exits}},
+		directory(&desk{})))
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Admin"], era)
 		sink.taken()
@@ -273,14 +312,23 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		sets    []toolset.Toolset
 		want    string
 	}{
-		"no server":                {nil, runtime.Options{}, nil, nil, "Adopt has no server"},
-		"a rule of no tool":        {existing("a"), runtime.Options{}, map[string]access.Rule{"b": {Public: true}}, nil, `no tool "b", which has a rule`},
-		"a rule of another tool":   {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `names tool "b"`},
-		"a permission alone":       {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}}, nil, "no rule but x.y"},
-		"a role out of reach":      {existing("a"), runtime.Options{}, map[string]access.Rule{"a": {MinRole: 9}}, nil, "role number 9"},
-		"a tool in both":           {existing("update"), runtime.Options{}, nil, []toolset.Toolset{directory(&desk{})}, `tool "update" of a toolset is also a tool of the adopted server`},
-		"an option":                {existing("a"), runtime.Options{PageSize: -1}, nil, nil, "Options.PageSize"},
-		"an admin role":            {existing("a"), runtime.Options{AdminRole: "Root"}, nil, nil, "Options.AdminRole"},
+		"no server": {nil, runtime.Options{}, nil, nil, "Adopt has no server"},
+		"a rule of no tool": {existing("a"), runtime.Options{},
+			map[string]access.Rule{"b": {Public: true}}, nil, `no tool "b", which has a rule`},
+		"a rule of another tool": {existing("a"), runtime.Options{},
+			map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `names tool "b"`},
+		"a permission alone": {existing("a"), runtime.Options{},
+			map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}},
+			nil, "no rule but x.y"},
+		"a role out of reach": {existing("a"), runtime.Options{},
+			map[string]access.Rule{"a": {MinRole: 9}}, nil, "role number 9"},
+		"a tool in both": {existing("update"), runtime.Options{}, nil,
+			[]toolset.Toolset{directory(&desk{})},
+			`tool "update" of a toolset is also a tool of the adopted server`},
+		"an option": {existing("a"), runtime.Options{PageSize: -1}, nil, nil,
+			"Options.PageSize"},
+		"an admin role": {existing("a"), runtime.Options{AdminRole: "Root"}, nil, nil,
+			"Options.AdminRole"},
 		"a server that refuses us": {refusing, runtime.Options{}, nil, nil, "cannot be listed"},
 	} {
 		test.options.Logger = quiet()
@@ -292,9 +340,11 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 }
 
 func TestAdoptedServerWithoutTools(t *testing.T) {
-	s := adopt(t, mcp.NewServer(&mcp.Implementation{Name: "bare"}, nil), runtime.Options{}, nil, directory(&desk{}))
+	s := adopt(t, mcp.NewServer(&mcp.Implementation{Name: "bare"}, nil), runtime.Options{}, nil,
+		directory(&desk{}))
 	session := connectIO(t, s, principalOf("Admin"), "2026-07-28")
-	if list, err := session.ListTools(context.Background(), nil); err != nil || len(list.Tools) != 6 {
+	if list, err := session.ListTools(context.Background(), nil); err != nil ||
+		len(list.Tools) != 6 {
 		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -22,13 +22,19 @@ func TestContentIsAddressedToTheModelOrThePerson(t *testing.T) {
 		content *mcp.TextContent
 		want    string
 	}{
-		{runtime.ForModel(0.5, "a"), `{"type":"text","text":"a","annotations":{"audience":["assistant"],"priority":0.5}}`},
-		{runtime.ForPerson(1, "a"), `{"type":"text","text":"a","annotations":{"audience":["user"],"priority":1}}`},
-		{runtime.ForModel(7, ""), `{"type":"text","text":"","annotations":{"audience":["assistant"],"priority":1}}`},
-		{runtime.ForPerson(math.Inf(1), "a"), `{"type":"text","text":"a","annotations":{"audience":["user"],"priority":1}}`},
+		{runtime.ForModel(0.5, "a"),
+			`{"type":"text","text":"a","annotations":{"audience":["assistant"],"priority":0.5}}`},
+		{runtime.ForPerson(1, "a"),
+			`{"type":"text","text":"a","annotations":{"audience":["user"],"priority":1}}`},
+		{runtime.ForModel(7, ""),
+			`{"type":"text","text":"","annotations":{"audience":["assistant"],"priority":1}}`},
+		{runtime.ForPerson(math.Inf(1), "a"),
+			`{"type":"text","text":"a","annotations":{"audience":["user"],"priority":1}}`},
 		// 0 is the protocol's word for entirely optional, and go-sdk's for none.
-		{runtime.ForModel(-1, "a"), `{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
-		{runtime.ForModel(math.NaN(), "a"), `{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
+		{runtime.ForModel(-1, "a"),
+			`{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
+		{runtime.ForModel(math.NaN(), "a"),
+			`{"type":"text","text":"a","annotations":{"audience":["assistant"]}}`},
 	} {
 		if got := marshalled(t, test.content); got != test.want {
 			t.Errorf("%s, want %s", got, test.want)
@@ -69,7 +75,8 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 		},
 		"native": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			advise(ctx)
-			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{runtime.ForPerson(1, "own")}}, nil, nil)
+			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{runtime.ForPerson(1,
+				"own")}}, nil, nil)
 		},
 		"failing": func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			advise(ctx)
@@ -100,13 +107,17 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 			"nothing":    {advice},
 			"native":     {`{"type":"text","text":"own","annotations":{"audience":["user"],"priority":1}}`, advice},
 			"failing":    {`{"type":"text","text":"no such thing"}`, advice},
-			"percent":    {`{"type":"text","text":"100 % done, password=***MASKED***",` + toModel + `}`},
+			"percent": {`{"type":"text","text":"100 % done, password=***MASKED***",` + toModel +
+				`}`},
 		} {
 			got := l.call(t, name, `{}`).answer(t)
-			if !reflect.DeepEqual(contents(got), want) || got.Result.IsError != (name == "failing") {
+			if !reflect.DeepEqual(contents(got), want) ||
+				got.Result.IsError != (name == "failing") {
 				t.Errorf("%s: %s", name, got.text)
 			}
-			if structured := name == "structured" || name == "silent"; structured && string(got.Result.StructuredContent) != `{"n":1}` || !structured && got.Result.StructuredContent != nil {
+			if structured := name == "structured" || name == "silent"; structured &&
+				string(got.Result.StructuredContent) != `{"n":1}` || !structured &&
+				got.Result.StructuredContent != nil {
 				t.Errorf("%s: structured content %s", name, got.Result.StructuredContent)
 			}
 		}
@@ -116,29 +127,33 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 	})
 }
 
-// What is wrong with a call, and limits, are the model's to mend. What a handler says is for anybody.
+// What is wrong with a call, and limits, are the model's to mend. What a handler says is for
+// anybody.
 func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
 	full := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{"text": strings.Repeat("x", 90)}, nil)
 	}
 	tools := []toolset.Tool{
 		{Name: "arguments", Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Done(decode.NewError([]decode.Problem{{Pointer: "/id", Message: "is missing"}}))
+			return toolset.Done(decode.NewError([]decode.Problem{{Pointer: "/id",
+				Message: "is missing"}}))
 		}},
-		{Name: "timeout", Timeout: 10 * time.Millisecond, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			runtime.Advise(ctx, 0.5, "look there")
-			<-ctx.Done()
-			if runtime.Advise(ctx, 1, "too late") {
-				t.Error("advice was taken after the end of the call")
-			}
-			return toolset.Done(ctx.Err())
-		}},
+		{Name: "timeout", Timeout: 10 * time.Millisecond,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				runtime.Advise(ctx, 0.5, "look there")
+				<-ctx.Done()
+				if runtime.Advise(ctx, 1, "too late") {
+					t.Error("advice was taken after the end of the call")
+				}
+				return toolset.Done(ctx.Err())
+			}},
 		{Name: "output", Limits: toolset.Limits{Output: 64}, Call: full},
 		{Name: "fits", Limits: toolset.Limits{Output: 200}, Call: full},
-		{Name: "advised", Limits: toolset.Limits{Output: 200}, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			runtime.Advise(ctx, 0.5, "look there")
-			return full(ctx, call)
-		}},
+		{Name: "advised", Limits: toolset.Limits{Output: 200},
+			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+				runtime.Advise(ctx, 0.5, "look there")
+				return full(ctx, call)
+			}},
 		{Name: "rate", Call: func(context.Context, toolset.Call) (toolset.Result, error) {
 			return toolset.Done(reached("rate"))
 		}},
@@ -170,7 +185,8 @@ func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
 		} {
 			got := l.call(t, name, `{}`).answer(t)
 			all := contents(got)
-			if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) || strings.Contains(all[0], toModel) != test.toModel {
+			if !got.Result.IsError || len(all) == 0 || !strings.Contains(all[0], test.text) ||
+				strings.Contains(all[0], toModel) != test.toModel {
 				t.Errorf("%s: %s", name, got.text)
 			} else if !reflect.DeepEqual(append([]string(nil), all[1:]...), test.more) {
 				t.Errorf("%s: %s", name, got.text)
@@ -182,23 +198,31 @@ func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
 	})
 }
 
-// A handler that asks the caller first is run twice for one message of an older client. What it advised before it
-// asked is not said twice, and an answer that asks holds none.
+// A handler that asks the caller first is run twice for one message of an older client. What it
+// advised before it asked is not said twice, and an answer that asks holds none.
 func TestAdviceOfAHandlerThatAsksIsSaidOnce(t *testing.T) {
-	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		runtime.Advise(ctx, 0.5, "look there")
-		if toolset.Request[mcp.CallToolRequest](call).Params.InputResponses["sure"] == nil {
-			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
-				"sure": &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}}, nil, nil)
-		}
-		return toolset.Done(nil)
-	}}}))
+	s := newServer(t, runtime.Options{},
+		toolsetOf([]toolset.Tool{{Name: "drop", SDK: true, Input: `{"type":"object"}`,
+			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+				runtime.Advise(ctx, 0.5, "look there")
+				if toolset.Request[mcp.CallToolRequest](call).Params.InputResponses["sure"] == nil {
+					return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{
+						"sure": &mcp.ElicitParams{Message: "Sure?",
+							RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}}},
+						nil, nil)
+				}
+				return toolset.Done(nil)
+			}}}))
 	url := serve(t, s)
 	for _, era := range eras {
 		asked := 0
-		session := eliciting(t, url, "Member", era, func(string) *mcp.ElicitResult { asked++; return &mcp.ElicitResult{Action: "accept"} })
+		session := eliciting(t, url, "Member", era, func(string) *mcp.ElicitResult {
+			asked++
+			return &mcp.ElicitResult{Action: "accept"}
+		})
 		res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "drop"})
-		if err != nil || res.IsError || asked != 1 || len(res.Content) != 1 || marshalled(t, res.Content[0]) != advice {
+		if err != nil || res.IsError || asked != 1 || len(res.Content) != 1 ||
+			marshalled(t, res.Content[0]) != advice {
 			t.Errorf("%s: %v %s, asked %d times", era, err, marshalled(t, res), asked)
 		}
 	}

@@ -50,8 +50,8 @@ func TestSurfaceIsWhatTheHostLetsTheCallerDo(t *testing.T) {
 	}
 }
 
-// list ≡ what can be used ≡ the host's own answer, for random hosts, roles and scopes, and for tools, prompts
-// and resources in every era.
+// list ≡ what can be used ≡ the host's own answer, for random hosts, roles and scopes, and for
+// tools, prompts and resources in every era.
 func TestListCallAndHostAgree(t *testing.T) {
 	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		role, scope, _ := strings.Cut(token, "_")
@@ -61,12 +61,15 @@ func TestListCallAndHostAgree(t *testing.T) {
 		}
 		return identity.Identity{Principal: p}, nil
 	}, identity.NamesUsers())
-	all := []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site", "billing.export"}
-	exemptions := []string{"exempt * *", "exempt dcim.device view", "exempt dcim.device *", "exempt * view", "exempt billing export", "exempt billing *", "exempt dcim.site change"}
+	all := []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site",
+		"billing.export"}
+	exemptions := []string{"exempt * *", "exempt dcim.device view", "exempt dcim.device *",
+		"exempt * view", "exempt billing export", "exempt billing *", "exempt dcim.site change"}
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		h := newHost(nil)
 		h.set("ada")
-		s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: source, Denial: denial}, scopedStock())
+		s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: source,
+			Denial: denial}, scopedStock())
 		url := serve(t, s)
 		var clients []*raw
 		for _, era := range eras {
@@ -86,24 +89,30 @@ func TestListCallAndHostAgree(t *testing.T) {
 					permissions = append(permissions, p)
 				}
 			}
-			exempt := rapid.SliceOfNDistinct(rapid.SampledFrom(exemptions), 0, 2, rapid.ID[string]).Draw(rt, "exempt")
+			exempt := rapid.SliceOfNDistinct(rapid.SampledFrom(exemptions), 0, 2,
+				rapid.ID[string]).Draw(rt, "exempt")
 			h.set("ada", append(permissions, exempt...)...)
 			s.InvalidateCapabilities(runtime.OfUser("ada"))
 			client.token = role + "_" + scope
 			// The host in other words: what each tool needs, and who has it.
 			free := func(words ...string) bool {
-				return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(exempt, "exempt "+w) })
+				return slices.ContainsFunc(words, func(w string) bool {
+					return slices.Contains(exempt, "exempt "+w)
+				})
 			}
 			view := free("* *", "dcim.device view", "dcim.device *", "* view")
 			rank := slices.Index(access.DefaultRoles(), role)
 			want := map[string]bool{
-				"device_change": rank >= 1 && (held["dcim.change_device"] == 2 || free("* *", "dcim.device *")),
-				"device_find":   rank >= 0 && (held["dcim.view_device"] > 0 || view),
-				"device_get":    rank >= 0 && (held["dcim.view_device"] == 2 || view),
-				"device_wipe":   rank >= 3 && (held["dcim.wipe_device"] == 2 || free("* *", "dcim.device *")),
-				"export":        held["billing.export"] == 2 || free("* *", "billing export", "billing *"),
-				"status":        true,
-				"whoami":        true,
+				"device_change": rank >= 1 && (held["dcim.change_device"] == 2 ||
+					free("* *", "dcim.device *")),
+				"device_find": rank >= 0 && (held["dcim.view_device"] > 0 || view),
+				"device_get":  rank >= 0 && (held["dcim.view_device"] == 2 || view),
+				"device_wipe": rank >= 3 && (held["dcim.wipe_device"] == 2 ||
+					free("* *", "dcim.device *")),
+				"export": held["billing.export"] == 2 || free("* *", "billing export",
+					"billing *"),
+				"status": true,
+				"whoami": true,
 			}
 			site := held["dcim.view_site"] == 2 || free("* *", "* view")
 			want["move"] = scope == "move" && site
@@ -111,7 +120,8 @@ func TestListCallAndHostAgree(t *testing.T) {
 				listed := client.ask(t, list, "", nil).body
 				for name, may := range want {
 					if got := strings.Contains(listed, key+`:"`+name+`"`); got != may {
-						rt.Fatalf("%s as %q with %v: listed %v: %s", name, client.token, permissions, got, listed)
+						rt.Fatalf("%s as %q with %v: listed %v: %s", name, client.token,
+							permissions, got, listed)
 					}
 					params, used := `"name":"`+name+`"`, strings.Replace(name, "{id}", "7", 1)
 					switch use {
@@ -121,15 +131,22 @@ func TestListCallAndHostAgree(t *testing.T) {
 						params = `"uri":"` + used + `"`
 					}
 					answer := client.ask(t, use, params, nameOf(client.era, used))
-					if got := answer.status == http.StatusOK && strings.Contains(answer.body, `"result"`) && !strings.Contains(answer.body, "isError"); got != may {
-						rt.Fatalf("%s as %q with %v: used %v: %s", name, client.token, permissions, got, answer)
+					if got := answer.status == http.StatusOK && strings.Contains(answer.body,
+						`"result"`) && !strings.Contains(answer.body, "isError"); got != may {
+						rt.Fatalf("%s as %q with %v: used %v: %s", name, client.token, permissions,
+							got, answer)
 					}
 				}
 			}
 			agree("tools/list", "tools/call", `"name"`, want)
-			agree("prompts/list", "prompts/get", `"name"`, map[string]bool{"triage": held["dcim.view_device"] == 2 || view, "plan": want["move"]})
-			agree("resources/list", "resources/read", `"uri"`, map[string]bool{"dcim://devices": held["dcim.view_device"] > 0 || view, "dcim://routes": want["move"]})
-			agree("resources/templates/list", "resources/read", `"uriTemplate"`, map[string]bool{"dcim://sites/{id}": site})
+			agree("prompts/list", "prompts/get", `"name"`,
+				map[string]bool{"triage": held["dcim.view_device"] == 2 || view,
+					"plan": want["move"]})
+			agree("resources/list", "resources/read", `"uri"`,
+				map[string]bool{"dcim://devices": held["dcim.view_device"] > 0 || view,
+					"dcim://routes": want["move"]})
+			agree("resources/templates/list", "resources/read", `"uriTemplate"`,
+				map[string]bool{"dcim://sites/{id}": site})
 		})
 	}
 }
@@ -140,10 +157,12 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 	h.set("ada", "dcim.view_device")
 	h.set("root", "exempt * *", "dcim.view_device?")
 	url := serve(t, aware(t, h, runtime.Options{Denial: access.Forbid}))
-	for token, want := range map[string]string{"bob_Viewer": `{"constraints":["{\"site\":\"a\"}"]}`, "ada_Viewer": `{"constraints":[]}`, "root_Viewer": `{"constraints":[]}`} {
+	for token, want := range map[string]string{"bob_Viewer": `{"constraints":["{\"site\":\"a\"}"]}`,
+		"ada_Viewer": `{"constraints":[]}`, "root_Viewer": `{"constraints":[]}`} {
 		session := connectHTTP(t, url, token, "")
 		for range 2 { // the first handler writes to what it got
-			res, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "device_find"})
+			res, err := session.CallTool(context.Background(),
+				&mcp.CallToolParams{Name: "device_find"})
 			if err != nil || mcptest.Text(res) != want {
 				t.Errorf("%s: %v, %s", token, err, mcptest.Text(res))
 			}
@@ -154,7 +173,8 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 	if err != nil || mcptest.Text(res) != `403 Forbidden: tool "device_get" needs permission dcim.view_device without constraints` {
 		t.Errorf("%v, %s", err, mcptest.Text(res))
 	}
-	read, err := session.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "dcim://devices"})
+	read, err := session.ReadResource(context.Background(),
+		&mcp.ReadResourceParams{URI: "dcim://devices"})
 	if err != nil || read.Contents[0].Text != `[{"site":"a"}]` {
 		t.Errorf("%v, %+v", err, read)
 	}
@@ -170,7 +190,8 @@ func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
 			session := connectHTTP(t, url, "ada_Viewer", "")
 			for range 5 {
 				mcptest.Tools(t, session)
-				if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "device_get"}); err != nil {
+				if _, err := session.CallTool(context.Background(),
+					&mcp.CallToolParams{Name: "device_get"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -191,17 +212,20 @@ func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
 		h.set("ada", "dcim.view_device")
 		s.InvalidateCapabilities(nil)
 		c := newRaw(t, url, "ada_Viewer", era)
-		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+			"constraints") {
 			t.Fatalf("%s", got)
 		}
 		h.set("ada")
 		s.InvalidateCapabilities(runtime.OfUser("ada"))
-		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "unknown tool") {
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+			"unknown tool") {
 			t.Errorf("%s: the next request: %s", era, got)
 		}
 		h.remove("ada")
 		s.InvalidateCapabilities(nil)
-		if got := c.call(t, "device_get", `,"arguments":{}`, nil); got.status != http.StatusForbidden {
+		if got := c.call(t, "device_get", `,"arguments":{}`,
+			nil); got.status != http.StatusForbidden {
 			t.Errorf("%s: a user that is gone: %s", era, got)
 		}
 	}
@@ -213,12 +237,14 @@ func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
 	const period = 20 * time.Millisecond
 	url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: period}))
 	c := newRaw(t, url, "ada_Viewer", "2026-07-28")
-	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
+	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+		"constraints") {
 		t.Fatalf("%s", got)
 	}
 	h.set("ada")
 	time.Sleep(period)
-	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "unknown tool") {
+	if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+		"unknown tool") {
 		t.Errorf("after the period: %s", got)
 	}
 }
@@ -238,16 +264,20 @@ func TestPermissionLostDuringACallIsDecidedAgain(t *testing.T) {
 	}
 	s = aware(t, h, runtime.Options{Middleware: []mcp.Middleware{middleware}})
 	url := serve(t, s)
-	for _, use := range []struct{ method, params, name string }{{"tools/call", `"name":"device_get","arguments":{}`, "device_get"}, {"prompts/get", `"name":"triage"`, "triage"}} {
+	for _, use := range []struct{ method, params, name string }{{"tools/call",
+		`"name":"device_get","arguments":{}`, "device_get"}, {"prompts/get", `"name":"triage"`,
+		"triage"}} {
 		h.set("ada", "dcim.view_device")
 		s.InvalidateCapabilities(nil)
-		if got := newRaw(t, url, "ada_Viewer", "2026-07-28").ask(t, use.method, use.params, nameOf("2026-07-28", use.name)); !strings.Contains(got.body, "unknown") {
+		if got := newRaw(t, url, "ada_Viewer", "2026-07-28").ask(t, use.method, use.params,
+			nameOf("2026-07-28", use.name)); !strings.Contains(got.body, "unknown") {
 			t.Errorf("%s: %s", use.method, got)
 		}
 	}
 }
 
-// What is left of an earlier run may ask who called while a later one is decided. It finds its own caller.
+// What is left of an earlier run may ask who called while a later one is decided. It finds its own
+// caller.
 func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
@@ -287,19 +317,22 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	}
-	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Middleware: []mcp.Middleware{middleware}},
+	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(),
+		Anonymous: true, Middleware: []mcp.Middleware{middleware}},
 		toolset.NewToolset(toolset.Generated{
 			Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 			Table: access.Table{Rules: []access.Rule{{Tool: "look", Public: true}}},
-			Tools: []toolset.Tool{{Name: "look", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				p, _ := runtime.Caller(ctx)
-				if !p.Anonymous() {
-					left(ctx, "handler")
-				}
-				return toolset.Structured(map[string]bool{"anonymous": p.Anonymous()}, nil)
-			}}},
+			Tools: []toolset.Tool{{Name: "look", Input: `{"type":"object"}`,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					p, _ := runtime.Caller(ctx)
+					if !p.Anonymous() {
+						left(ctx, "handler")
+					}
+					return toolset.Structured(map[string]bool{"anonymous": p.Anonymous()}, nil)
+				}}},
 		}))
-	got := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28").call(t, "look", `,"arguments":{}`, nil)
+	got := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28").call(t, "look", `,"arguments":{}`,
+		nil)
 	close(stop)
 	wg.Wait()
 	if !strings.Contains(got.body, `"anonymous":true`) {
@@ -312,7 +345,11 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 		"an error":              func(context.Context) error { return errors.New("secret reason") },
 		"a panic":               func(context.Context) error { panic("secret reason") },
 		"the end of its thread": func(context.Context) error { goruntime.Goexit(); return nil },
-		"no answer":             func(ctx context.Context) error { <-ctx.Done(); time.Sleep(20 * time.Millisecond); return nil },
+		"no answer": func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(20 * time.Millisecond)
+			return nil
+		},
 	} {
 		timeout := runtime.DefaultCapabilityTimeout
 		if name == "no answer" {
@@ -324,7 +361,8 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 		var mu sync.Mutex
 		var log lockedBuffer
 		s := aware(t, h, runtime.Options{
-			CapabilityTimeout: timeout, Denial: access.Forbid, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			CapabilityTimeout: timeout, Denial: access.Forbid,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -335,20 +373,25 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 		h.failing(fail)
 		c := newRaw(t, serve(t, s), "ada_Admin", "2026-07-28")
 		list := c.ask(t, "tools/list", "", nil)
-		if !strings.Contains(list.body, `"status"`) || strings.Contains(list.body, "whoami") || strings.Contains(list.body, "device") {
+		if !strings.Contains(list.body, `"status"`) || strings.Contains(list.body, "whoami") ||
+			strings.Contains(list.body, "device") {
 			t.Errorf("%s: %s", name, list)
 		}
 		got := c.call(t, "device_get", `,"arguments":{}`, nil)
-		if !strings.Contains(got.body, `403 Forbidden: tool \"device_get\" needs permission dcim.view_device"`) || strings.Contains(got.body, "could not") {
+		if !strings.Contains(got.body,
+			`403 Forbidden: tool \"device_get\" needs permission dcim.view_device"`) ||
+			strings.Contains(got.body, "could not") {
 			t.Errorf("%s: %s", name, got)
 		}
-		if public := c.call(t, "status", `,"arguments":{}`, nil); !strings.Contains(public.body, "constraints") {
+		if public := c.call(t, "status", `,"arguments":{}`, nil); !strings.Contains(public.body,
+			"constraints") {
 			t.Errorf("%s: %s", name, public)
 		}
 		mu.Lock()
 		e := events[1]
 		mu.Unlock()
-		if e.Principal != "sub-ada" || e.Axis != "permission" || e.Missing != "needs permission dcim.view_device; the host's permissions could not be read" {
+		if e.Principal != "sub-ada" || e.Axis != "permission" ||
+			e.Missing != "needs permission dcim.view_device; the host's permissions could not be read" {
 			t.Errorf("%s: %+v", name, e)
 		}
 		if !strings.Contains(log.String(), "the host's permissions could not be read") {
@@ -358,7 +401,8 @@ func TestHostThatFailsDeniesAndSaysSoInLogAndAuditOnly(t *testing.T) {
 		for runtime.Asking(s) > 0 { // a question from before may still take until its end
 			time.Sleep(time.Millisecond)
 		}
-		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body, "constraints") {
+		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
+			"constraints") {
 			t.Errorf("%s: once it answers again: %s", name, got)
 		}
 	}
@@ -391,7 +435,8 @@ func TestHandshakeDeclaresChangesForEverybodyAlike(t *testing.T) {
 		c := &raw{url: url, token: token, era: "2026-07-28"}
 		bodies = append(bodies, c.ask(t, "server/discover", "", nil).body)
 		capabilities := connectHTTP(t, url, token, "2025-11-25").InitializeResult().Capabilities
-		if !capabilities.Tools.ListChanged || !capabilities.Prompts.ListChanged || !capabilities.Resources.ListChanged || capabilities.Resources.Subscribe {
+		if !capabilities.Tools.ListChanged || !capabilities.Prompts.ListChanged ||
+			!capabilities.Resources.ListChanged || capabilities.Resources.Subscribe {
 			raw, _ := json.Marshal(capabilities)
 			t.Errorf("%s", raw)
 		}

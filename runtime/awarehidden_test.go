@@ -23,15 +23,19 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 	url := serve(t, s)
 	compared := 0
 	for _, era := range eras {
-		for token, hidden := range map[string][]string{"ada_Admin": {"device_get", "device_find", "export"}, "bob_Admin": {"device_get"}, "eve_Admin": {"whoami", "device_get"}, "": {"whoami"}} {
+		for token, hidden := range map[string][]string{"ada_Admin": {"device_get", "device_find",
+			"export"}, "bob_Admin": {"device_get"}, "eve_Admin": {"whoami", "device_get"},
+			"": {"whoami"}} {
 			c := newRaw(t, url, token, era)
 			for _, tool := range hidden {
 				for _, v := range variants {
 					unknown := tool[:len(tool)-1] + "_"
 					got := c.call(t, tool, v.rest, v.headers).String()
-					want := strings.ReplaceAll(c.call(t, unknown, v.rest, v.headers).String(), unknown, tool)
+					want := strings.ReplaceAll(c.call(t, unknown, v.rest, v.headers).String(),
+						unknown, tool)
 					if compared++; got != want {
-						t.Errorf("%s as %q, %s, %s:\n%s\nunknown:\n%s", tool, token, era, v.name, got, want)
+						t.Errorf("%s as %q, %s, %s:\n%s\nunknown:\n%s", tool, token, era, v.name,
+							got, want)
 					}
 				}
 			}
@@ -39,9 +43,14 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 		c := newRaw(t, url, "ada_Admin", era)
 		for _, use := range []struct{ method, hidden, unknown, from, to string }{
 			{"prompts/get", `"name":"triage"`, `"name":"triag_"`, "triag_", "triage"},
-			{"resources/read", `"uri":"dcim://devices"`, `"uri":"dcim://device_"`, "dcim://device_", "dcim://devices"},
-			{"resources/read", `"uri":"dcim://sites/7"`, `"uri":"dcim://site_/7"`, "dcim://site_/7", "dcim://sites/7"},
-			{"completion/complete", `"ref":{"type":"ref/prompt","name":"triage"},"argument":{"name":"a","value":""}`, `"ref":{"type":"ref/prompt","name":"triag_"},"argument":{"name":"a","value":""}`, "triag_", "triage"},
+			{"resources/read", `"uri":"dcim://devices"`, `"uri":"dcim://device_"`, "dcim://device_",
+				"dcim://devices"},
+			{"resources/read", `"uri":"dcim://sites/7"`, `"uri":"dcim://site_/7"`, "dcim://site_/7",
+				"dcim://sites/7"},
+			{"completion/complete",
+				`"ref":{"type":"ref/prompt","name":"triage"},"argument":{"name":"a","value":""}`,
+				`"ref":{"type":"ref/prompt","name":"triag_"},"argument":{"name":"a","value":""}`,
+				"triag_", "triage"},
 		} {
 			headers := func(name string) map[string]string {
 				if use.method == "completion/complete" {
@@ -50,7 +59,8 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 				return nameOf(era, name)
 			}
 			got := c.ask(t, use.method, use.hidden, headers(use.to)).String()
-			want := strings.ReplaceAll(c.ask(t, use.method, use.unknown, headers(use.from)).String(), use.from, use.to)
+			want := strings.ReplaceAll(c.ask(t, use.method, use.unknown,
+				headers(use.from)).String(), use.from, use.to)
 			if compared++; got != want {
 				t.Errorf("%s, %s:\n%s\nunknown:\n%s", use.hidden, era, got, want)
 			}
@@ -59,8 +69,8 @@ func TestWhatTheHostHidesIsByteForByteUnknown(t *testing.T) {
 	t.Logf("%d answers compared", compared)
 }
 
-// The same where refusals may be challenges: nobody is told of scopes who lacks the permission as well, or
-// whose permissions are not known.
+// The same where refusals may be challenges: nobody is told of scopes who lacks the permission as
+// well, or whose permissions are not known.
 func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 	call := func(context.Context, toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{}, nil)
@@ -69,7 +79,8 @@ func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 		Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 		Table: access.Table{Rules: []access.Rule{
 			{Tool: "none", Scopes: []string{"w"}, Permission: access.NoPermission()},
-			{Tool: "view", Scopes: []string{"w"}, Permission: permission("dcim.view_device"), Denial: access.Challenge},
+			{Tool: "view", Scopes: []string{"w"}, Permission: permission("dcim.view_device"),
+				Denial: access.Challenge},
 			{Tool: "wipe", Scopes: []string{"w"}, Permission: permission("dcim.wipe_device")},
 		}},
 	}
@@ -78,7 +89,8 @@ func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 	}
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device?")
-	s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(), Anonymous: true, Denial: access.Challenge}, toolset.NewToolset(g))
+	s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(),
+		Anonymous: true, Denial: access.Challenge}, toolset.NewToolset(g))
 	url := serve(t, s)
 	for _, well := range []bool{true, false} {
 		for _, era := range eras {
@@ -89,7 +101,8 @@ func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 					got := c.call(t, tool, "", nil).String()
 					want := strings.ReplaceAll(c.call(t, unknown, "", nil).String(), unknown, tool)
 					// ada lacks nothing but the scope for none: that much she may be told.
-					if told := well && token == "ada_Viewer" && tool == "none"; (got != want) != told {
+					if told := well && token == "ada_Viewer" &&
+						tool == "none"; (got != want) != told {
 						t.Errorf("%s %q %s, well %v: %s", era, token, tool, well, got)
 					}
 				}
@@ -108,7 +121,8 @@ func TestWhatTheHostHidesIsByteForByteUnknownOnStdio(t *testing.T) {
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- s.RunIO(context.Background(), in, out, access.Principal{Subject: "ada", User: "ada", Role: "Admin"})
+		done <- s.RunIO(context.Background(), in, out, access.Principal{Subject: "ada", User: "ada",
+			Role: "Admin"})
 	}()
 	answers := bufio.NewScanner(fromServer)
 	talk := func(line string) string {
@@ -120,14 +134,16 @@ func TestWhatTheHostHidesIsByteForByteUnknownOnStdio(t *testing.T) {
 	}
 	for _, era := range []string{"2026-07-28", "2025-11-25"} {
 		if era != "2026-07-28" {
-			talk(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + era + `","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+			talk(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` +
+				era + `","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
 		}
 		c := &raw{era: era}
 		compare := func(method, params, name string) {
 			t.Helper()
 			unknown := name[:len(name)-1] + "_"
 			got := talk(c.request(method, strings.ReplaceAll(params, "NAME", name)))
-			want := strings.ReplaceAll(talk(c.request(method, strings.ReplaceAll(params, "NAME", unknown))), unknown, name)
+			want := strings.ReplaceAll(talk(c.request(method, strings.ReplaceAll(params, "NAME",
+				unknown))), unknown, name)
 			if got != want || !strings.Contains(got, `"error"`) {
 				t.Errorf("%s %s:\n%s\nunknown:\n%s", era, method, got, want)
 			}
@@ -139,7 +155,9 @@ func TestWhatTheHostHidesIsByteForByteUnknownOnStdio(t *testing.T) {
 		}
 		compare("prompts/get", `"name":"NAME"`, "triage")
 		compare("resources/read", `"uri":"NAME"`, "dcim://devices")
-		compare("completion/complete", `"ref":{"type":"ref/prompt","name":"NAME"},"argument":{"name":"a","value":""}`, "triage")
+		compare("completion/complete",
+			`"ref":{"type":"ref/prompt","name":"NAME"},"argument":{"name":"a","value":""}`,
+			"triage")
 	}
 	toServer.Close()
 	if err := <-done; err != nil {
@@ -152,12 +170,14 @@ func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
 	h.set("ada", "dcim.view_device")
 	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
 		var log lockedBuffer
-		s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level}))})
+		s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log,
+			&slog.HandlerOptions{Level: level}))})
 		c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
 		if got := c.call(t, "export", "", nil); strings.Contains(got.body, "billing") {
 			t.Errorf("the caller is told: %s", got)
 		}
-		if got := strings.Contains(log.String(), "permission fails: needs billing.export, has none"); got != want {
+		if got := strings.Contains(log.String(),
+			"permission fails: needs billing.export, has none"); got != want {
 			t.Errorf("%v: traced %v:\n%s", level, got, log.String())
 		}
 	}

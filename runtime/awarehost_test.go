@@ -88,7 +88,8 @@ func (h *fakeHost) Resolve(_ context.Context, p access.Principal) (capability.Us
 
 func (h *fakeHost) MapAction(permission string) (string, error) { return permission, nil }
 
-// permissionsOf are a host's permissions: "x" for all objects, "x?" under a constraint, "exempt object action".
+// permissionsOf are a host's permissions: "x" for all objects, "x?" under a constraint, "exempt
+// object action".
 func permissionsOf(permissions ...string) capability.Set {
 	var set capability.Set
 	for _, p := range permissions {
@@ -132,41 +133,47 @@ func stockGenerated() toolset.Generated {
 		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
 			{Tool: "device_change", MinRole: member, Permission: permission("dcim.change_device")},
-			{Tool: "device_find", MinRole: viewer, Permission: permission("dcim.view_device"), Constrained: true},
+			{Tool: "device_find", MinRole: viewer, Permission: permission("dcim.view_device"),
+				Constrained: true},
 			{Tool: "device_get", MinRole: viewer, Permission: permission("dcim.view_device")},
-			{Tool: "device_wipe", MinRole: admin, Permission: permission("dcim.wipe_device"), Denial: access.Forbid},
+			{Tool: "device_wipe", MinRole: admin, Permission: permission("dcim.wipe_device"),
+				Denial: access.Forbid},
 			{Tool: "export", Permission: permission("billing.export")},
 			{Tool: "status", Public: true},
 			{Tool: "whoami", Authenticated: true, Permission: access.NoPermission()},
 		}, Prompts: []access.Rule{
 			{Prompt: "triage", Permission: permission("dcim.view_device")},
 		}, Resources: []access.Rule{
-			{Resource: "dcim://devices", Permission: permission("dcim.view_device"), Constrained: true},
+			{Resource: "dcim://devices", Permission: permission("dcim.view_device"),
+				Constrained: true},
 			{Resource: "dcim://sites/{id}", Permission: permission("dcim.view_site")},
 		}},
 	}
 	for _, rule := range g.Table.Rules {
 		g.Tools = append(g.Tools, toolset.Tool{Name: rule.Tool, Input: anyInput, Call: call})
 	}
-	g.Prompts = []toolset.Prompt{{Name: "triage", Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
-		return toolset.PromptText("look", nil)
-	}}}
+	g.Prompts = []toolset.Prompt{{Name: "triage",
+		Get: func(context.Context, toolset.Call) (toolset.PromptAnswer, error) {
+			return toolset.PromptText("look", nil)
+		}}}
 	read := func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
 		return toolset.ResourceText(fmt.Sprintf("%s", capability.Constraints(ctx)), nil)
 	}
 	g.Resources = []toolset.Resource{
 		{URI: "dcim://devices", Name: "devices", Read: read},
-		{URI: "dcim://sites/{id}", Name: "site", Read: read, Variables: []toolset.Variable{{Name: "id"}}},
+		{URI: "dcim://sites/{id}", Name: "site", Read: read,
+			Variables: []toolset.Variable{{Name: "id"}}},
 	}
 	return g
 }
 
-// hosted are callers whose tokens say all: "user_role", or of a client itself "any_role_client", or of a
-// person who comes by one and has no user "any_role_client_person".
+// hosted are callers whose tokens say all: "user_role", or of a client itself "any_role_client", or
+// of a person who comes by one and has no user "any_role_client_person".
 func hosted() identity.Source {
 	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		parts := strings.Split(token, "_")
-		p := access.Principal{Issuer: "test", Subject: "sub-" + parts[0], User: parts[0], Role: parts[1]}
+		p := access.Principal{Issuer: "test", Subject: "sub-" + parts[0], User: parts[0],
+			Role: parts[1]}
 		if len(parts) > 2 {
 			p.User, p.Client = "", parts[2]
 		}
@@ -206,7 +213,8 @@ func surfaceOf(t testing.TB, session *mcp.ClientSession) string {
 		}
 		uris = append(uris, r.URITemplate)
 	}
-	return strings.Join(mcptest.Tools(t, session), " ") + " | " + strings.Join(prompts, " ") + " | " + strings.Join(uris, " ")
+	return strings.Join(mcptest.Tools(t, session), " ") + " | " + strings.Join(prompts, " ") +
+		" | " + strings.Join(uris, " ")
 }
 
 // scopedStock is the stock with a tool, a prompt and a resource more, which ask for scopes as well.
@@ -216,12 +224,17 @@ func scopedStock() toolset.Toolset {
 	move, plan, routes := needs, needs, needs
 	move.Tool, plan.Prompt, routes.Resource = "move", "plan", "dcim://routes"
 	g.Table.Rules = append(g.Table.Rules, move)
-	slices.SortFunc(g.Table.Rules, func(a, b access.Rule) int { return strings.Compare(a.Tool, b.Tool) })
+	slices.SortFunc(g.Table.Rules, func(a, b access.Rule) int {
+		return strings.Compare(a.Tool, b.Tool)
+	})
 	g.Table.Prompts = append([]access.Rule{plan}, g.Table.Prompts...)
 	g.Table.Resources = append(g.Table.Resources, routes)
-	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int { return strings.Compare(a.Resource, b.Resource) })
+	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int {
+		return strings.Compare(a.Resource, b.Resource)
+	})
 	g.Tools = append(g.Tools, toolset.Tool{Name: "move", Input: anyInput, Call: g.Tools[0].Call})
 	g.Prompts = append(g.Prompts, toolset.Prompt{Name: "plan", Get: g.Prompts[0].Get})
-	g.Resources = append(g.Resources, toolset.Resource{URI: "dcim://routes", Name: "routes", Read: g.Resources[0].Read})
+	g.Resources = append(g.Resources, toolset.Resource{URI: "dcim://routes", Name: "routes",
+		Read: g.Resources[0].Read})
 	return toolset.NewToolset(g)
 }

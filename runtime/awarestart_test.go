@@ -33,7 +33,8 @@ func (h oddHost) MapAction(p string) (string, error) {
 
 func (h oddHost) Actions(ctx context.Context) ([]string, error) {
 	if h.actions == nil {
-		return []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site", "billing.export"}, nil
+		return []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device",
+			"dcim.view_site", "billing.export"}, nil
 	}
 	return h.actions(ctx)
 }
@@ -59,7 +60,8 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 		}
 		return o
 	}
-	silent := toolsetOf([]toolset.Tool{{Name: "a", Input: anyInput, Call: noCall}, {Name: "b", Input: anyInput, Call: noCall}, {Name: "c", Input: anyInput, Call: noCall}},
+	silent := toolsetOf([]toolset.Tool{{Name: "a", Input: anyInput, Call: noCall},
+		{Name: "b", Input: anyInput, Call: noCall}, {Name: "c", Input: anyInput, Call: noCall}},
 		access.Rule{Tool: "c", Public: true})
 	const asks = `tool "device_change", tool "device_find", tool "device_get", tool "device_wipe", tool "export", prompt "triage", resource "dcim://devices" and resource "dcim://sites/{id}"`
 	for _, test := range []struct {
@@ -72,17 +74,26 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 			`Options.PermissionAware is set and Options.Capabilities is not, so that nobody could see ` + asks + `: set Capabilities to the adapter of the host, or leave PermissionAware out`},
 		{"an adapter alone", runtime.Options{Capabilities: host}, stock(),
 			`Options.Capabilities is set and Options.PermissionAware is not, so that no permission would be asked for: set PermissionAware, or leave Capabilities out`},
-		{"a nil adapter", runtime.Options{PermissionAware: true, Capabilities: (*fakeHost)(nil)}, stock(),
+		{"a nil adapter", runtime.Options{PermissionAware: true, Capabilities: (*fakeHost)(nil)},
+			stock(),
 			`Options.Capabilities is a nil *runtime_test.fakeHost: pass an adapter that works, or leave the option out`},
-		{"service users alone", runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "b"}}}, stock(),
+		{"service users alone",
+			runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "b"}}}, stock(),
 			`Options.ServiceUsers is set and Options.PermissionAware is not, so that no user would be asked about: set PermissionAware, or leave ServiceUsers out`},
-		{"half a service user", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}), stock(),
+		{"half a service user",
+			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}), stock(),
 			`Options.ServiceUsers[0] has no Client or no User: name both, or remove it`},
-		{"a client twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "ada"}, {Client: "a", User: "bob"}}}), stock(),
+		{"a client twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a",
+			User: "ada"}, {Client: "a", User: "bob"}}}), stock(),
 			`Options.ServiceUsers names client "a" of any issuer twice: remove one`},
-		{"a client of one issuer twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", Issuer: "i", User: "ada"}, {Client: "a", Issuer: "i", User: "bob"}}}), stock(),
+		{"a client of one issuer twice",
+			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", Issuer: "i",
+				User: "ada"}, {Client: "a", Issuer: "i", User: "bob"}}}), stock(),
 			`Options.ServiceUsers names client "a" of issuer "i" twice: remove one`},
-		{"roles and issuers that a source does not have", on(runtime.Options{Identity: mapping{hosted()}, AdminRole: "Boss", ServiceUsers: []runtime.ServiceUser{{Client: "ci", Issuer: "https://tpyo.example", User: "ada"}}}), silent,
+		{"roles and issuers that a source does not have",
+			on(runtime.Options{Identity: mapping{hosted()}, AdminRole: "Boss",
+				ServiceUsers: []runtime.ServiceUser{{Client: "ci", Issuer: "https://tpyo.example",
+					User: "ada"}}}), silent,
 			`mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them
 mcp server: Options.AdminRole is "Boss", which is not a role of Viewer < Member < Manager < Admin: use one of them, or leave it out for Admin
 mcp server: Options.PermissionAware is set, and tool "a" and tool "b" neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
@@ -90,37 +101,68 @@ mcp server: Options.ServiceUsers: client "ci" is of issuer "https://tpyo.example
 		{"bearer without users", on(runtime.Options{Identity: silentUsers()}), stock(),
 			`Options.PermissionAware is set, and neither Options.Identity nor Options.ServiceUsers names a user of the host, so that nobody could see ` + asks +
 				`: fill access.Principal.User and say so (identity.Bearer with identity.NamesUsers(), or the source's setting for its user claim), or map clients in ServiceUsers`},
-		{"a source that says nothing", on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) { return identity.Identity{}, identity.ErrInvalidToken })}), stock(), `neither Options.Identity nor Options.ServiceUsers names a user of the host`},
-		{"a static token without a user", on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
+		{"a source that says nothing",
+			on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) {
+				return identity.Identity{}, identity.ErrInvalidToken
+			})}), stock(), `neither Options.Identity nor Options.ServiceUsers names a user of the host`},
+		{"a static token without a user",
+			on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
 			`Options.Identity: principal "bot": it names no user of the host: set its User, or map its Client in Options.ServiceUsers and make the Subject the Client's name, too`},
-		{"a principal of a client that is not the client", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
+		{"a principal of a client that is not the client",
+			on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}),
+				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
 			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not the client's own token: where it is, have the verifier say so (identity.Identity.ClientItself; a principal that is written down, by a Subject that is its Client); for people who come by the client, set Delegated`},
-		{"a static token of nobody", on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}), stock(),
+		{"a static token of nobody",
+			on(runtime.Options{Identity: static(access.Principal{Subject: "bot", User: "eve"})}),
+			stock(),
 			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, or make the user in the host`},
-		{"a service user that is nobody", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}), stock(),
+		{"a service user that is nobody",
+			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}),
+			stock(),
 			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, or make the user in the host`},
-		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) {
-			return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device", "billing.export"}, nil
-		}}}), stock(),
+		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
+			actions: func(context.Context) ([]string, error) {
+				return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device",
+					"billing.export"}, nil
+			}}}), stock(),
 			`Options.Capabilities: the host has no permission dcim.change_device, which tool "device_change" asks for (did you mean dcim.chnage_device?): correct action=, object= or app= and run go generate, or add the permission to the host
 mcp server: Options.Capabilities: the host has no permission dcim.view_site, which resource "dcim://sites/{id}" asks for: correct action=, object= or app= and run go generate, or add the permission to the host`},
-		{"a host that panics", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, actions: func(context.Context) ([]string, error) { panic("boom") }}}), stock(),
+		{"a host that panics",
+			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
+				actions: func(context.Context) ([]string, error) {
+					panic("boom")
+				}}}), stock(),
 			`Options.Capabilities cannot read the host: it panicked: boom; correct the host's database, its grants or the settings of the adapter`},
-		{"a host that does not come back with a spelling", on(runtime.Options{CapabilityTimeout: time.Millisecond, Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) { time.Sleep(time.Second); return p, nil }}}), stock(),
+		{"a host that does not come back with a spelling",
+			on(runtime.Options{CapabilityTimeout: time.Millisecond,
+				Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
+					time.Sleep(time.Second)
+					return p, nil
+				}}}), stock(),
 			`mcp server: Options.Capabilities: MapAction of dcim.change_device: no answer in time`},
-		{"an action that cannot be spelt", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, spell: func(p string) (string, error) {
-			if p == "billing.export" {
-				return "", errors.New("it has no object")
-			}
-			return p, nil
-		}}}), stock(), `Options.Capabilities cannot have permission billing.export, which tool "export" asks for: it has no object; correct action= or object=, and run go generate`},
-		{"an action without a name", on(runtime.Options{Capabilities: oddHost{fakeHost: ada, spell: func(string) (string, error) { return "", nil }}}), stock(),
+		{"an action that cannot be spelt",
+			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
+				spell: func(p string) (string, error) {
+					if p == "billing.export" {
+						return "", errors.New("it has no object")
+					}
+					return p, nil
+				}}}), stock(),
+			`Options.Capabilities cannot have permission billing.export, which tool "export" asks for: it has no object; correct action= or object=, and run go generate`},
+		{"an action without a name",
+			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
+				spell: func(string) (string, error) {
+					return "", nil
+				}}}), stock(),
 			`Options.Capabilities cannot have permission dcim.view_device, which tool "device_find", tool "device_get", prompt "triage" and resource "dcim://devices" ask for: the adapter returns no name for it`},
 		{"tools that say nothing", on(runtime.Options{}), silent,
 			`Options.PermissionAware is set, and tool "a" and tool "b" neither ask the host for a permission nor say that they ask for none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)`},
-		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(), `Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
-		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(), `Options.CapabilityTTL is -1ns: use a positive duration, or 0 for 1m0s`},
-		{"a bad bound", on(runtime.Options{MaxCapabilities: -1}), stock(), `Options.MaxCapabilities is -1: use a positive number, or 0 for 4096`},
+		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(),
+			`Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
+		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(),
+			`Options.CapabilityTTL is -1ns: use a positive duration, or 0 for 1m0s`},
+		{"a bad bound", on(runtime.Options{MaxCapabilities: -1}), stock(),
+			`Options.MaxCapabilities is -1: use a positive number, or 0 for 4096`},
 	} {
 		test.options.Logger = quiet()
 		_, err := runtime.New(test.options, test.set)
@@ -130,9 +172,11 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 	}
 	for name, options := range map[string]runtime.Options{
 		"no identity over HTTP": {}, "a verifier that names users": {Identity: hosted()},
-		"a mapping":        {Identity: silentUsers(), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
-		"static":           {Identity: static(access.Principal{Subject: "bot", User: "ada"})},
-		"static by client": {Identity: static(access.Principal{Subject: "ci", Client: "ci"}), ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+		"a mapping": {Identity: silentUsers(),
+			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+		"static": {Identity: static(access.Principal{Subject: "bot", User: "ada"})},
+		"static by client": {Identity: static(access.Principal{Subject: "ci", Client: "ci"}),
+			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
 	} {
 		options.Logger = quiet()
 		if _, err := runtime.New(on(options), stock()); err != nil {
@@ -146,13 +190,17 @@ func noCall(context.Context, toolset.Call) (toolset.Result, error) { return tool
 func TestAdoptedToolsTakePartToo(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	options := runtime.Options{Identity: hosted(), PermissionAware: true, Capabilities: h, Logger: quiet()}
-	if _, err := runtime.Adopt(existing("a"), options, map[string]access.Rule{"a": {Authenticated: true}}); err == nil ||
-		!strings.Contains(err.Error(), `tool "a" neither asks the host for a permission nor says that it asks for none`) {
+	options := runtime.Options{Identity: hosted(), PermissionAware: true, Capabilities: h,
+		Logger: quiet()}
+	if _, err := runtime.Adopt(existing("a"), options,
+		map[string]access.Rule{"a": {Authenticated: true}}); err == nil ||
+		!strings.Contains(err.Error(),
+			`tool "a" neither asks the host for a permission nor says that it asks for none`) {
 		t.Errorf("%v", err)
 	}
 	s, err := runtime.Adopt(existing("a", "b"), options, map[string]access.Rule{
-		"a": {Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}}, "b": {Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}},
+		"a": {Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
+		"b": {Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +210,9 @@ func TestAdoptedToolsTakePartToo(t *testing.T) {
 	if err != nil || len(tools.Tools) != 1 || tools.Tools[0].Name != "a" {
 		t.Errorf("%+v, %v", tools, err)
 	}
-	if _, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "b"}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+	if _, err := session.CallTool(context.Background(),
+		&mcp.CallToolParams{Name: "b"}); err == nil || !strings.Contains(err.Error(),
+		"unknown tool") {
 		t.Errorf("%v", err)
 	}
 }
@@ -186,7 +236,8 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 `; e.String() != want || e.Allowed {
 		t.Errorf("%s", e)
 	}
-	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources, "dcim://devices")
+	e = s.ExplainOf(ctx, access.Principal{Subject: "eve", User: "eve"}, access.Resources,
+		"dcim://devices")
 	if e.Allowed || e.Host != `the host has no active user "eve"; it is refused (403 over HTTP), since Options.Anonymous admits nobody without one` || !strings.HasSuffix(e.String(), e.Host+"\n") {
 		t.Errorf("%s", e)
 	}
@@ -223,7 +274,8 @@ ci (Options.ServiceUsers), client ci, user svc of the host
 	}
 	h.failing(func(context.Context) error { return errors.New("down") })
 	s.InvalidateCapabilities(nil)
-	if e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada"}, "whoami"); e.Allowed || e.Host != "the host could not be asked: down" {
+	if e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada"}, "whoami"); e.Allowed ||
+		e.Host != "the host could not be asked: down" {
 		t.Errorf("%s", e)
 	}
 	// Off, both speak of the table alone.
@@ -232,7 +284,8 @@ ci (Options.ServiceUsers), client ci, user svc of the host
 	if got := off.Doctor(ctx).String(); got != "No identity is known beforehand: pass principals to look at.\n" {
 		t.Errorf("%s", got)
 	}
-	if e := off.Explain(ctx, principalOf("Viewer"), "update"); e.Allowed || !strings.Contains(e.String(), "role fails: needs Manager, has Viewer") {
+	if e := off.Explain(ctx, principalOf("Viewer"), "update"); e.Allowed ||
+		!strings.Contains(e.String(), "role fails: needs Manager, has Viewer") {
 		t.Errorf("%s", e)
 	}
 }
@@ -242,11 +295,14 @@ var _ capability.Enumerator = oddHost{}
 // mapping is a source that says whose credentials it takes and to which roles its settings lead.
 type mapping struct{ identity.Source }
 
-func (mapping) Issuers() []string     { return []string{"https://id.example", "https://login.example"} }
+func (mapping) Issuers() []string {
+	return []string{"https://id.example", "https://login.example"}
+}
 func (mapping) MappedRoles() []string { return []string{"Admin", "Manger"} }
 
 func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
-	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()}, directory(&desk{}))
+	_, err := runtime.New(runtime.Options{Identity: mapping{hosted()}, Logger: quiet()},
+		directory(&desk{}))
 	if err == nil || err.Error() != `mcp server: Options.Identity: its mapping of roles leads to "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them` {
 		t.Errorf("%v", err)
 	}
@@ -255,17 +311,22 @@ func TestMappingToAnUnknownRoleDoesNotStart(t *testing.T) {
 // Another action on the same objects is no slip.
 func TestSuggestionsAreOfSlipsOnly(t *testing.T) {
 	for wrong, near := range map[string]string{
-		"dcim.view_device": " (did you mean dcim.veiw_device?)", "dcim.change_device": "", "dcim.wipe_device": "", "billing.export": "",
+		"dcim.view_device": " (did you mean dcim.veiw_device?)", "dcim.change_device": "",
+		"dcim.wipe_device": "", "billing.export": "",
 	} {
 		h := newHost(nil)
 		h.set("ada")
 		actions := []string{"dcim.veiw_device", "dcim.add_device", "billing.print"}
-		_, err := runtime.New(runtime.Options{PermissionAware: true, Capabilities: oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) { return actions, nil }}, Logger: quiet()}, stock())
+		_, err := runtime.New(runtime.Options{PermissionAware: true,
+			Capabilities: oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) {
+				return actions, nil
+			}}, Logger: quiet()}, stock())
 		if err == nil {
 			t.Fatal("it started")
 		}
 		for line := range strings.Lines(err.Error()) {
-			if strings.Contains(line, "no permission "+wrong+",") && !strings.Contains(line, "for"+near+": correct") {
+			if strings.Contains(line, "no permission "+wrong+",") &&
+				!strings.Contains(line, "for"+near+": correct") {
 				t.Errorf("%s: %s", wrong, line)
 			}
 		}

@@ -16,12 +16,16 @@ func TestMessageWithoutACarrierIsRefused(t *testing.T) {
 	var log journal
 	s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger()}, directory(&desk{}))
 	near, far := mcp.NewInMemoryTransports()
-	if _, err := runtime.MCP(s).Connect(context.Background(), near, &mcp.ServerSessionOptions{State: &mcp.ServerSessionState{
-		InitializeParams: &mcp.InitializeParams{ProtocolVersion: "2025-11-25"}, InitializedParams: &mcp.InitializedParams{},
-	}}); err != nil {
+	if _, err := runtime.MCP(s).Connect(context.Background(), near,
+		&mcp.ServerSessionOptions{State: &mcp.ServerSessionState{
+			InitializeParams:  &mcp.InitializeParams{ProtocolVersion: "2025-11-25"},
+			InitializedParams: &mcp.InitializedParams{},
+		}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(), far, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"},
+		nil).Connect(context.Background(), far,
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err == nil || !strings.Contains(err.Error(), "unauthenticated") {
 		t.Errorf("%v", err)
 	}
@@ -34,19 +38,23 @@ func TestTokenInfoThatSomebodyElseMadeIsNoCarrier(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	guarded := runtime.Guarded(s)
 	for name, info := range map[string]*auth.TokenInfo{
-		"none":              nil,
-		"an empty one":      {},
-		"another's":         {UserID: "admin", Scopes: []string{"*"}, Extra: map[string]any{"role": "Admin"}},
-		"one of our key":    {UserID: "admin", Extra: map[string]any{runtime.CarrierKey: "Admin"}},
-		"a nil of our type": {UserID: "admin", Extra: map[string]any{runtime.CarrierKey: runtime.NilCarrier}},
+		"none":         nil,
+		"an empty one": {},
+		"another's": {UserID: "admin", Scopes: []string{"*"},
+			Extra: map[string]any{"role": "Admin"}},
+		"one of our key": {UserID: "admin", Extra: map[string]any{runtime.CarrierKey: "Admin"}},
+		"a nil of our type": {UserID: "admin",
+			Extra: map[string]any{runtime.CarrierKey: runtime.NilCarrier}},
 	} {
 		for _, req := range []mcp.Request{
 			&mcp.ListToolsRequest{Extra: &mcp.RequestExtra{TokenInfo: info}},
-			&mcp.CallToolRequest{Extra: &mcp.RequestExtra{TokenInfo: info}, Params: &mcp.CallToolParamsRaw{Name: "get_public_info"}},
+			&mcp.CallToolRequest{Extra: &mcp.RequestExtra{TokenInfo: info},
+				Params: &mcp.CallToolParamsRaw{Name: "get_public_info"}},
 			&mcp.ListToolsRequest{},
 		} {
 			for _, method := range []string{"tools/list", "tools/call", "ping"} {
-				if res, err := guarded(context.Background(), method, req); err == nil || !strings.Contains(err.Error(), "unauthenticated") {
+				if res, err := guarded(context.Background(), method, req); err == nil ||
+					!strings.Contains(err.Error(), "unauthenticated") {
 					t.Errorf("%s, %s: %v, %v", name, method, res, err)
 				}
 			}
@@ -55,7 +63,8 @@ func TestTokenInfoThatSomebodyElseMadeIsNoCarrier(t *testing.T) {
 	if _, err := guarded(context.Background(), "tools/list", nil); err == nil {
 		t.Error("a nil request is answered")
 	}
-	if _, err := guarded(context.Background(), "tools/list", (*mcp.ListToolsRequest)(nil)); err == nil {
+	if _, err := guarded(context.Background(), "tools/list",
+		(*mcp.ListToolsRequest)(nil)); err == nil {
 		t.Error("a typed nil request is answered")
 	}
 }
@@ -73,15 +82,19 @@ func TestRequestsThatDoNotFitTheirMethodAreRefused(t *testing.T) {
 		"tools/list":           &mcp.CallToolRequest{Extra: extra},
 		"future/method":        &mcp.ListToolsRequest{Extra: extra},
 	} {
-		if res, err := guarded(context.Background(), name, req); err == nil || !strings.Contains(err.Error(), "method not found") {
+		if res, err := guarded(context.Background(), name, req); err == nil ||
+			!strings.Contains(err.Error(), "method not found") {
 			t.Errorf("%s: %v, %v", name, res, err)
 		}
 	}
-	if res, err := guarded(context.Background(), "tools/call", &mcp.CallToolRequest{Extra: extra}); err == nil || !strings.Contains(err.Error(), "missing params") {
+	if res, err := guarded(context.Background(), "tools/call",
+		&mcp.CallToolRequest{Extra: extra}); err == nil || !strings.Contains(err.Error(),
+		"missing params") {
 		t.Errorf("%v, %v", res, err)
 	}
 	// Typed nil params end a go-sdk process when middleware asks them for anything.
-	if res, err := guarded(context.Background(), "tools/list", &mcp.ListToolsRequest{Extra: extra, Params: (*mcp.ListToolsParams)(nil)}); err != nil || res == nil {
+	if res, err := guarded(context.Background(), "tools/list", &mcp.ListToolsRequest{Extra: extra,
+		Params: (*mcp.ListToolsParams)(nil)}); err != nil || res == nil {
 		t.Errorf("%v, %v", res, err)
 	}
 }
@@ -106,10 +119,12 @@ func TestDispatchClosureDecidesAgain(t *testing.T) {
 		for user, allowed := range map[string]bool{"Viewer": false, "Admin": true} {
 			c := newRaw(t, url, tokens[user], era)
 			got := c.call(t, "get_all", `,"arguments":{"id":"ada"}`, nil)
-			if strings.Contains(got.body, "structuredContent") != allowed || strings.Contains(got.body, "unknown tool") == allowed {
+			if strings.Contains(got.body, "structuredContent") != allowed ||
+				strings.Contains(got.body, "unknown tool") == allowed {
 				t.Errorf("%s, %s: %s", era, user, got)
 			}
-			if got := c.call(t, "get_all", `,"arguments":{"id":"ada"},"_meta":{"lose":true}`, nil); !strings.Contains(got.body, "unknown tool") {
+			if got := c.call(t, "get_all", `,"arguments":{"id":"ada"},"_meta":{"lose":true}`,
+				nil); !strings.Contains(got.body, "unknown tool") {
 				t.Errorf("%s, %s, without the carrier: %s", era, user, got)
 			}
 		}

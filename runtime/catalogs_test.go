@@ -47,7 +47,8 @@ func listedIn(t testing.TB, body string) (names []string, note string) {
 }
 
 // all is what an admin of the directory sees.
-var all = []string{"create", "get_all", "get_by_id", "get_public_info", "promote_to_manager", "update"}
+var all = []string{"create", "get_all", "get_by_id", "get_public_info", "promote_to_manager",
+	"update"}
 
 func kits() *shelf {
 	s := &shelf{}
@@ -55,7 +56,8 @@ func kits() *shelf {
 	s.put("2", shelved{name: "writing", tools: []string{"create", "update"}})
 	s.put("3", shelved{name: "of ada", owner: "mara", tools: []string{"update"}})
 	s.put("4", shelved{name: "empty"})
-	s.put("5", shelved{name: "100% Käse/Ø", tools: []string{"create"}, note: "there are two of this name"})
+	s.put("5", shelved{name: "100% Käse/Ø", tools: []string{"create"},
+		note: "there are two of this name"})
 	return s
 }
 
@@ -69,25 +71,39 @@ var askings = []struct {
 	unknown bool
 }{
 	{says: "nothing", want: all},
-	{says: "a name in params", params: `"catalog":"reading"`, want: []string{"get_all", "get_by_id"}},
+	{says: "a name in params", params: `"catalog":"reading"`, want: []string{"get_all",
+		"get_by_id"}},
 	{says: "an id in params", params: `"catalog_id":"2"`, want: []string{"create", "update"}},
 	{says: "a number for an id", params: `"catalog_id":2`, want: []string{"create", "update"}},
-	{says: "both in params: the id counts", params: `"catalog":"reading","catalog_id":"2"`, want: []string{"create", "update"}},
-	{says: "an unknown id counts before a name", params: `"catalog":"reading","catalog_id":"9"`, want: all, unknown: true},
+	{says: "both in params: the id counts", params: `"catalog":"reading","catalog_id":"2"`,
+		want: []string{"create", "update"}},
+	{says: "an unknown id counts before a name", params: `"catalog":"reading","catalog_id":"9"`,
+		want: all, unknown: true},
 	{says: "null is not said", params: `"catalog":null,"catalog_id":null`, want: all},
-	{says: "an escaped name", params: `"catalog":"r\u0065ading"`, want: []string{"get_all", "get_by_id"}},
-	{says: "a name in _meta", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`, want: []string{"get_all", "get_by_id"}},
-	{says: "an id in _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":2}`, want: []string{"create", "update"}},
-	{says: "params before _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":2},"catalog":"reading"`, want: []string{"get_all", "get_by_id"}},
-	{says: "an empty name in params asks for all", params: `"_meta":{"io.github.mcpgen/catalog-id":2},"catalog":""`, header: "reading", want: all},
-	{says: "_meta before the header", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`, header: "writing", want: []string{"get_all", "get_by_id"}},
+	{says: "an escaped name", params: `"catalog":"r\u0065ading"`, want: []string{"get_all",
+		"get_by_id"}},
+	{says: "a name in _meta", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`,
+		want: []string{"get_all", "get_by_id"}},
+	{says: "an id in _meta", params: `"_meta":{"io.github.mcpgen/catalog-id":2}`,
+		want: []string{"create", "update"}},
+	{says: "params before _meta",
+		params: `"_meta":{"io.github.mcpgen/catalog-id":2},"catalog":"reading"`,
+		want:   []string{"get_all", "get_by_id"}},
+	{says: "an empty name in params asks for all",
+		params: `"_meta":{"io.github.mcpgen/catalog-id":2},"catalog":""`, header: "reading",
+		want: all},
+	{says: "_meta before the header", params: `"_meta":{"io.github.mcpgen/catalog":"reading"}`,
+		header: "writing", want: []string{"get_all", "get_by_id"}},
 	{says: "a header", header: "writing", want: []string{"create", "update"}},
 	{says: "an encoded header", header: "100%25%20K%C3%A4se%2F%C3%98", want: []string{"create"}},
 	{says: "a header that does not decode", header: "100%", want: all, unknown: true},
-	{says: "the header before the query", header: "writing", query: "catalog=reading", want: []string{"create", "update"}},
+	{says: "the header before the query", header: "writing", query: "catalog=reading",
+		want: []string{"create", "update"}},
 	{says: "a query", query: "catalog=reading", want: []string{"get_all", "get_by_id"}},
-	{says: "an id in the query", query: "catalog_id=2&catalog=reading", want: []string{"create", "update"}},
-	{says: "an encoded query", query: "catalog=100%25+K%C3%A4se%2F%C3%98", want: []string{"create"}},
+	{says: "an id in the query", query: "catalog_id=2&catalog=reading", want: []string{"create",
+		"update"}},
+	{says: "an encoded query", query: "catalog=100%25+K%C3%A4se%2F%C3%98",
+		want: []string{"create"}},
 	{says: "an empty query", query: "catalog=", want: all},
 	{says: "a catalog with nothing in it", query: "catalog=empty", want: nil},
 	{says: "a name of another case", query: "catalog=Reading", want: all, unknown: true},
@@ -99,7 +115,8 @@ var askings = []struct {
 
 func TestCatalogShortensTheListHoweverItIsAskedFor(t *testing.T) {
 	for _, strict := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Catalogs: kits(), CatalogStrict: strict}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Catalogs: kits(), CatalogStrict: strict},
+			directory(&desk{}))
 		endpoint := serve(t, s)
 		for _, era := range eras {
 			for _, test := range askings {
@@ -123,18 +140,22 @@ func TestCatalogShortensTheListHoweverItIsAskedFor(t *testing.T) {
 				if era == "2026-07-28" {
 					headers["Mcp-Method"] = "tools/list"
 				}
-				got := c.send(t, "POST", `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{`+params+`}}`, headers)
+				got := c.send(t, "POST", `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{`+
+					params+`}}`, headers)
 				if strict && test.unknown {
-					if !strings.Contains(got.body, `"code":-32602`) || !strings.Contains(got.body, "unknown catalog") {
+					if !strings.Contains(got.body, `"code":-32602`) ||
+						!strings.Contains(got.body, "unknown catalog") {
 						t.Errorf("%s, %s: %s", era, test.says, got)
 					}
 					continue
 				}
 				names, note := listedIn(t, got.body)
-				if !slices.Equal(names, test.want) || test.unknown != strings.Contains(note, "there is no such catalog") {
+				if !slices.Equal(names, test.want) || test.unknown != strings.Contains(note,
+					"there is no such catalog") {
 					t.Errorf("%s, %s: %v, note %q", era, test.says, names, note)
 				}
-				if encoded := strings.Contains(test.says, "encoded"); encoded != (note == "there are two of this name") {
+				if encoded := strings.Contains(test.says,
+					"encoded"); encoded != (note == "there are two of this name") {
 					t.Errorf("%s, %s: note %q", era, test.says, note)
 				}
 			}
@@ -149,7 +170,8 @@ func TestCatalogIsAskedForOverStdioAsWell(t *testing.T) {
 		if test.header != "" || test.query != "" {
 			continue
 		}
-		names, note := listedIn(t, talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{`+test.params+`}}`))
+		names, note := listedIn(t, talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{`+
+			test.params+`}}`))
 		if !slices.Equal(names, test.want) || test.unknown != (note != "") {
 			t.Errorf("%s: %v, note %q", test.says, names, note)
 		}
@@ -194,12 +216,15 @@ func TestCatalogThatIsNoNameIsInvalidParams(t *testing.T) {
 	for _, era := range eras {
 		c := newRaw(t, endpoint, tokens["Admin"], era)
 		for params, pointer := range map[string]string{
-			`"catalog":7`: "/catalog", `"catalog":{"secret":"hunter2"}`: "/catalog", `"catalog":["hunter2"]`: "/catalog", `"catalog":true`: "/catalog",
-			`"catalog_id":1.5`: "/catalog_id", `"catalog_id":1e3`: "/catalog_id", `"catalog_id":{}`: "/catalog_id", `"catalog_id":false`: "/catalog_id",
+			`"catalog":7`: "/catalog", `"catalog":{"secret":"hunter2"}`: "/catalog",
+			`"catalog":["hunter2"]`: "/catalog", `"catalog":true`: "/catalog",
+			`"catalog_id":1.5`: "/catalog_id", `"catalog_id":1e3`: "/catalog_id",
+			`"catalog_id":{}`: "/catalog_id", `"catalog_id":false`: "/catalog_id",
 			`"catalog_id":99999999999999999999`: "/catalog_id",
 		} {
 			got := c.ask(t, "tools/list", params, nil)
-			if !strings.Contains(got.body, `"code":-32602`) || !strings.Contains(got.body, pointer) || strings.Contains(got.body, "hunter2") {
+			if !strings.Contains(got.body, `"code":-32602`) ||
+				!strings.Contains(got.body, pointer) || strings.Contains(got.body, "hunter2") {
 				t.Errorf("%s, %s: %s", era, params, got)
 			}
 			// It means nothing to other methods, and they do not look at it.
@@ -220,33 +245,41 @@ func TestCallsDoNotLookAtCatalogs(t *testing.T) {
 	for _, era := range eras {
 		c := newRaw(t, endpoint, tokens["Admin"], era)
 		c.url += "?catalog=reading"
-		if got := c.call(t, "create", `,"catalog":"reading","arguments":{"name":"x","email":"x@y"}`, nil); !strings.Contains(got.body, "structuredContent") {
+		if got := c.call(t, "create", `,"catalog":"reading","arguments":{"name":"x","email":"x@y"}`,
+			nil); !strings.Contains(got.body, "structuredContent") {
 			t.Errorf("%s: a tool outside of the catalog: %s", era, got)
 		}
 		c.url = endpoint + "?catalog=nonsense"
-		if got := c.call(t, "get_all", `,"arguments":{}`, nil); !strings.Contains(got.body, "structuredContent") {
+		if got := c.call(t, "get_all", `,"arguments":{}`, nil); !strings.Contains(got.body,
+			"structuredContent") {
 			t.Errorf("%s: beside an unknown catalog: %s", era, got)
 		}
 	}
 }
 
-// For random catalogs, callers and switches: a list with a catalog is the list without, and nothing but what is
-// in the catalog.
+// For random catalogs, callers and switches: a list with a catalog is the list without, and nothing
+// but what is in the catalog.
 func TestCatalogNarrowsAndNeverWidens(t *testing.T) {
-	for _, options := range []runtime.Options{{Anonymous: true}, {Anonymous: true, Denial: access.Forbid}, {Anonymous: true, ListAll: true}} {
+	for _, options := range []runtime.Options{{Anonymous: true},
+		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, ListAll: true}} {
 		source := &shelf{}
 		options.Catalogs = source
 		options.PageSize = 2
 		s := newServer(t, options, directory(&desk{}), headerTool())
 		endpoint := serve(t, s)
 		rapid.Check(t, func(rt *rapid.T) {
-			source.put("7", shelved{name: "kit", tools: rapid.SliceOfDistinct(rapid.SampledFrom(append(slices.Clone(all), "route", "none", "")), rapid.ID[string]).Draw(rt, "tools")})
+			source.put("7", shelved{name: "kit",
+				tools: rapid.SliceOfDistinct(rapid.SampledFrom(append(slices.Clone(all), "route",
+					"none", "")), rapid.ID[string]).Draw(rt, "tools")})
 			user := rapid.SampledFrom(callers).Draw(rt, "user")
-			whole, kit := pagesOf(t, endpoint, tokens[user], ""), pagesOf(t, endpoint, tokens[user], "kit")
+			whole, kit := pagesOf(t, endpoint, tokens[user], ""), pagesOf(t, endpoint, tokens[user],
+				"kit")
 			source.mu.Lock()
 			in := source.catalogs["7"].tools
 			source.mu.Unlock()
-			want := slices.DeleteFunc(slices.Clone(whole), func(tool string) bool { return !slices.Contains(in, tool) })
+			want := slices.DeleteFunc(slices.Clone(whole), func(tool string) bool {
+				return !slices.Contains(in, tool)
+			})
 			if !slices.Equal(kit, want) {
 				rt.Fatalf("%q is listed %v of %v, which is %v without", user, kit, in, whole)
 			}
@@ -273,13 +306,15 @@ func TestCursorOfACatalogIsNoCursorOfTheWholeList(t *testing.T) {
 	s := newServer(t, runtime.Options{Catalogs: kits(), PageSize: 1}, directory(&desk{}))
 	endpoint := serve(t, s)
 	first := func(query, cursor string) (*mcp.ListToolsResult, error) {
-		return connectHTTP(t, endpoint+query, tokens["Admin"], "2026-07-28").ListTools(context.Background(), &mcp.ListToolsParams{Cursor: cursor})
+		return connectHTTP(t, endpoint+query, tokens["Admin"],
+			"2026-07-28").ListTools(context.Background(), &mcp.ListToolsParams{Cursor: cursor})
 	}
 	kit, err := first("?catalog=reading", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next, err := first("?catalog=reading", kit.NextCursor); err != nil || len(next.Tools) != 1 || next.Tools[0].Name != "get_by_id" || next.NextCursor != "" {
+	if next, err := first("?catalog=reading", kit.NextCursor); err != nil || len(next.Tools) != 1 ||
+		next.Tools[0].Name != "get_by_id" || next.NextCursor != "" {
 		t.Errorf("%+v, %v", next, err)
 	}
 	for _, query := range []string{"", "?catalog=writing"} {
@@ -292,7 +327,8 @@ func TestCursorOfACatalogIsNoCursorOfTheWholeList(t *testing.T) {
 // declaring is a toolset whose code puts its tools into catalogs.
 func declaring() toolset.Toolset {
 	return toolsetOf([]toolset.Tool{
-		{Name: "alpha", Input: `{"type":"object"}`, Call: nothing, Catalogs: []string{"greek", "reading"}},
+		{Name: "alpha", Input: `{"type":"object"}`, Call: nothing, Catalogs: []string{"greek",
+			"reading"}},
 		{Name: "beta", Input: `{"type":"object"}`, Call: nothing, Catalogs: []string{"greek"}},
 		{Name: "gamma", Input: `{"type":"object"}`, Call: nothing},
 	})
@@ -300,7 +336,8 @@ func declaring() toolset.Toolset {
 
 func TestCodeDeclaresGlobalCatalogs(t *testing.T) {
 	source := kits()
-	source.put("8", shelved{name: "greek", owner: principalOf("Manager").Subject, tools: []string{"gamma"}})
+	source.put("8", shelved{name: "greek", owner: principalOf("Manager").Subject,
+		tools: []string{"gamma"}})
 	for _, with := range []*shelf{nil, source} {
 		options := runtime.Options{CatalogStrict: true}
 		if with != nil {
@@ -316,12 +353,18 @@ func TestCodeDeclaresGlobalCatalogs(t *testing.T) {
 		}{
 			{"Viewer", `"catalog":"greek"`, []string{"alpha", "beta"}},
 			{"Viewer", `"catalog_id":"code:greek"`, []string{"alpha", "beta"}},
-			{"Viewer", `"catalog":"reading"`, []string{"alpha"}}, // before a global one of the source, which is still there by its id
+			// before a global one of the source, which is still there by its id
+			{"Viewer", `"catalog":"reading"`, []string{"alpha"}},
 			{"Viewer", `"catalog_id":"code:no"`, nil},
-			{"Manager", `"catalog":"greek"`, map[bool][]string{true: {"alpha", "beta"}, false: {"gamma"}}[with == nil]}, // one's own comes first
-			{"Manager", `"catalog":"reading","catalog_id":"1"`, map[bool][]string{false: {"get_all", "get_by_id"}}[with == nil]},
+			// one's own comes first
+			{"Manager", `"catalog":"greek"`, map[bool][]string{true: {"alpha", "beta"},
+				false: {"gamma"}}[with == nil]},
+			{"Manager", `"catalog":"reading","catalog_id":"1"`,
+				map[bool][]string{false: {"get_all", "get_by_id"}}[with == nil]},
 		} {
-			got := stdioTalk(t, s, principalOf(test.user))(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{` + test.params + `}}`)
+			got := stdioTalk(t, s,
+				principalOf(test.user))(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{` +
+				test.params + `}}`)
 			if test.want == nil {
 				if !strings.Contains(got, "unknown catalog") {
 					t.Errorf("%s, %s: %s", test.user, test.params, got)
@@ -337,23 +380,31 @@ func TestCodeDeclaresGlobalCatalogs(t *testing.T) {
 
 func TestSourceOfCatalogsThatFailsShortensNothingOrRefuses(t *testing.T) {
 	for name, fail := range map[string]func(context.Context) error{
-		"errs":   func(context.Context) error { return errors.New("postgres://mcp:hunter2@db is away") },
+		"errs": func(context.Context) error {
+			return errors.New("postgres://mcp:hunter2@db is away")
+		},
 		"panics": func(context.Context) error { panic("postgres://mcp:hunter2@db") },
-		"exits":  func(context.Context) error { return fmt.Errorf("gone: %w", context.DeadlineExceeded) },
+		"exits": func(context.Context) error {
+			return fmt.Errorf("gone: %w", context.DeadlineExceeded)
+		},
 	} {
 		for _, strict := range []bool{false, true} {
 			source, log := kits(), &journal{}
-			s := newServer(t, runtime.Options{Catalogs: source, CatalogStrict: strict, Logger: log.logger()}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Catalogs: source, CatalogStrict: strict,
+				Logger: log.logger()}, directory(&desk{}))
 			source.failing(fail)
-			got := stdioTalk(t, s, principalOf("Admin"))(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"reading"}}`)
+			got := stdioTalk(t, s,
+				principalOf("Admin"))(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"reading"}}`)
 			if strict {
 				if !strings.Contains(got, `"code":-32603`) || strings.Contains(got, "hunter2") {
 					t.Errorf("%s: %s", name, got)
 				}
-			} else if names, note := listedIn(t, got); !slices.Equal(names, all) || !strings.Contains(note, "not available") || strings.Contains(got, "hunter2") {
+			} else if names, note := listedIn(t, got); !slices.Equal(names, all) ||
+				!strings.Contains(note, "not available") || strings.Contains(got, "hunter2") {
 				t.Errorf("%s: %v, %s", name, names, note)
 			}
-			if text := log.String(); strings.Contains(text, "hunter2") || !strings.Contains(text, "the catalog could not be looked for") {
+			if text := log.String(); strings.Contains(text, "hunter2") ||
+				!strings.Contains(text, "the catalog could not be looked for") {
 				t.Errorf("%s: %s", name, text)
 			}
 		}
@@ -368,20 +419,24 @@ func TestSourceOfCatalogsThatHangsHoldsNobodyUp(t *testing.T) {
 	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
 	source.failing(func(context.Context) error { <-stuck; return nil })
 	talk := stdioTalk(t, s, principalOf("Admin"))
-	if names, note := listedIn(t, talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"reading"}}`)); !slices.Equal(names, all) || !strings.Contains(note, "not available") {
+	if names, note := listedIn(t,
+		talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"reading"}}`)); !slices.Equal(names, all) || !strings.Contains(note, "not available") {
 		t.Errorf("%v, %s", names, note)
 	}
 }
 
 func TestUnknownCatalogIsLoggedAndRecorded(t *testing.T) {
 	log, sink := &journal{}, &kept{}
-	s := newServer(t, runtime.Options{Catalogs: kits(), Logger: log.logger(), Audit: sink}, directory(&desk{}))
+	s := newServer(t, runtime.Options{Catalogs: kits(), Logger: log.logger(), Audit: sink},
+		directory(&desk{}))
 	talk := stdioTalk(t, s, principalOf("Admin"))
-	for _, name := range []string{"reading", "ghp_" + strings.Repeat("a", 36), strings.Repeat("n", 5000)} {
+	for _, name := range []string{"reading", "ghp_" + strings.Repeat("a", 36),
+		strings.Repeat("n", 5000)} {
 		talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"` + name + `"}}`)
 	}
 	events := sink.events()
-	if len(events) != 3 || events[0].Catalog != "reading" || events[0].Visible != 2 || events[0].Total != 6 || events[1].Visible != 6 {
+	if len(events) != 3 || events[0].Catalog != "reading" || events[0].Visible != 2 ||
+		events[0].Total != 6 || events[1].Visible != 6 {
 		t.Errorf("%+v", events)
 	}
 	for _, e := range events {
@@ -389,7 +444,8 @@ func TestUnknownCatalogIsLoggedAndRecorded(t *testing.T) {
 			t.Errorf("%q is recorded", e.Catalog)
 		}
 	}
-	if text := log.String(); strings.Contains(text, "ghp_a") || strings.Count(text, "there is no such catalog for the caller") != 2 {
+	if text := log.String(); strings.Contains(text, "ghp_a") ||
+		strings.Count(text, "there is no such catalog for the caller") != 2 {
 		t.Error(text)
 	}
 }
@@ -425,7 +481,8 @@ func TestServersWhoseCatalogsCannotWorkDoNotStart(t *testing.T) {
 		"Options.Catalogs: it could not be read which tools are switched off: no such table": {Catalogs: broken},
 	} {
 		options.Identity, options.Logger = users(), quiet()
-		if _, err := runtime.New(options, directory(&desk{})); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := runtime.New(options, directory(&desk{})); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

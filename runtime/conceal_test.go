@@ -20,7 +20,8 @@ import (
 func headerTool() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/routes", Server: toolset.ServerInfo{Name: "routes", Version: "1"},
-		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "route", MinRole: admin}}},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules: []access.Rule{{Tool: "route", MinRole: admin}}},
 		Tools: []toolset.Tool{{
 			Name:  "route",
 			Input: `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"deep":{"type":"object","properties":{"on":{"type":"boolean","x-mcp-header":"On"}}}},"required":["region"]}`,
@@ -43,9 +44,12 @@ var variants = []struct {
 	{"arguments that are no object", `,"arguments":[1]`, nil},
 	{"null arguments", `,"arguments":null`, nil},
 	{"a bound argument without its header", `,"arguments":{"region":"eu"}`, nil},
-	{"a bound argument with another header", `,"arguments":{"region":"eu"}`, map[string]string{"Mcp-Param-Region": "us"}},
-	{"a header without its argument", `,"arguments":{}`, map[string]string{"Mcp-Param-Region": "us"}},
-	{"made-up input responses", `,"inputResponses":{"a":{"action":"accept"}},"requestState":"x"`, nil},
+	{"a bound argument with another header", `,"arguments":{"region":"eu"}`,
+		map[string]string{"Mcp-Param-Region": "us"}},
+	{"a header without its argument", `,"arguments":{}`,
+		map[string]string{"Mcp-Param-Region": "us"}},
+	{"made-up input responses", `,"inputResponses":{"a":{"action":"accept"}},"requestState":"x"`,
+		nil},
 	{"a progress token", `,"arguments":{},"task":{}`, nil},
 }
 
@@ -66,10 +70,12 @@ func TestHiddenToolIsByteForByteAnUnknownTool(t *testing.T) {
 					other := c.call(t, unknown, v.rest, v.headers)
 					other.body = strings.ReplaceAll(other.body, unknown, tool)
 					if hidden.String() != other.String() {
-						t.Errorf("%s, %s, %s with %s:\n%s\nan unknown tool:\n%s", era, user, tool, v.name, hidden, other)
+						t.Errorf("%s, %s, %s with %s:\n%s\nan unknown tool:\n%s", era, user, tool,
+							v.name, hidden, other)
 					}
 					if !strings.Contains(hidden.body, "unknown tool") {
-						t.Errorf("%s, %s, %s with %s: not refused:\n%s", era, user, tool, v.name, hidden)
+						t.Errorf("%s, %s, %s with %s: not refused:\n%s", era, user, tool, v.name,
+							hidden)
 					}
 					compared++
 				}
@@ -114,11 +120,13 @@ func TestHiddenToolIsByteForByteAnUnknownToolOnStdio(t *testing.T) {
 			unknown := strings.Repeat("x", len(tool))
 			for _, v := range variants {
 				ask := func(name string) string {
-					return talk(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + name + `"` + v.rest + `}}`)
+					return talk(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` +
+						name + `"` + v.rest + `}}`)
 				}
 				hidden, other := ask(tool), strings.ReplaceAll(ask(unknown), unknown, tool)
 				if hidden != other || !strings.Contains(hidden, "unknown tool") {
-					t.Errorf("%s, %s with %s:\n%s\nan unknown tool:\n%s", user, tool, v.name, hidden, other)
+					t.Errorf("%s, %s with %s:\n%s\nan unknown tool:\n%s", user, tool, v.name,
+						hidden, other)
 				}
 			}
 		}
@@ -135,7 +143,8 @@ func TestHiddenToolIsByteForByteAnUnknownToolOnStdio(t *testing.T) {
 func BenchmarkHiddenAndUnknown(b *testing.B) {
 	s := newServer(b, runtime.Options{}, directory(&desk{}))
 	c := newRaw(b, serve(b, s), tokens["Viewer"], "2026-07-28")
-	for _, test := range []struct{ kind, name string }{{"hidden", "promote_to_manager"}, {"unknown", "promote_to_managex"}} {
+	for _, test := range []struct{ kind, name string }{{"hidden", "promote_to_manager"},
+		{"unknown", "promote_to_managex"}} {
 		b.Run(test.kind, func(b *testing.B) {
 			for b.Loop() {
 				c.call(b, test.name, `,"arguments":{"id":"ada"}`, nil)
@@ -147,12 +156,15 @@ func BenchmarkHiddenAndUnknown(b *testing.B) {
 func TestToolNamesMatchExactly(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	for _, name := range []string{"Update", "UPDATE", "update ", " update", "updat", "updates", "update\\u0000", "upd\\u0430te", "./update", ""} {
-		if got := c.call(t, name, `,"arguments":{"id":"ada"}`, nil); !strings.Contains(got.body, "unknown tool") {
+	for _, name := range []string{"Update", "UPDATE", "update ", " update", "updat", "updates",
+		"update\\u0000", "upd\\u0430te", "./update", ""} {
+		if got := c.call(t, name, `,"arguments":{"id":"ada"}`, nil); !strings.Contains(got.body,
+			"unknown tool") {
 			t.Errorf("%q: %s", name, got)
 		}
 	}
-	if got := c.call(t, "update", `,"arguments":{"id":"ada"}`, nil); !strings.Contains(got.body, `"structuredContent"`) {
+	if got := c.call(t, "update", `,"arguments":{"id":"ada"}`, nil); !strings.Contains(got.body,
+		`"structuredContent"`) {
 		t.Errorf("update: %s", got)
 	}
 }
@@ -190,7 +202,8 @@ func TestBoundHeadersAreCheckedOnceTheCallIsAllowed(t *testing.T) {
 		got := c.call(t, "route", `,"arguments":`+test.arguments, test.headers)
 		refused := strings.Contains(got.body, "-32020")
 		if refused != test.refused || refused != (got.status == http.StatusBadRequest) {
-			t.Errorf("%s with %v: refused %v, want %v:\n%s", test.arguments, test.headers, refused, test.refused, got)
+			t.Errorf("%s with %v: refused %v, want %v:\n%s", test.arguments, test.headers, refused,
+				test.refused, got)
 		}
 	}
 }
@@ -199,13 +212,17 @@ func TestBoundHeaderSentTwiceIsRefused(t *testing.T) {
 	url := serve(t, newServer(t, runtime.Options{}, headerTool()))
 	c := newRaw(t, url, tokens["Admin"], "2026-07-28")
 	for _, values := range [][]string{{"eu", "us"}, {"eu", "eu"}, {"us", "eu"}, {"eu", ""}} {
-		req, err := http.NewRequest("POST", url, strings.NewReader(c.request("tools/call", `"name":"route","arguments":{"region":"eu"}`)))
+		req, err := http.NewRequest("POST", url,
+			strings.NewReader(c.request("tools/call",
+				`"name":"route","arguments":{"region":"eu"}`)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header = http.Header{
-			"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + c.token},
-			"Mcp-Protocol-Version": {c.era}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"route"}, "Mcp-Param-Region": values,
+			"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+			"Authorization":        {"Bearer " + c.token},
+			"Mcp-Protocol-Version": {c.era}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"route"},
+			"Mcp-Param-Region": values,
 		}
 		res, err := c.client.Do(req)
 		if err != nil {
@@ -213,7 +230,8 @@ func TestBoundHeaderSentTwiceIsRefused(t *testing.T) {
 		}
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		if err != nil || res.StatusCode != 400 || !strings.Contains(string(body), "is sent more than once") {
+		if err != nil || res.StatusCode != 400 || !strings.Contains(string(body),
+			"is sent more than once") {
 			t.Errorf("%q: %d %s, %v", values, res.StatusCode, body, err)
 		}
 	}
@@ -223,7 +241,8 @@ func TestSuggestionsAreNotMade(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 	got := c.call(t, "promote_to_manage", ``, nil)
-	if want := fmt.Sprintf("unknown tool %q", "promote_to_manage"); !strings.Contains(got.body, strings.ReplaceAll(want, `"`, `\"`)) || strings.Contains(got.body, "promote_to_manager") {
+	if want := fmt.Sprintf("unknown tool %q", "promote_to_manage"); !strings.Contains(got.body,
+		strings.ReplaceAll(want, `"`, `\"`)) || strings.Contains(got.body, "promote_to_manager") {
 		t.Errorf("%s", got)
 	}
 }

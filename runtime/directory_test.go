@@ -60,7 +60,8 @@ func directory(d *desk) toolset.Toolset {
 		return toolset.Structured(d.find(ctx, in.ID))
 	}
 	tool := func(name, description string) toolset.Tool {
-		return toolset.Tool{Name: name, Description: description, Input: anyInput, Output: personOutput, Timeout: 30 * time.Second, Call: call}
+		return toolset.Tool{Name: name, Description: description, Input: anyInput,
+			Output: personOutput, Timeout: 30 * time.Second, Call: call}
 	}
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/team", Server: toolset.ServerInfo{Name: "team", Version: "1.0.0"},
@@ -87,9 +88,11 @@ func directory(d *desk) toolset.Toolset {
 	})
 }
 
-// toolset makes one with the given tools, each open to authenticated callers unless ruled otherwise.
+// toolset makes one with the given tools, each open to authenticated callers unless ruled
+// otherwise.
 func toolsetOf(tools []toolset.Tool, rules ...access.Rule) toolset.Toolset {
-	g := toolset.Generated{Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd", Version: "1"}, Tools: tools}
+	g := toolset.Generated{Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd",
+		Version: "1"}, Tools: tools}
 	g.Table.Roles = access.DefaultRoles()
 	for _, t := range tools {
 		rule := access.Rule{Tool: t.Name, Authenticated: true}
@@ -104,18 +107,22 @@ func toolsetOf(tools []toolset.Tool, rules ...access.Rule) toolset.Toolset {
 }
 
 // oneTool is a toolset of one tool, open to authenticated callers.
-func oneTool(name string, call func(context.Context, toolset.Call) (toolset.Result, error)) toolset.Toolset {
+func oneTool(name string, call func(context.Context, toolset.Call) (toolset.Result,
+	error)) toolset.Toolset {
 	return toolsetOf([]toolset.Tool{{Name: name, Input: `{"type":"object"}`, Call: call}})
 }
 
 // oneSDKTool is oneTool for a handler that has go-sdk's signature.
-func oneSDKTool(name string, call func(context.Context, toolset.Call) (toolset.Result, error)) toolset.Toolset {
-	return toolsetOf([]toolset.Tool{{Name: name, Input: `{"type":"object"}`, SDK: true, Call: call}})
+func oneSDKTool(name string, call func(context.Context, toolset.Call) (toolset.Result,
+	error)) toolset.Toolset {
+	return toolsetOf([]toolset.Tool{{Name: name, Input: `{"type":"object"}`, SDK: true,
+		Call: call}})
 }
 
 // tokens are the users of the directory, one a role, and one whose role nobody knows.
 var tokens = map[string]string{
-	"Viewer": "token-viewer", "Member": "token-member", "Manager": "token-manager", "Admin": "token-admin",
+	"Viewer": "token-viewer", "Member": "token-member", "Manager": "token-manager",
+	"Admin":    "token-admin",
 	"Roleless": "token-roleless",
 }
 
@@ -178,7 +185,8 @@ func connectHTTP(t testing.TB, url, token, version string) *mcp.ClientSession {
 }
 
 // connectIO is a real client over a pair of pipes.
-func connectIO(t testing.TB, s *runtime.Server, principal access.Principal, version string) *mcp.ClientSession {
+func connectIO(t testing.TB, s *runtime.Server, principal access.Principal,
+	version string) *mcp.ClientSession {
 	t.Helper()
 	return mcptest.Pipe(t, s, principal, version)
 }

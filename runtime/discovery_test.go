@@ -41,15 +41,18 @@ func TestPagesAreCutAfterFiltering(t *testing.T) {
 					got = append(got, tool.Name)
 				}
 				full := len(res.Tools) == size
-				if last := res.NextCursor == ""; !full && !last || last != (len(got) == len(want)) || len(res.Tools) == 0 {
-					t.Fatalf("%q, pages of %d: a page of %d with cursor %q after %v", user, size, len(res.Tools), res.NextCursor, got)
+				if last := res.NextCursor == ""; !full && !last ||
+					last != (len(got) == len(want)) || len(res.Tools) == 0 {
+					t.Fatalf("%q, pages of %d: a page of %d with cursor %q after %v", user, size,
+						len(res.Tools), res.NextCursor, got)
 				}
 				if res.NextCursor == "" {
 					break
 				}
 				raw, _ := base64.RawURLEncoding.DecodeString(res.NextCursor)
 				for tool := range expected {
-					if strings.Contains(string(raw), tool) || strings.Contains(res.NextCursor, tool) {
+					if strings.Contains(string(raw), tool) || strings.Contains(res.NextCursor,
+						tool) {
 						t.Errorf("the cursor names %s", tool)
 					}
 				}
@@ -65,7 +68,8 @@ func TestPagesAreCutAfterFiltering(t *testing.T) {
 // cursorOf returns the cursor after the first page of a user's list.
 func cursorOf(t *testing.T, s *runtime.Server, user string) string {
 	t.Helper()
-	res, err := connectIO(t, s, principalOf(user), "2025-11-25").ListTools(context.Background(), nil)
+	res, err := connectIO(t, s, principalOf(user), "2025-11-25").ListTools(context.Background(),
+		nil)
 	if err != nil || res.NextCursor == "" {
 		t.Fatalf("%v, %v", res, err)
 	}
@@ -74,7 +78,8 @@ func cursorOf(t *testing.T, s *runtime.Server, user string) string {
 
 func listWith(t *testing.T, s *runtime.Server, user, cursor string) ([]string, error) {
 	t.Helper()
-	res, err := connectIO(t, s, principalOf(user), "2025-11-25").ListTools(context.Background(), &mcp.ListToolsParams{Cursor: cursor})
+	res, err := connectIO(t, s, principalOf(user), "2025-11-25").ListTools(context.Background(),
+		&mcp.ListToolsParams{Cursor: cursor})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +121,8 @@ func TestStaleCursorIsInvalidParams(t *testing.T) {
 		t.Errorf("%v, %v", names, err)
 	}
 	same := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
-	if names, err := listWith(t, same, "Admin", cursorOf(t, old, "Admin")); err != nil || len(names) != 1 {
+	if names, err := listWith(t, same, "Admin", cursorOf(t, old, "Admin")); err != nil ||
+		len(names) != 1 {
 		t.Errorf("another replica does not read the cursor: %v, %v", names, err)
 	}
 }
@@ -135,9 +141,12 @@ func TestMalformedCursorIsInvalidParams(t *testing.T) {
 		return base64.RawURLEncoding.EncodeToString(append(slices.Clone(digest), b...))
 	}
 	for _, cursor := range []string{
-		"x", "!", good + "A", good[1:], good[:len(good)-1], " " + good, good + "=", strings.ToUpper(good), "\x00", "null",
-		encode(), encode(0), encode(3), encode(200), encode(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01),
-		encode(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), encode(1, 1), encode(0x80),
+		"x", "!", good + "A", good[1:], good[:len(good)-1], " " + good, good + "=",
+		strings.ToUpper(good), "\x00", "null",
+		encode(), encode(0), encode(3), encode(200), encode(0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff, 0xff, 0x01),
+		encode(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), encode(1, 1),
+		encode(0x80),
 		base64.RawURLEncoding.EncodeToString([]byte("get_by_id")), strings.Repeat("A", 10000),
 		"Gv-BAwEBCXBhZ2VUb2tlbgH_ggABAQEHTGFzdFVJRAEMAAAADv-CAQl1cGRhdGU=",
 	} {
@@ -172,9 +181,12 @@ func TestAlteredOffsetPagesTheCallersOwnSetOnly(t *testing.T) {
 func TestListsArePrivateToTheirCaller(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
-	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover"} {
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list",
+		"resources/templates/list", "server/discover"} {
 		got := c.ask(t, method, "", nil)
-		if !strings.Contains(got.body, `"cacheScope":"private"`) || strings.Contains(got.body, "public\"") || !strings.Contains(got.body, `"resultType":"complete"`) {
+		if !strings.Contains(got.body, `"cacheScope":"private"`) ||
+			strings.Contains(got.body, "public\"") ||
+			!strings.Contains(got.body, `"resultType":"complete"`) {
 			t.Errorf("%s: %s", method, got)
 		}
 	}
@@ -200,11 +212,14 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 			return res, err
 		}
 	}
-	plain := toolset.Tool{Name: "annotated", Input: `{"type":"object"}`, Annotations: toolset.Annotations{ReadOnlyHint: true}, Call: nothing}
-	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{shout}}, directory(&desk{}), toolsetOf([]toolset.Tool{plain}))
+	plain := toolset.Tool{Name: "annotated", Input: `{"type":"object"}`,
+		Annotations: toolset.Annotations{ReadOnlyHint: true}, Call: nothing}
+	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{shout}}, directory(&desk{}),
+		toolsetOf([]toolset.Tool{plain}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	first := c.ask(t, "tools/list", "", nil)
-	if second := c.ask(t, "tools/list", "", nil); first.String() != second.String() || !strings.Contains(first.body, `a person.!"`) {
+	if second := c.ask(t, "tools/list", "", nil); first.String() != second.String() ||
+		!strings.Contains(first.body, `a person.!"`) {
 		t.Errorf("first %s\nsecond %s", first, second)
 	}
 }
@@ -212,12 +227,16 @@ func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
 func TestListSaysWhatTheToolsAre(t *testing.T) {
 	destructive := false
 	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{
-		Name: "shout", Title: "Shout", Description: "shout shouts.", Input: `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
-		Output: `{"type":"object"}`, Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: &destructive}, Call: nothing,
+		Name: "shout", Title: "Shout", Description: "shout shouts.",
+		Input:  `{"type":"object","properties":{"a":{"type":"string","default":"<&>"}}}`,
+		Output: `{"type":"object"}`, Annotations: toolset.Annotations{ReadOnlyHint: true,
+			DestructiveHint: &destructive}, Call: nothing,
 	}}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 	got := c.ask(t, "tools/list", "", nil).body
-	for _, want := range []string{`"name":"shout"`, `"title":"Shout"`, `"description":"shout shouts."`, `"default":"<&>"`, `"outputSchema":{"type":"object"}`, `"readOnlyHint":true`, `"destructiveHint":false`} {
+	for _, want := range []string{`"name":"shout"`, `"title":"Shout"`,
+		`"description":"shout shouts."`, `"default":"<&>"`, `"outputSchema":{"type":"object"}`,
+		`"readOnlyHint":true`, `"destructiveHint":false`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}
@@ -254,7 +273,8 @@ func BenchmarkList(b *testing.B) {
 	var rules []access.Rule
 	for i := range 1000 {
 		name := fmt.Sprintf("tool_%04d", i)
-		tools = append(tools, toolset.Tool{Name: name, Description: "does something", Input: anyInput, Call: nothing})
+		tools = append(tools, toolset.Tool{Name: name, Description: "does something",
+			Input: anyInput, Call: nothing})
 		rules = append(rules, access.Rule{Tool: name, MinRole: access.Role(1 + 3*(i%2))})
 	}
 	s := newServer(b, runtime.Options{}, toolsetOf(tools, rules...))

@@ -17,12 +17,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
 
-// What the doctor says that somebody sees is what lists show it, challenged tools and ListAll included.
+// What the doctor says that somebody sees is what lists show it, challenged tools and ListAll
+// included.
 func TestDoctorSeesWhatListsShow(t *testing.T) {
 	tokens := map[string]access.Principal{
-		"few":  {Issuer: "i", Subject: "few", Role: "Member", Scopes: []string{"stock:read"}},
-		"low":  {Subject: "low", Role: "Viewer", Scopes: []string{"stock:read"}},
-		"full": {Subject: "full", Role: "Admin", Client: "c", Scopes: []string{"stock:read", "stock:write"}},
+		"few": {Issuer: "i", Subject: "few", Role: "Member", Scopes: []string{"stock:read"}},
+		"low": {Subject: "low", Role: "Viewer", Scopes: []string{"stock:read"}},
+		"full": {Subject: "full", Role: "Admin", Client: "c", Scopes: []string{"stock:read",
+			"stock:write"}},
 		"more": {Subject: "few", Role: "Admin"},
 	}
 	hashed := map[string]access.Principal{}
@@ -30,7 +32,8 @@ func TestDoctorSeesWhatListsShow(t *testing.T) {
 		hashed[identity.HashToken(token)] = p
 	}
 	for _, all := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Identity: identity.Static(hashed), ListAll: all}, scoped())
+		s := newServer(t, runtime.Options{Identity: identity.Static(hashed), ListAll: all},
+			scoped())
 		report := s.Doctor(context.Background())
 		url := serve(t, s)
 		for token, p := range tokens {
@@ -45,7 +48,8 @@ func TestDoctorSeesWhatListsShow(t *testing.T) {
 					}
 				}
 			}
-			if listed := strings.Join(mcptest.Tools(t, connectHTTP(t, url, token, "")), " "); listed != strings.Join(seen, " ") {
+			if listed := strings.Join(mcptest.Tools(t, connectHTTP(t, url, token, "")),
+				" "); listed != strings.Join(seen, " ") {
 				t.Errorf("%s, ListAll %v: lists show %s, the doctor %s", token, all, listed, seen)
 			}
 		}
@@ -64,19 +68,22 @@ few (Options.Identity), issuer i, role Member, scopes stock:read
   sees tool move; its use needs scope stock:write
 `
 			if got := report.String(); !strings.HasPrefix(got, want) ||
-				!strings.Contains(got, "\n\nfull (Options.Identity), client c, role Admin, scopes stock:read stock:write\n  sees tool hush\n") {
+				!strings.Contains(got,
+					"\n\nfull (Options.Identity), client c, role Admin, scopes stock:read stock:write\n  sees tool hush\n") {
 				t.Errorf("%s", got)
 			}
 		}
 	}
 }
 
-// Whoever is refused whatever it asks for sees nothing, and the report says why; so does a role that counts as none.
+// Whoever is refused whatever it asks for sees nothing, and the report says why; so does a role
+// that counts as none.
 func TestDoctorTellsWhoIsRefused(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	ctx := context.Background()
-	asked := []access.Principal{{Subject: "eve", User: "eve"}, {}, {Subject: "ada", User: "ada", Role: "Boss"}}
+	asked := []access.Principal{{Subject: "eve", User: "eve"}, {}, {Subject: "ada", User: "ada",
+		Role: "Boss"}}
 	for _, test := range []struct {
 		anonymous bool
 		want      []string
@@ -92,18 +99,22 @@ func TestDoctorTellsWhoIsRefused(t *testing.T) {
 	} {
 		s := aware(t, h, runtime.Options{Anonymous: test.anonymous})
 		report := s.Doctor(ctx, asked...)
-		for _, want := range append(test.want, "ada (asked for), role Boss, user ada of the host\n  problem: the principal's role is \"Boss\", which is not a role of Viewer < Member < Manager < Admin: use one of them\n  sees tool status\n") {
+		for _, want := range append(test.want,
+			"ada (asked for), role Boss, user ada of the host\n  problem: the principal's role is \"Boss\", which is not a role of Viewer < Member < Manager < Admin: use one of them\n  sees tool status\n") {
 			if !strings.Contains(report.String(), want) {
 				t.Errorf("no %s in\n%s", want, report)
 			}
 		}
 		url := serve(t, s)
 		for token, i := range map[string]int{"eve_": 0, "": 1} {
-			answer := (&raw{url: url, token: token, era: "2026-07-28"}).ask(t, "tools/list", "", nil)
+			answer := (&raw{url: url, token: token, era: "2026-07-28"}).ask(t, "tools/list", "",
+				nil)
 			if refused := answer.status != http.StatusOK; refused != report.Identities[i].Refused {
-				t.Errorf("%q: %s, and the doctor says refused: %v", token, answer, report.Identities[i].Refused)
+				t.Errorf("%q: %s, and the doctor says refused: %v", token, answer,
+					report.Identities[i].Refused)
 			}
-			if e := s.Explain(ctx, asked[i], "status"); e.Allowed != test.anonymous || e.Listed != test.anonymous {
+			if e := s.Explain(ctx, asked[i], "status"); e.Allowed != test.anonymous ||
+				e.Listed != test.anonymous {
 				t.Errorf("%q: %s", token, e)
 			}
 		}
@@ -111,30 +122,38 @@ func TestDoctorTellsWhoIsRefused(t *testing.T) {
 	// A host that cannot be asked refuses nobody, and lets do nothing but what is public.
 	s := aware(t, h, runtime.Options{})
 	h.failing(func(context.Context) error { return errors.New("down") })
-	if got, want := s.Doctor(ctx, asked[0]).String(), "eve (asked for)\n  problem: the host could not be asked: down\n  sees tool status\n  not  everything that is not public\n"; got != want {
+	if got, want := s.Doctor(ctx, asked[0]).String(),
+		"eve (asked for)\n  problem: the host could not be asked: down\n  sees tool status\n  not  everything that is not public\n"; got != want {
 		t.Errorf("%s", got)
 	}
 }
 
-// A client that ServiceUsers has, with a token that is not its own, is told from one that it does not have.
+// A client that ServiceUsers has, with a token that is not its own, is told from one that it does
+// not have.
 func TestLogAndExplanationSayWhyAServiceUserDoesNotCount(t *testing.T) {
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")
-	for anonymous, becomes := range map[bool]string{false: "it is refused (403 over HTTP)", true: "it is treated as an anonymous caller"} {
+	for anonymous, becomes := range map[bool]string{false: "it is refused (403 over HTTP)",
+		true: "it is treated as an anonymous caller"} {
 		var log bytes.Buffer
 		s := aware(t, h, runtime.Options{
 			Anonymous: anonymous, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
 		})
 		const why = `Options.ServiceUsers has client "ci", but this is not the client's own token: where it is, have the verifier say so (identity.Identity.ClientItself; `
-		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "ci"}, "device_get"); e.Allowed || !strings.HasPrefix(e.Host, why) {
+		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "ci"},
+			"device_get"); e.Allowed || !strings.HasPrefix(e.Host, why) {
 			t.Errorf("%s", e)
 		}
-		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "cd"}, "device_get"); e.Allowed || !strings.HasPrefix(e.Host, "it names no user of the host; "+becomes) {
+		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "cd"},
+			"device_get"); e.Allowed || !strings.HasPrefix(e.Host, "it names no user of the host; "+
+			becomes) {
 			t.Errorf("%s", e)
 		}
-		(&raw{url: serve(t, s), token: "bob_Viewer_ci_person", era: "2026-07-28"}).ask(t, "tools/list", "", nil)
-		for _, want := range []string{`an identity has no user of the host; ` + becomes, strings.ReplaceAll(why, `"`, `\"`)} {
+		(&raw{url: serve(t, s), token: "bob_Viewer_ci_person", era: "2026-07-28"}).ask(t,
+			"tools/list", "", nil)
+		for _, want := range []string{`an identity has no user of the host; ` + becomes,
+			strings.ReplaceAll(why, `"`, `\"`)} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("no %s in %s", want, &log)
 			}
@@ -161,18 +180,25 @@ func TestMissingUserIsToldOnce(t *testing.T) {
 		p    access.Principal
 		want string
 	}{
-		{fmt.Errorf("django: no active user %q: %w", "ada", capability.ErrNoUser), ada, `the host has no active user "ada": correct the name, or make the user in the host`},
-		{fmt.Errorf("static: a.yaml has no active user %q: %w", "ada", capability.ErrNoUser), ada, `static: a.yaml has no active user "ada": correct the name, or make the user in the host`},
-		{fmt.Errorf("user %q: locked: %w", "ada", capability.ErrNoUser), ada, `the host has no active user "ada" (user "ada": locked): correct the name, or make the user in the host`},
-		{capability.ErrNoUser, ada, `the host has no active user "ada": correct the name, or make the user in the host`},
-		{fmt.Errorf("static: the principal names no user (set it): %w", capability.ErrNoUser), nobody, `it names no user of the host: set its User, or map its Client`},
-		{fmt.Errorf("it has no badge: %w", capability.ErrNoUser), nobody, `it names no user of the host (it has no badge): set its User, or map its Client`},
+		{fmt.Errorf("django: no active user %q: %w", "ada", capability.ErrNoUser), ada,
+			`the host has no active user "ada": correct the name, or make the user in the host`},
+		{fmt.Errorf("static: a.yaml has no active user %q: %w", "ada", capability.ErrNoUser), ada,
+			`static: a.yaml has no active user "ada": correct the name, or make the user in the host`},
+		{fmt.Errorf("user %q: locked: %w", "ada", capability.ErrNoUser), ada,
+			`the host has no active user "ada" (user "ada": locked): correct the name, or make the user in the host`},
+		{capability.ErrNoUser, ada,
+			`the host has no active user "ada": correct the name, or make the user in the host`},
+		{fmt.Errorf("static: the principal names no user (set it): %w", capability.ErrNoUser),
+			nobody, `it names no user of the host: set its User, or map its Client`},
+		{fmt.Errorf("it has no badge: %w", capability.ErrNoUser), nobody,
+			`it names no user of the host (it has no badge): set its User, or map its Client`},
 	} {
 		_, err := runtime.New(runtime.Options{
 			PermissionAware: true, Capabilities: wordyHost{host, test.err}, Logger: quiet(),
 			Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): test.p}),
 		}, stock())
-		if want := `Options.Identity: principal "ada": ` + test.want; err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, capability.ErrNoUser) {
+		if want := `Options.Identity: principal "ada": ` + test.want; err == nil ||
+			!strings.Contains(err.Error(), want) || !errors.Is(err, capability.ErrNoUser) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -182,7 +208,8 @@ func TestTraceKeepsVerdictsApart(t *testing.T) {
 	h := newHost(nil)
 	h.set("bob")
 	var log bytes.Buffer
-	s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log,
+		&slog.HandlerOptions{Level: slog.LevelDebug}))})
 	c := newRaw(t, serve(t, s), "bob_Viewer", "2026-07-28")
 	c.call(t, "device_change", "", nil)
 	if want := `verdicts="authentication holds: needs an authenticated caller, has sub-bob; role fails: needs Member, has Viewer; permission fails: needs dcim.change_device, has none"`; !strings.Contains(log.String(), want) {

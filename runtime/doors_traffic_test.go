@@ -269,7 +269,8 @@ func doorTools(d *door, public bool) toolset.Toolset {
 		},
 		"session": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			session := toolset.Request[mcp.CallToolRequest](call).Session
-			err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "own", Progress: 1})
+			err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "own",
+				Progress: 1})
 			seen := map[string]any{"notified": fmt.Sprint(err), "has id": session.ID() != ""}
 			if p := session.InitializeParams(); p != nil {
 				seen["version"], seen["client"] = p.ProtocolVersion, p.ClientInfo
@@ -277,8 +278,11 @@ func doorTools(d *door, public bool) toolset.Toolset {
 			return toolset.Native(&mcp.CallToolResult{}, seen, nil)
 		},
 		"elicit": func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			res, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"response": res, "error": fmt.Sprint(err)}, nil)
+			res, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx,
+				&mcp.ElicitParams{Message: "Sure?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"response": res,
+				"error": fmt.Sprint(err)}, nil)
 		},
 		"question":     doorQuestion,
 		"nil_question": asks(nil),

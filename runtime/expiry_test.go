@@ -27,7 +27,8 @@ func shortLived() identity.Source {
 		if ends[token].IsZero() {
 			ends[token] = time.Now().Add(credentialLife)
 		}
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"}, Expires: ends[token]}, nil
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
+			Expires: ends[token]}, nil
 	})
 }
 
@@ -36,31 +37,37 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 		for _, heeds := range []bool{true, false} {
 			sink := &keeper{}
 			told := make(chan error, 1)
-			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink}, oneSDKTool("slow", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				tell := func(ctx context.Context, text string) error {
-					return toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
-				}
-				if err := tell(ctx, "early"); err != nil {
-					t.Errorf("%s: %v", era, err)
-				}
-				if heeds {
-					<-ctx.Done() // ends with the credential, long before the tool's time limit
-				} else {
-					<-time.After(credentialLife + 50*time.Millisecond)
-				}
-				told <- tell(context.WithoutCancel(ctx), "too late")
-				return toolset.Structured(map[string]string{"secret": "hunter2"}, nil)
-			}))
+			s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink},
+				oneSDKTool("slow",
+					func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+						tell := func(ctx context.Context, text string) error {
+							return toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx,
+								&mcp.ProgressNotificationParams{ProgressToken: "p", Message: text})
+						}
+						if err := tell(ctx, "early"); err != nil {
+							t.Errorf("%s: %v", era, err)
+						}
+						if heeds {
+							// ends with the credential, long before the tool's time limit
+							<-ctx.Done()
+						} else {
+							<-time.After(credentialLife + 50*time.Millisecond)
+						}
+						told <- tell(context.WithoutCancel(ctx), "too late")
+						return toolset.Structured(map[string]string{"secret": "hunter2"}, nil)
+					}))
 			c := newRaw(t, serve(t, s), "abc", era)
 			got := c.call(t, "slow", "", nil)
 			if err := <-told; err == nil || !strings.Contains(err.Error(), "expired") {
 				t.Errorf("%s: the handler was told %v", era, err)
 			}
-			if strings.Contains(got.body, "too late") || strings.Contains(got.body, "hunter2") || !strings.Contains(got.body, "the credential has expired") {
+			if strings.Contains(got.body, "too late") || strings.Contains(got.body, "hunter2") ||
+				!strings.Contains(got.body, "the credential has expired") {
 				t.Errorf("%s: %s", era, got)
 			}
 			events := sink.taken()
-			if e := events[len(events)-1]; e.Status != audit.Failed || !strings.Contains(e.Missing, "expired") {
+			if e := events[len(events)-1]; e.Status != audit.Failed || !strings.Contains(e.Missing,
+				"expired") {
 				t.Errorf("%s: recorded as %+v", era, e)
 			}
 		}
@@ -72,16 +79,21 @@ func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
 	defer close(release)
 	told := make(chan error, 1)
 	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "stuck", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		<-release // heeds nothing
-		return &mcp.CallToolResult{}, nil
-	})
-	server.AddTool(&mcp.Tool{Name: "tell", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		<-ctx.Done()
-		told <- req.Session.NotifyProgress(context.WithoutCancel(ctx), &mcp.ProgressNotificationParams{ProgressToken: "p", Message: "too late"})
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hunter2"}}}, nil
-	})
-	s, err := runtime.Adopt(server, runtime.Options{Identity: shortLived(), Logger: quiet()}, map[string]access.Rule{"stuck": {Authenticated: true}, "tell": {Authenticated: true}})
+	server.AddTool(&mcp.Tool{Name: "stuck", InputSchema: map[string]any{"type": "object"}},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			<-release // heeds nothing
+			return &mcp.CallToolResult{}, nil
+		})
+	server.AddTool(&mcp.Tool{Name: "tell", InputSchema: map[string]any{"type": "object"}},
+		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			told <- req.Session.NotifyProgress(context.WithoutCancel(ctx),
+				&mcp.ProgressNotificationParams{ProgressToken: "p", Message: "too late"})
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hunter2"}}},
+				nil
+		})
+	s, err := runtime.Adopt(server, runtime.Options{Identity: shortLived(), Logger: quiet()},
+		map[string]access.Rule{"stuck": {Authenticated: true}, "tell": {Authenticated: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +103,9 @@ func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
 			c := newRaw(t, url, tool+era, era)
 			start := time.Now()
 			got := c.call(t, tool, `,"arguments":{}`, nil)
-			if time.Since(start) > 10*time.Second || strings.Contains(got.body, "hunter2") || strings.Contains(got.body, "too late") || !strings.Contains(got.body, "the credential has expired") {
+			if time.Since(start) > 10*time.Second || strings.Contains(got.body, "hunter2") ||
+				strings.Contains(got.body, "too late") ||
+				!strings.Contains(got.body, "the credential has expired") {
 				t.Errorf("%s, %s: after %s: %s", era, tool, time.Since(start), got)
 			}
 		}
@@ -99,7 +113,8 @@ func TestAdoptedToolsAnswerIsWithheldOnceTheCredentialHasEnded(t *testing.T) {
 			t.Errorf("%s: the handler was told that it was sent", era)
 		}
 	}
-	if got := (&raw{url: url, token: "stuck" + eras[0]}).send(t, "POST", ping, nil); got.status != http.StatusUnauthorized {
+	if got := (&raw{url: url, token: "stuck" + eras[0]}).send(t, "POST", ping,
+		nil); got.status != http.StatusUnauthorized {
 		t.Errorf("%s", got)
 	}
 }
@@ -117,7 +132,8 @@ func TestCallsGivenUpInMiddlewareShareNothingWithTheirAnswer(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	}
-	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{late}, Identity: shortLived()}, directory(&desk{}))
+	s := newServer(t, runtime.Options{Middleware: []mcp.Middleware{late}, Identity: shortLived()},
+		directory(&desk{}))
 	url := serve(t, s)
 	for i := range 8 {
 		c := newRaw(t, url, fmt.Sprint("late", i), "2026-07-28")

@@ -83,7 +83,8 @@ func (s *Server) Linger() { s.bridge.Guard.Notify.FlushTimeout = time.Hour }
 
 // Hear takes events of an isolated call of a principal's as the server's process does, and returns
 // the advice among them.
-func Hear(ctx context.Context, s *Server, p access.Principal, tool string, events ...string) []mcp.Content {
+func Hear(ctx context.Context, s *Server, p access.Principal, tool string,
+	events ...string) []mcp.Content {
 	info := request.New(identity.Identity{Principal: p}, nil)
 	info.Server = &request.Server{Log: s.opts.Logger, Masker: s.opts.Masker}
 	info.Target = request.Target{Kind: access.Tools, Name: tool}

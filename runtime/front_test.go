@@ -398,10 +398,11 @@ func TestEveryEraIsServedOnOneEndpoint(t *testing.T) {
 
 func TestHandshakeThatAsksForTheSessionlessVersionStaysWithSessions(t *testing.T) {
 	versions := make(chan string, 1)
-	s := newServer(t, runtime.Options{}, oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		versions <- toolset.Request[mcp.CallToolRequest](call).Session.InitializeParams().ProtocolVersion
-		return toolset.Done(nil)
-	}))
+	s := newServer(t, runtime.Options{},
+		oneSDKTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+			versions <- toolset.Request[mcp.CallToolRequest](call).Session.InitializeParams().ProtocolVersion
+			return toolset.Done(nil)
+		}))
 	c := &raw{url: serve(t, s), token: tokens["Admin"]}
 	got := c.send(t, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
 	if !strings.Contains(got.body, `"protocolVersion":"2025-11-25"`) {

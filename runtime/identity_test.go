@@ -328,18 +328,22 @@ func TestHandlersNeverSeeTheToken(t *testing.T) {
 	for _, header := range []string{"Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key"} {
 		for _, era := range eras {
 			seen := make(chan string, 1)
-			s := newServer(t, runtime.Options{}, oneTool("look", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-				p, ok := runtime.Caller(ctx)
-				text := fmt.Sprintf("%v %+v %+v", ok, p.Subject, toolset.Request[mcp.CallToolRequest](call).Extra.Header)
-				if toolset.Request[mcp.CallToolRequest](call).Extra.TokenInfo != nil {
-					text += fmt.Sprintf("TokenInfo %+v", toolset.Request[mcp.CallToolRequest](call).Extra.TokenInfo)
-				}
-				if info := auth.TokenInfoFromContext(ctx); info != nil {
-					text += fmt.Sprintf("TokenInfo %+v", info)
-				}
-				seen <- text
-				return toolset.Done(nil)
-			}))
+			s := newServer(t, runtime.Options{},
+				oneTool("look",
+					func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+						p, ok := runtime.Caller(ctx)
+						text := fmt.Sprintf("%v %+v %+v", ok, p.Subject,
+							toolset.Request[mcp.CallToolRequest](call).Extra.Header)
+						if toolset.Request[mcp.CallToolRequest](call).Extra.TokenInfo != nil {
+							text += fmt.Sprintf("TokenInfo %+v",
+								toolset.Request[mcp.CallToolRequest](call).Extra.TokenInfo)
+						}
+						if info := auth.TokenInfoFromContext(ctx); info != nil {
+							text += fmt.Sprintf("TokenInfo %+v", info)
+						}
+						seen <- text
+						return toolset.Done(nil)
+					}))
 			c := newRaw(t, serve(t, s), tokens["Admin"], era)
 			further := map[string]string{}
 			if header != "Authorization" {

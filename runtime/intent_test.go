@@ -117,8 +117,10 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 func readingAndWriting(call func(context.Context, toolset.Call) (toolset.Result,
 	error)) []toolset.Tool {
 	return []toolset.Tool{
-		{Name: "reads", Input: `{"type":"object"}`, Call: call, Annotations: toolset.Annotations{ReadOnlyHint: true}},
-		{Name: "writes", Input: `{"type":"object"}`, Call: call, Annotations: toolset.Annotations{IdempotentHint: true}},
+		{Name: "reads", Input: `{"type":"object"}`, Call: call,
+			Annotations: toolset.Annotations{ReadOnlyHint: true}},
+		{Name: "writes", Input: `{"type":"object"}`, Call: call,
+			Annotations: toolset.Annotations{IdempotentHint: true}},
 		{Name: "held", Input: `{"type":"object"}`, Call: call, SDK: true},
 	}
 }

@@ -27,7 +27,8 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 						seen = append(seen, name+" "+m.Method+" "+p.Subject)
 						mu.Unlock()
 					}
-					if call, isCall := m.Params.(*mcp.CallToolParamsRaw); isCall && call.Name == "get_all" {
+					if call, isCall := m.Params.(*mcp.CallToolParamsRaw); isCall &&
+						call.Name == "get_all" {
 						other := *call // is decided again
 						other.Name = target
 						m.Params = &other
@@ -41,14 +42,16 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 			}
 		}
 		s := newServer(t, runtime.Options{SDKOnly: sdkOnly,
-			Interceptors: []intercept.Middleware{note("first"), note("second")}}, directory(&desk{}))
+			Interceptors: []intercept.Middleware{note("first"), note("second")}},
+			directory(&desk{}))
 		url := serve(t, s)
 		for _, era := range eras {
 			c := newRaw(t, url, tokens["Member"], era)
 			mu.Lock()
 			seen = nil
 			mu.Unlock()
-			if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"a"}`, nil); !strings.Contains(got.body, "unknown tool") {
+			if got := c.call(t, "promote_to_manager", `,"arguments":{"id":"a"}`,
+				nil); !strings.Contains(got.body, "unknown tool") {
 				t.Errorf("%s: %s", era, got)
 			}
 			if len(seen) > 0 {
@@ -74,7 +77,8 @@ func TestInterceptorsGetAllowedMessages(t *testing.T) {
 				t.Errorf("%s: %s", era, got)
 			}
 			for range 2 { // what is shared does not change
-				if got := c.ask(t, "tools/list", "", nil); strings.Count(got.body, `"changed"`) != 1 {
+				if got := c.ask(t, "tools/list", "", nil); strings.Count(got.body,
+					`"changed"`) != 1 {
 					t.Errorf("%s: %s", era, got)
 				}
 			}

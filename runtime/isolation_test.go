@@ -48,7 +48,8 @@ func (b *box) Start(s isolate.Start) error {
 	return b.start
 }
 
-func (b *box) Enter(ctx context.Context, client isolate.Client, tool string, limits toolset.Limits) (context.Context, func(), error) {
+func (b *box) Enter(ctx context.Context, client isolate.Client, tool string,
+	limits toolset.Limits) (context.Context, func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.entered = append(b.entered, fmt.Sprint(client, " ", tool, " ", limits.Concurrency))
@@ -91,9 +92,12 @@ func apart(tool toolset.Tool) toolset.Toolset {
 		if len(tool.Allow) > 0 {
 			var err error
 			ctx, err = call.Allow(ctx,
-				toolset.Named{Argument: "path", Kinds: []string{grant.FileRead}, Values: []string{in.Path}},
-				toolset.Named{Argument: "argv", Kinds: []string{grant.SystemCommand}, Values: in.Argv},
-				toolset.Named{Argument: "host", Kinds: []string{grant.NetConnect}, Values: []string{in.Host}})
+				toolset.Named{Argument: "path", Kinds: []string{grant.FileRead},
+					Values: []string{in.Path}},
+				toolset.Named{Argument: "argv", Kinds: []string{grant.SystemCommand},
+					Values: in.Argv},
+				toolset.Named{Argument: "host", Kinds: []string{grant.NetConnect},
+					Values: []string{in.Host}})
 			if err != nil {
 				return toolset.Result{}, err
 			}
@@ -103,7 +107,8 @@ func apart(tool toolset.Tool) toolset.Toolset {
 	return toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
 }
 
-var everyFamily = []toolset.Allow{{Kind: grant.FileRead, Argument: "path"}, {Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}
+var everyFamily = []toolset.Allow{{Kind: grant.FileRead, Argument: "path"},
+	{Kind: grant.SystemCommand, Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}
 
 func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 	p := &purse{}
@@ -129,14 +134,16 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		if _, err := grant.Dial(ctx, "host"); err == nil || strings.Contains(err.Error(), grant.Code) {
+		if _, err := grant.Dial(ctx, "host"); err == nil || strings.Contains(err.Error(),
+			grant.Code) {
 			return "", fmt.Errorf("the host that is granted: %v", err)
 		}
 		dialer, err := grant.Connect(ctx, "host")
 		if err != nil {
 			return "", err
 		}
-		if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil || !strings.Contains(err.Error(), grant.Code) {
+		if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil ||
+			!strings.Contains(err.Error(), grant.Code) {
 			return "", fmt.Errorf("another host: %v", err)
 		}
 		return fmt.Sprint(text, " ", path, " ", cmd.Args, " ", runtime.RequestID(ctx) != ""), nil
@@ -149,17 +156,24 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 		}
 		return isolate.Encoded(handler(ctx))
 	}}
-	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: b}, apart(toolset.Tool{
-		Name: "look", Allow: everyFamily, Timeout: 7 * time.Second, Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}))
+	s := newServer(t, runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a": "A"}),
+		Sandbox: b}, apart(toolset.Tool{
+		Name: "look", Allow: everyFamily, Timeout: 7 * time.Second,
+		Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	if got := said(t, session, "look", `{"path":"docs/a","argv":["echo","x"],"host":"127.0.0.1:9"}`); got != `{"result":"A docs/a [echo x] true"}` {
+	if got := said(t, session, "look",
+		`{"path":"docs/a","argv":["echo","x"],"host":"127.0.0.1:9"}`); got != `{"result":"A docs/a [echo x] true"}` {
 		t.Error(got)
 	}
-	if told.Name != "example.com/apart.look" || !told.Network || !told.Programs || told.Limits.Memory != 1<<20 ||
-		told.Timeout > 7*time.Second || told.Timeout < time.Second || !strings.Contains(string(told.Arguments), `"echo"`) || !slices.Equal(slices.Collect(maps.Keys(told.Files)), []string{"path"}) {
+	if told.Name != "example.com/apart.look" || !told.Network || !told.Programs ||
+		told.Limits.Memory != 1<<20 ||
+		told.Timeout > 7*time.Second || told.Timeout < time.Second ||
+		!strings.Contains(string(told.Arguments), `"echo"`) ||
+		!slices.Equal(slices.Collect(maps.Keys(told.Files)), []string{"path"}) {
 		t.Errorf("%+v", told)
 	}
-	if start := b.started[0]; !slices.Equal(start.Isolated, []string{"example.com/apart.look"}) || !start.Network || !start.Programs || start.BestEffort {
+	if start := b.started[0]; !slices.Equal(start.Isolated, []string{"example.com/apart.look"}) ||
+		!start.Network || !start.Programs || start.BestEffort {
 		t.Errorf("%+v", start)
 	}
 	if want := "{test user-Member} look 3"; b.entered[0] != want || b.inside != 0 {
@@ -168,10 +182,14 @@ func TestHandlerInItsOwnProcessFindsWhatWasDecided(t *testing.T) {
 }
 
 func TestWhatAnIsolatedCallComesTo(t *testing.T) {
-	denied := &grant.Denied{Kind: grant.NetConnect, Resource: "x:1", Cause: grant.NoGrant, Reason: "no grant holds it"}
-	made := &grant.Denied{Kind: grant.SystemCommand, Resource: "sh -c x", Cause: grant.NoGrant, Reason: "made up"}
+	denied := &grant.Denied{Kind: grant.NetConnect, Resource: "x:1", Cause: grant.NoGrant,
+		Reason: "no grant holds it"}
+	made := &grant.Denied{Kind: grant.SystemCommand, Resource: "sh -c x", Cause: grant.NoGrant,
+		Reason: "made up"}
 	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"}, grant.Permission{Type: grant.SystemCommand, Resource: "echo *"}, grant.Permission{Type: grant.NetConnect, Resource: "x"})
+	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**"},
+		grant.Permission{Type: grant.SystemCommand, Resource: "echo *"},
+		grant.Permission{Type: grant.NetConnect, Resource: "x"})
 	for name, test := range map[string]struct {
 		answer       string
 		err          error
@@ -179,25 +197,37 @@ func TestWhatAnIsolatedCallComesTo(t *testing.T) {
 		status       audit.Status
 		axis, logged string
 	}{
-		"a result":            {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
-		"its own error":       {"", words("no such thing"), "!no such thing", audit.Failed, "authentication", ""},
-		"a limit":             {"", reached("memory"), "!the tool reached its limit on memory", audit.Limited, audit.AxisLimit, ""},
-		"a refusal":           {"", words(isolate.Refused(denied).Error()), `!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed, audit.AxisGrant, ""},
-		"no answer":           {"", errors.New("exit status 3, at /srv/secret"), "!internal error", audit.Crashed, "authentication", "/srv/secret"},
-		"an odd refusal":      {"", words("\x00denied\x00{"), "!{", audit.Failed, "authentication", ""},
-		"one of another kind": {"", words(isolate.Refused(made).Error()), `!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
+		"a result": {`"fine"`, nil, `{"result":"fine"}`, audit.OK, "authentication", ""},
+		"its own error": {"", words("no such thing"), "!no such thing", audit.Failed,
+			"authentication", ""},
+		"a limit": {"", reached("memory"), "!the tool reached its limit on memory",
+			audit.Limited, audit.AxisLimit, ""},
+		"a refusal": {"", words(isolate.Refused(denied).Error()),
+			`!permission_denied: net.connect "x:1": no grant holds it`, audit.Failed,
+			audit.AxisGrant, ""},
+		"no answer": {"", errors.New("exit status 3, at /srv/secret"), "!internal error",
+			audit.Crashed, "authentication", "/srv/secret"},
+		"an odd refusal": {"", words("\x00denied\x00{"), "!{", audit.Failed, "authentication",
+			""},
+		"one of another kind": {"", words(isolate.Refused(made).Error()),
+			`!{"Kind":"system.command"`, audit.Failed, "authentication", ""},
 	} {
 		sink, logged := &keeper{}, &journal{}
-		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p, Roots: roots(t, map[string]string{"a": "A"}), Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
-			return json.RawMessage(test.answer), test.err
-		}}}, apart(toolset.Tool{Name: "look", Allow: everyFamily}))
-		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{"path":"docs/a","argv":["echo","x"],"host":"x:2"}`); !strings.HasPrefix(got, test.want) {
+		s := newServer(t, runtime.Options{Audit: sink, Logger: logged.logger(), Grants: p,
+			Roots: roots(t, map[string]string{"a": "A"}),
+			Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage, error) {
+				return json.RawMessage(test.answer), test.err
+			}}}, apart(toolset.Tool{Name: "look", Allow: everyFamily}))
+		if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look",
+			`{"path":"docs/a","argv":["echo","x"],"host":"x:2"}`); !strings.HasPrefix(got,
+			test.want) {
 			t.Errorf("%s: %s", name, got)
 		}
 		events := sink.taken()
 		if e := events[len(events)-1]; len(e.Grants) != 3 {
 			t.Errorf("%s: it was allowed by %v", name, e.Grants)
-		} else if e.Status != test.status || e.Axis != test.axis || !strings.Contains(logged.String(), test.logged) {
+		} else if e.Status != test.status || e.Axis != test.axis ||
+			!strings.Contains(logged.String(), test.logged) {
 			t.Errorf("%s: %s %s", name, e.Status, e.Axis)
 		}
 	}
@@ -218,7 +248,8 @@ func TestWorkspacesAreNoFolderThatClientsAreGranted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(dir, "files", "deep"), filepath.Join(dir, "link")); err != nil {
+	if err := os.Symlink(filepath.Join(dir, "files", "deep"),
+		filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	opened, err := grant.OpenRoots(map[string]string{"files": filepath.Join(dir, "files")})
@@ -226,9 +257,16 @@ func TestWorkspacesAreNoFolderThatClientsAreGranted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	for at, want := range map[string]string{"files": `in the root "files"`, "files/deep/ws": `in the root "files"`, "link/ws": `in the root "files"`, "files2": "", ".": "", "none": "no such file"} {
-		_, err := runtime.New(runtime.Options{Logger: quiet(), Roots: opened, Sandbox: &folder{at: filepath.Join(dir, at)}}, oneTool("a", func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+	for at, want := range map[string]string{"files": `in the root "files"`,
+		"files/deep/ws": `in the root "files"`, "link/ws": `in the root "files"`, "files2": "",
+		".": "", "none": "no such file"} {
+		_, err := runtime.New(runtime.Options{Logger: quiet(), Roots: opened,
+			Sandbox: &folder{at: filepath.Join(dir, at)}},
+			oneTool("a", func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}))
+		if want == "" && err != nil || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -238,11 +276,14 @@ func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
 	sink := &keeper{}
 	b := &box{enter: reached("rate")}
 	ran := false
-	s := newServer(t, runtime.Options{Audit: sink, Sandbox: b}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-		ran = true
-		return toolset.Done(nil)
-	}}}))
-	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); ran || got != "!the tool reached its limit on rate" {
+	s := newServer(t, runtime.Options{Audit: sink, Sandbox: b},
+		toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				ran = true
+				return toolset.Done(nil)
+			}}}))
+	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); ran ||
+		got != "!the tool reached its limit on rate" {
 		t.Error(ran, got)
 	}
 	if e := sink.taken()[0]; e.Status != audit.Limited || e.Missing != "rate" {
@@ -252,13 +293,16 @@ func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
 
 func TestHandlersGetTheContextOfTheSandbox(t *testing.T) {
 	b := &box{}
-	s := newServer(t, runtime.Options{Sandbox: b}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-		if ctx.Value(insideKey{}) == nil {
-			return toolset.Done(errors.New("it is not there"))
-		}
-		panic("while it is inside")
-	}}}))
-	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a", `{}`); got != "!internal error" {
+	s := newServer(t, runtime.Options{Sandbox: b},
+		toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				if ctx.Value(insideKey{}) == nil {
+					return toolset.Done(errors.New("it is not there"))
+				}
+				panic("while it is inside")
+			}}}))
+	if got := said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "a",
+		`{}`); got != "!internal error" {
 		t.Error(got)
 	}
 	b.mu.Lock()
@@ -279,14 +323,19 @@ func TestAnswerBeyondTheLimitIsAnError(t *testing.T) {
 	} {
 		sink := &keeper{}
 		size := 2048
-		s := newServer(t, runtime.Options{Audit: sink}, toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Limits: toolset.Limits{Output: 2048},
-			Call: func(context.Context, toolset.Call) (toolset.Result, error) { return answer(size) }}}))
+		s := newServer(t, runtime.Options{Audit: sink},
+			toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
+				Limits: toolset.Limits{Output: 2048},
+				Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+					return answer(size)
+				}}}))
 		session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 		if got := said(t, session, "a", `{}`); strings.HasPrefix(got, "!") {
 			t.Errorf("%s at its limit: %s", name, got)
 		}
 		size++
-		if got := said(t, session, "a", `{}`); got != "!the tool reached its limit on output (2 KiB): ask for less" {
+		if got := said(t, session, "a",
+			`{}`); got != "!the tool reached its limit on output (2 KiB): ask for less" {
 			t.Errorf("%s beyond it: %.80s", name, got)
 		}
 		if e := sink.taken()[1]; e.Status != audit.Limited || e.Missing != "output" {
@@ -302,27 +351,33 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 		caller = call.Caller
 		return json.RawMessage(`1`), nil
 	}}
-	tool := toolset.Tool{Name: "look", Isolate: "x", Input: `{"type":"object"}`, Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		return toolset.Wrapped(call.Isolated(capability.WithConstraints(ctx, []capability.Constraint{one})))
-	}}
+	tool := toolset.Tool{Name: "look", Isolate: "x", Input: `{"type":"object"}`,
+		Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			return toolset.Wrapped(call.Isolated(capability.WithConstraints(ctx,
+				[]capability.Constraint{one})))
+		}}
 	s := newServer(t, runtime.Options{Sandbox: b}, toolsetOf([]toolset.Tool{tool}))
 	said(t, connectHTTP(t, serve(t, s), tokens["Member"], ""), "look", `{}`)
 	ctx, err := invoke.ChildContext(t.Context(), caller, nil)
-	if got := capability.Constraints(ctx); err != nil || len(got) != 1 || string(got[0]) != string(one) {
+	if got := capability.Constraints(ctx); err != nil || len(got) != 1 ||
+		string(got[0]) != string(one) {
 		t.Errorf("%s %v", got, err)
 	}
 }
 
 func TestProcessThatIsToldNonsenseRunsNothing(t *testing.T) {
-	for _, caller := range []string{``, `[]`, `{"grants":[{"type":"x","resource":""}]}`, `{"bound":{"path":{"path":"docs/a"}}}`} {
-		if _, err := invoke.ChildContext(t.Context(), json.RawMessage(caller), map[string]*os.File{}); err == nil {
+	for _, caller := range []string{``, `[]`, `{"grants":[{"type":"x","resource":""}]}`,
+		`{"bound":{"path":{"path":"docs/a"}}}`} {
+		if _, err := invoke.ChildContext(t.Context(), json.RawMessage(caller),
+			map[string]*os.File{}); err == nil {
 			t.Errorf("%s is inherited", caller)
 		}
 	}
 }
 
 func TestResultsOfAHelperAreJSON(t *testing.T) {
-	if text, err := isolate.Encoded(map[string]int{"a": 1}, nil); err != nil || string(text) != `{"a":1}` {
+	if text, err := isolate.Encoded(map[string]int{"a": 1}, nil); err != nil ||
+		string(text) != `{"a":1}` {
 		t.Errorf("%s, %v", text, err)
 	}
 	if _, err := isolate.Encoded(nil, io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -283,10 +283,12 @@ func TestControlCharactersInAResourceURIAreAnswered(t *testing.T) {
 
 func TestPanicInSendingIsAnError(t *testing.T) {
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{}, oneSDKTool("tell", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		got <- toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
-		return toolset.Done(nil)
-	}))
+	s := newServer(t, runtime.Options{},
+		oneSDKTool("tell", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			got <- toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx,
+				&mcp.ProgressNotificationParams{Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
+			return toolset.Done(nil)
+		}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 	if res := c.call(t, "tell", "", nil); !strings.Contains(res.body, `"content"`) {
 		t.Errorf("%s", res)

@@ -25,15 +25,18 @@ import (
 
 func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 	var log lines
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)}, offering(func(ctx context.Context) {
-		id := runtime.RequestID(ctx)
-		l := runtime.Logger(ctx)
-		l.Debug("below what the client wants " + id)
-		l.Info("plain "+id, "n", 7)
-		l.Log(ctx, slog.LevelInfo+3, "between notice and warning "+id)
-		l.With("shelf", 3, slog.Group("none")).WithGroup("").WithGroup("book").With("title", "Emma").Warn("grouped "+id, "page", 12, "level", "ground")
-		runtime.Logger(ctx).WithGroup("g").Error("failing "+id, "error", errors.New("no such page"))
-	}))
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)},
+		offering(func(ctx context.Context) {
+			id := runtime.RequestID(ctx)
+			l := runtime.Logger(ctx)
+			l.Debug("below what the client wants " + id)
+			l.Info("plain "+id, "n", 7)
+			l.Log(ctx, slog.LevelInfo+3, "between notice and warning "+id)
+			l.With("shelf", 3, slog.Group("none")).WithGroup("").WithGroup("book").With("title",
+				"Emma").Warn("grouped "+id, "page", 12, "level", "ground")
+			runtime.Logger(ctx).WithGroup("g").Error("failing "+id, "error",
+				errors.New("no such page"))
+		}))
 	everywhere(t, s, func(t *testing.T, transport string, l *listener) {
 		l.wants(t, "info", traceparent)
 		for _, use := range everyUse {
@@ -45,21 +48,27 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 				t.Fatalf("%s: %s", use.method, got)
 			}
 			id, _ := got[0].Params.Data["request_id"].(string)
-			if want := []string{"info plain " + id, "notice between notice and warning " + id, "warning grouped " + id, "error failing " + id}; !slices.Equal(got.logs(), want) {
+			if want := []string{"info plain " + id, "notice between notice and warning " + id,
+				"warning grouped " + id, "error failing " + id}; !slices.Equal(got.logs(), want) {
 				t.Errorf("%s: the client heard %q", use.method, got.logs())
 			}
 			for text, want := range map[string]map[string]any{
-				"plain ":   {"msg": "plain " + id, "request_id": id, "n": 7.0},
-				"grouped ": {"msg": "grouped " + id, "request_id": id, "shelf": 3.0, "book": map[string]any{"title": "Emma", "page": 12.0, "level": "ground"}},
-				"failing ": {"msg": "failing " + id, "request_id": id, "g": map[string]any{"error": "no such page"}},
+				"plain ": {"msg": "plain " + id, "request_id": id, "n": 7.0},
+				"grouped ": {"msg": "grouped " + id, "request_id": id, "shelf": 3.0,
+					"book": map[string]any{"title": "Emma", "page": 12.0, "level": "ground"}},
+				"failing ": {"msg": "failing " + id, "request_id": id,
+					"g": map[string]any{"error": "no such page"}},
 			} {
 				data := got.told(text + id)
 				if data["time"] == nil || !reflect.DeepEqual(without(data, "time"), want) {
 					t.Errorf("%s: the client heard %v, want %v", use.method, data, want)
 				}
-				want["level"] = map[string]string{"plain ": "INFO", "grouped ": "WARN", "failing ": "ERROR"}[text]
-				want[use.kind], want["principal"], want["trace_id"] = use.is, "user-Member", "4bf92f3577b34da6a3ce929d0e0e4736"
-				if all := log.of(t, text+id); len(all) != 1 || !reflect.DeepEqual(without(all[0], "time"), want) {
+				want["level"] = map[string]string{"plain ": "INFO", "grouped ": "WARN",
+					"failing ": "ERROR"}[text]
+				want[use.kind], want["principal"], want["trace_id"] = use.is, "user-Member",
+					"4bf92f3577b34da6a3ce929d0e0e4736"
+				if all := log.of(t, text+id); len(all) != 1 ||
+					!reflect.DeepEqual(without(all[0], "time"), want) {
 					t.Errorf("%s: the server's log has %v, want %v", use.method, all, want)
 				}
 			}
@@ -77,7 +86,8 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 
 func TestClientHearsFromTheLevelOnThatItHasSet(t *testing.T) {
 	// At any level: those below and above the protocol's own as well.
-	all := []slog.Level{slog.LevelDebug - 10, slog.LevelDebug, slog.LevelDebug + 1, slog.LevelInfo, mcp.LevelNotice, slog.LevelWarn, slog.LevelError,
+	all := []slog.Level{slog.LevelDebug - 10, slog.LevelDebug, slog.LevelDebug + 1, slog.LevelInfo,
+		mcp.LevelNotice, slog.LevelWarn, slog.LevelError,
 		mcp.LevelCritical, mcp.LevelAlert, mcp.LevelEmergency, mcp.LevelEmergency + 50}
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		for _, level := range all {
@@ -107,7 +117,9 @@ func TestClientHearsFromTheLevelOnThatItHasSet(t *testing.T) {
 }
 
 func TestLevelThatIsNoneIsRefused(t *testing.T) {
-	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Error("m") }))
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+		runtime.Logger(ctx).Error("m")
+	}))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		if l.era == "2026-07-28" {
 			for _, level := range []string{`"loud"`, `""`, `7`, `null`, `{}`} {
@@ -119,7 +131,8 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 			return
 		}
 		for _, level := range []string{"loud", "", "Error", "WARN"} {
-			if got := l.ask(t, "logging/setLevel", "", `"level":"`+level+`"`).answer(t); got.Error == nil || got.Error.Code != -32602 {
+			if got := l.ask(t, "logging/setLevel", "", `"level":"`+level+
+				`"`).answer(t); got.Error == nil || got.Error.Code != -32602 {
 				t.Errorf("%q: %s", level, got.text)
 			}
 			if got := l.call(t, "work", `{}`).logs(); got != nil {
@@ -136,25 +149,33 @@ func TestLevelThatIsNoneIsRefused(t *testing.T) {
 	})
 }
 
-// With 2026-07-28 there is no level of a session: a client that sets one is told so, and not left to wait for messages.
+// With 2026-07-28 there is no level of a session: a client that sets one is told so, and not left
+// to wait for messages.
 func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
-	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Error("m") }))
+	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+		runtime.Logger(ctx).Error("m")
+	}))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		got := l.ask(t, "logging/setLevel", "", `"level":"debug"`).answer(t)
-		if refused := got.Error != nil && got.Error.Code == -32601; refused != (l.era == "2026-07-28") {
+		if refused := got.Error != nil &&
+			got.Error.Code == -32601; refused != (l.era == "2026-07-28") {
 			t.Error(got.text)
 		}
 	})
 	session := connectIO(t, s, principalOf("Member"), "2026-07-28")
 	//lint:ignore SA1019 it is there, and so it is called
-	if err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"}); err == nil || !strings.Contains(err.Error(), "method not found") {
+	if err := session.SetLoggingLevel(t.Context(),
+		&mcp.SetLoggingLevelParams{Level: "debug"}); err == nil || !strings.Contains(err.Error(),
+		"method not found") {
 		t.Errorf("go-sdk's own client, which names no protocol in such a request: %v", err)
 	}
 }
 
 // A level is the session's own.
 func TestLevelOfASessionIsNoOthers(t *testing.T) {
-	url := serve(t, newServer(t, runtime.Options{}, working(func(ctx context.Context) { runtime.Logger(ctx).Info("m") })))
+	url := serve(t, newServer(t, runtime.Options{}, working(func(ctx context.Context) {
+		runtime.Logger(ctx).Info("m")
+	})))
 	one := overHTTP(t, url, tokens["Member"], "2025-11-25").wants(t, "debug")
 	other := overHTTP(t, url, tokens["Member"], "2025-11-25")
 	if got := other.call(t, "work", `{}`).logs(); got != nil {
@@ -170,14 +191,18 @@ const strayToken = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 func TestSecretsAreMaskedOnBothWaysOfALog(t *testing.T) {
 	var log lines
 	filler := strings.Repeat("a ", 508)
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)}, working(func(ctx context.Context) {
-		l := runtime.Logger(ctx)
-		l.Info("in the message: "+strayToken, "token", "t0psecret", "error", errors.New("password=t0psecret"), "nested", map[string]any{"api_key": "t0psecret", "ok": 1})
-		l.With("url", "https://u:t0psecret@host/").WithGroup("credentials").Info("m", "any", "t0psecret")
-		// Too large, so that it is cut: in the middle of a secret.
-		l.Info(filler+strayToken, "filling", strings.Repeat("x", 100<<10), "token", "t0psecret")
-		runtime.Progress(ctx).Report(1, 2, filler+strayToken)
-	}))
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug)},
+		working(func(ctx context.Context) {
+			l := runtime.Logger(ctx)
+			l.Info("in the message: "+strayToken, "token", "t0psecret", "error",
+				errors.New("password=t0psecret"), "nested", map[string]any{"api_key": "t0psecret",
+					"ok": 1})
+			l.With("url", "https://u:t0psecret@host/").WithGroup("credentials").Info("m", "any",
+				"t0psecret")
+			// Too large, so that it is cut: in the middle of a secret.
+			l.Info(filler+strayToken, "filling", strings.Repeat("x", 100<<10), "token", "t0psecret")
+			runtime.Progress(ctx).Report(1, 2, filler+strayToken)
+		}))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		got := l.wants(t, "debug", `"progressToken":1`).call(t, "work", `{}`)
 		if len(got) != 5 {
@@ -191,7 +216,8 @@ func TestSecretsAreMaskedOnBothWaysOfALog(t *testing.T) {
 				t.Errorf("the log has %s: %s", secret, log.String())
 			}
 		}
-		if !strings.Contains(got.String(), "***MASKED***") || !strings.Contains(got.String(), `"ok":1`) {
+		if !strings.Contains(got.String(), "***MASKED***") || !strings.Contains(got.String(),
+			`"ok":1`) {
 			t.Errorf("%s", got)
 		}
 	})
@@ -199,19 +225,25 @@ func TestSecretsAreMaskedOnBothWaysOfALog(t *testing.T) {
 
 func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
 	var log lines
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, working(func(ctx context.Context) {
-		l := runtime.Logger(ctx)
-		l.Info("fits", "a", strings.Repeat("x", 60<<10))
-		l.With("of the logger", strings.Repeat("x", 70<<10)).WithGroup("g").Warn("too large", "a", 1)
-		l.Info(strings.Repeat("é", 40<<10))
-		l.Info("after it", "a", 1)
-	}))
-	got := overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").wants(t, "info").call(t, "work", `{}`)
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)},
+		working(func(ctx context.Context) {
+			l := runtime.Logger(ctx)
+			l.Info("fits", "a", strings.Repeat("x", 60<<10))
+			l.With("of the logger", strings.Repeat("x", 70<<10)).WithGroup("g").Warn("too large",
+				"a",
+				1)
+			l.Info(strings.Repeat("é", 40<<10))
+			l.Info("after it", "a", 1)
+		}))
+	got := overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").wants(t, "info").call(t, "work",
+		`{}`)
 	said := got.logs()
 	if len(said) != 4 || len(fmt.Sprint(got[0].Params.Data["a"])) != 60<<10 {
 		t.Fatalf("%.300q", said)
 	}
-	if d := without(got[1].Params.Data, "time", "request_id", "note"); said[1] != "warning too large" || len(d) != 1 || !strings.Contains(fmt.Sprint(got[1].Params.Data["note"]), "left out") {
+	if d := without(got[1].Params.Data, "time", "request_id",
+		"note"); said[1] != "warning too large" || len(d) != 1 ||
+		!strings.Contains(fmt.Sprint(got[1].Params.Data["note"]), "left out") {
 		t.Errorf("%.300v", got[1].text)
 	}
 	if said[2] != "info "+strings.Repeat("é", 512) {
@@ -220,12 +252,14 @@ func TestMessageThatIsTooLargeIsSentWithoutItsAttributes(t *testing.T) {
 	if said[3] != "info after it" || got[3].Params.Data["a"] != 1.0 {
 		t.Errorf("%v", got[3].text)
 	}
-	if all := log.of(t, "too large"); len(all) != 1 || len(fmt.Sprint(all[0]["of the logger"])) != 70<<10 {
+	if all := log.of(t, "too large"); len(all) != 1 ||
+		len(fmt.Sprint(all[0]["of the logger"])) != 70<<10 {
 		t.Errorf("the server's log has not all of it")
 	}
 }
 
-// talkative is a value that logs when it is first asked what it shows, and waits until what others log meanwhile is logged.
+// talkative is a value that logs when it is first asked what it shows, and waits until what others
+// log meanwhile is logged.
 type talkative struct {
 	log   *slog.Logger
 	asked atomic.Bool
@@ -241,7 +275,8 @@ func (v *talkative) Error() string {
 	return "shown"
 }
 
-// What a value does when it is asked what it shows holds up nobody but who logs it: nothing is locked then.
+// What a value does when it is asked what it shows holds up nobody but who logs it: nothing is
+// locked then.
 func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 	want := []string{"within", "beside", "asked", "within", "beside", "derived"}
 	says := func(t *testing.T, log *slog.Logger) {
@@ -258,9 +293,15 @@ func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 		}
 	}
 	t.Run("in the server", func(t *testing.T) {
-		s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, working(func(ctx context.Context) { says(t, runtime.Logger(ctx)) }))
-		got := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug").call(t, "work", `{}`)
-		if said := strings.ReplaceAll(strings.Join(got.logs(), ","), "info ", ""); said != strings.Join(want, ",") || !strings.Contains(got.String(), `"value":"shown"`) {
+		s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)},
+			working(func(ctx context.Context) {
+				says(t, runtime.Logger(ctx))
+			}))
+		got := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug").call(t,
+			"work", `{}`)
+		if said := strings.ReplaceAll(strings.Join(got.logs(), ","), "info ",
+			""); said != strings.Join(want, ",") || !strings.Contains(got.String(),
+			`"value":"shown"`) {
 			t.Errorf("%s", got)
 		}
 	})
@@ -272,7 +313,9 @@ func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 			t.Fatalf("it sent %q", all)
 		}
 		for i := range all {
-			if !strings.Contains(all[i], `"msg":"`+want[i]+`"`) || strings.Contains(all[i], `"value"`) != strings.Contains(all[i], `"attrs":{"value":"shown"}`) {
+			if !strings.Contains(all[i], `"msg":"`+want[i]+`"`) ||
+				strings.Contains(all[i], `"value"`) != strings.Contains(all[i],
+					`"attrs":{"value":"shown"}`) {
 				t.Errorf("it sent %s where %s is due", all[i], want[i])
 			}
 		}
@@ -282,26 +325,34 @@ func TestValuesMayLogWhenTheyAreLogged(t *testing.T) {
 // Of two members with one name most readers take the last, and some, encoding/json among them, take
 // those for one that differ in capitals.
 func TestNoAttributePassesForWhatStandsBesideIt(t *testing.T) {
-	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, working(func(ctx context.Context) {
-		l := runtime.Logger(ctx)
-		l.Info("real", "request_id", "forged", "msg", "forged", "time", "forged", "Request_ID", "forged", "reque\u017ft_id", "forged", "requests", 1)
-		l.With("msg", "forged", slog.Group("", "time", "forged", slog.Group("", "request_id", "forged"))).Info("real")
-		l.Info("real", slog.Group("msg", "time", 1), slog.Group("g", "time", 2))
-		l.WithGroup("request_id").WithGroup("msg").Info("real", "msg", "own")
-		l.Handler().WithGroup("").WithAttrs([]slog.Attr{slog.String("TIME", "forged")}).Handle(ctx, slog.NewRecord(time.Time{}, slog.LevelInfo, "real", 0))
-	}))
+	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)},
+		working(func(ctx context.Context) {
+			l := runtime.Logger(ctx)
+			l.Info("real", "request_id", "forged", "msg", "forged", "time", "forged", "Request_ID",
+				"forged", "reque\u017ft_id", "forged", "requests", 1)
+			l.With("msg", "forged", slog.Group("", "time", "forged", slog.Group("", "request_id",
+				"forged"))).Info("real")
+			l.Info("real", slog.Group("msg", "time", 1), slog.Group("g", "time", 2))
+			l.WithGroup("request_id").WithGroup("msg").Info("real", "msg", "own")
+			l.Handler().WithGroup("").WithAttrs([]slog.Attr{slog.String("TIME",
+				"forged")}).Handle(ctx,
+				slog.NewRecord(time.Time{}, slog.LevelInfo, "real", 0))
+		}))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		got := l.wants(t, "debug").call(t, "work", `{}`)
 		id := fmt.Sprint(got[0].Params.Data["request_id"])
 		for i, want := range []map[string]any{
-			{"attr_request_id": "forged", "attr_msg": "forged", "attr_time": "forged", "attr_Request_ID": "forged", "attr_reque\u017ft_id": "forged", "requests": 1.0},
+			{"attr_request_id": "forged", "attr_msg": "forged", "attr_time": "forged",
+				"attr_Request_ID": "forged", "attr_reque\u017ft_id": "forged", "requests": 1.0},
 			{"attr_msg": "forged", "attr_time": "forged", "attr_request_id": "forged"},
 			{"attr_msg": map[string]any{"time": 1.0}, "g": map[string]any{"time": 2.0}},
 			{"attr_request_id": map[string]any{"msg": map[string]any{"msg": "own"}}},
 			{"attr_TIME": "forged"},
 		} {
 			data := got[i].Params.Data
-			if data["msg"] != "real" || data["request_id"] != id || len(id) < 20 || data["time"] == "forged" || !reflect.DeepEqual(without(data, "time", "msg", "request_id"), want) {
+			if data["msg"] != "real" || data["request_id"] != id || len(id) < 20 ||
+				data["time"] == "forged" ||
+				!reflect.DeepEqual(without(data, "time", "msg", "request_id"), want) {
 				t.Errorf("%d: the client heard %v, want %v", i, data, want)
 			}
 		}
@@ -313,17 +364,24 @@ func TestMessagesOfAnyTimeAreSent(t *testing.T) {
 	late := time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)
 	say := func(log *slog.Logger) {
 		log.Info("late", "at", late, "in a list", []time.Time{late})
-		_ = log.Handler().Handle(context.Background(), slog.NewRecord(late, slog.LevelInfo, "from then", 0))
+		_ = log.Handler().Handle(context.Background(), slog.NewRecord(late, slog.LevelInfo,
+			"from then", 0))
 		log.Info("after it")
 	}
-	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, working(func(ctx context.Context) { say(runtime.Logger(ctx)) }))
-	got := overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").wants(t, "debug").call(t, "work", `{}`)
-	if want := []string{"info late", "info from then", "info after it"}; !slices.Equal(got.logs(), want) || !strings.HasPrefix(fmt.Sprint(got[0].Params.Data["at"]), "12000-01-01") {
+	s := newServer(t, runtime.Options{Logger: slog.New(slog.DiscardHandler)},
+		working(func(ctx context.Context) {
+			say(runtime.Logger(ctx))
+		}))
+	got := overHTTP(t, serve(t, s), tokens["Member"], "2025-11-25").wants(t, "debug").call(t,
+		"work", `{}`)
+	if want := []string{"info late", "info from then", "info after it"}; !slices.Equal(got.logs(),
+		want) || !strings.HasPrefix(fmt.Sprint(got[0].Params.Data["at"]), "12000-01-01") {
 		t.Errorf("the client heard %s", got)
 	}
 	ctx, sent, _ := emitting(t, 100, `{"log":"INFO"}`)
 	say(runtime.Logger(ctx))
-	if all := sent.taken(); len(all) != 3 || !strings.Contains(all[0], `"at":"12000-01-01`) || !json.Valid([]byte(all[0])) || !json.Valid([]byte(all[1])) {
+	if all := sent.taken(); len(all) != 3 || !strings.Contains(all[0], `"at":"12000-01-01`) ||
+		!json.Valid([]byte(all[0])) || !json.Valid([]byte(all[1])) {
 		t.Errorf("it sent %q", all)
 	}
 }
@@ -332,14 +390,15 @@ func TestLoggerThatIsKeptBeyondItsCallSendsNothing(t *testing.T) {
 	var log lines
 	var kept *slog.Logger
 	var reporter *runtime.ProgressReporter
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, working(func(ctx context.Context) {
-		if kept == nil {
-			kept, reporter = runtime.Logger(ctx), runtime.Progress(ctx)
-			return
-		}
-		kept.Warn("of the call before")
-		reporter.Report(1, 0, "of the call before")
-	}))
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)},
+		working(func(ctx context.Context) {
+			if kept == nil {
+				kept, reporter = runtime.Logger(ctx), runtime.Progress(ctx)
+				return
+			}
+			kept.Warn("of the call before")
+			reporter.Report(1, 0, "of the call before")
+		}))
 	everywhere(t, s, func(t *testing.T, transport string, l *listener) {
 		kept = nil
 		l.wants(t, "debug", `"progressToken":1`).call(t, "work", `{}`)
@@ -347,7 +406,8 @@ func TestLoggerThatIsKeptBeyondItsCallSendsNothing(t *testing.T) {
 		if got := l.call(t, "work", `{}`); len(got) != 1 {
 			t.Errorf("heard %s", got)
 		}
-		if all := log.of(t, "of the call before"); len(all) != before+1 || all[before]["tool"] != "work" {
+		if all := log.of(t, "of the call before"); len(all) != before+1 ||
+			all[before]["tool"] != "work" {
 			t.Errorf("the server's log has %v", all)
 		}
 	})
@@ -358,7 +418,8 @@ func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
 	var log strings.Builder
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	runtime.Logger(context.Background()).Info("outside "+ghp, "password", "x1", "n", 7)
-	if got := log.String(); !strings.Contains(got, `msg="outside `+redact.Mask+`" password=`+redact.Mask+" n=7") {
+	if got := log.String(); !strings.Contains(got, `msg="outside `+redact.Mask+`" password=`+
+		redact.Mask+" n=7") {
 		t.Error(got)
 	}
 	if p := runtime.Progress(context.Background()); p != nil {
@@ -375,18 +436,21 @@ func TestLoggerOutsideOfACallIsTheDefaultButForSecrets(t *testing.T) {
 func TestLogOfAnAnonymousCallerNamesNobody(t *testing.T) {
 	var log lines
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Anonymous: true},
-		toolsetOf([]toolset.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			runtime.Logger(ctx).Info("m")
-			return toolset.Done(nil)
-		}}}, access.Rule{Tool: "work", Public: true}))
+		toolsetOf([]toolset.Tool{{Name: "work", Input: `{"type":"object"}`,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				runtime.Logger(ctx).Info("m")
+				return toolset.Done(nil)
+			}}}, access.Rule{Tool: "work", Public: true}))
 	overHTTP(t, serve(t, s), "", "2026-07-28").call(t, "work", `{}`)
 	all := log.of(t, "m")
-	if len(all) != 1 || all[0]["tool"] != "work" || len(without(all[0], "time", "level", "msg", "tool", "request_id")) != 0 {
+	if len(all) != 1 || all[0]["tool"] != "work" ||
+		len(without(all[0], "time", "level", "msg", "tool", "request_id")) != 0 {
 		t.Errorf("%v", all)
 	}
 }
 
-// Loggers work wherever a request's context goes: in middleware, and in the handlers of a server from before.
+// Loggers work wherever a request's context goes: in middleware, and in the handlers of a server
+// from before.
 func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 	var log lines
 	speaking := func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -402,12 +466,15 @@ func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 		}
 	}
 	old := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "1"}, nil)
-	old.AddTool(&mcp.Tool{Name: "old", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		runtime.Logger(ctx).Info("adopted")
-		runtime.Progress(ctx).Report(2, 2, "adopted")
-		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
-	})
-	s := adopt(t, old, runtime.Options{Logger: log.at(slog.LevelInfo), Middleware: []mcp.Middleware{speaking}}, map[string]access.Rule{"old": {Authenticated: true}})
+	old.AddTool(&mcp.Tool{Name: "old", InputSchema: map[string]any{"type": "object"}},
+		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			runtime.Logger(ctx).Info("adopted")
+			runtime.Progress(ctx).Report(2, 2, "adopted")
+			return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
+		})
+	s := adopt(t, old, runtime.Options{Logger: log.at(slog.LevelInfo),
+		Middleware: []mcp.Middleware{speaking}},
+		map[string]access.Rule{"old": {Authenticated: true}})
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		got := l.wants(t, "debug", `"progressToken":1`).call(t, "old", `{}`)
 		if want := []string{"info middleware", "info adopted"}; !slices.Equal(got.logs(), want) {
@@ -418,7 +485,9 @@ func TestMiddlewareAndAdoptedToolsHaveLoggers(t *testing.T) {
 		}
 		for _, text := range []string{"middleware", "adopted"} {
 			all := log.of(t, text)
-			if last := all[len(all)-1]; last["tool"] != "old" || last["principal"] != "user-Member" || last["request_id"] != got[0].Params.Data["request_id"] {
+			if last := all[len(all)-1]; last["tool"] != "old" ||
+				last["principal"] != "user-Member" ||
+				last["request_id"] != got[0].Params.Data["request_id"] {
 				t.Errorf("%v", last)
 			}
 		}
@@ -440,8 +509,10 @@ func TestMiddlewareThatPanicsWhereALogIsSentHoldsUpNothing(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	})
-	l := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug", `"progressToken":1`)
-	if got := l.call(t, "work", `{}`); string(got.answer(t).Result.StructuredContent) != `{"done":true}` {
+	l := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "debug",
+		`"progressToken":1`)
+	if got := l.call(t, "work",
+		`{}`); string(got.answer(t).Result.StructuredContent) != `{"done":true}` {
 		t.Errorf("%s", got)
 	}
 }
@@ -450,7 +521,8 @@ func TestMiddlewareThatPanicsWhereALogIsSentHoldsUpNothing(t *testing.T) {
 func TestLogThatNobodyWantsCostsNothing(t *testing.T) {
 	type sizes struct{ logger, log, derived, progress float64 }
 	measured := make(chan sizes, 1)
-	s := newServer(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&journal{}, &slog.HandlerOptions{Level: slog.LevelWarn}))}, working(func(ctx context.Context) {
+	s := newServer(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&journal{},
+		&slog.HandlerOptions{Level: slog.LevelWarn}))}, working(func(ctx context.Context) {
 		var m sizes
 		l := runtime.Logger(ctx)
 		d := l.With("a", 1)
@@ -473,21 +545,25 @@ func TestLogThatNobodyWantsCostsNothing(t *testing.T) {
 func TestLogsOfOneHandlersGoroutinesAreWhole(t *testing.T) {
 	const goroutines, messages = 8, 25
 	var log lines
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)}, working(func(ctx context.Context) {
-		var all sync.WaitGroup
-		l := runtime.Logger(ctx)
-		for g := range goroutines {
-			all.Go(func() {
-				for i := range messages {
-					l.With("g", g).Info("m", "i", i, "filling", strings.Repeat(fmt.Sprint(g), 500))
-				}
-			})
-		}
-		all.Wait()
-	}))
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)},
+		working(func(ctx context.Context) {
+			var all sync.WaitGroup
+			l := runtime.Logger(ctx)
+			for g := range goroutines {
+				all.Go(func() {
+					for i := range messages {
+						l.With("g", g).Info("m", "i", i, "filling", strings.Repeat(fmt.Sprint(g),
+							500))
+					}
+				})
+			}
+			all.Wait()
+		}))
 	s.Linger()
-	got := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "info").call(t, "work", `{}`)
-	for name, heard := range map[string][]map[string]any{"the log": log.of(t, "m"), "the client": nil} {
+	got := overHTTP(t, serve(t, s), tokens["Member"], "2026-07-28").wants(t, "info").call(t, "work",
+		`{}`)
+	for name, heard := range map[string][]map[string]any{"the log": log.of(t, "m"),
+		"the client": nil} {
 		for _, m := range got[:len(got)-1] {
 			if name == "the client" {
 				heard = append(heard, m.Params.Data)
@@ -509,17 +585,19 @@ func TestLogsOfOneHandlersGoroutinesAreWhole(t *testing.T) {
 // crowd is an identity source of any number of people: the token is the name.
 func crowd() identity.Source {
 	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token, Role: "Member"}}, nil
+		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
+			Role: "Member"}}, nil
 	})
 }
 
-// Each of a hundred clients hears what its own calls say, on the answer to each, and nothing of any other's; and the
-// server's log has each line under the right ids.
+// Each of a hundred clients hears what its own calls say, on the answer to each, and nothing of any
+// other's; and the server's log has each line under the right ids.
 func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 	const clients, calls, says = 100, 3, 4
 	var log lines
 	var all sync.WaitGroup // of handlers: they run at once, some of each client
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Identity: crowd(), MaxSessions: 2 * clients},
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Identity: crowd(),
+		MaxSessions: 2 * clients},
 		oneTool("work", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			marker := strings.Trim(string(call.Arguments), `{}"m:`)
 			l := runtime.Logger(ctx)
@@ -528,7 +606,8 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 				runtime.Progress(ctx).Report(float64(i+1), says, marker)
 				time.Sleep(time.Millisecond)
 			}
-			return toolset.Structured(map[string]any{"marker": marker, "id": runtime.RequestID(ctx)}, nil)
+			return toolset.Structured(map[string]any{"marker": marker,
+				"id": runtime.RequestID(ctx)}, nil)
 		}))
 	s.Linger()
 	url := serve(t, s)
@@ -537,7 +616,8 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 			who, era := fmt.Sprintf("user-%d", client), eras[client%len(eras)]
 			var l *listener
 			if client%10 == 9 {
-				l = overPipe(t, s, access.Principal{Issuer: "test", Subject: who, Role: "Member"}, era)
+				l = overPipe(t, s, access.Principal{Issuer: "test", Subject: who, Role: "Member"},
+					era)
 			} else {
 				l = overHTTP(t, url, who, era)
 			}
@@ -547,15 +627,20 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 				own.Go(func() {
 					marker := fmt.Sprintf("%s-%d", who, call)
 					mine := *l
-					mine.meta = strings.TrimPrefix(mine.meta+fmt.Sprintf(`,"progressToken":%q`, marker), ",")
+					mine.meta = strings.TrimPrefix(mine.meta+fmt.Sprintf(`,"progressToken":%q`,
+						marker), ",")
 					got := mine.call(t, "work", `{"m":"`+marker+`"}`)
 					id := ""
 					for i, m := range got {
-						if m.Method == "notifications/message" && (m.Params.Data["marker"] != marker || m.Params.Data["id"] != m.Params.Data["request_id"]) ||
-							m.Method == "notifications/progress" && (m.Params.Message != marker || string(m.Params.ProgressToken) != fmt.Sprintf("%q", marker)) {
+						if m.Method == "notifications/message" &&
+							(m.Params.Data["marker"] != marker ||
+								m.Params.Data["id"] != m.Params.Data["request_id"]) ||
+							m.Method == "notifications/progress" && (m.Params.Message != marker ||
+								string(m.Params.ProgressToken) != fmt.Sprintf("%q", marker)) {
 							t.Errorf("%s hears %s", marker, m.text)
 						}
-						if last := i == len(got)-1; last != (m.ID != nil) || last && !strings.Contains(string(m.Result.StructuredContent), `"`+marker+`"`) {
+						if last := i == len(got)-1; last != (m.ID != nil) || last &&
+							!strings.Contains(string(m.Result.StructuredContent), `"`+marker+`"`) {
 							t.Errorf("%s is answered %s", marker, m.text)
 						}
 						if m.Method == "notifications/message" {
@@ -563,7 +648,9 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 						}
 					}
 					p := got.progress()
-					if len(got.logs()) != says || len(p) == 0 || p[len(p)-1].Params.Progress != says || !strings.Contains(got[len(got)-1].text, id) {
+					if len(got.logs()) != says || len(p) == 0 ||
+						p[len(p)-1].Params.Progress != says ||
+						!strings.Contains(got[len(got)-1].text, id) {
 						t.Errorf("%s hears %s", marker, got)
 					}
 				})
@@ -575,7 +662,8 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 	written := log.of(t, "m")
 	for _, line := range written {
 		marker, _ := line["marker"].(string)
-		if line["id"] != line["request_id"] || line["tool"] != "work" || !strings.HasPrefix(marker, fmt.Sprint(line["principal"])+"-") {
+		if line["id"] != line["request_id"] || line["tool"] != "work" ||
+			!strings.HasPrefix(marker, fmt.Sprint(line["principal"])+"-") {
 			t.Errorf("the server's log has %v", line)
 		}
 	}

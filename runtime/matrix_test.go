@@ -44,14 +44,16 @@ var refusedWith = map[string]string{
 func TestListAndCallAgreeForEveryRoleToolTransportAndEra(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		for _, listAll := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll},
+				directory(&desk{}))
 			checkExpectationsAreComplete(t, s)
 			url := serve(t, s)
 			for _, era := range eras {
 				for column, user := range callers {
 					name := fmt.Sprintf("%v/all=%v/%s/%s", denial, listAll, era, user)
 					t.Run(name+"/http", func(t *testing.T) {
-						checkCaller(t, connectHTTP(t, url, tokens[user], era), column, denial, listAll)
+						checkCaller(t, connectHTTP(t, url, tokens[user], era), column, denial,
+							listAll)
 					})
 					p := principalOf(user)
 					if p.Role == "viewer" {
@@ -78,7 +80,8 @@ func checkExpectationsAreComplete(t *testing.T, s *runtime.Server) {
 	}
 }
 
-func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial access.Denial, listAll bool) {
+func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial access.Denial,
+	listAll bool) {
 	t.Helper()
 	ctx := context.Background()
 	var want []string
@@ -93,31 +96,36 @@ func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial ac
 		t.Errorf("listed %v, want %v", listed, want)
 	}
 	for tool, who := range expected {
-		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"id": "ada"}})
+		res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool,
+			Arguments: map[string]any{"id": "ada"}})
 		switch {
 		case who[column] == 'y':
 			if err != nil || res.IsError {
 				t.Errorf("%s: refused: %v %s", tool, err, text(res))
 			} else if got := text(res); got != `{"id":"ada","tags":[]}` {
 				t.Errorf("%s: text %s", tool, got)
-			} else if structured, _ := json.Marshal(res.StructuredContent); string(structured) != got {
+			} else if structured,
+				_ := json.Marshal(res.StructuredContent); string(structured) != got {
 				t.Errorf("%s: structured content %s, text %s", tool, structured, got)
 			}
 		case denial == access.Forbid || listAll:
-			if err != nil || !res.IsError || !strings.Contains(text(res), "403") || !strings.Contains(text(res), refusedWith[tool]) {
-				t.Errorf("%s: want a result that says 403 and %q, got %v %s", tool, refusedWith[tool], err, text(res))
+			if err != nil || !res.IsError || !strings.Contains(text(res), "403") ||
+				!strings.Contains(text(res), refusedWith[tool]) {
+				t.Errorf("%s: want a result that says 403 and %q, got %v %s", tool,
+					refusedWith[tool], err, text(res))
 			}
 		default:
 			var rpc *jsonrpc.Error
-			if !errors.As(err, &rpc) || rpc.Code != jsonrpc.CodeInvalidParams || rpc.Message != fmt.Sprintf("unknown tool %q", tool) {
+			if !errors.As(err, &rpc) || rpc.Code != jsonrpc.CodeInvalidParams ||
+				rpc.Message != fmt.Sprintf("unknown tool %q", tool) {
 				t.Errorf("%s: want the answer of an unknown tool, got %v %s", tool, err, text(res))
 			}
 		}
 	}
 }
 
-// TestForbiddenCallsOverRawHTTP: what a refusal that may be talked about looks like on the wire, and
-// that ListAll shows everything to everybody and lets nobody use more.
+// TestForbiddenCallsOverRawHTTP: what a refusal that may be talked about looks like on the wire,
+// and that ListAll shows everything to everybody and lets nobody use more.
 func TestForbiddenCallsOverRawHTTP(t *testing.T) {
 	for name, options := range map[string]runtime.Options{
 		"forbid":           {Denial: access.Forbid, Anonymous: true},
@@ -128,7 +136,8 @@ func TestForbiddenCallsOverRawHTTP(t *testing.T) {
 		for _, era := range eras {
 			for column, user := range callers {
 				if user == "" && !options.Anonymous {
-					if got := (&raw{url: url, era: era}).call(t, "get_all", "", nil); got.status != http.StatusUnauthorized {
+					if got := (&raw{url: url, era: era}).call(t, "get_all", "",
+						nil); got.status != http.StatusUnauthorized {
 						t.Errorf("%s, %s: without a token: %s", name, era, got)
 					}
 					continue
@@ -136,7 +145,8 @@ func TestForbiddenCallsOverRawHTTP(t *testing.T) {
 				c := newRaw(t, url, tokens[user], era)
 				list := c.ask(t, "tools/list", "", nil).body
 				for tool, who := range expected {
-					if listed := strings.Contains(list, `"name":"`+tool+`"`); listed != (options.ListAll || who[column] == 'y') {
+					if listed := strings.Contains(list, `"name":"`+tool+
+						`"`); listed != (options.ListAll || who[column] == 'y') {
 						t.Errorf("%s, %s, %q: %s listed %v", name, era, user, tool, listed)
 					}
 					if who[column] == 'y' {
@@ -144,10 +154,15 @@ func TestForbiddenCallsOverRawHTTP(t *testing.T) {
 					}
 					for _, v := range variants {
 						got := c.call(t, tool, v.rest, v.headers)
-						if got.status != http.StatusOK || !strings.Contains(got.body, "403 Forbidden: tool") || !strings.Contains(got.body, refusedWith[tool]) ||
-							!strings.Contains(got.body, `"isError":true`) || strings.Contains(got.body, "structuredContent") ||
-							strings.Contains(got.body, `"resultType":"complete"`) != (era == "2026-07-28") {
-							t.Errorf("%s, %s, %q, %s with %s: %s", name, era, user, tool, v.name, got)
+						if got.status != http.StatusOK ||
+							!strings.Contains(got.body, "403 Forbidden: tool") ||
+							!strings.Contains(got.body, refusedWith[tool]) ||
+							!strings.Contains(got.body, `"isError":true`) ||
+							strings.Contains(got.body, "structuredContent") ||
+							strings.Contains(got.body,
+								`"resultType":"complete"`) != (era == "2026-07-28") {
+							t.Errorf("%s, %s, %q, %s with %s: %s", name, era, user, tool, v.name,
+								got)
 						}
 					}
 				}

@@ -27,11 +27,12 @@ const planted = "hunter2"
 
 // misfits are values of every kind that JSON has, secrets in them.
 var misfits = []string{
-	`"hunter2"`, `7`, `1.5`, `1e999`, `true`, `["hunter2"]`, `{"password":"hunter2","pin":1234}`, `{"a":{"b":"hunter2"}}`, `[{"a":"hunter2"}]`, `[[1,"hunter2"]]`,
+	`"hunter2"`, `7`, `1.5`, `1e999`, `true`, `["hunter2"]`, `{"password":"hunter2","pin":1234}`,
+	`{"a":{"b":"hunter2"}}`, `[{"a":"hunter2"}]`, `[[1,"hunter2"]]`,
 }
 
-// plantings are params that hold secrets and do not fit, for one method: each field of its type, at any
-// depth, holds a value of each kind, beside the fields that let go-sdk read on.
+// plantings are params that hold secrets and do not fit, for one method: each field of its type, at
+// any depth, holds a value of each kind, beside the fields that let go-sdk read on.
 func plantings(method string) []string {
 	var all []string
 	var plant func(t reflect.Type, before, after string)
@@ -101,14 +102,17 @@ func plantedMessages(era string) []string {
 			id = ""
 		}
 		for _, params := range plantings(method) {
-			messages = append(messages, `{"jsonrpc":"2.0",`+id+`"method":"`+method+`","params":`+params+`}`)
+			messages = append(messages, `{"jsonrpc":"2.0",`+id+`"method":"`+method+`","params":`+
+				params+`}`)
 		}
 	}
 	if era == "2026-07-28" {
 		for i, m := range messages {
-			messages[i] = strings.Replace(m, `"params":{`, `"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},`, 1)
+			messages[i] = strings.Replace(m, `"params":{`,
+				`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},`, 1)
 			if strings.Count(messages[i], `"_meta"`) > 1 {
-				messages[i] = strings.Replace(m, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},`, 1)
+				messages[i] = strings.Replace(m, `"_meta":{`,
+					`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},`, 1)
 			}
 			messages[i] = strings.ReplaceAll(messages[i], ",}", "}")
 		}
@@ -124,11 +128,14 @@ type greeting struct {
 
 // servers with everything that secrets could be sent to, whose records and logs go to out.
 func plantedServers(t *testing.T, out io.Writer) map[string]*runtime.Server {
-	options := runtime.Options{Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})), Audit: audit.JSONLines(out), Anonymous: true}
+	options := runtime.Options{Logger: slog.New(slog.NewTextHandler(out,
+		&slog.HandlerOptions{Level: slog.LevelDebug})), Audit: audit.JSONLines(out),
+		Anonymous: true}
 	own := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
-	err := mcp.AddReceivingCustomMethod(own, "custom/greet", func(context.Context, *mcp.ServerSession, *greeting) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{}, nil
-	})
+	err := mcp.AddReceivingCustomMethod(own, "custom/greet",
+		func(context.Context, *mcp.ServerSession, *greeting) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,13 +144,15 @@ func plantedServers(t *testing.T, out io.Writer) map[string]*runtime.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]*runtime.Server{"new": newServer(t, options, directory(&desk{}), library()), "adopted": adopted}
+	return map[string]*runtime.Server{"new": newServer(t, options, directory(&desk{}), library()),
+		"adopted": adopted}
 }
 
 func TestSecretsInParamsThatDoNotFitStayOutOfAnswersAndLogs(t *testing.T) {
 	var logged journal
 	echoes := func(text string) bool {
-		return strings.Contains(text, planted) || strings.Contains(text, "unmarshal") || strings.Contains(text, "mcp.")
+		return strings.Contains(text, planted) || strings.Contains(text, "unmarshal") ||
+			strings.Contains(text, "mcp.")
 	}
 	for name, s := range plantedServers(t, &logged) {
 		url := serve(t, s)
@@ -165,11 +174,13 @@ func TestSecretsInParamsThatDoNotFitStayOutOfAnswersAndLogs(t *testing.T) {
 						}
 					}
 				}
-				if m.Method == "subscriptions/listen" && runtime.CheckParams("subscriptions/listen", paramsOf(message)) == "" {
+				if m.Method == "subscriptions/listen" && runtime.CheckParams("subscriptions/listen",
+					paramsOf(message)) == "" {
 					continue // it would stay open
 				}
 				got := c.send(t, "POST", message, headers)
-				if text := strings.ReplaceAll(got.String(), `unknown tool \"`+planted, ""); echoes(dropNames(text)) {
+				if text := strings.ReplaceAll(got.String(), `unknown tool \"`+planted,
+					""); echoes(dropNames(text)) {
 					t.Errorf("%s, HTTP, %s: %s: %s", name, era, message, got)
 				}
 			}
@@ -188,7 +199,8 @@ func TestSecretsInParamsThatDoNotFitStayOutOfAnswersAndLogs(t *testing.T) {
 
 // dropNames takes out the names that answers and records repeat by design: of what was asked for.
 func dropNames(text string) string {
-	for _, name := range []string{`unknown tool \"hunter2\"`, `unknown prompt \"hunter2\"`, `tool=hunter2`, `"tool_name":"hunter2"`, `"prompt":"hunter2"`, `"resource":"hunter2"`,
+	for _, name := range []string{`unknown tool \"hunter2\"`, `unknown prompt \"hunter2\"`,
+		`tool=hunter2`, `"tool_name":"hunter2"`, `"prompt":"hunter2"`, `"resource":"hunter2"`,
 		`{"uri":"hunter2"}`, `prompt=hunter2`, `resource=hunter2`, `name=hunter2`} {
 		text = strings.ReplaceAll(text, name, "")
 	}
@@ -209,12 +221,15 @@ func overStdio(t *testing.T, s *runtime.Server, messages []string) []string {
 	done := make(chan error, 1)
 	go func() { done <- s.RunIO(context.Background(), in, out, principalOf("Admin")) }()
 	go func() {
-		_, _ = io.WriteString(toServer, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`+"\n")
+		_, _ = io.WriteString(toServer,
+			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`+"\n")
 		for i, message := range messages {
-			if strings.Contains(message, `"subscriptions/listen"`) && runtime.CheckParams("subscriptions/listen", paramsOf(message)) == "" {
+			if strings.Contains(message, `"subscriptions/listen"`) &&
+				runtime.CheckParams("subscriptions/listen", paramsOf(message)) == "" {
 				continue
 			}
-			_, _ = io.WriteString(toServer, strings.Replace(message, `"id":7`, fmt.Sprintf(`"id":%d`, i+1), 1)+"\n")
+			_, _ = io.WriteString(toServer, strings.Replace(message, `"id":7`,
+				fmt.Sprintf(`"id":%d`, i+1), 1)+"\n")
 		}
 		_, _ = io.WriteString(toServer, `{"jsonrpc":"2.0","id":"the last","method":"ping"}`+"\n")
 	}()
@@ -237,12 +252,14 @@ func overStdio(t *testing.T, s *runtime.Server, messages []string) []string {
 
 func TestSecretsInAnswersToQuestionsThatDoNotFitStayOutOfAnswersAndLogs(t *testing.T) {
 	for _, result := range []string{
-		`"result":{"action":"accept","content":"hunter2"}`, `"result":{"action":["hunter2"]}`, `"result":"hunter2"`,
+		`"result":{"action":"accept","content":"hunter2"}`, `"result":{"action":["hunter2"]}`,
+		`"result":"hunter2"`,
 		`"result":{"_meta":"hunter2"}`,
 	} {
 		var logged journal
 		var runs atomic.Int32
-		s := newServer(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)), Audit: audit.JSONLines(&logged)}, asker(&runs))
+		s := newServer(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+			Audit: audit.JSONLines(&logged)}, asker(&runs))
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
 		done := make(chan error, 1)
@@ -262,7 +279,8 @@ func TestSecretsInAnswersToQuestionsThatDoNotFitStayOutOfAnswersAndLogs(t *testi
 			t.Fatalf("no question: %s", asked)
 		}
 		got := talk(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,` + result + `}`)
-		if !strings.Contains(got, `"id":1`) || strings.Contains(got, planted) || strings.Contains(logged.String(), planted) {
+		if !strings.Contains(got, `"id":1`) || strings.Contains(got, planted) ||
+			strings.Contains(logged.String(), planted) {
 			t.Errorf("%s: %s\n%s", result, got, logged.String())
 		}
 		toServer.Close()
@@ -274,22 +292,29 @@ func TestParamsThatDoNotFitAreToldByPlaceAndKind(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}), library())
 	url := serve(t, s)
 	for _, test := range []struct{ method, params, want string }{
-		{"prompts/get", `"name":"join","arguments":{"password":"x","pin":1234}`, "/arguments/pin: is a number, expected a string"},
-		{"prompts/get", `"name":"rule","arguments":{"a":[],"b":{}}`, "/arguments/a: is an array, expected a string; /arguments/b: is an object, expected a string"},
-		{"prompts/get", `"name":"no_such","arguments":{"pin":1234}`, "/arguments/pin: is a number, expected a string"},
+		{"prompts/get", `"name":"join","arguments":{"password":"x","pin":1234}`,
+			"/arguments/pin: is a number, expected a string"},
+		{"prompts/get", `"name":"rule","arguments":{"a":[],"b":{}}`,
+			"/arguments/a: is an array, expected a string; /arguments/b: is an object, expected a string"},
+		{"prompts/get", `"name":"no_such","arguments":{"pin":1234}`,
+			"/arguments/pin: is a number, expected a string"},
 		{"resources/read", `"uri":7`, "/uri: is a number, expected a string"},
 		{"tools/call", `"name":{}`, "/name: is an object, expected a string"},
-		{"completion/complete", `"ref":{"type":"x"},"argument":{"name":"a","value":1}`, `/argument/value: is a number, expected a string; /ref: is not a reference: {"type": "ref/prompt", "name": …} or {"type": "ref/resource", "uri": …}`},
+		{"completion/complete", `"ref":{"type":"x"},"argument":{"name":"a","value":1}`,
+			`/argument/value: is a number, expected a string; /ref: is not a reference: {"type": "ref/prompt", "name": …} or {"type": "ref/resource", "uri": …}`},
 		{"tools/list", `"cursor":1e3`, "/cursor: is a number, expected a string"},
 	} {
 		for _, era := range eras {
 			for _, user := range []string{"Viewer", "Admin"} {
-				got := newRaw(t, url, tokens[user], era).ask(t, test.method, test.params, map[string]string{"Mcp-Name": "x"})
+				got := newRaw(t, url, tokens[user], era).ask(t, test.method, test.params,
+					map[string]string{"Mcp-Name": "x"})
 				status := 200
 				if era == "2026-07-28" {
 					status = 400
 				}
-				want, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "error": map[string]any{"code": jsonrpc.CodeInvalidParams, "message": "invalid params: " + test.want}})
+				want, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7,
+					"error": map[string]any{"code": jsonrpc.CodeInvalidParams,
+						"message": "invalid params: " + test.want}})
 				if got.status != status || got.body != string(want) {
 					t.Errorf("%s, %s %s: %s, want %s", era, test.method, test.params, got, want)
 				}
@@ -304,7 +329,8 @@ func bare(t *testing.T) func(line string) string {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	server := mcp.NewServer(&mcp.Implementation{Name: "bare", Version: "1"}, &mcp.ServerOptions{
-		CompletionHandler: func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+		CompletionHandler: func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult,
+			error) {
 			return &mcp.CompleteResult{}, nil
 		},
 	})
@@ -328,7 +354,8 @@ func TestParamsAreRefusedJustWhereTheSDKWouldEchoThem(t *testing.T) {
 	talk := bare(t)
 	calls := slices.DeleteFunc(slices.Sorted(maps.Keys(runtime.ParamsTypes)), func(m string) bool {
 		// The first have no answer, and the last is refused before it is decoded.
-		return strings.HasPrefix(m, "notifications/") || m == "subscriptions/listen" || m == "server/discover"
+		return strings.HasPrefix(m, "notifications/") || m == "subscriptions/listen" ||
+			m == "server/discover"
 	})
 	refused, accepted := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -352,7 +379,8 @@ func TestParamsAreRefusedJustWhereTheSDKWouldEchoThem(t *testing.T) {
 // drawParams makes a value that nearly fits a type.
 func drawParams(t *rapid.T, typ reflect.Type) string {
 	if rapid.IntRange(0, 14).Draw(t, "odd") == 0 {
-		return rapid.SampledFrom([]string{`null`, `"s"`, `7`, `-1.5e3`, `1e999`, `true`, `[]`, `{}`, `["a",1]`, `{"a":[1e400]}`, `{"type":"x"}`}).Draw(t, "value")
+		return rapid.SampledFrom([]string{`null`, `"s"`, `7`, `-1.5e3`, `1e999`, `true`, `[]`, `{}`,
+			`["a",1]`, `{"a":[1e400]}`, `{"type":"x"}`}).Draw(t, "value")
 	}
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
@@ -361,10 +389,15 @@ func drawParams(t *rapid.T, typ reflect.Type) string {
 	case reflect.TypeFor[json.RawMessage]():
 		return drawParams(t, reflect.TypeFor[any]())
 	case reflect.TypeFor[mcp.CompleteReference]():
-		return rapid.SampledFrom([]string{`{"type":"ref/prompt","name":"x"}`, `{"type":"ref/resource","uri":"x"}`, `{"type":"ref/prompt","uri":"x"}`, `{"type":1}`, `{}`}).Draw(t, "ref")
+		return rapid.SampledFrom([]string{`{"type":"ref/prompt","name":"x"}`,
+			`{"type":"ref/resource","uri":"x"}`, `{"type":"ref/prompt","uri":"x"}`, `{"type":1}`,
+			`{}`}).Draw(t, "ref")
 	case reflect.TypeFor[mcp.InputResponseMap]():
-		return rapid.SampledFrom([]string{`{}`, `{"a":{"action":"accept","content":{"x":1}}}`, `{"a":{"action":1}}`, `{"a":{"roots":[{"uri":"x"}]}}`, `{"a":{"roots":1}}`,
-			`{"a":{"role":"user","model":"m","content":{"type":"text","text":"x"}}}`, `{"a":{"role":"user","content":{"type":"x"}}}`, `{"a":1}`, `{"a":null}`}).Draw(t, "answers")
+		return rapid.SampledFrom([]string{`{}`, `{"a":{"action":"accept","content":{"x":1}}}`,
+			`{"a":{"action":1}}`, `{"a":{"roots":[{"uri":"x"}]}}`, `{"a":{"roots":1}}`,
+			`{"a":{"role":"user","model":"m","content":{"type":"text","text":"x"}}}`,
+			`{"a":{"role":"user","content":{"type":"x"}}}`, `{"a":1}`, `{"a":null}`}).Draw(t,
+			"answers")
 	}
 	space := rapid.SampledFrom([]string{"", " ", "\t "})
 	switch typ.Kind() {
@@ -377,15 +410,18 @@ func drawParams(t *rapid.T, typ reflect.Type) string {
 	case reflect.Slice:
 		var items []string
 		for range rapid.IntRange(0, 3).Draw(t, "items") {
-			items = append(items, space.Draw(t, "space")+drawParams(t, typ.Elem())+space.Draw(t, "space"))
+			items = append(items, space.Draw(t, "space")+drawParams(t, typ.Elem())+
+				space.Draw(t, "space"))
 		}
 		return "[" + strings.Join(items, ",") + "]"
 	case reflect.Map:
 		var members []string
 		for i := range rapid.IntRange(0, 3).Draw(t, "members") {
-			members = append(members, fmt.Sprintf(`"k%d"%s:%s%s`, i, space.Draw(t, "space"), space.Draw(t, "space"), drawParams(t, typ.Elem())))
+			members = append(members, fmt.Sprintf(`"k%d"%s:%s%s`, i, space.Draw(t, "space"),
+				space.Draw(t, "space"), drawParams(t, typ.Elem())))
 		}
-		return "{" + strings.Join(members, space.Draw(t, "space")+",") + space.Draw(t, "space") + "}"
+		return "{" + strings.Join(members, space.Draw(t, "space")+",") + space.Draw(t, "space") +
+			"}"
 	case reflect.Struct:
 		var members []string
 		for i := range typ.NumField() {
@@ -400,5 +436,6 @@ func drawParams(t *rapid.T, typ reflect.Type) string {
 		}
 		return space.Draw(t, "space") + "{" + strings.Join(members, ",") + "}"
 	}
-	return rapid.SampledFrom([]string{`1`, `"x"`, `null`, `{"a":[true,"}"]}`, `[1,{"b":2e5}]`, `{"a":1e999}`}).Draw(t, "any")
+	return rapid.SampledFrom([]string{`1`, `"x"`, `null`, `{"a":[true,"}"]}`, `[1,{"b":2e5}]`,
+		`{"a":1e999}`}).Draw(t, "any")
 }

@@ -13,7 +13,9 @@ import (
 )
 
 func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
-	s := newServer(t, runtime.Options{}, offering(func(ctx context.Context) { runtime.Progress(ctx).Report(1, 0, "half way") }))
+	s := newServer(t, runtime.Options{}, offering(func(ctx context.Context) {
+		runtime.Progress(ctx).Report(1, 0, "half way")
+	}))
 	everywhere(t, s, func(t *testing.T, _ string, l *listener) {
 		for token, echoed := range map[string]bool{
 			`"a"`: true, `""`: true, `0`: true, `7`: true, `-7`: true, `9007199254740991`: true,
@@ -32,7 +34,8 @@ func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
 					if len(got) != 1 {
 						t.Errorf("%s, %s: %s", token, use.method, got)
 					}
-				} else if len(got) != 2 || string(got[0].Params.ProgressToken) != token || got[0].Params.Message != "half way" || got[0].Params.Progress != 1 {
+				} else if len(got) != 2 || string(got[0].Params.ProgressToken) != token ||
+					got[0].Params.Message != "half way" || got[0].Params.Progress != 1 {
 					t.Errorf("%s, %s: %s", token, use.method, got)
 				}
 			}
@@ -40,7 +43,8 @@ func TestProgressCarriesTheTokenThatTheClientSent(t *testing.T) {
 	})
 }
 
-// The protocol has progress increase. What comes closer together than a client can show is left out; the last never is.
+// The protocol has progress increase. What comes closer together than a client can show is left
+// out; the last never is.
 func TestProgressIncreasesAndItsLastReportArrives(t *testing.T) {
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {
 		p := runtime.Progress(ctx)
@@ -72,11 +76,14 @@ func TestProgressIncreasesAndItsLastReportArrives(t *testing.T) {
 			t.Fatalf("%d reports of 1010", len(all))
 		}
 		for i, p := range all {
-			if i > 0 && p.Params.Progress <= all[i-1].Params.Progress || strings.Contains(p.Params.Message, "number") || strings.Contains(p.Params.Message, "before") {
+			if i > 0 && p.Params.Progress <= all[i-1].Params.Progress ||
+				strings.Contains(p.Params.Message, "number") || strings.Contains(p.Params.Message,
+				"before") {
 				t.Errorf("%s after %s", p.text, all[max(i-1, 0)].text)
 			}
 		}
-		if last := all[len(all)-1].Params; last.Progress != 2000 || last.Total != 2000 || last.Message != "last" {
+		if last := all[len(all)-1].Params; last.Progress != 2000 || last.Total != 2000 ||
+			last.Message != "last" {
 			t.Errorf("the last is %s", all[len(all)-1].text)
 		}
 	})
@@ -98,7 +105,8 @@ func TestMessageOfProgressIsMaskedAndCut(t *testing.T) {
 	l.meta = `"progressToken":1`
 	got := l.call(t, "work", `{}`)
 	message := got[0].Params.Message
-	if !strings.HasPrefix(message, "password=***MASKED*** é") || len(message) > 1024 || len(message) < 1020 || !json.Valid([]byte(got[0].text)) {
+	if !strings.HasPrefix(message, "password=***MASKED*** é") || len(message) > 1024 ||
+		len(message) < 1020 || !json.Valid([]byte(got[0].text)) {
 		t.Errorf("%s", got)
 	}
 }

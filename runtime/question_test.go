@@ -15,7 +15,8 @@ import (
 // asks is a handler that asks its caller something.
 func asks(q mcp.InputRequest) func(context.Context, toolset.Call) (toolset.Result, error) {
 	return func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"a": q}}, nil, nil)
+		return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"a": q}}, nil,
+			nil)
 	}
 }
 

@@ -41,12 +41,15 @@ func newRaw(t testing.TB, url, token, era string) *raw {
 	if era == "2026-07-28" {
 		return c
 	}
-	got := c.send(t, http.MethodPost, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+era+`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
+	got := c.send(t, http.MethodPost,
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+era+
+			`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, nil)
 	if got.status != http.StatusOK {
 		t.Fatalf("initialize: %s", got)
 	}
 	c.session = got.header.Get("Mcp-Session-Id")
-	if got := c.send(t, http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil); got.status != http.StatusAccepted {
+	if got := c.send(t, http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		nil); got.status != http.StatusAccepted {
 		t.Fatalf("initialized: %s", got)
 	}
 	return c

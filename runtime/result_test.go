@@ -22,26 +22,51 @@ func TestResultsAreMarshalledOnceAndMendedBySchema(t *testing.T) {
 		structured   string
 		text         string // of the first content, where it is not the structured content
 	}{
-		{"an object", personOutput, func() (toolset.Result, error) { return toolset.Structured(person{ID: "a", Tags: []string{"x"}}, nil) }, `{"id":"a","tags":["x"]}`, ""},
-		{"a nil slice", personOutput, func() (toolset.Result, error) { return toolset.Structured(&person{ID: "a"}, nil) }, `{"id":"a","tags":[]}`, ""},
-		{"a value of the handler's own", personOutput, func() (toolset.Result, error) { return toolset.Structured(mine, nil) }, `{"tags":[]}`, ""},
-		{"a nil map", `{"type":"object","additionalProperties":{"type":"string"}}`, func() (toolset.Result, error) { return toolset.Structured(map[string]string(nil), nil) }, `{}`, ""},
-		{"a list", list, func() (toolset.Result, error) { return toolset.Wrapped([]string{"a"}, nil) }, `{"result":["a"]}`, ""},
-		{"a nil list", list, func() (toolset.Result, error) { return toolset.Wrapped(noStrings, nil) }, `{"result":[]}`, ""},
-		{"a number", ``, func() (toolset.Result, error) { return toolset.Wrapped(7, nil) }, `{"result":7}`, ""},
-		{"text that HTML would escape", ``, func() (toolset.Result, error) { return toolset.Wrapped("<&>", nil) }, `{"result":"<&>"}`, ""},
+		{"an object", personOutput, func() (toolset.Result, error) {
+			return toolset.Structured(person{ID: "a", Tags: []string{"x"}}, nil)
+		}, `{"id":"a","tags":["x"]}`, ""},
+		{"a nil slice", personOutput, func() (toolset.Result, error) {
+			return toolset.Structured(&person{ID: "a"}, nil)
+		}, `{"id":"a","tags":[]}`, ""},
+		{"a value of the handler's own", personOutput, func() (toolset.Result, error) {
+			return toolset.Structured(mine, nil)
+		}, `{"tags":[]}`, ""},
+		{"a nil map", `{"type":"object","additionalProperties":{"type":"string"}}`,
+			func() (toolset.Result, error) {
+				return toolset.Structured(map[string]string(nil), nil)
+			}, `{}`, ""},
+		{"a list", list, func() (toolset.Result, error) {
+			return toolset.Wrapped([]string{"a"}, nil)
+		}, `{"result":["a"]}`, ""},
+		{"a nil list", list, func() (toolset.Result, error) {
+			return toolset.Wrapped(noStrings, nil)
+		}, `{"result":[]}`, ""},
+		{"a number", ``, func() (toolset.Result, error) {
+			return toolset.Wrapped(7, nil)
+		}, `{"result":7}`, ""},
+		{"text that HTML would escape", ``, func() (toolset.Result, error) {
+			return toolset.Wrapped("<&>", nil)
+		}, `{"result":"<&>"}`, ""},
 		{"nothing", ``, func() (toolset.Result, error) { return toolset.Done(nil) }, ``, ""},
-		{"a native list", list, func() (toolset.Result, error) { return toolset.NativeWrapped(nil, noStrings, nil) }, `{"result":[]}`, ""},
-		{"a native object", personOutput, func() (toolset.Result, error) { return toolset.Native(nil, person{ID: "a"}, nil) }, `{"id":"a","tags":[]}`, ""},
+		{"a native list", list, func() (toolset.Result, error) {
+			return toolset.NativeWrapped(nil, noStrings, nil)
+		}, `{"result":[]}`, ""},
+		{"a native object", personOutput, func() (toolset.Result, error) {
+			return toolset.Native(nil, person{ID: "a"}, nil)
+		}, `{"id":"a","tags":[]}`, ""},
 		{"a native object with content", personOutput, func() (toolset.Result, error) {
 			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, person{ID: "a"}, nil)
 		}, `{"id":"a","tags":[]}`, "said"},
 	} {
-		s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "get", Input: `{"type":"object"}`, Output: test.output,
-			Call: func(context.Context, toolset.Call) (toolset.Result, error) { return test.result() }}}))
+		s := newServer(t, runtime.Options{},
+			toolsetOf([]toolset.Tool{{Name: "get", Input: `{"type":"object"}`, Output: test.output,
+				Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+					return test.result()
+				}}}))
 		url := serve(t, s)
 		for _, era := range eras {
-			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(), &mcp.CallToolParams{Name: "get"})
+			res, err := connectHTTP(t, url, tokens["Admin"], era).CallTool(context.Background(),
+				&mcp.CallToolParams{Name: "get"})
 			if err != nil || res.IsError {
 				t.Errorf("%s, %s: %v %q", test.name, era, err, text(res))
 				continue
@@ -87,12 +112,14 @@ func marshalledText(t *testing.T, text string) string {
 
 func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
 	got := make(chan string, 1)
-	s := newServer(t, runtime.Options{}, oneTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		got <- string(call.Arguments)
-		return toolset.Done(nil)
-	}))
+	s := newServer(t, runtime.Options{},
+		oneTool("look", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+			got <- string(call.Arguments)
+			return toolset.Done(nil)
+		}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-	for sent, want := range map[string]string{``: `{}`, `,"arguments":{}`: `{}`, `,"arguments":{"a": 1}`: `{"a": 1}`} {
+	for sent, want := range map[string]string{``: `{}`, `,"arguments":{}`: `{}`,
+		`,"arguments":{"a": 1}`: `{"a": 1}`} {
 		c.call(t, "look", sent, nil)
 		if arguments := <-got; arguments != want {
 			t.Errorf("%q: the handler got %s", sent, arguments)
@@ -101,11 +128,14 @@ func TestMissingArgumentsAreTheEmptyObject(t *testing.T) {
 }
 
 func TestNativeHandlersErrorFlagIsKept(t *testing.T) {
-	s := newServer(t, runtime.Options{}, oneTool("fail", func(context.Context, toolset.Call) (toolset.Result, error) {
-		return toolset.Native(&mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "it failed"}}}, nil, nil)
-	}))
+	s := newServer(t, runtime.Options{},
+		oneTool("fail", func(context.Context, toolset.Call) (toolset.Result, error) {
+			return toolset.Native(&mcp.CallToolResult{IsError: true,
+				Content: []mcp.Content{&mcp.TextContent{Text: "it failed"}}}, nil, nil)
+		}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
-	if got := c.call(t, "fail", "", nil); !strings.Contains(got.body, `"isError":true`) || !strings.Contains(got.body, "it failed") {
+	if got := c.call(t, "fail", "", nil); !strings.Contains(got.body, `"isError":true`) ||
+		!strings.Contains(got.body, "it failed") {
 		t.Errorf("%s", got)
 	}
 }

@@ -219,19 +219,20 @@ func TestQuestionWhoseSchemaIsNoneIsAnError(t *testing.T) {
 
 func TestAnswersToWhatWasNotAskedAreRefused(t *testing.T) {
 	// A tool that asks for a name, and only then for a confirmation; it keeps no state.
-	s := newServer(t, runtime.Options{}, oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
-		answers := toolset.Request[mcp.CallToolRequest](call).Params.InputResponses
-		ask := func(key string) (toolset.Result, error) {
-			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
-		}
-		switch {
-		case answers["sure"] != nil:
-			return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
-		case answers["name"] != nil:
-			return ask("sure")
-		}
-		return ask("name")
-	}))
+	s := newServer(t, runtime.Options{},
+		oneSDKTool("remove", func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+			answers := toolset.Request[mcp.CallToolRequest](call).Params.InputResponses
+			ask := func(key string) (toolset.Result, error) {
+				return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: &mcp.ElicitParams{Message: key}}}, nil, nil)
+			}
+			switch {
+			case answers["sure"] != nil:
+				return toolset.Native(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "removed it"}}}, nil, nil)
+			case answers["name"] != nil:
+				return ask("sure")
+			}
+			return ask("name")
+		}))
 	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
 	state := func(rest string) string {
 		t.Helper()
@@ -321,11 +322,14 @@ func TestServerToClientRequestsAreDecidedAgainWhenTheyReturn(t *testing.T) {
 			Expires: time.Now().Add(credentialLife)}, nil
 	}
 	got := make(chan error, 1)
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		_, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx, &mcp.ElicitParams{Message: "Sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-		got <- err
-		return toolset.Done(err)
-	}))
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)},
+		oneSDKTool("ask", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+			_, err := toolset.Request[mcp.CallToolRequest](call).Session.Elicit(ctx,
+				&mcp.ElicitParams{Message: "Sure?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			got <- err
+			return toolset.Done(err)
+		}))
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			<-time.After(credentialLife + 100*time.Millisecond)

@@ -15,18 +15,22 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// go-sdk gives some errors of 2026-07-28 an HTTP status and a body of their own, also where a stream of events has begun.
+// go-sdk gives some errors of 2026-07-28 an HTTP status and a body of their own, also where a
+// stream of events has begun.
 func TestErrorBehindALogIsAnEventOfItsStream(t *testing.T) {
-	for _, code := range []int64{jsonrpc.CodeInvalidParams, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInternalError, -32022, -32021, -32001, 5} {
-		s := newServer(t, runtime.Options{}, oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			runtime.Logger(ctx).Info("hello")
-			runtime.Progress(ctx).Report(1, 2, "half")
-			var none toolset.Result
-			return none, &jsonrpc.Error{Code: code, Message: "no"}
-		}))
+	for _, code := range []int64{jsonrpc.CodeInvalidParams, jsonrpc.CodeMethodNotFound,
+		jsonrpc.CodeInternalError, -32022, -32021, -32001, 5} {
+		s := newServer(t, runtime.Options{},
+			oneTool("work", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				runtime.Logger(ctx).Info("hello")
+				runtime.Progress(ctx).Report(1, 2, "half")
+				var none toolset.Result
+				return none, &jsonrpc.Error{Code: code, Message: "no"}
+			}))
 		url := serve(t, s)
 		for _, era := range eras {
-			for name, wants := range map[string]struct{ level, meta string }{"nothing": {}, "logs": {level: "info"}, "progress": {meta: `"progressToken":1`}} {
+			for name, wants := range map[string]struct{ level, meta string }{"nothing": {},
+				"logs": {level: "info"}, "progress": {meta: `"progressToken":1`}} {
 				l := overHTTP(t, url, tokens["Member"], era)
 				if wants.meta != "" {
 					l.wants(t, wants.level, wants.meta)
@@ -34,7 +38,8 @@ func TestErrorBehindALogIsAnEventOfItsStream(t *testing.T) {
 					l.wants(t, wants.level)
 				}
 				got := l.call(t, "work", `{}`)
-				if answer := got.answer(t); answer.Error == nil || answer.Error.Code != code || (len(got) > 1) != (name != "nothing") {
+				if answer := got.answer(t); answer.Error == nil || answer.Error.Code != code ||
+					(len(got) > 1) != (name != "nothing") {
 					t.Errorf("%s, code %d, a client that wants %s: %s", era, code, name, got)
 				}
 			}
@@ -42,7 +47,8 @@ func TestErrorBehindALogIsAnEventOfItsStream(t *testing.T) {
 	}
 }
 
-// What waits for a client that does not read is dropped, and the answer cut off, so that nothing is left of it.
+// What waits for a client that does not read is dropped, and the answer cut off, so that nothing is
+// left of it.
 func TestClientThatNeverReadsIsLetGo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, working(func(ctx context.Context) {

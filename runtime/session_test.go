@@ -40,9 +40,11 @@ func opensAgain(t *testing.T, url, token string) {
 func TestSessionsOfOneUserAreBounded(t *testing.T) {
 	verify := func(_ context.Context, token string) (identity.Identity, error) {
 		subject, client, _ := strings.Cut(token, "/")
-		return identity.Identity{Principal: access.Principal{Subject: subject, Client: client, Role: "Viewer"}}, nil
+		return identity.Identity{Principal: access.Principal{Subject: subject, Client: client,
+			Role: "Viewer"}}, nil
 	}
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify), Anonymous: true, MaxSessions: 5, MaxUserSessions: 2}, directory(&desk{}))
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(verify), Anonymous: true,
+		MaxSessions: 5, MaxUserSessions: 2}, directory(&desk{}))
 	url := serve(t, s)
 	for _, token := range []string{"", "ada/cli"} {
 		first := opening(t, url, token)
@@ -53,7 +55,8 @@ func TestSessionsOfOneUserAreBounded(t *testing.T) {
 			token = "ada/another" // another client of the same user
 		}
 		got := opening(t, url, token)
-		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || got.header.Get("Mcp-Session-Id") != "" {
+		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" ||
+			got.header.Get("Mcp-Session-Id") != "" {
 			t.Errorf("%q: %s", token, got)
 		}
 	}
@@ -61,7 +64,8 @@ func TestSessionsOfOneUserAreBounded(t *testing.T) {
 	if got := opening(t, url, "bob"); got.status != 200 {
 		t.Errorf("%s", got)
 	}
-	if got := opening(t, url, "bob"); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
+	if got := opening(t, url, "bob"); got.status != http.StatusServiceUnavailable ||
+		got.header.Get("Retry-After") == "" {
 		t.Errorf("%s", got)
 	}
 	// Clients of the newest protocol need no session.
@@ -71,7 +75,8 @@ func TestSessionsOfOneUserAreBounded(t *testing.T) {
 }
 
 func TestRoomOfAnEndedSessionIsGivenBack(t *testing.T) {
-	s := newServer(t, runtime.Options{MaxSessions: 1, SessionTimeout: time.Hour}, directory(&desk{}))
+	s := newServer(t, runtime.Options{MaxSessions: 1, SessionTimeout: time.Hour},
+		directory(&desk{}))
 	url := serve(t, s)
 	for range 3 { // what opens no session keeps no room
 		c := &raw{url: url, token: tokens["Viewer"]}
@@ -92,7 +97,8 @@ func TestRoomOfAnEndedSessionIsGivenBack(t *testing.T) {
 	}
 	opensAgain(t, c.url, c.token)
 
-	s = newServer(t, runtime.Options{MaxSessions: 1, SessionTimeout: 50 * time.Millisecond}, directory(&desk{}))
+	s = newServer(t, runtime.Options{MaxSessions: 1, SessionTimeout: 50 * time.Millisecond},
+		directory(&desk{}))
 	url = serve(t, s)
 	opensAgain(t, url, tokens["Viewer"])
 	opensAgain(t, url, tokens["Viewer"]) // the first has idled out
@@ -102,10 +108,12 @@ func TestHandshakesAreBounded(t *testing.T) {
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 	long := strings.Replace(handshake, `"raw"`, `"`+strings.Repeat("n", 64<<10)+`"`, 1)
-	if got := c.send(t, "POST", long, map[string]string{"Mcp-Session-Id": "", "Mcp-Protocol-Version": ""}); got.status != http.StatusRequestEntityTooLarge {
+	if got := c.send(t, "POST", long, map[string]string{"Mcp-Session-Id": "",
+		"Mcp-Protocol-Version": ""}); got.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%s", got)
 	}
-	if got := c.call(t, "get_by_id", `,"arguments":{"id":"`+strings.Repeat("n", 64<<10)+`"}`, nil); got.status != 200 {
+	if got := c.call(t, "get_by_id", `,"arguments":{"id":"`+strings.Repeat("n", 64<<10)+`"}`,
+		nil); got.status != 200 {
 		t.Errorf("a call on a session: %d", got.status)
 	}
 }
@@ -120,7 +128,8 @@ func TestUncheckedHostsAreWarnedOf(t *testing.T) {
 	}{
 		{"anonymous callers over any address", runtime.Options{Anonymous: true}, false, true},
 		{"anonymous callers over loopback", runtime.Options{Anonymous: true}, true, false},
-		{"listed hosts", runtime.Options{Anonymous: true, AllowedHosts: []string{"example.com"}}, false, false},
+		{"listed hosts", runtime.Options{Anonymous: true, AllowedHosts: []string{"example.com"}},
+			false, false},
 		{"no anonymous callers", runtime.Options{}, false, false},
 	} {
 		var log journal
@@ -134,7 +143,8 @@ func TestUncheckedHostsAreWarnedOf(t *testing.T) {
 				ts.Close()
 				continue
 			}
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "http://example.com/mcp", nil))
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "http://example.com/mcp",
+				nil))
 		}
 		want := 0
 		if test.warned {

@@ -9,7 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 )
 
-// shelf is a source of catalogs, which the test fills. Those with an owner are that subject's alone.
+// shelf is a source of catalogs, which the test fills. Those with an owner are that subject's
+// alone.
 type shelf struct {
 	mu       sync.Mutex
 	catalogs map[string]shelved // by id
@@ -80,15 +81,18 @@ func (s *shelf) failed(ctx context.Context) error {
 	return fail(ctx)
 }
 
-func (s *shelf) Catalog(ctx context.Context, caller access.Principal, ask catalog.Ask) (catalog.Found, error) {
+func (s *shelf) Catalog(ctx context.Context, caller access.Principal,
+	ask catalog.Ask) (catalog.Found, error) {
 	if err := s.failed(ctx); err != nil {
 		return catalog.Found{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, c := range s.catalogs {
-		if (ask.ID == id || ask.ID == "" && ask.Name == c.name) && (c.owner == "" || c.owner == caller.Subject) {
-			return catalog.Found{ID: id, Name: c.name, Global: c.owner == "", Tools: c.tools, Note: c.note}, nil
+		if (ask.ID == id || ask.ID == "" && ask.Name == c.name) &&
+			(c.owner == "" || c.owner == caller.Subject) {
+			return catalog.Found{ID: id, Name: c.name, Global: c.owner == "", Tools: c.tools,
+				Note: c.note}, nil
 		}
 	}
 	return catalog.Found{}, catalog.ErrUnknown

@@ -23,7 +23,9 @@ import (
 
 // A tool that is switched off answers as one that never was, to everybody, however refusals look.
 func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
-	for _, options := range []runtime.Options{{Anonymous: true}, {Anonymous: true, Denial: access.Forbid}, {Anonymous: true, Denial: access.Challenge}, {Anonymous: true, ListAll: true}} {
+	for _, options := range []runtime.Options{{Anonymous: true},
+		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, Denial: access.Challenge},
+		{Anonymous: true, ListAll: true}} {
 		source := &shelf{off: []string{"create", "get_public_info", "route", "never_was"}}
 		options.Catalogs = source
 		s := newServer(t, options, directory(&desk{}), headerTool())
@@ -31,16 +33,20 @@ func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
 		for _, era := range eras {
 			for _, user := range callers {
 				c := newRaw(t, endpoint, tokens[user], era)
-				if got := c.ask(t, "tools/list", "", nil); strings.Contains(got.body, "create") || strings.Contains(got.body, "get_public_info") {
+				if got := c.ask(t, "tools/list", "", nil); strings.Contains(got.body, "create") ||
+					strings.Contains(got.body, "get_public_info") {
 					t.Errorf("%s, %q: %s", era, user, got)
 				}
 				for _, tool := range []string{"create", "get_public_info", "route"} {
 					unknown := strings.Repeat("x", len(tool))
 					for _, v := range variants {
-						off, other := c.call(t, tool, v.rest, v.headers), c.call(t, unknown, v.rest, v.headers)
+						off, other := c.call(t, tool, v.rest, v.headers), c.call(t, unknown, v.rest,
+							v.headers)
 						other.body = strings.ReplaceAll(other.body, unknown, tool)
-						if off.String() != other.String() || !strings.Contains(off.body, "unknown tool") {
-							t.Errorf("%s, %q, %s with %s:\n%s\nan unknown tool:\n%s", era, user, tool, v.name, off, other)
+						if off.String() != other.String() ||
+							!strings.Contains(off.body, "unknown tool") {
+							t.Errorf("%s, %q, %s with %s:\n%s\nan unknown tool:\n%s", era, user,
+								tool, v.name, off, other)
 						}
 					}
 				}
@@ -59,12 +65,16 @@ func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
 	}
 	for range 3 {
 		source.turnOff("get_all")
-		soon(t, "the tool is off", func() bool { return !slices.Contains(mcptest.Tools(t, session), "get_all") })
+		soon(t, "the tool is off", func() bool {
+			return !slices.Contains(mcptest.Tools(t, session), "get_all")
+		})
 		if err := call(); err == nil || !strings.Contains(err.Error(), "unknown tool") {
 			t.Errorf("%v", err)
 		}
 		source.turnOff()
-		soon(t, "the tool is on", func() bool { return slices.Equal(mcptest.Tools(t, session), all) })
+		soon(t, "the tool is on", func() bool {
+			return slices.Equal(mcptest.Tools(t, session), all)
+		})
 		if err := call(); err != nil {
 			t.Error(err)
 		}
@@ -88,22 +98,28 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 	for _, era := range eras[1:] {
 		source := &shelf{}
 		runs := 0
-		tool := toolset.Tool{Name: "ask", SDK: true, Input: `{"type":"object"}`, Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
-			runs++
-			if len(toolset.Request[mcp.CallToolRequest](c).Params.InputResponses) > 0 {
-				return toolset.Done(nil)
-			}
-			return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"ok": &mcp.ElicitParams{Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}}, nil, nil)
-		}}
+		tool := toolset.Tool{Name: "ask", SDK: true, Input: `{"type":"object"}`,
+			Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
+				runs++
+				if len(toolset.Request[mcp.CallToolRequest](c).Params.InputResponses) > 0 {
+					return toolset.Done(nil)
+				}
+				return toolset.Native(&mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"ok": &mcp.ElicitParams{Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}}, nil, nil)
+			}}
 		s := newServer(t, runtime.Options{Catalogs: source}, toolsetOf([]toolset.Tool{tool}))
 		client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
-			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult,
+				error) {
 				source.turnOff("ask")
-				soon(t, "the tool is off", func() bool { return len(s.Visible(principalOf("Admin"))) == 0 })
+				soon(t, "the tool is off", func() bool {
+					return len(s.Visible(principalOf("Admin"))) == 0
+				})
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			},
 		})
-		session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Admin"), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
+		session, err := client.Connect(context.Background(),
+			&mcp.StreamableClientTransport{Endpoint: serve(t, s), HTTPClient: clientOf("Admin"),
+				MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: era})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +139,8 @@ func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
 			source.mu.Lock()
 			source.off = []string{off} // and nobody is told
 			source.mu.Unlock()
-			if err := s.ReloadSwitches(t.Context()); err != nil || slices.Contains(s.Visible(principalOf("Admin")), "create") == (off != "") {
+			if err := s.ReloadSwitches(t.Context()); err != nil ||
+				slices.Contains(s.Visible(principalOf("Admin")), "create") == (off != "") {
 				t.Fatalf("%q is off, and seen is %v, %v", off, s.Visible(principalOf("Admin")), err)
 			}
 		}
@@ -137,7 +154,8 @@ func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
 	if err := s.ReloadSwitches(ended); err == nil {
 		t.Error("what nobody waits for is done")
 	}
-	if err := newServer(t, runtime.Options{}, directory(&desk{})).ReloadSwitches(t.Context()); err != nil {
+	if err := newServer(t, runtime.Options{},
+		directory(&desk{})).ReloadSwitches(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -151,23 +169,32 @@ func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 	soon(t, "it is logged", func() bool {
 		return strings.Contains(log.String(), "it could not be read which tools are switched off")
 	})
-	if got := s.Visible(principalOf("Admin")); slices.Contains(got, "create") || !slices.Contains(got, "update") {
+	if got := s.Visible(principalOf("Admin")); slices.Contains(got, "create") ||
+		!slices.Contains(got, "update") {
 		t.Errorf("%v", got)
 	}
 	source.failing(nil)
-	soon(t, "the switches are read once the source answers", func() bool { return !slices.Contains(s.Visible(principalOf("Admin")), "update") })
+	soon(t, "the switches are read once the source answers", func() bool {
+		return !slices.Contains(s.Visible(principalOf("Admin")), "update")
+	})
 }
 
 func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
 	t.Parallel()
 	source, log := &shelf{}, &journal{}
 	s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
-	hears := func(n int) bool { source.mu.Lock(); defer source.mu.Unlock(); return len(source.heard) == n }
+	hears := func(n int) bool {
+		source.mu.Lock()
+		defer source.mu.Unlock()
+		return len(source.heard) == n
+	}
 	soon(t, "the server listens", func() bool { return hears(1) })
 	source.silence()
 	soon(t, "the server listens again", func() bool { return hears(1) })
 	source.turnOff("update")
-	soon(t, "the change is heard", func() bool { return !slices.Contains(s.Visible(principalOf("Admin")), "update") })
+	soon(t, "the change is heard", func() bool {
+		return !slices.Contains(s.Visible(principalOf("Admin")), "update")
+	})
 	if !strings.Contains(log.String(), "tells no more of what changes") {
 		t.Error(log)
 	}
@@ -209,9 +236,11 @@ func TestSessionsThatASwitchConcernsAreToldAndNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
 		source := &shelf{}
-		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()},
+			directory(&desk{}))
 		endpoint := serve(t, s)
-		admin, viewer, nobody := listening(t, s, endpoint, "token-admin", era), listening(t, s, endpoint, "token-viewer", era), listening(t, s, endpoint, "", era)
+		admin, viewer, nobody := listening(t, s, endpoint, "token-admin", era),
+			listening(t, s, endpoint, "token-viewer", era), listening(t, s, endpoint, "", era)
 		for _, c := range []*told{admin, viewer, nobody} {
 			c.hears(t, source, "get_public_info")
 		}
@@ -236,13 +265,18 @@ func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
 		source := kits()
-		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
+			directory(&desk{}))
 		endpoint := serve(t, s)
-		reader, writer := listening(t, s, endpoint+"?catalog=reading", "token-admin", era), listening(t, s, endpoint+"?catalog=writing", "token-admin", era)
-		whole, viewer := listening(t, s, endpoint, "token-admin", era), listening(t, s, endpoint+"?catalog=reading", "token-viewer", era)
-		everybody := map[string]*told{"reader": reader, "writer": writer, "whole": whole, "viewer": viewer}
+		reader, writer := listening(t, s, endpoint+"?catalog=reading", "token-admin", era),
+			listening(t, s, endpoint+"?catalog=writing", "token-admin", era)
+		whole, viewer := listening(t, s, endpoint, "token-admin", era),
+			listening(t, s, endpoint+"?catalog=reading", "token-viewer", era)
+		everybody := map[string]*told{"reader": reader, "writer": writer, "whole": whole,
+			"viewer": viewer}
 		for who, c := range everybody {
-			c.hears(t, source, map[string]string{"reader": "get_all", "writer": "create", "whole": "create", "viewer": "get_all"}[who])
+			c.hears(t, source, map[string]string{"reader": "get_all", "writer": "create",
+				"whole": "create", "viewer": "get_all"}[who])
 		}
 		for _, c := range everybody {
 			c.drain()
@@ -271,7 +305,8 @@ func TestSessionsThatACatalogConcernsAreToldAndNoOthers(t *testing.T) {
 	}
 }
 
-// TestChangeThatTheSourceCannotBeAskedAboutIsToldLater holds that nothing is lost while a source does not answer.
+// TestChangeThatTheSourceCannotBeAskedAboutIsToldLater holds that nothing is lost while a source
+// does not answer.
 func TestChangeThatTheSourceCannotBeAskedAboutIsToldLater(t *testing.T) {
 	t.Parallel()
 	source := kits()
@@ -292,7 +327,8 @@ func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
 	source := &shelf{off: []string{"update"}}
 	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
 	e := s.Explain(context.Background(), principalOf("Admin"), "update")
-	if !e.Off || e.Allowed || e.Listed || !strings.Contains(e.String(), "the tool is switched off") || !strings.Contains(e.String(), "denied") {
+	if !e.Off || e.Allowed || e.Listed || !strings.Contains(e.String(),
+		"the tool is switched off") || !strings.Contains(e.String(), "denied") {
 		t.Errorf("%s", e)
 	}
 	if e := s.Explain(context.Background(), principalOf("Admin"), "create"); e.Off || !e.Allowed {
@@ -308,14 +344,17 @@ func TestChangeBetweenTwoTokensIsTold(t *testing.T) {
 	source := &shelf{}
 	var ends atomic.Int64 // of the first token, in Unix milliseconds
 	ends.Store(time.Now().Add(time.Hour).UnixMilli())
-	s := newServer(t, runtime.Options{Catalogs: source, Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
-		id := identity.Identity{Principal: principalOf("Admin"), Expires: time.Now().Add(time.Hour)}
-		if token == "first" {
-			id.Expires = time.UnixMilli(ends.Load())
-		}
-		return id, nil
-	})}, directory(&desk{}))
-	c := listening(t, s, serve(t, s), "second", "2025-11-25") // whose stream opens with a token that goes on holding
+	s := newServer(t, runtime.Options{Catalogs: source,
+		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
+			id := identity.Identity{Principal: principalOf("Admin"),
+				Expires: time.Now().Add(time.Hour)}
+			if token == "first" {
+				id.Expires = time.UnixMilli(ends.Load())
+			}
+			return id, nil
+		})}, directory(&desk{}))
+	// whose stream opens with a token that goes on holding
+	c := listening(t, s, serve(t, s), "second", "2025-11-25")
 	c.hears(t, source, "create")
 	c.drain()
 	soonEnds := time.Now().Add(300 * time.Millisecond)
@@ -338,7 +377,8 @@ type counted struct {
 	n atomic.Int64
 }
 
-func (a *counted) Catalog(ctx context.Context, p access.Principal, ask catalog.Ask) (catalog.Found, error) {
+func (a *counted) Catalog(ctx context.Context, p access.Principal,
+	ask catalog.Ask) (catalog.Found, error) {
 	a.n.Add(1)
 	return a.shelf.Catalog(ctx, p, ask)
 }
@@ -346,7 +386,8 @@ func (a *counted) Catalog(ctx context.Context, p access.Principal, ask catalog.A
 func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
 	t.Parallel()
 	source := &counted{shelf: kits()}
-	s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()}, directory(&desk{}))
+	s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true, Identity: bothWays()},
+		directory(&desk{}))
 	endpoint := serve(t, s)
 	const sessions, changes = 10, 100
 	for range sessions {
@@ -359,20 +400,29 @@ func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
 	}
 	took := time.Since(began)
 	time.Sleep(600 * time.Millisecond)
-	if asked, most := source.n.Load()-before, int64(sessions*(3+took/(200*time.Millisecond))); asked == 0 || asked > most {
-		t.Errorf("%d changes in %v led to %d questions for %d sessions, more than %d", changes, took, asked, sessions, most)
+	if asked, most := source.n.Load()-before,
+		int64(sessions*(3+took/(200*time.Millisecond))); asked == 0 || asked > most {
+		t.Errorf("%d changes in %v led to %d questions for %d sessions, more than %d", changes,
+			took, asked, sessions, most)
 	}
 }
 
 func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
 	source, log := kits(), &journal{}
 	newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()}, directory(&desk{}))
-	soon(t, "the server listens", func() bool { source.mu.Lock(); defer source.mu.Unlock(); return len(source.heard) == 1 })
+	soon(t, "the server listens", func() bool {
+		source.mu.Lock()
+		defer source.mu.Unlock()
+		return len(source.heard) == 1
+	})
 	source.tell(catalog.Change{Deaf: true})
 	source.tell(catalog.Change{Tools: true, Catalogs: true})
 	source.tell(catalog.Change{Tools: true})
-	soon(t, "the return is logged", func() bool { return strings.Contains(log.String(), "are heard again") })
-	if text := log.String(); strings.Count(text, "are not heard") != 1 || strings.Count(text, "are heard again") != 1 {
+	soon(t, "the return is logged", func() bool {
+		return strings.Contains(log.String(), "are heard again")
+	})
+	if text := log.String(); strings.Count(text, "are not heard") != 1 ||
+		strings.Count(text, "are heard again") != 1 {
 		t.Error(text)
 	}
 }

@@ -137,7 +137,8 @@ func (l *listener) ask(t testing.TB, method, name, params string) heard {
 	if l.era == "2026-07-28" {
 		header["Mcp-Method"], header["Mcp-Name"] = method, name
 	}
-	return l.send(t, id, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, id, method, strings.Join(members, ",")), header)
+	return l.send(t, id, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, id,
+		method, strings.Join(members, ",")), header)
 }
 
 func (l *listener) call(t testing.TB, tool, arguments string) heard {
@@ -151,7 +152,8 @@ func (l *listener) wants(t testing.TB, level string, meta ...string) *listener {
 	if level != "" && l.era == "2026-07-28" {
 		meta = append(meta, `"io.modelcontextprotocol/logLevel":"`+level+`"`)
 	} else if level != "" {
-		if got := l.ask(t, "logging/setLevel", "", `"level":"`+level+`"`).answer(t); got.Error != nil {
+		if got := l.ask(t, "logging/setLevel", "", `"level":"`+level+
+			`"`).answer(t); got.Error != nil {
 			t.Fatalf("%s: %s", level, got.text)
 		}
 	}
@@ -163,18 +165,19 @@ func (l *listener) wants(t testing.TB, level string, meta ...string) *listener {
 func overHTTP(t testing.TB, url, token, era string) *listener {
 	t.Helper()
 	c := newRaw(t, url, token, era)
-	return &listener{era: era, send: func(t testing.TB, _ int64, message string, header map[string]string) (all heard) {
-		got := c.send(t, http.MethodPost, message, header)
-		if strings.HasPrefix(got.body, "{") {
-			return heard{hear(t, got.body)}
-		}
-		for line := range strings.Lines(got.body) {
-			if data, ok := strings.CutPrefix(line, "data: "); ok {
-				all = append(all, hear(t, strings.TrimSpace(data)))
+	return &listener{era: era,
+		send: func(t testing.TB, _ int64, message string, header map[string]string) (all heard) {
+			got := c.send(t, http.MethodPost, message, header)
+			if strings.HasPrefix(got.body, "{") {
+				return heard{hear(t, got.body)}
 			}
-		}
-		return all
-	}}
+			for line := range strings.Lines(got.body) {
+				if data, ok := strings.CutPrefix(line, "data: "); ok {
+					all = append(all, hear(t, strings.TrimSpace(data)))
+				}
+			}
+			return all
+		}}
 }
 
 // pipe is a session over lines.
@@ -202,7 +205,8 @@ func newPipe(t testing.TB, s *runtime.Server, p access.Principal, era string) *p
 		}
 	})
 	if era != "2026-07-28" {
-		c.write(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+era+`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
+		c.write(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+
+			era+`","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`)
 		c.until(t, 0)
 	}
 	return c
@@ -232,21 +236,27 @@ func overPipe(t testing.TB, s *runtime.Server, p access.Principal, era string) *
 	t.Helper()
 	c := newPipe(t, s, p, era)
 	var mu sync.Mutex // what is said between two answers belongs to the second
-	return &listener{era: era, send: func(t testing.TB, id int64, message string, _ map[string]string) heard {
-		mu.Lock()
-		defer mu.Unlock()
-		c.write(t, message)
-		return c.until(t, id)
-	}}
+	return &listener{era: era,
+		send: func(t testing.TB, id int64, message string, _ map[string]string) heard {
+			mu.Lock()
+			defer mu.Unlock()
+			c.write(t, message)
+			return c.until(t, id)
+		}}
 }
 
 // everywhere runs a test over both transports in all eras, for a member.
-func everywhere(t *testing.T, s *runtime.Server, test func(t *testing.T, transport string, l *listener)) {
+func everywhere(t *testing.T, s *runtime.Server,
+	test func(t *testing.T, transport string, l *listener)) {
 	t.Helper()
 	url := serve(t, s)
 	for _, era := range eras {
-		t.Run(era+"/http", func(t *testing.T) { test(t, "http", overHTTP(t, url, tokens["Member"], era)) })
-		t.Run(era+"/stdio", func(t *testing.T) { test(t, "stdio", overPipe(t, s, principalOf("Member"), era)) })
+		t.Run(era+"/http", func(t *testing.T) {
+			test(t, "http", overHTTP(t, url, tokens["Member"], era))
+		})
+		t.Run(era+"/stdio", func(t *testing.T) {
+			test(t, "stdio", overPipe(t, s, principalOf("Member"), era))
+		})
 	}
 }
 
@@ -284,7 +294,10 @@ const traceparent = `"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa
 
 // offering is a toolset of one of everything that has a handler, each of which does the same.
 func offering(do func(ctx context.Context)) toolset.Toolset {
-	complete := func(ctx context.Context, begun string) ([]string, error) { do(ctx); return []string{begun}, nil }
+	complete := func(ctx context.Context, begun string) ([]string, error) {
+		do(ctx)
+		return []string{begun}, nil
+	}
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/all", Server: toolset.ServerInfo{Name: "all", Version: "1"},
 		Table: access.Table{
@@ -292,16 +305,19 @@ func offering(do func(ctx context.Context)) toolset.Toolset {
 			Prompts:   []access.Rule{{Prompt: "greet", MinRole: viewer}},
 			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
 		},
-		Tools: []toolset.Tool{{Name: "work", Input: `{"type":"object"}`, Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-			do(ctx)
-			return toolset.Done(nil)
-		}}},
-		Prompts: []toolset.Prompt{{Name: "greet", Arguments: []toolset.Argument{{Name: "a", Complete: complete}},
+		Tools: []toolset.Tool{{Name: "work", Input: `{"type":"object"}`,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				do(ctx)
+				return toolset.Done(nil)
+			}}},
+		Prompts: []toolset.Prompt{{Name: "greet",
+			Arguments: []toolset.Argument{{Name: "a", Complete: complete}},
 			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptAnswer, error) {
 				do(ctx)
 				return toolset.PromptText("hello", nil)
 			}}},
-		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "books", Variables: []toolset.Variable{{Name: "id"}},
+		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "books",
+			Variables: []toolset.Variable{{Name: "id"}},
 			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceAnswer, error) {
 				do(ctx)
 				return toolset.ResourceText("a book", nil)
@@ -309,12 +325,15 @@ func offering(do func(ctx context.Context)) toolset.Toolset {
 	})
 }
 
-// everyUse are the requests that reach a handler of [offering], and what the log calls what they use.
+// everyUse are the requests that reach a handler of [offering], and what the log calls what they
+// use.
 var everyUse = []struct{ method, name, params, kind, is string }{
 	{"tools/call", "work", `"name":"work","arguments":{}`, "tool", "work"},
 	{"prompts/get", "greet", `"name":"greet","arguments":{"a":"b"}`, "prompt", "greet"},
 	{"resources/read", "lib://books/7", `"uri":"lib://books/7"`, "resource", "lib://books/{id}"},
-	{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"a","value":"b"}`, "prompt", "greet"},
+	{"completion/complete", "",
+		`"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"a","value":"b"}`, "prompt",
+		"greet"},
 }
 
 // without leaves members out.
@@ -347,7 +366,8 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 				close(logged)
 			}))
 			c := newPipe(t, s, principalOf("Member"), "2025-11-25")
-			c.write(t, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"`+test.level+`"}}`)
+			c.write(t, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"`+
+				test.level+`"}}`)
 			c.until(t, 1)
 			c.write(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work"}}`)
 			<-logged
@@ -357,7 +377,8 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 			}
 			said := got.logs()
 			var left int
-			if _, err := fmt.Sscanf(said[len(said)-1], test.notice+" %d log messages were left out", &left); err != nil {
+			if _, err := fmt.Sscanf(said[len(said)-1], test.notice+" %d log messages were left out",
+				&left); err != nil {
 				t.Fatalf("the last is %q", said[len(said)-1])
 			}
 			if sent := len(said) - 1; left == 0 || sent+left != test.messages {
@@ -371,7 +392,9 @@ func TestHandlerDoesNotWaitForAClientThatDoesNotRead(t *testing.T) {
 func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) { close(ended) }}}, working(func(ctx context.Context) {
+	s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
+		close(ended)
+	}}}, working(func(ctx context.Context) {
 		runtime.Logger(ctx).Info("hello")
 	}))
 	c := newPipe(t, s, principalOf("Member"), "2026-07-28")

@@ -52,7 +52,8 @@ func desktop(s *runtime.Server) (http.Handler, error) {
 			return
 		}
 		query := r.URL.Query()
-		list, err := s.ListTools(ctx, catalog.Ask{ID: query.Get("catalog_id"), Name: query.Get("catalog")})
+		list, err := s.ListTools(ctx, catalog.Ask{ID: query.Get("catalog_id"),
+			Name: query.Get("catalog")})
 		if err != nil {
 			http.Error(w, err.Error(), 404)
 			return
@@ -98,28 +99,37 @@ func get(t testing.TB, url string, header ...string) (int, http.Header, string) 
 func TestHandlerBesideMCPKnowsItsCallers(t *testing.T) {
 	s := newServer(t, runtime.Options{Admin: desktop, Anonymous: true}, directory(&desk{}))
 	base := strings.TrimSuffix(serve(t, s), runtime.PathMCP)
-	for _, path := range []string{"/api/v1/", "/api/v1/mcp/tools", "/console", "/console/", "/console/x"} {
-		if status, _, body := get(t, base+path, "Authorization", "Bearer "+tokens["Member"]); status != 200 || !strings.HasPrefix(body, "user-Member: create") {
+	for _, path := range []string{"/api/v1/", "/api/v1/mcp/tools", "/console", "/console/",
+		"/console/x"} {
+		if status, _, body := get(t, base+path, "Authorization", "Bearer "+
+			tokens["Member"]); status != 200 || !strings.HasPrefix(body, "user-Member: create") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
-		if status, header, _ := get(t, base+path); status != 401 || header.Get("WWW-Authenticate") != `Bearer realm="team"` {
+		if status, header, _ := get(t, base+path); status != 401 ||
+			header.Get("WWW-Authenticate") != `Bearer realm="team"` {
 			t.Errorf("%s, nobody: %d", path, status)
 		}
-		if status, header, _ := get(t, base+path, "Authorization", "Bearer nonsense"); status != 401 || !strings.Contains(header.Get("WWW-Authenticate"), "invalid_token") {
+		if status, header, _ := get(t, base+path, "Authorization",
+			"Bearer nonsense"); status != 401 || !strings.Contains(header.Get("WWW-Authenticate"),
+			"invalid_token") {
 			t.Errorf("%s, a wrong token: %d", path, status)
 		}
-		if status, _, _ := get(t, base+path, "Authorization", "Bearer "+tokens["Member"], "Host", "evil.example"); status != 403 {
+		if status, _, _ := get(t, base+path, "Authorization", "Bearer "+tokens["Member"], "Host",
+			"evil.example"); status != 403 {
 			t.Errorf("%s, another host: %d", path, status)
 		}
-		if status, _, _ := get(t, base+path, "Authorization", "Bearer "+tokens["Member"], "Origin", "https://evil.example"); status != 403 {
+		if status, _, _ := get(t, base+path, "Authorization", "Bearer "+tokens["Member"], "Origin",
+			"https://evil.example"); status != 403 {
 			t.Errorf("%s, another origin: %d", path, status)
 		}
 	}
-	if status, _, body := get(t, base+"/console/panic", "Authorization", "Bearer "+tokens["Member"]); status != 500 || strings.Contains(body, "hunter2") {
+	if status, _, body := get(t, base+"/console/panic", "Authorization", "Bearer "+
+		tokens["Member"]); status != 500 || strings.Contains(body, "hunter2") {
 		t.Errorf("%d %s", status, body)
 	}
 	for _, path := range []string{"/api", "/api/v2/", "/consoles"} {
-		if status, _, _ := get(t, base+path, "Authorization", "Bearer "+tokens["Member"]); status != 404 {
+		if status, _, _ := get(t, base+path, "Authorization", "Bearer "+
+			tokens["Member"]); status != 404 {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
@@ -131,17 +141,22 @@ func TestNobodyIsLetInBesideMCPWhereIdentityFails(t *testing.T) {
 			return identity.Identity{}, errors.New("hunter2")
 		},
 		"panics": func(context.Context, string) (identity.Identity, error) { panic("hunter2") },
-		"nobody": func(context.Context, string) (identity.Identity, error) { return identity.Identity{}, nil },
+		"nobody": func(context.Context, string) (identity.Identity, error) {
+			return identity.Identity{}, nil
+		},
 		"expired": func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: principalOf("Admin"), Expires: time.Now().Add(-time.Second)}, nil
+			return identity.Identity{Principal: principalOf("Admin"),
+				Expires: time.Now().Add(-time.Second)}, nil
 		},
 	} {
-		s := newServer(t, runtime.Options{Admin: desktop, Anonymous: true, Identity: identity.Bearer(verify)}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Admin: desktop, Anonymous: true,
+			Identity: identity.Bearer(verify)}, directory(&desk{}))
 		want := 503
 		if name == "expired" {
 			want = 401
 		}
-		if status, _, body := get(t, strings.TrimSuffix(serve(t, s), "/mcp")+"/api/v1/x", "Authorization", "Bearer x"); status != want || strings.Contains(body, "hunter2") {
+		if status, _, body := get(t, strings.TrimSuffix(serve(t, s), "/mcp")+"/api/v1/x",
+			"Authorization", "Bearer x"); status != want || strings.Contains(body, "hunter2") {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
@@ -149,7 +164,8 @@ func TestNobodyIsLetInBesideMCPWhereIdentityFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, _, _ := get(t, strings.TrimSuffix(serve(t, s), "/mcp")+"/api/v1/x", "Authorization", "Bearer x"); status != 503 {
+	if status, _, _ := get(t, strings.TrimSuffix(serve(t, s), "/mcp")+"/api/v1/x", "Authorization",
+		"Bearer x"); status != 503 {
 		t.Errorf("without an identity source: %d", status)
 	}
 }
@@ -160,10 +176,13 @@ func TestStrangersToTheHostAreNotLetInBesideMCP(t *testing.T) {
 	for _, anonymous := range []bool{false, true} {
 		s := aware(t, h, runtime.Options{Admin: desktop, Anonymous: anonymous})
 		base := strings.TrimSuffix(serve(t, s), "/mcp")
-		if status, _, _ := get(t, base+"/api/v1/x", "Authorization", "Bearer eve_Admin"); status != 403 {
+		if status, _, _ := get(t, base+"/api/v1/x", "Authorization",
+			"Bearer eve_Admin"); status != 403 {
 			t.Errorf("%v: %d", anonymous, status)
 		}
-		if status, _, body := get(t, base+"/api/v1/x", "Authorization", "Bearer ada_Viewer"); status != 200 || !strings.Contains(body, "device_get") || strings.Contains(body, "device_change") {
+		if status, _, body := get(t, base+"/api/v1/x", "Authorization",
+			"Bearer ada_Viewer"); status != 200 || !strings.Contains(body, "device_get") ||
+			strings.Contains(body, "device_change") {
 			t.Errorf("%v: %d %s", anonymous, status, body)
 		}
 	}
@@ -180,18 +199,26 @@ func TestListingSaysWhatCanBeExecuted(t *testing.T) {
 		{runtime.Options{}, "Viewer", "", `user-Viewer: get_all get_public_info""`},
 		{runtime.Options{}, "Viewer", "catalog=reading", `user-Viewer: get_all""`},
 		{runtime.Options{}, "Viewer", "catalog_id=2", `user-Viewer:""`},
-		{runtime.Options{}, "Viewer", "catalog=nonsense", `user-Viewer: get_all get_public_info"there is no such catalog: this list is not filtered"`},
-		{runtime.Options{CatalogStrict: true}, "Viewer", "catalog=nonsense", "there is no such catalog"},
-		{runtime.Options{}, "Admin", "", `user-Admin: create get_all get_by_id(off) get_public_info promote_to_manager update""`},
-		{runtime.Options{AdminRole: "Manager"}, "Manager", "", `user-Manager: create get_all get_by_id(off) get_public_info promote_to_manager(needs role Admin) update""`},
+		{runtime.Options{}, "Viewer", "catalog=nonsense",
+			`user-Viewer: get_all get_public_info"there is no such catalog: this list is not filtered"`},
+		{runtime.Options{CatalogStrict: true}, "Viewer", "catalog=nonsense",
+			"there is no such catalog"},
+		{runtime.Options{}, "Admin", "",
+			`user-Admin: create get_all get_by_id(off) get_public_info promote_to_manager update""`},
+		{runtime.Options{AdminRole: "Manager"}, "Manager", "",
+			`user-Manager: create get_all get_by_id(off) get_public_info promote_to_manager(needs role Admin) update""`},
 		{runtime.Options{}, "Manager", "", `user-Manager: create get_all get_public_info update""`},
-		{runtime.Options{Denial: access.Forbid}, "Member", "catalog=writing", `user-Member: create update(needs role Manager)""`},
-		{runtime.Options{ListAll: true}, "Member", "catalog=writing", `user-Member: create update(needs role Manager)""`},
-		{runtime.Options{Denial: access.Challenge}, "Member", "catalog=writing", `user-Member: create""`},
+		{runtime.Options{Denial: access.Forbid}, "Member", "catalog=writing",
+			`user-Member: create update(needs role Manager)""`},
+		{runtime.Options{ListAll: true}, "Member", "catalog=writing",
+			`user-Member: create update(needs role Manager)""`},
+		{runtime.Options{Denial: access.Challenge}, "Member", "catalog=writing",
+			`user-Member: create""`},
 	} {
 		test.options.Catalogs, test.options.Admin = source, desktop
 		s := newServer(t, test.options, directory(&desk{}))
-		_, _, body := get(t, strings.TrimSuffix(serve(t, s), "/mcp")+"/api/v1/mcp/tools?"+test.query, "Authorization", "Bearer "+tokens[test.user])
+		_, _, body := get(t, strings.TrimSuffix(serve(t, s), "/mcp")+"/api/v1/mcp/tools?"+
+			test.query, "Authorization", "Bearer "+tokens[test.user])
 		if strings.TrimSpace(body) != test.want {
 			t.Errorf("%s, %s: %s", test.user, test.query, body)
 		}
@@ -202,7 +229,8 @@ func TestListingSaysWhatCanBeExecuted(t *testing.T) {
 func TestListingBesideMCPAndListAgree(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		source := &shelf{off: []string{"get_all"}}
-		s := newServer(t, runtime.Options{Denial: denial, Catalogs: source}, directory(&desk{}), headerTool())
+		s := newServer(t, runtime.Options{Denial: denial, Catalogs: source}, directory(&desk{}),
+			headerTool())
 		for _, user := range callers[1:] {
 			req, _ := http.NewRequest("GET", "/", nil)
 			req.Header.Set("Authorization", "Bearer "+tokens[user])
@@ -225,30 +253,38 @@ func TestListingBesideMCPAndListAgree(t *testing.T) {
 			}
 		}
 	}
-	if list, err := newServer(t, runtime.Options{}, directory(&desk{})).ListTools(t.Context(), catalog.Ask{}); err != nil || list.Tools != nil {
+	if list, err := newServer(t, runtime.Options{}, directory(&desk{})).ListTools(t.Context(),
+		catalog.Ask{}); err != nil || list.Tools != nil {
 		t.Errorf("outside of a request: %+v, %v", list, err)
 	}
 }
 
 func TestAdminHandlerThatCannotBeMadeKeepsTheServerFromStarting(t *testing.T) {
-	_, err := runtime.New(runtime.Options{Logger: quiet(), Admin: func(*runtime.Server) (http.Handler, error) { return nil, errors.New("no store") }}, directory(&desk{}))
+	_, err := runtime.New(runtime.Options{Logger: quiet(),
+		Admin: func(*runtime.Server) (http.Handler, error) {
+			return nil, errors.New("no store")
+		}}, directory(&desk{}))
 	if err == nil || !strings.Contains(err.Error(), "Options.Admin: no store") {
 		t.Error(err)
 	}
 }
 
-// A role alone lets nobody in where the host has a say and does not say it: it may not know the caller any more.
+// A role alone lets nobody in where the host has a say and does not say it: it may not know the
+// caller any more.
 func TestNobodyIsLetInBesideMCPWhileTheHostDoesNotAnswer(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	for name, fail := range map[string]func(context.Context) error{
-		"errs": func(context.Context) error { return errors.New("hunter2") }, "hangs": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"errs": func(context.Context) error {
+			return errors.New("hunter2")
+		}, "hangs": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 	} {
 		h.failing(fail)
 		s := aware(t, h, runtime.Options{Admin: desktop, CapabilityTimeout: 100 * time.Millisecond})
 		base := strings.TrimSuffix(serve(t, s), "/mcp")
 		for _, token := range []string{"ada_Admin", "gone_Admin"} {
-			if status, _, body := get(t, base+"/api/v1/x", "Authorization", "Bearer "+token); status != 503 || strings.Contains(body, "hunter2") {
+			if status, _, body := get(t, base+"/api/v1/x", "Authorization", "Bearer "+
+				token); status != 503 || strings.Contains(body, "hunter2") {
 				t.Errorf("%s, %s: %d %s", name, token, status, body)
 			}
 		}
@@ -257,7 +293,8 @@ func TestNobodyIsLetInBesideMCPWhileTheHostDoesNotAnswer(t *testing.T) {
 
 func TestWhatALetInCallerDoesEndsWithTheCredential(t *testing.T) {
 	ends := time.Now().Add(time.Hour).Truncate(time.Second)
-	s := newServer(t, runtime.Options{Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+	s := newServer(t, runtime.Options{Identity: identity.Bearer(func(context.Context,
+		string) (identity.Identity, error) {
 		return identity.Identity{Principal: principalOf("Admin"), Expires: ends}, nil
 	})}, directory(&desk{}))
 	base, cancel := context.WithCancel(t.Context())

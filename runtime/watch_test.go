@@ -40,11 +40,18 @@ func listening(t testing.TB, s *runtime.Server, url, token, era string) *told {
 	c := &told{kinds: make(chan string, 100)}
 	c.token.Store(token)
 	client := mcp.NewClient(&mcp.Implementation{Name: "told", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.kinds <- "tools" },
-		PromptListChangedHandler:   func(context.Context, *mcp.PromptListChangedRequest) { c.kinds <- "prompts" },
-		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c.kinds <- "resources" },
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			c.kinds <- "tools"
+		},
+		PromptListChangedHandler: func(context.Context, *mcp.PromptListChangedRequest) {
+			c.kinds <- "prompts"
+		},
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) {
+			c.kinds <- "resources"
+		},
 	})
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: c}, MaxRetries: -1}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: url,
+		HTTPClient: &http.Client{Transport: c}, MaxRetries: -1}
 	if url == "" {
 		serverIn, clientOut := io.Pipe()
 		clientIn, serverOut := io.Pipe()
@@ -53,13 +60,15 @@ func listening(t testing.TB, s *runtime.Server, url, token, era string) *told {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = s.RunIO(ctx, serverIn, serverOut, access.Principal{Subject: "sub-" + parts[0], User: parts[0], Role: parts[1]})
+			_ = s.RunIO(ctx, serverIn, serverOut, access.Principal{Subject: "sub-" + parts[0],
+				User: parts[0], Role: parts[1]})
 			_ = serverOut.Close()
 		}()
 		t.Cleanup(func() { cancel(); <-ended })
 		transport = &mcp.IOTransport{Reader: clientIn, Writer: clientOut}
 	}
-	session, err := client.Connect(context.Background(), transport, &mcp.ClientSessionOptions{ProtocolVersion: era})
+	session, err := client.Connect(context.Background(), transport,
+		&mcp.ClientSessionOptions{ProtocolVersion: era})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +90,10 @@ func (c *told) next(t testing.TB) string {
 	}
 }
 
-// ready waits until a client hears what it is told: its stream opens by itself, some time after the session.
-func (c *told) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string, permissions ...string) {
+// ready waits until a client hears what it is told: its stream opens by itself, some time after the
+// session.
+func (c *told) ready(t testing.TB, s *runtime.Server, h *fakeHost, user string,
+	permissions ...string) {
 	t.Helper()
 	for n := range 400 {
 		with := permissions
@@ -128,7 +139,8 @@ func TestOnlySessionsWhoseSurfaceChangedAreTold(t *testing.T) {
 				if transport == "http" {
 					url = serve(t, s)
 				}
-				ada, bob := listening(t, s, url, "ada_Viewer", era), listening(t, s, url, "bob_Viewer", era)
+				ada, bob := listening(t, s, url, "ada_Viewer", era),
+					listening(t, s, url, "bob_Viewer", era)
 				ada.ready(t, s, h, "ada", "dcim.view_device")
 				bob.ready(t, s, h, "bob", "dcim.view_device")
 				// Something that ada's role hides all the same: nobody is told.
@@ -186,7 +198,8 @@ func TestRefreshedAnswerThatDiffersIsTold(t *testing.T) {
 	c.ready(t, s, h, "ada", "dcim.view_device")
 	h.set("ada", "dcim.view_device", "dcim.view_site")
 	time.Sleep(period)
-	mcptest.Tools(t, connectHTTP(t, url, "ada_Viewer", "2026-07-28")) // another request of ada's asks the host
+	// another request of ada's asks the host
+	mcptest.Tools(t, connectHTTP(t, url, "ada_Viewer", "2026-07-28"))
 	if got := c.next(t); got != "resources" {
 		t.Errorf("%s has changed", got)
 	}
@@ -199,8 +212,10 @@ func TestListeningIsForWhatWasAskedFor(t *testing.T) {
 	url := serve(t, s)
 	c := newRaw(t, url, "ada_Viewer", "2026-07-28")
 	// Nothing that there is to listen to: it ends at once.
-	got := c.ask(t, "subscriptions/listen", `"notifications":{"resourceSubscriptions":["dcim://devices"]}`, nil)
-	if got.status != 200 || !strings.Contains(got.body, `"notifications":{}`) || !strings.Contains(got.body, `"result"`) {
+	got := c.ask(t, "subscriptions/listen",
+		`"notifications":{"resourceSubscriptions":["dcim://devices"]}`, nil)
+	if got.status != 200 || !strings.Contains(got.body, `"notifications":{}`) ||
+		!strings.Contains(got.body, `"result"`) {
 		t.Errorf("%s", got)
 	}
 	if n := runtime.Watched(s); n != 0 {
@@ -218,15 +233,18 @@ type stream struct {
 func listen(t testing.TB, url, token, era, session string, id int) *stream {
 	t.Helper()
 	c := &raw{era: era}
-	body := strings.Replace(c.request("subscriptions/listen", `"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id), 1)
+	body := strings.Replace(c.request("subscriptions/listen",
+		`"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id), 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
-		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": era,
-		"Mcp-Method": "subscriptions/listen", "Mcp-Session-Id": session, "Authorization": "Bearer " + token,
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": era,
+		"Mcp-Method":           "subscriptions/listen", "Mcp-Session-Id": session,
+		"Authorization": "Bearer " + token,
 	} {
 		if value != "" && value != "Bearer " {
 			req.Header.Set(name, value)
@@ -241,7 +259,8 @@ func listen(t testing.TB, url, token, era, session string, id int) *stream {
 		defer close(s.lines)
 		defer res.Body.Close()
 		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok || strings.HasPrefix(lines.Text(), "{") {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok ||
+				strings.HasPrefix(lines.Text(), "{") {
 				s.lines <- data
 			}
 		}
@@ -296,12 +315,15 @@ func TestRequestsThatListenAreBounded(t *testing.T) {
 	const era, taken = "2026-07-28", `"toolsListChanged":true`
 	refused := func(got *stream, want string) {
 		t.Helper()
-		if first := got.next(t); !strings.Contains(first, `"code":-32029`) || !strings.Contains(first, want) || got.next(t) != "" {
+		if first := got.next(t); !strings.Contains(first, `"code":-32029`) ||
+			!strings.Contains(first, want) || got.next(t) != "" {
 			t.Errorf("%s", first)
 		}
 	}
-	first, second := listen(t, url, "ada_Viewer", era, "", 1), listen(t, url, "ada_Admin", era, "", 2)
-	if a, b := first.next(t), second.next(t); !strings.Contains(a, taken) || !strings.Contains(b, taken) {
+	first, second := listen(t, url, "ada_Viewer", era, "", 1), listen(t, url, "ada_Admin", era, "",
+		2)
+	if a, b := first.next(t), second.next(t); !strings.Contains(a, taken) ||
+		!strings.Contains(b, taken) {
 		t.Fatalf("%s\n%s", a, b)
 	}
 	refused(listen(t, url, "ada_Viewer", era, "", 3), "of this caller")
@@ -342,7 +364,8 @@ func TestShutdownEndsRequestsThatListenAndWaitsForCalls(t *testing.T) {
 	}
 	called := make(chan reply)
 	go func() {
-		called <- newRaw(t, url, "ada_Viewer", "2026-07-28").call(t, "device_get", `,"arguments":{}`, nil)
+		called <- newRaw(t, url, "ada_Viewer", "2026-07-28").call(t, "device_get",
+			`,"arguments":{}`, nil)
 	}()
 	<-started
 	ended := make(chan error, 1)
@@ -378,11 +401,16 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- s.RunIO(context.Background(), in, out, access.Principal{Subject: "ada", User: "ada"}) }()
+	go func() {
+		done <- s.RunIO(context.Background(), in, out, access.Principal{Subject: "ada",
+			User: "ada"})
+	}()
 	answers := bufio.NewScanner(fromServer)
 	c := &raw{era: "2026-07-28"}
-	for id, want := range []string{`"toolsListChanged":true`, `"toolsListChanged":true`, `"code":-32029`} {
-		body := strings.Replace(c.request("subscriptions/listen", `"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id+1), 1)
+	for id, want := range []string{`"toolsListChanged":true`, `"toolsListChanged":true`,
+		`"code":-32029`} {
+		body := strings.Replace(c.request("subscriptions/listen",
+			`"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id+1), 1)
 		if _, err := io.WriteString(toServer, body+"\n"); err != nil {
 			t.Fatal(err)
 		}
@@ -397,15 +425,18 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever the host takes and an answer counts for, it is asked because somebody asks for something.
+// Whatever the host takes and an answer counts for, it is asked because somebody asks for
+// something.
 func TestHostIsNotAskedWhereNobodyAsksForAnything(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	h.failing(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
-	for _, ttl := range []time.Duration{5 * time.Millisecond, 15 * time.Millisecond} { // less than an answer takes, and less than two
+	// less than an answer takes, and less than two
+	for _, ttl := range []time.Duration{5 * time.Millisecond, 15 * time.Millisecond} {
 		url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl}))
 		before := h.times("ada")
-		for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager", "ada_Admin"} { // each asked about apart
+		// each asked about apart
+		for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager", "ada_Admin"} {
 			newRaw(t, url, token, "2025-11-25").ask(t, "tools/list", "", nil)
 		}
 		for {
@@ -427,7 +458,8 @@ func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 	h := newHost(nil)
 	h.set("bob", "dcim.view_device")
 	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token, User: "bob", Role: "Viewer"}}, nil
+		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
+			User: "bob", Role: "Viewer"}}, nil
 	}, identity.NamesUsers())
 	s := aware(t, h, runtime.Options{Identity: source})
 	url := serve(t, s)
@@ -458,7 +490,8 @@ func TestRequestsFindRoomWhileEverybodyIsLookedAtAgain(t *testing.T) {
 	}
 	answered := make(chan reply)
 	go func() {
-		answered <- newRaw(t, url, "fresh", "2026-07-28").call(t, "device_get", `,"arguments":{}`, nil)
+		answered <- newRaw(t, url, "fresh", "2026-07-28").call(t, "device_get", `,"arguments":{}`,
+			nil)
 	}()
 	for range most { // those of the watch, less the one that was heard of, and the request's
 		<-asked

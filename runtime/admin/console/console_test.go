@@ -164,8 +164,10 @@ func table(t testing.TB, rules ...access.Rule) access.Table {
 
 func rules() []access.Rule {
 	return []access.Rule{
-		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true}, {Tool: "view", MinRole: 1}, {Tool: "change", MinRole: 2, Scopes: []string{"write"}},
-		{Tool: "erase", MinRole: 4}, {Tool: "host", MinRole: 1, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
+		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true},
+		{Tool: "view", MinRole: 1}, {Tool: "change", MinRole: 2, Scopes: []string{"write"}},
+		{Tool: "erase", MinRole: 4}, {Tool: "host", MinRole: 1,
+			Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
 		{Tool: "free", MinRole: 1, Permission: access.NoPermission()},
 	}
 }
