@@ -352,3 +352,60 @@ func TestUnreadablePermissionsAreDeniedAndLogged(t *testing.T) {
 		t.Errorf("the log has %s", text)
 	}
 }
+
+// late is a host that cannot be reached at first, and has the user ada alone.
+type late struct {
+	*source
+	down *atomic.Bool
+}
+
+func (l late) Check(context.Context) error {
+	if l.down.Load() {
+		return errDown
+	}
+	return nil
+}
+
+func (l late) Resolve(ctx context.Context, p access.Principal) (capability.User, error) {
+	if l.down.Load() {
+		return capability.User{}, errDown
+	}
+	return l.source.Resolve(ctx, p)
+}
+
+// TestMissingUserOfAnotherClientIsNotTheCallers has a host that lacks the user of a configured
+// client, which the checks at start report late. Other callers keep their identity until they pass.
+func TestMissingUserOfAnotherClientIsNotTheCallers(t *testing.T) {
+	for _, anonymous := range []bool{false, true} {
+		down := &atomic.Bool{}
+		down.Store(true)
+		s := &state{}
+		s.put(nil, "host:a.view_b")
+		h, _ := hostOf(t, time.Minute, 10, fine, func(c *HostConfig) {
+			c.Source, c.Anonymous = late{&source{query: s.query}, down}, anonymous
+			c.ServiceUsers = []access.ServiceUser{{Client: "bot", User: "nobody"}}
+		})
+		if !Unreachable(h.Pending()) {
+			t.Fatal(h.Pending())
+		}
+		down.Store(false)
+		if err := h.Start(t.Context()); !errors.Is(err, capability.ErrNoUser) {
+			t.Fatal(err)
+		}
+		info := infoOf(ada("Viewer"))
+		err := h.Attach(t.Context(), info)
+		if err != nil || info.Principal.Subject != "ada" || info.Permissions == nil ||
+			!info.Permissions.Unavailable {
+			t.Errorf("anonymous %v: %v, %+v", anonymous, err, info)
+		}
+		h.ServiceUsers = nil // as if the host made the user
+		if err := h.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		info = infoOf(ada("Viewer"))
+		if err := h.Attach(t.Context(), info); err != nil || info.Permissions == nil ||
+			info.Permissions.Unavailable || !info.Permissions.Set.Has("host:a.view_b") {
+			t.Errorf("anonymous %v, after the checks: %v, %+v", anonymous, err, info)
+		}
+	}
+}

@@ -66,7 +66,8 @@ func (h *Host) Queries() int { return h.cache.Loading() }
 func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, error) {
 	return Supervise(context.WithoutCancel(ctx), h.Pool, h.Masker, func() (*permissions, error) {
 		if err := h.Pending(); err != nil {
-			return nil, err
+			// The error may wrap ErrNoUser for a configured user, and not for this caller.
+			return nil, fmt.Errorf("the checks at start have not passed: %v", err)
 		}
 		set, err := h.Source.Capabilities(ctx, p)
 		if err != nil {
