@@ -409,3 +409,54 @@ func TestMissingUserOfAnotherClientIsNotTheCallers(t *testing.T) {
 		}
 	}
 }
+
+// checked is a host whose Check returns err.
+type checked struct {
+	*source
+	err *atomic.Pointer[error]
+}
+
+func (c checked) Check(context.Context) error { return *c.err.Load() }
+
+// TestHostThatDoesNotFitAnyMoreGivesNoPermissions has a host that is upgraded while the server runs.
+// Its queries still succeed. Permissions count again without another query of readiness.
+func TestHostThatDoesNotFitAnyMoreGivesNoPermissions(t *testing.T) {
+	var result atomic.Pointer[error]
+	returns := func(err error) { result.Store(&err) }
+	returns(nil)
+	s := &state{}
+	s.put(nil, "host:a.view_b")
+	h, _ := hostOf(t, time.Hour, 10, fine, func(c *HostConfig) {
+		c.Source = checked{&source{query: s.query}, &result}
+	})
+	expect := func(when string, want bool) {
+		t.Helper()
+		info := infoOf(ada("Viewer"))
+		err := h.Attach(t.Context(), info)
+		if err != nil || info.Permissions == nil || info.Permissions.Unavailable == want {
+			t.Errorf("%s: %v, %+v", when, err, info.Permissions)
+		}
+	}
+	ready := func(want bool) {
+		t.Helper()
+		if err := h.Ready(t.Context()); (err == nil) != want {
+			t.Error(err)
+		}
+	}
+	misfit := capability.Misconfigured(fmt.Errorf("another release: %w", capability.ErrNoUser))
+	ready(true)
+	expect("at first", true)
+	returns(errDown)
+	ready(false)
+	expect("while it cannot be checked", true)
+	returns(misfit)
+	expect("before readiness is queried", true)
+	ready(false)
+	expect("after an upgrade", false)
+	returns(errDown)
+	ready(false)
+	expect("while it cannot be checked after an upgrade", false)
+	returns(nil)
+	expect("after the upgrade is undone", true)
+	ready(true)
+}

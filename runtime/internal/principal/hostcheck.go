@@ -44,12 +44,27 @@ func (h *Host) Pending() error {
 	return nil
 }
 
-// Ready returns an error while the host cannot be read.
+// Ready returns an error while the host cannot be read. If the settings of the adapter do not fit the
+// host any more, such as after an upgrade of the host, no permission counts until they fit again.
 func (h *Host) Ready(ctx context.Context) error {
 	if err := h.Pending(); err != nil {
 		return err
 	}
-	return h.check(ctx)
+	return h.checkFit(ctx)
+}
+
+// checkFit is check, and sets misfit by its result. An unreachable host leaves misfit as it is.
+func (h *Host) checkFit(ctx context.Context) error {
+	err := h.check(ctx)
+	if err == nil {
+		h.misfit.Store(false)
+		return nil
+	}
+	err = masked(h.Masker, err)
+	if mustChange(err) && !h.misfit.Swap(true) {
+		h.Invalidate(nil)
+	}
+	return err
 }
 
 func (h *Host) start(ctx context.Context) error {

@@ -69,6 +69,11 @@ func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, erro
 			// The error may wrap ErrNoUser for a configured user, and not for this caller.
 			return nil, fmt.Errorf("the checks at start have not passed: %v", err)
 		}
+		if h.misfit.Load() { // readiness may not be queried again
+			if err := h.checkFit(ctx); err != nil {
+				return nil, fmt.Errorf("the host does not fit the settings: %v", err)
+			}
+		}
 		set, err := h.Source.Capabilities(ctx, p)
 		if err != nil {
 			return nil, err
