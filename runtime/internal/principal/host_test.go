@@ -418,8 +418,8 @@ type checked struct {
 
 func (c checked) Check(context.Context) error { return *c.err.Load() }
 
-// TestHostThatDoesNotFitAnyMoreGivesNoPermissions has a host that is upgraded while the server runs.
-// Its queries still succeed. Permissions count again without another query of readiness.
+// TestHostThatDoesNotFitAnyMoreGivesNoPermissions has a host that is upgraded while the server
+// runs. Its queries still succeed. Permissions count again without another query of readiness.
 func TestHostThatDoesNotFitAnyMoreGivesNoPermissions(t *testing.T) {
 	var result atomic.Pointer[error]
 	returns := func(err error) { result.Store(&err) }
@@ -459,4 +459,48 @@ func TestHostThatDoesNotFitAnyMoreGivesNoPermissions(t *testing.T) {
 	returns(nil)
 	expect("after the upgrade is undone", true)
 	ready(true)
+}
+
+// hanging is a host that passes its check, and never returns a user.
+type hanging struct {
+	*source
+	calls *atomic.Int64
+	hold  chan struct{}
+}
+
+func (h hanging) Resolve(context.Context, access.Principal) (capability.User, error) {
+	h.calls.Add(1)
+	<-h.hold
+	return capability.User{}, errDown
+}
+
+// TestChecksAtStartEndWithTheFirstQueryThatHangs has many configured users: a query for each would
+// hold as many goroutines.
+func TestChecksAtStartEndWithTheFirstQueryThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		hold := make(chan struct{})
+		defer close(hold)
+		h, _ := hostOf(t, time.Minute, 10, fine, func(c *HostConfig) {
+			c.Source = hanging{&source{query: fine}, &calls, hold}
+			for i := range 500 {
+				client := fmt.Sprint("client", i)
+				c.ServiceUsers = append(c.ServiceUsers, access.ServiceUser{Client: client, User: "ada"})
+			}
+		})
+		synctest.Wait()
+		if n, text := calls.Load(), h.Pending().Error(); n != 1 || len(text) > 200 {
+			t.Errorf("%d calls, %.200s", n, text)
+		}
+	})
+}
+
+// TestLongErrorsOfTheChecksAtStartAreCut has an error that the log gets for each request.
+func TestLongErrorsOfTheChecksAtStartAreCut(t *testing.T) {
+	h, _ := hostOf(t, time.Minute, 10, fine)
+	long := errors.New(strings.Repeat("é", 10_000))
+	h.pending.Store(&long)
+	if _, err := h.get(ada("Viewer")); err == nil || len(err.Error()) > 1100 {
+		t.Errorf("%.50v", err)
+	}
 }
