@@ -70,7 +70,7 @@ func missIn(line string, tight bool) (Miss, bool) {
 	spec, exact := h.spec, h.edits == 0
 	m := Miss{Name: spec.Name, Arguments: spec.argues(h.rest, exact), Odd: h.odd}
 	m.Sure = m.Arguments || exact && h.colon
-	if m.Sure {
+	if m.Sure && !h.quoted {
 		return m, true
 	}
 	after := strings.TrimLeftFunc(h.rest, unicode.IsSpace)
@@ -79,6 +79,8 @@ func missIn(line string, tight bool) (Miss, bool) {
 		return f == enclosing || unicode.IsLetter(f) || unicode.IsDigit(f)
 	})
 	switch {
+	case h.quoted: // a doc link, a quotation or code, unless it looks written for a program
+		return m, tight && (m.Arguments || bare && !h.upper)
 	case bare && after != "" && !tight:
 		return m, false // the end of a sentence
 	case !bare && (len(after) == len(h.rest) || fold(firstRune(after)) == separator):
@@ -110,6 +112,7 @@ type head struct {
 	parted  bool   // another separator is
 	colon   bool   // one of the separators is a colon
 	upper   bool   // a letter is in upper case
+	quoted  bool   // a bracket or a quote is before or between the letters
 	odd     string // as in Miss
 	// spec is the nearest directive, inPrefix the edits in mcp, edits all edits.
 	spec            *Spec
@@ -164,9 +167,10 @@ func heads(line string) []head {
 				}
 			}
 			inWord = false
-			if f == enclosing || r == '=' && gap.spaced {
+			if f == enclosing && len(h.letters) >= shortestHead || r == '=' && gap.spaced {
 				return list
 			}
+			h.quoted = h.quoted || f == enclosing
 			gap.spaced = gap.spaced || f == space
 			gap.parted = gap.parted || f != space
 			gap.colon = gap.colon || f == colon

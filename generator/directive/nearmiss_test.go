@@ -39,6 +39,8 @@ func TestNearMisses(t *testing.T) {
 		"//mcp.roles.":                                    "0 roles, perhaps",
 		"//mcp.limit.timeout=1s":                          "0 limit, arguments",
 		"//mcp.limit(timeout=1s)":                         "0 limit, arguments",
+		"//(mcp:limit timeout=1s)":                        "0 limit, arguments",
+		"//mcp[limit] timeout=1s":                         "0 limit, arguments",
 		"// mcp:tool, and so on":                          "0 tool",
 		"//mcp-limit, timeout=1s":                         "0 limit, arguments",
 		"// mcp limit timeut=1s":                          "0 limit, arguments",
@@ -69,6 +71,9 @@ func TestNearMisses(t *testing.T) {
 		"// [mcp.Server] is the SDK's":      "",
 		"// `mcp:limit` bounds a call":      "",
 		"// \"mcp:limit\" bounds a call":    "",
+		"// (mcp:limit timeout=1s)":         "",
+		"//[mcp.Server] is the SDK's":       "",
+		"//(mcp:limit bounds a call)":       "",
 		"// tcp: server closed":             "",
 		"// TCP server addr=127.0.0.1":      "",
 		"// map roles to groups":            "",
@@ -106,7 +111,7 @@ func TestNearMisses(t *testing.T) {
 
 // Each change of one character in //mcp:NAME is a near miss of that name or a wrong directive.
 func TestOneWrongCharacterIsNeverSilent(t *testing.T) {
-	const others = "abcmpxyz019MP .,:;-_/|+@=~*!?#$%&\\^\t" +
+	const others = "abcmpxyz019MP .,:;-_/|+@=~*!?#$%&\\^\t()[]{}\"'`" +
 		"\u00a0\u200b\u0430\u0441\u0440\uff1a"
 	for _, spec := range specs {
 		head, arguments, _ := strings.Cut(spec.Example, " ")

@@ -37,6 +37,8 @@ func hidden(before, r, after rune) string {
 		return ""
 	case unicode.IsControl(r):
 		return "control character"
+	case unicode.In(r, unicode.Zl, unicode.Zp): // a line break to some readers, and not to Go
+		return "separator"
 	case unicode.Is(unicode.Bidi_Control, r):
 		return "bidirectional control"
 	case 0xe0000 <= r && r <= 0xe007f:

@@ -27,6 +27,8 @@ func TestHiddenCharactersAreFound(t *testing.T) {
 		"a\u3164":                       {1, "the invisible character U+3164"},
 		"a\ufeff":                       {1, "the invisible character U+FEFF"},
 		"soft\u00adhyphen":              {4, "the invisible character U+00AD"},
+		"a\u2028b":                      {1, "the separator U+2028"},
+		"a\u2029b":                      {1, "the separator U+2029"},
 		"a\x1b[8mb":                     {1, "the control character U+001B"},
 		"a\u009b8m":                     {1, "the control character U+009B"},
 		"":                              {-1, ""},

@@ -69,7 +69,7 @@ func (s *scanner) constrained(file *load.File) {
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {
 			if !directive.Is(comment) {
-				s.misses(comment, inBody(file.Syntax, comment))
+				s.misses(comment, bodies(file.Syntax, comment))
 				continue
 			}
 			if d, _ := directive.Parse(comment); d.Name != "ignore" {
@@ -175,7 +175,7 @@ func (c *collector) add(d *decl) {
 	}
 	for _, comment := range d.doc.List {
 		if !directive.Is(comment) {
-			if c.misses(comment, false) {
+			if c.misses(comment, never) {
 				d.attempted, d.lost = true, true
 			}
 			c.seen[comment] = true
@@ -256,7 +256,7 @@ func (c *collector) orphans() {
 				continue
 			}
 			if !directive.Is(comment) {
-				c.misses(comment, inBody(c.file.Syntax, comment))
+				c.misses(comment, bodies(c.file.Syntax, comment))
 				continue
 			}
 			c.opted = true

@@ -21,13 +21,14 @@ var generates = regexp.MustCompile(`^//go:generate\s.*\bmcpgen\b`)
 
 // misses keeps the near misses of a comment, and reports whether there is one. In the body of a
 // func only a line with arguments is one: no directive belongs there, and comments quote anything.
-func (s *scanner) misses(comment *ast.Comment, body bool) bool {
+// It calls inBody for near lines alone, because inBody reads all declarations of a file.
+func (s *scanner) misses(comment *ast.Comment, inBody func() bool) bool {
 	if generates.MatchString(comment.Text) {
 		s.generates = true
 	}
 	found := false
 	for _, m := range directive.Misses(comment.Text) {
-		if body && !m.Arguments {
+		if !m.Arguments && inBody() {
 			continue
 		}
 		found = true
@@ -61,11 +62,16 @@ func (s *scanner) reportMisses() {
 	}
 }
 
-// inBody reports whether a comment is in the body of a func.
-func inBody(file *ast.File, comment *ast.Comment) bool {
-	pos := comment.Pos()
-	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
-		fn, ok := d.(*ast.FuncDecl)
-		return ok && fn.Body != nil && fn.Body.Pos() < pos && pos < fn.Body.End()
-	})
+// bodies returns a func that reports whether a comment is in the body of a func.
+func bodies(file *ast.File, comment *ast.Comment) func() bool {
+	return func() bool {
+		pos := comment.Pos()
+		return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
+			fn, ok := d.(*ast.FuncDecl)
+			return ok && fn.Body != nil && fn.Body.Pos() < pos && pos < fn.Body.End()
+		})
+	}
 }
+
+func always() bool { return true }
+func never() bool  { return false }

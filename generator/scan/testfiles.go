@@ -39,7 +39,7 @@ func (s *scanner) testFiles() {
 			}
 			comment := &ast.Comment{Slash: pos, Text: lit}
 			if !directive.Is(comment) {
-				s.misses(comment, true)
+				s.misses(comment, always)
 				continue
 			}
 			if d, _ := directive.Parse(comment); d.Name != "ignore" {

@@ -83,6 +83,30 @@ func TestNameOfTwoUsersIsRefused(t *testing.T) {
 	}
 }
 
+// TestEmptyKeyIsAUserOfItsOwn has two users of one name, of whom one has an empty text as key.
+func TestEmptyKeyIsAUserOfItsOwn(t *testing.T) {
+	for _, engine := range engines {
+		for _, keys := range []string{"('', 1), ('k', 2)", "('k', 2), ('', 1)"} {
+			db := newTables(t, engine.open)
+			if _, err := db.Exec(`
+CREATE TABLE app_member (id varchar(9) PRIMARY KEY, username varchar(9) DEFAULT 'bob',
+	is_active bool DEFAULT true, is_superuser bool DEFAULT false);
+CREATE TABLE app_member_groups (member_id varchar(9), group_id integer);
+CREATE TABLE app_member_user_permissions (member_id varchar(9), permission_id integer);
+INSERT INTO app_member_user_permissions VALUES ` + keys + `;
+INSERT INTO app_member (id) SELECT member_id FROM app_member_user_permissions;
+`); err != nil {
+				t.Fatal(err)
+			}
+			s := newSource(t, db, engine.dialect, django.Options{UserModel: "app.Member"})
+			set, err := s.Capabilities(t.Context(), access.Principal{User: "bob"})
+			if err == nil || len(set.Permissions()) > 0 {
+				t.Errorf("%s: keys %s: %v, %v", engine.dialect, keys, set.Permissions(), err)
+			}
+		}
+	}
+}
+
 func TestCapabilitiesAreReadByOneQuery(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine.dialect.String(), func(t *testing.T) {

@@ -1,10 +1,13 @@
 package pattern
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Index finds the patterns of one kind that hold a resource, without a look at all of them. The
-// zero Index is empty. It appends the numbers under which patterns were added, in any order and a
-// number more than once. It allocates nothing but what append needs.
+// zero Index is empty. It appends the number of each pattern that holds the resource once, in any
+// order. It allocates nothing but what append needs.
 type Index struct {
 	byDir   map[string][]numbered[*Path] // by the leading segments that are exact
 	depth   int                          // of the deepest of those
@@ -69,8 +72,12 @@ func (x *Index) Paths(to []int, path string) []int {
 	var few [32]string // of everyday paths, so that a decision allocates nothing
 	names := splitPath(few[:0], path)
 	if len(x.bySeg) > 0 {
-		for _, name := range names {
-			for _, n := range x.bySeg[name] {
+		for i, name := range names {
+			patterns := x.bySeg[name]
+			if len(patterns) == 0 || slices.Contains(names[:i], name) {
+				continue // a path such as a/a/a must not append each pattern many times
+			}
+			for _, n := range patterns {
 				if matchSegments(n.pattern.segments, names) {
 					to = append(to, n.number)
 				}

@@ -148,3 +148,29 @@ func TestLiteralPatternsHoldTheirTextAlone(t *testing.T) {
 		}
 	})
 }
+
+// TestIndexAppendsEachPatternOnce has a path that repeats a name, which clients can choose.
+func TestIndexAppendsEachPatternOnce(t *testing.T) {
+	var x Index
+	const patterns = 100
+	for i := range patterns {
+		p, err := ParsePath([]string{"**/a/**", "*/b", "a/**", "**"}[i%4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Add(i, p)
+	}
+	for path, want := range map[string]int{
+		"a":     75,
+		"a/b":   100,
+		"b/b":   50,
+		"b/a/a": 50,
+		"a" + strings.Repeat("/a", MaxLength/2-1): 75,
+	} {
+		numbers := x.Paths(nil, path)
+		slices.Sort(numbers)
+		if n := len(numbers); n != want || len(slices.Compact(numbers)) != n {
+			t.Errorf("%.10s: %d numbers, want %d that differ", path, n, want)
+		}
+	}
+}

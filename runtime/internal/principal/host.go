@@ -26,6 +26,7 @@ type Host struct {
 
 	pending atomic.Pointer[error] // why the checks at start have not passed; nil after
 	asking  atomic.Int32          // running calls of the adapter by the checks at start
+	misfit  atomic.Bool           // a later check returned a [capability.ConfigurationError]
 }
 
 // HostConfig is what a [Host] needs.

@@ -352,3 +352,155 @@ func TestUnreadablePermissionsAreDeniedAndLogged(t *testing.T) {
 		t.Errorf("the log has %s", text)
 	}
 }
+
+// late is a host that cannot be reached at first, and has the user ada alone.
+type late struct {
+	*source
+	down *atomic.Bool
+}
+
+func (l late) Check(context.Context) error {
+	if l.down.Load() {
+		return errDown
+	}
+	return nil
+}
+
+func (l late) Resolve(ctx context.Context, p access.Principal) (capability.User, error) {
+	if l.down.Load() {
+		return capability.User{}, errDown
+	}
+	return l.source.Resolve(ctx, p)
+}
+
+// TestMissingUserOfAnotherClientIsNotTheCallers has a host that lacks the user of a configured
+// client, which the checks at start report late. Other callers keep their identity until they pass.
+func TestMissingUserOfAnotherClientIsNotTheCallers(t *testing.T) {
+	for _, anonymous := range []bool{false, true} {
+		down := &atomic.Bool{}
+		down.Store(true)
+		s := &state{}
+		s.put(nil, "host:a.view_b")
+		h, _ := hostOf(t, time.Minute, 10, fine, func(c *HostConfig) {
+			c.Source, c.Anonymous = late{&source{query: s.query}, down}, anonymous
+			c.ServiceUsers = []access.ServiceUser{{Client: "bot", User: "nobody"}}
+		})
+		if !Unreachable(h.Pending()) {
+			t.Fatal(h.Pending())
+		}
+		down.Store(false)
+		if err := h.Start(t.Context()); !errors.Is(err, capability.ErrNoUser) {
+			t.Fatal(err)
+		}
+		info := infoOf(ada("Viewer"))
+		err := h.Attach(t.Context(), info)
+		if err != nil || info.Principal.Subject != "ada" || info.Permissions == nil ||
+			!info.Permissions.Unavailable {
+			t.Errorf("anonymous %v: %v, %+v", anonymous, err, info)
+		}
+		h.ServiceUsers = nil // as if the host made the user
+		if err := h.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		info = infoOf(ada("Viewer"))
+		if err := h.Attach(t.Context(), info); err != nil || info.Permissions == nil ||
+			info.Permissions.Unavailable || !info.Permissions.Set.Has("host:a.view_b") {
+			t.Errorf("anonymous %v, after the checks: %v, %+v", anonymous, err, info)
+		}
+	}
+}
+
+// checked is a host whose Check returns err.
+type checked struct {
+	*source
+	err *atomic.Pointer[error]
+}
+
+func (c checked) Check(context.Context) error { return *c.err.Load() }
+
+// TestHostThatDoesNotFitAnyMoreGivesNoPermissions has a host that is upgraded while the server
+// runs. Its queries still succeed. Permissions count again without another query of readiness.
+func TestHostThatDoesNotFitAnyMoreGivesNoPermissions(t *testing.T) {
+	var result atomic.Pointer[error]
+	returns := func(err error) { result.Store(&err) }
+	returns(nil)
+	s := &state{}
+	s.put(nil, "host:a.view_b")
+	h, _ := hostOf(t, time.Hour, 10, fine, func(c *HostConfig) {
+		c.Source = checked{&source{query: s.query}, &result}
+	})
+	expect := func(when string, want bool) {
+		t.Helper()
+		info := infoOf(ada("Viewer"))
+		err := h.Attach(t.Context(), info)
+		if err != nil || info.Permissions == nil || info.Permissions.Unavailable == want {
+			t.Errorf("%s: %v, %+v", when, err, info.Permissions)
+		}
+	}
+	ready := func(want bool) {
+		t.Helper()
+		if err := h.Ready(t.Context()); (err == nil) != want {
+			t.Error(err)
+		}
+	}
+	misfit := capability.Misconfigured(fmt.Errorf("another release: %w", capability.ErrNoUser))
+	ready(true)
+	expect("at first", true)
+	returns(errDown)
+	ready(false)
+	expect("while it cannot be checked", true)
+	returns(misfit)
+	expect("before readiness is queried", true)
+	ready(false)
+	expect("after an upgrade", false)
+	returns(errDown)
+	ready(false)
+	expect("while it cannot be checked after an upgrade", false)
+	returns(nil)
+	expect("after the upgrade is undone", true)
+	ready(true)
+}
+
+// hanging is a host that passes its check, and never returns a user.
+type hanging struct {
+	*source
+	calls *atomic.Int64
+	hold  chan struct{}
+}
+
+func (h hanging) Resolve(context.Context, access.Principal) (capability.User, error) {
+	h.calls.Add(1)
+	<-h.hold
+	return capability.User{}, errDown
+}
+
+// TestChecksAtStartEndWithTheFirstQueryThatHangs has many configured users: a query for each would
+// hold as many goroutines.
+func TestChecksAtStartEndWithTheFirstQueryThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		hold := make(chan struct{})
+		defer close(hold)
+		h, _ := hostOf(t, time.Minute, 10, fine, func(c *HostConfig) {
+			c.Source = hanging{&source{query: fine}, &calls, hold}
+			for i := range 500 {
+				client := fmt.Sprint("client", i)
+				c.ServiceUsers = append(c.ServiceUsers, access.ServiceUser{Client: client, User: "ada"})
+			}
+		})
+		synctest.Wait()
+		if n, text := calls.Load(), h.Pending().Error(); n != 1 || len(text) > 200 {
+			t.Errorf("%d calls, %.200s", n, text)
+		}
+	})
+}
+
+// TestLongErrorsOfTheChecksAtStartAreCut has an error that the log gets for each request.
+func TestLongErrorsOfTheChecksAtStartAreCut(t *testing.T) {
+	h, _ := hostOf(t, time.Minute, 10, fine)
+	long := errors.New(strings.Repeat("é", 10_000))
+	h.pending.Store(&long)
+	if _, err := h.get(ada("Viewer")); err == nil || len(err.Error()) > 1100 {
+		t.Errorf("%.50v", err)
+	}
+}

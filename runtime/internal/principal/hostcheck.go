@@ -44,12 +44,27 @@ func (h *Host) Pending() error {
 	return nil
 }
 
-// Ready returns an error while the host cannot be read.
+// Ready returns an error while the host cannot be read. If the settings of the adapter do not fit
+// the host any more, such as after an upgrade of the host, no permission counts until they fit.
 func (h *Host) Ready(ctx context.Context) error {
 	if err := h.Pending(); err != nil {
 		return err
 	}
-	return h.check(ctx)
+	return h.checkFit(ctx)
+}
+
+// checkFit is check, and sets misfit by its result. An unreachable host leaves misfit as it is.
+func (h *Host) checkFit(ctx context.Context) error {
+	err := h.check(ctx)
+	if err == nil {
+		h.misfit.Store(false)
+		return nil
+	}
+	err = masked(h.Masker, err)
+	if mustChange(err) && !h.misfit.Swap(true) {
+		h.Invalidate(nil)
+	}
+	return err
 }
 
 func (h *Host) start(ctx context.Context) error {
@@ -62,10 +77,11 @@ func (h *Host) start(ctx context.Context) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	var wrong, failed []error
+	var wrong []error
+	var failed error // the first one: each further query could hang too, and hold a goroutine
 	add := func(err error) {
 		if Unreachable(err) {
-			failed = append(failed, err)
+			failed = err
 		} else if err != nil {
 			wrong = append(wrong, err)
 		}
@@ -73,17 +89,21 @@ func (h *Host) start(ctx context.Context) error {
 	add(h.checkNames(ctx))
 	if known, ok := h.Identity.(identity.Known); ok {
 		for _, p := range known.Principals() {
-			add(h.checkUser(ctx, p, "Options.Identity: principal %q: %w"))
+			if failed == nil {
+				add(h.checkUser(ctx, p, "Options.Identity: principal %q: %w"))
+			}
 		}
 	}
 	for _, u := range h.ServiceUsers {
-		p := access.Principal{Issuer: u.Issuer, Subject: u.Client, Client: u.Client, User: u.User}
-		add(h.checkUser(ctx, p, "Options.ServiceUsers: client %q: %w"))
+		if failed == nil {
+			p := access.Principal{Issuer: u.Issuer, Subject: u.Client, Client: u.Client, User: u.User}
+			add(h.checkUser(ctx, p, "Options.ServiceUsers: client %q: %w"))
+		}
 	}
 	if len(wrong) > 0 {
 		return errors.Join(wrong...)
 	}
-	return errors.Join(failed...)
+	return failed
 }
 
 // check returns an error if the adapter cannot read the host.

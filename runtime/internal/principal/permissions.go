@@ -66,7 +66,14 @@ func (h *Host) Queries() int { return h.cache.Loading() }
 func (h *Host) load(ctx context.Context, p access.Principal) (*permissions, error) {
 	return Supervise(context.WithoutCancel(ctx), h.Pool, h.Masker, func() (*permissions, error) {
 		if err := h.Pending(); err != nil {
-			return nil, err
+			// The error may wrap ErrNoUser for a configured user, and not for this caller. Its text
+			// may be long, and is logged for each request.
+			return nil, fmt.Errorf("the checks at start have not passed: %.500s", err.Error())
+		}
+		if h.misfit.Load() { // readiness may not be queried again
+			if err := h.checkFit(ctx); err != nil {
+				return nil, fmt.Errorf("the host does not fit the settings: %v", err)
+			}
 		}
 		set, err := h.Source.Capabilities(ctx, p)
 		if err != nil {

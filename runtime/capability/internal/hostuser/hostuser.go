@@ -30,15 +30,16 @@ func Read(ctx context.Context, db *sql.DB, host, statement, name string, row fun
 	}
 	defer rows.Close()
 	var found, u capability.User
+	isFound := false // not by the key, which may be an empty text
 	dest := append([]any{&u.ID, &u.Name, &u.Superuser}, columns...)
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
 			return capability.User{}, fmt.Errorf("%s: user %q: %w", host, name, err)
 		}
-		if found.ID != "" && found.ID != u.ID {
+		if isFound && found.ID != u.ID {
 			return capability.User{}, fmt.Errorf("%s: %q names more than one active user: look users up in a column whose values are unique", host, name)
 		}
-		found = u
+		found, isFound = u, true
 		if row == nil {
 			continue
 		}
