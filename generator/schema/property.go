@@ -171,8 +171,24 @@ func (p *pass) description(of types.Object, text string) string {
 			return ""
 		}
 		text, _, _ = strings.Cut(text, "\n\n")
+		text = shortened(text)
 	}
 	return text
+}
+
+// maxForeignDoc is the longest description of another module's type or field, in bytes.
+const maxForeignDoc = 600
+
+// shortened cuts a text that is longer than maxForeignDoc behind a word.
+func shortened(text string) string {
+	if len(text) <= maxForeignDoc {
+		return text
+	}
+	end := strings.LastIndexAny(text[:maxForeignDoc], " \n")
+	if end < 0 {
+		return ""
+	}
+	return strings.TrimRight(text[:end], " \n") + " …"
 }
 
 // bad reports a tag that cannot be meant.

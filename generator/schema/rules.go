@@ -124,7 +124,7 @@ var rules = [ruleCount]Rule{
 	joinedLines: {"joined-lines",
 		"the Reflector keeps the line breaks of wrapped comments and lines for other tools such as +optional; a paragraph or a list item is one line, and lists, links, headings and code stay as written", true, true},
 	foreignDoc: {"foreign-doc",
-		"the Reflector takes the comments of other modules whole; you cannot shorten or correct these, and agents get the first paragraph, and nothing of a comment with hidden characters", true, true},
+		"the Reflector takes the comments of other modules whole; you cannot shorten or correct these, and agents get at most 600 bytes of the first paragraph, and nothing of a comment with hidden characters", true, true},
 	hiddenFields: {"hidden-fields",
 		`the Reflector closes an object whose fields tagged jsonschema:"-" are still written by encoding/json; such results are open`, false, true},
 	nullResults: {"null-results",

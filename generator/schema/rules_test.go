@@ -205,3 +205,18 @@ func TestForeignCommentsAreOneVisibleParagraph(t *testing.T) {
 		}
 	}
 }
+
+func TestForeignCommentsAreShortened(t *testing.T) {
+	sentence := strings.Repeat("word ", 100)
+	for text, want := range map[string]string{
+		"short":                            "short",
+		sentence:                           sentence,
+		sentence + sentence:                strings.Repeat("word ", 120) + "…",
+		"word " + strings.Repeat("é", 600): "word …",
+		strings.Repeat("x", 601):           "",
+	} {
+		if got := shortened(text); got != want {
+			t.Errorf("%q\nis %q\nnot %q", text, got, want)
+		}
+	}
+}
