@@ -164,9 +164,8 @@ func TestLevelCannotBeSetWhereEachRequestNamesIts(t *testing.T) {
 	})
 	session := connectIO(t, s, principalOf("Member"), "2026-07-28")
 	//lint:ignore SA1019 it is there, and so it is called
-	if err := session.SetLoggingLevel(t.Context(),
-		&mcp.SetLoggingLevelParams{Level: "debug"}); err == nil || !strings.Contains(err.Error(),
-		"method not found") {
+	err := session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "debug"})
+	if err == nil || !strings.Contains(err.Error(), "method not found") {
 		t.Errorf("go-sdk's own client, which names no protocol in such a request: %v", err)
 	}
 }
