@@ -27,7 +27,7 @@ AS_ROOT = $(shell test "$$(id -u)" = 0 || echo sudo -n)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test ci setup generate build fmt vet staticcheck walls check prove race racing \
-	corpus benchtest browser bench benchscale benchreadme scale timing examples fuzz cover decoderoracle \
+	corpus benchtest browser bench benchscale benchreadme timing examples fuzz cover decoderoracle \
 	conformance clients
 
 help: ## list the targets
@@ -137,14 +137,12 @@ conformance: ## count the checks of the official conformance suite that examples
 bench: ## measure against other servers, in one run, and print the table of ratios
 	cd testdata/bench && $(GO) run ./table -o bench.out $(BENCHFLAGS)
 
-benchscale: ## measure mcpgen on modules of 50 and 200 packages: time, and memory at its peak
+benchscale: ## measure mcpgen on many packages, and what generated code costs (SCALEFLAGS)
 	cd testdata/bench && $(GO) test -run '^$$' -bench '^BenchmarkScale$$' -benchtime 5x .
+	cd testdata/bench && $(GO) run ./scale $(SCALEFLAGS)
 
 benchreadme: ## write the results of make bench into the README
 	cd testdata/bench && $(GO) run ./table -from bench.out -readme ../../README.md
-
-scale: ## measure what generated code costs: lines, CPU time of go build and go test (SCALEFLAGS)
-	cd testdata/bench && $(GO) run ./scale $(SCALEFLAGS)
 
 timing: ## measure whether response times tell a hidden tool from an unknown one
 	cd testdata/bench && $(GO) run ./timing $(TIMINGFLAGS)

@@ -18,10 +18,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcpgen/mcpgen/internal/scaletest"
 )
+
+// imports is a test that links what generated code imports.
+const imports = `package imports
+
+import (
+	"testing"
+
+	_ "github.com/mcpgen/mcpgen/runtime/decode"
+	_ "github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+func TestNothing(*testing.T) {}
+`
 
 func main() {
 	log.SetFlags(0)
@@ -54,7 +68,10 @@ type module struct{ dir, root string }
 
 // measure writes the module, generates its code, and prints what it costs.
 func (m module) measure(packages, tools, runs int) error {
-	if err := m.writeSource(packages, tools); err != nil {
+	if err := scaletest.Write(m.dir, m.root, packages, tools); err != nil {
+		return err
+	}
+	if err := m.write("imports/imports_test.go", imports); err != nil {
 		return err
 	}
 	mcpgen := filepath.Join(m.dir, "mcpgen")
@@ -149,82 +166,11 @@ func (m module) lines(name string) (n int, err error) {
 
 func (m module) edit(packages int) error {
 	for i := range packages {
-		name := fmt.Sprintf("p%d", i)
+		name := scaletest.Name(i)
 		text := fmt.Sprintf("package %s\n\nconst edit = %d\n", name, time.Now().UnixNano())
 		if err := m.write(filepath.Join(name, "edit.go"), text); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeSource writes the module with the requirements of the checkout.
-func (m module) writeSource(packages, tools int) error {
-	mod, err := os.ReadFile(filepath.Join(m.root, "go.mod"))
-	if err != nil {
-		return err
-	}
-	sum, err := os.ReadFile(filepath.Join(m.root, "go.sum"))
-	if err != nil {
-		return err
-	}
-	var text strings.Builder
-	text.WriteString("module example.com/scale\n")
-	for line := range strings.Lines(string(mod)) {
-		if !strings.HasPrefix(line, "module ") && !strings.HasPrefix(line, "tool ") {
-			text.WriteString(line)
-		}
-	}
-	fmt.Fprintf(&text, "\nrequire github.com/mcpgen/mcpgen v0.0.0-00010101000000-000000000000\n\n"+
-		"replace github.com/mcpgen/mcpgen => %s\n", m.root)
-	files := map[string]string{
-		"go.mod": text.String(),
-		"go.sum": string(sum),
-		"imports/imports_test.go": "package imports\n\nimport (\n\t\"testing\"\n\n" +
-			"\t_ \"github.com/mcpgen/mcpgen/runtime/decode\"\n" +
-			"\t_ \"github.com/mcpgen/mcpgen/runtime/toolset\"\n)\n\nfunc TestNothing(*testing.T) {}\n",
-	}
-	for i := range packages {
-		name := fmt.Sprintf("p%d", i)
-		files[filepath.Join(name, "desk.go")] = source(name, tools)
-	}
-	for name, text := range files {
-		if err := m.write(name, text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// source is a package whose tools have an input and an output of their own each.
-func source(name string, tools int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "// Package %[1]s is a desk.\n//\n//mcp:server name=%[1]s\npackage %[1]s\n\n"+
-		"import \"context\"\n\n"+
-		"// Desk takes orders.\ntype Desk struct{}\n", name)
-	for i := range tools {
-		b.WriteString(strings.NewReplacer("PACKAGE", name, "#", fmt.Sprint(i), "'", "`").Replace(`
-// Order# is an order.
-type Order# struct {
-	// Name is the name of the customer.
-	Name  string 'json:"name" jsonschema:"minLength=1,maxLength=80"'
-	Count int    'json:"count,omitempty" jsonschema:"minimum=1,maximum=9"'
-}
-
-// Receipt# is a receipt.
-type Receipt# struct {
-	// Number is the number of the order.
-	Number string   'json:"number"'
-	Names  []string 'json:"names"'
-}
-
-// Place# places an order.
-//
-//mcp:tool name=PACKAGE_place_# minrole=Member
-func (d *Desk) Place#(ctx context.Context, in Order#) (Receipt#, error) {
-	return Receipt#{Number: in.Name}, nil
-}
-`))
-	}
-	return b.String()
 }
