@@ -60,6 +60,9 @@ func visitAll(ctx context.Context, w io.Writer, server string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if server, err = filepath.Abs(server); err != nil {
+		return err
+	}
 	for i, v := range visitors {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -84,6 +87,20 @@ func visitAll(ctx context.Context, w io.Writer, server string) error {
 			fmt.Fprint(w, line)
 		}
 	}
+	return refused(ctx, w, server, dir)
+}
+
+// refused starts the server on a host whose tables are not NetBox's, and prints the start of its error.
+func refused(ctx context.Context, w io.Writer, server, dir string) error {
+	cmd := exec.CommandContext(ctx, server, "-stdio", "-as", "ada", "-netbox", "sqlite:ada.db")
+	cmd.Dir = dir
+	text, err := cmd.CombinedOutput()
+	if err == nil {
+		return errors.New("the server starts on a host that it cannot read")
+	}
+	fmt.Fprintln(w, "\n$ bin/inventory -stdio -as ada -netbox sqlite:ada.db   # the tables are Django's")
+	missing := strings.SplitN(string(text), "; ", 2)
+	fmt.Fprintln(w, strings.TrimSpace(missing[0])+"; …")
 	return nil
 }
 
