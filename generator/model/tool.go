@@ -29,9 +29,8 @@ type Handler struct {
 	PointerRecv bool
 	// SDK says that the handler has go-sdk's own shape:
 	// func(ctx, *mcp.CallToolRequest, In) (*mcp.CallToolResult, Out, error).
-	SDK       bool
-	Signature Expr // the func type, without receiver, for the signature guard
-	Pos       Position
+	SDK bool
+	Pos Position
 }
 
 // String is the handler's name in messages and in the manifest: "Service.GetByID" or "ReadFile".

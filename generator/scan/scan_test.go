@@ -75,7 +75,7 @@ func dump(w *bytes.Buffer, s model.Service) {
 		fmt.Fprintf(w, "\n  tool %s, constant %s, handler %s at %s\n", t.Name, t.Const, t.Handler, load.Short(t.Handler.Pos))
 		fmt.Fprintf(w, "    directive at %s:%d-%d, title %q, denial %q, timeout %s\n", load.Short(t.Pos), t.Pos.Col, t.Pos.EndCol, t.Title, t.Denial, t.Limits.Timeout)
 		fmt.Fprintf(w, "    %q\n", t.Description)
-		fmt.Fprintf(w, "    signature %s, pointer %v, sdk %v\n", t.Handler.Signature, t.Handler.PointerRecv, t.Handler.SDK)
+		fmt.Fprintf(w, "    pointer %v, sdk %v\n", t.Handler.PointerRecv, t.Handler.SDK)
 		fmt.Fprintf(w, "    access %+v\n", t.Access)
 		for _, h := range []struct {
 			name string

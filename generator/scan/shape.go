@@ -58,18 +58,6 @@ func isResult(t types.Type) bool {
 	return isPointer(t) && isNamed(pointee(t), sdkPath, "CallToolResult")
 }
 
-// unnamed is the signature without receiver and parameter names.
-func unnamed(sig *types.Signature) *types.Signature {
-	strip := func(t *types.Tuple) *types.Tuple {
-		vars := make([]*types.Var, t.Len())
-		for i := range vars {
-			vars[i] = types.NewParam(token.NoPos, nil, "", t.At(i).Type())
-		}
-		return types.NewTuple(vars...)
-	}
-	return types.NewSignatureType(nil, nil, nil, strip(sig.Params()), strip(sig.Results()), sig.Variadic())
-}
-
 // callable returns a handler's parameters without the context and its results without the
 // error, or reports why it cannot serve.
 func (s *scanner) callable(d *decl) (in, out []*types.Var, ok bool) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/directive"
-	"github.com/mcpgen/mcpgen/generator/gotype"
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -228,7 +227,6 @@ func (s *scanner) handler(d *decl) model.Handler {
 		h.Recv = d.recv.Name()
 		h.PointerRecv = isPointer(d.fn.Signature().Recv().Type())
 	}
-	h.Signature = gotype.Expr(unnamed(d.fn.Signature()), s.pkg.Types)
 	return h
 }
 
