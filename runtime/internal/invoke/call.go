@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -122,6 +123,17 @@ func (c *call) handle(ctx context.Context) toolReturned {
 		}
 	}
 	return out
+}
+
+// answered returns the function Answer of a tool as its Call.
+func answered(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result, error) {
+	return func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+		out, err := t.Answer(ctx, decode.Begin(call.Arguments))
+		if t.Returns == toolset.Nothing {
+			return toolset.Done(err)
+		}
+		return toolset.Result{Out: out, HasOut: true, Wrapped: t.Returns == toolset.Value}, err
+	}
 }
 
 // Request implements what [toolset.Request] needs.

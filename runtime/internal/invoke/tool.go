@@ -2,7 +2,6 @@ package invoke
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,17 +67,6 @@ func annotations(a toolset.Annotations) *mcp.ToolAnnotations {
 	}
 	return &mcp.ToolAnnotations{ReadOnlyHint: a.ReadOnlyHint, DestructiveHint: a.DestructiveHint,
 		IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint}
-}
-
-// answered returns Answer of a tool as its Call.
-func answered(t toolset.Tool) func(context.Context, toolset.Call) (toolset.Result, error) {
-	return func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-		out, err := t.Answer(ctx, decode.Begin(call.Arguments))
-		if t.Returns == toolset.Nothing {
-			return toolset.Done(err)
-		}
-		return toolset.Result{Out: out, HasOut: true, Wrapped: t.Returns == toolset.Value}, err
-	}
 }
 
 func errorIf(wrong bool, format string, args ...any) error {
