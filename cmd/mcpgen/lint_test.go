@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// deprecated is a service whose source uses deprecated declarations of another package.
+const deprecated = `// Package old serves a deprecated type.
+//
+//mcp:server name=old
+package old
+
+import (
+	"context"
+
+	"example.com/scratch/legacy"
+)
+
+// Order is an input.
+type Order struct {
+	Old legacy.Old ` + "`json:\"old\"`" + ` //lint:ignore SA1019 a client still sends it
+}
+
+// Get returns a deprecated type.
+//
+//mcp:tool public
+//
+//lint:ignore SA1019 a client still reads it
+func Get(ctx context.Context, in Order) (legacy.Old, error) { return in.Old, nil }
+`
+
+const legacy = `// Package legacy has a deprecated type.
+package legacy
+
+// Old is old.
+//
+// Deprecated: use another type.
+type Old struct {
+	Name string ` + "`json:\"name\"`" + `
+}
+`
+
+// TestGeneratedCodeIsCleanForLinters runs staticcheck and gofumpt, in the versions of the Makefile, on
+// what mcpgen writes for a service that uses deprecated declarations.
+func TestGeneratedCodeIsCleanForLinters(t *testing.T) {
+	root := repository(t)
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := func(name string) string {
+		t.Helper()
+		m := regexp.MustCompile(`(?m)^` + name + ` = (\S+)$`).FindSubmatch(makefile)
+		if m == nil {
+			t.Fatalf("the Makefile has no %s", name)
+		}
+		return string(m[1])
+	}
+	dir := t.TempDir()
+	if err := writeModule(root, "example.com/scratch", dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"old/old.go": deprecated, "legacy/legacy.go": legacy,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mcpgen := exec.Command(os.Args[0])
+	mcpgen.Args, mcpgen.Dir = []string{"mcpgen", "./..."}, dir
+	if out, err := mcpgen.CombinedOutput(); err != nil {
+		t.Fatalf("mcpgen: %v\n%s", err, out)
+	}
+	for _, args := range [][]string{
+		{tool("STATICCHECK"), "./..."},
+		{tool("GOFUMPT"), "-l", "old/mcp_gen.go", "old/mcp_gen_test.go"},
+	} {
+		linter := exec.Command("go", append([]string{"run"}, args...)...)
+		linter.Dir = dir
+		out, err := linter.CombinedOutput()
+		if strings.Contains(string(out), "no required module provides") ||
+			strings.Contains(string(out), "dial tcp") {
+			missing(t, args[0]+" is not here: run make setup")
+		}
+		if err != nil || len(out) > 0 {
+			t.Errorf("%s: %v\n%s", args[0], err, out)
+		}
+	}
+}
