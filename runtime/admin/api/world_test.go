@@ -236,7 +236,7 @@ type answer struct {
 }
 
 // calledIt finds what a problem says the request is called.
-var calledIt = regexp.MustCompile(`,?"request_id":"([A-Z2-7]{26})"`)
+var calledIt = regexp.MustCompile(`,?"request_id":"([a-z2-7]{26})"`)
 
 func answerOf(rec *httptest.ResponseRecorder) answer {
 	got := answer{status: rec.Code, header: rec.Header(), body: rec.Body.String(),

@@ -3,7 +3,6 @@ package principal
 import (
 	linked "container/list"
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
 const (
@@ -118,7 +118,7 @@ func (f *failures) report(a *address, now time.Time, age time.Duration) *report 
 		}
 		return nil
 	}
-	r := &report{a.name, rand.Text(), a.unreported}
+	r := &report{a.name, request.NewID(), a.unreported}
 	a.reported, a.id, a.unreported = now, r.id, 0
 	if f.Audit == nil {
 		return r

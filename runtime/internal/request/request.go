@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -162,9 +163,13 @@ func ClientOf(p *access.Principal) isolate.Client {
 	return isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}
 }
 
+// NewID returns a random id of a request: 26 lower-case letters and digits, of at least 128 bits. Upper
+// case would begin like a credential now and then (AKIA, ATBB), which logs mask.
+func NewID() string { return strings.ToLower(rand.Text()) }
+
 // New returns the facts about a message of an authenticated caller. header has no credentials.
 func New(id identity.Identity, header http.Header) *Info {
-	return &Info{ID: rand.Text(), Started: time.Now(), Principal: id.Principal,
+	return &Info{ID: NewID(), Started: time.Now(), Principal: id.Principal,
 		ClientItself: id.ClientItself, Expires: id.Expires, Header: header}
 }
 

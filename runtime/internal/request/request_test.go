@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 func TestHandlerContextHidesTheToken(t *testing.T) {
@@ -234,3 +236,20 @@ func TestNilValues(t *testing.T) {
 }
 
 type netError struct{ error }
+
+// Credentials of some services begin with four upper-case letters. An id must not look like one.
+func TestMaskerLeavesIDs(t *testing.T) {
+	var mask redact.Masker
+	for range 1000 {
+		id := NewID()
+		if id != strings.ToLower(id) || len(id) < 26 {
+			t.Fatalf("the id %q", id)
+		}
+		for _, prefix := range []string{"ATBB", "AKIA", "ASIA", "ABIA", "ACCA", "LTAI", "AKID"} {
+			id := strings.ToLower(prefix) + id[len(prefix):]
+			if got := mask.Text(id); got != id {
+				t.Fatalf("%q is masked: %q", id, got)
+			}
+		}
+	}
+}
