@@ -117,10 +117,23 @@ func (b *builder) embedded(named *types.Named) {
 	}
 }
 
-// uncoded guards a type without JSON and text methods against new ones.
+// uncoded guards a type against JSON and text methods that it does not have.
 func (b *builder) uncoded(named *types.Named) {
-	if len(codecs(named)) == 0 && embeddable(named) {
-		b.add(model.CodecGuard, gotype.Expr(named, b.Package), nil, named.Obj().Pkg())
+	if !embeddable(named) {
+		return
+	}
+	lacking, found := slices.Clone(codecMethods), codecs(named)
+	for _, method := range found {
+		lacking = slices.DeleteFunc(lacking, func(name string) bool {
+			return name == method.Obj().Name()
+		})
+	}
+	var want model.Expr
+	if len(found) > 0 {
+		want = text(strings.Join(lacking, " "))
+	}
+	if len(lacking) > 0 {
+		b.add(model.CodecGuard, gotype.Expr(named, b.Package), want, named.Obj().Pkg())
 	}
 }
 
