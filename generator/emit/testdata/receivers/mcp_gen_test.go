@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:be63cef220c089963e088800b60aac51",
-		Code:   "2:23ec6042a5a0728cbcc2033fa6bb19fa",
+		Code:   "2:2e8bb7df92a46d7561eaa1b3ed746301",
 		Declarations: map[string][]string{
 			".": {
 				"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",
