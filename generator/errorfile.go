@@ -7,12 +7,19 @@ import (
 	"github.com/mcpgen/mcpgen/generator/diag"
 	"github.com/mcpgen/mcpgen/generator/emit"
 	"github.com/mcpgen/mcpgen/generator/load"
+	"github.com/mcpgen/mcpgen/generator/scan"
 )
 
 // errorFiles returns an error file for each package that has findings, and the error files of the
 // other packages for removal. Findings that the compiler reports itself need no error file: it
 // would stay after they are fixed.
-func errorFiles(program *load.Program, found diag.List) (files []emit.File, remove []string) {
+//
+// A finding that several packages share has one position. The error file of a package without
+// another finding repeats it, so that its old generated code does not build either. packages are in
+// the order of the program's roots.
+func errorFiles(
+	program *load.Program, packages []*scan.Package, found diag.List,
+) (files []emit.File, remove []string) {
 	byDir := map[string]diag.List{}
 	for _, d := range found {
 		if d.Code != diag.DoesNotParse && d.Code != diag.DoesNotCheck {
@@ -20,7 +27,12 @@ func errorFiles(program *load.Program, found diag.List) (files []emit.File, remo
 			byDir[dir] = append(byDir[dir], d)
 		}
 	}
-	for _, p := range program.Roots {
+	for i, p := range program.Roots {
+		if len(byDir[p.Dir]) == 0 {
+			list := packages[i].Shared()
+			list.Sort()
+			byDir[p.Dir] = list
+		}
 		switch list := byDir[p.Dir]; {
 		case slices.Contains(p.Foreign, load.ErrorFile):
 			// mcpgen did not write this file; the list has a finding about it.

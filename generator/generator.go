@@ -111,7 +111,7 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 	r.Diagnostics = append(r.Diagnostics, check.Servers(all)...)
 	r.Diagnostics.Sort()
 	if len(r.Diagnostics) > 0 {
-		r.Files, r.Remove = errorFiles(program, r.Diagnostics)
+		r.Files, r.Remove = errorFiles(program, packages, r.Diagnostics)
 		return r, nil
 	}
 	if err == nil {

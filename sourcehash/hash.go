@@ -87,6 +87,7 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 	var (
 		readers   []*sourceReader
 		constants = map[string]string{}
+		aliases   = map[string]string{}
 	)
 	for _, entry := range entries {
 		name := entry.Name()
@@ -106,17 +107,26 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 		r := &sourceReader{
 			file: parsed, listed: listed, served: served, own: own, source: source, files: files,
 			owners: map[*ast.CommentGroup]string{}, constrained: isConstrained(name, parsed),
+			context: map[string]bool{}, constants: constants, aliases: aliases,
 		}
-		r.eachConst(func(spec *ast.ValueSpec, typ string) {
-			for _, name := range spec.Names {
-				constants[name.Name] = typ
-			}
-		})
+		r.readAliases()
 		readers = append(readers, r)
+	}
+	// The type of a constant may be that of a constant of another file.
+	for known := -1; known < len(constants); {
+		known = len(constants)
+		for _, r := range readers {
+			r.eachConst(func(spec *ast.ValueSpec, typ string) {
+				for _, name := range spec.Names {
+					if typ != "" {
+						constants[name.Name] = typ
+					}
+				}
+			})
+		}
 	}
 	var facts []string
 	for _, r := range readers {
-		r.constants = constants
 		r.readFile()
 		facts = append(facts, r.facts...)
 	}
@@ -159,13 +169,75 @@ type sourceReader struct {
 	own     bool
 	source  []byte
 	files   *token.FileSet
-	context string // the name by which the file imports package context, or empty
+	context map[string]bool // the names by which the file imports package context
 	owners  map[*ast.CommentGroup]string
 	facts   []string
 	// constrained is true for a file that is not part of every build.
 	constrained bool
-	// constants are those with a written type, by name, with their types.
+	// constants are those of the package with a type, by name, with their types.
 	constants map[string]string
+	// aliases are those of the package for its own types, by name.
+	aliases map[string]string
+}
+
+// contextAlias is what an alias of context.Context stands for. It is no identifier.
+const contextAlias = "context.Context"
+
+// readAliases notes the aliases that the file declares, and its names of package context.
+func (r *sourceReader) readAliases() {
+	for _, spec := range r.file.Imports {
+		if spec.Path.Value == `"context"` {
+			name := "context"
+			if spec.Name != nil {
+				name = spec.Name.Name
+			}
+			r.context[name] = true
+		}
+	}
+	for _, decl := range r.file.Decls {
+		if decl, ok := decl.(*ast.GenDecl); ok && decl.Tok == token.TYPE {
+			for _, spec := range decl.Specs {
+				spec := spec.(*ast.TypeSpec)
+				name := typeName(spec.Type)
+				if of, ok := ast.Unparen(spec.Type).(*ast.SelectorExpr); ok && r.isContext(of) {
+					name = contextAlias
+				}
+				if spec.Assign.IsValid() && name != "" {
+					r.aliases[spec.Name.Name] = name
+				}
+			}
+		}
+	}
+}
+
+// target returns the name of the type that an alias stands for, and other names as they are.
+func (r *sourceReader) target(name string) string {
+	for range len(r.aliases) { // a cycle, which the compiler reports, ends as well
+		of, ok := r.aliases[name]
+		if !ok {
+			break
+		}
+		name = of
+	}
+	return name
+}
+
+// typeName is the name of a type of the package, without parentheses, pointer and type arguments.
+// It is empty for other types.
+func typeName(typ ast.Expr) string {
+	switch typ := typ.(type) {
+	case *ast.Ident:
+		return typ.Name
+	case *ast.ParenExpr:
+		return typeName(typ.X)
+	case *ast.StarExpr:
+		return typeName(typ.X)
+	case *ast.IndexExpr:
+		return typeName(typ.X)
+	case *ast.IndexListExpr:
+		return typeName(typ.X)
+	}
+	return ""
 }
 
 func (r *sourceReader) add(parts ...string) {
@@ -177,21 +249,13 @@ func (r *sourceReader) add(parts ...string) {
 
 func (r *sourceReader) readFile() {
 	file := r.file
-	for _, spec := range file.Imports {
-		if spec.Path.Value == `"context"` {
-			r.context = "context"
-			if spec.Name != nil {
-				r.context = spec.Name.Name
-			}
-		}
-	}
 	r.owners[file.Doc] = "package"
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:
 			name := decl.Name.Name
 			if decl.Recv != nil {
-				name = receiverName(decl.Recv) + "." + name
+				name = r.target(receiverName(decl.Recv)) + "." + name
 			}
 			r.owners[decl.Doc] = name
 			r.readFunc(name, decl.Type, decl.Doc, nil)
@@ -221,7 +285,8 @@ func (r *sourceReader) readFile() {
 // readFunc reads a func, a method or a method of an interface.
 func (r *sourceReader) readFunc(name string, typ *ast.FuncType, doc, line *ast.CommentGroup) {
 	if r.listed[name] {
-		r.add("func", name, prose(doc), prose(line), r.words(typ.Params.Pos(), typ.End()))
+		parts := []string{"func", name, prose(doc), prose(line), r.words(typ.Params.Pos(), typ.End())}
+		r.add(append(parts, fieldComments(typ)...)...)
 	}
 	recv, method, isMethod := strings.Cut(name, ".")
 	if !isMethod {
@@ -232,23 +297,40 @@ func (r *sourceReader) readFunc(name string, typ *ast.FuncType, doc, line *ast.C
 	}
 }
 
+// fieldComments are the comments of all fields in a type.
+func fieldComments(typ ast.Node) (comments []string) {
+	ast.Inspect(typ, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok {
+			comments = append(comments, prose(field.Doc), prose(field.Comment))
+		}
+		return true
+	})
+	return comments
+}
+
 // isHandler reports whether a func takes a context first and returns an error last.
 func (r *sourceReader) isHandler(typ *ast.FuncType) bool {
 	if len(typ.Params.List) == 0 || typ.Results == nil || len(typ.Results.List) == 0 {
 		return false
 	}
-	last, _ := typ.Results.List[len(typ.Results.List)-1].Type.(*ast.Ident)
-	if last == nil || last.Name != "error" {
+	last, _ := ast.Unparen(typ.Results.List[len(typ.Results.List)-1].Type).(*ast.Ident)
+	if last == nil || r.target(last.Name) != "error" {
 		return false
 	}
-	switch first := typ.Params.List[0].Type.(type) {
+	switch first := ast.Unparen(typ.Params.List[0].Type).(type) {
 	case *ast.SelectorExpr:
-		from, _ := first.X.(*ast.Ident)
-		return from != nil && from.Name == r.context && first.Sel.Name == "Context"
+		return r.isContext(first)
 	case *ast.Ident:
-		return r.context == "." && first.Name == "Context"
+		name := r.target(first.Name)
+		return name == contextAlias || r.context["."] && name == "Context"
 	}
 	return false
+}
+
+// isContext reports whether a name of another package is context.Context.
+func (r *sourceReader) isContext(name *ast.SelectorExpr) bool {
+	from, _ := name.X.(*ast.Ident)
+	return from != nil && r.context[from.Name] && name.Sel.Name == "Context"
 }
 
 func (r *sourceReader) readGeneral(decl *ast.GenDecl) {
@@ -272,13 +354,7 @@ func (r *sourceReader) readType(spec *ast.TypeSpec, doc *ast.CommentGroup) {
 	name := spec.Name.Name
 	if r.listed[name] {
 		parts := []string{"type", name, prose(doc), r.words(spec.Pos(), spec.End())}
-		ast.Inspect(spec.Type, func(n ast.Node) bool {
-			if field, ok := n.(*ast.Field); ok {
-				parts = append(parts, prose(field.Doc), prose(field.Comment))
-			}
-			return true
-		})
-		r.add(parts...)
+		r.add(append(parts, fieldComments(spec.Type)...)...)
 	}
 	if r.own && r.served[name] {
 		r.readEmbedded(name, spec.Type)
@@ -308,15 +384,15 @@ func (r *sourceReader) readEmbedded(name string, typ ast.Expr) {
 	case *ast.InterfaceType:
 		fields = typ.Methods
 	default:
+		// The type has the fields of the type that it is declared as.
+		if of := typeName(typ); of != "" {
+			r.add("embeds", name, r.target(of))
+		}
 		return
 	}
 	for _, field := range fields.List {
-		embedded := field.Type
-		if star, ok := embedded.(*ast.StarExpr); ok {
-			embedded = star.X
-		}
-		if ident, ok := embedded.(*ast.Ident); ok && len(field.Names) == 0 {
-			r.add("embeds", name, ident.Name)
+		if of := typeName(field.Type); of != "" && len(field.Names) == 0 {
+			r.add("embeds", name, r.target(of))
 		}
 	}
 }
@@ -364,12 +440,12 @@ func (r *sourceReader) consts(decl *ast.GenDecl, f func(spec *ast.ValueSpec, typ
 func (r *sourceReader) constType(spec *ast.ValueSpec) string {
 	typ := spec.Type
 	if typ == nil && len(spec.Values) > 0 {
-		if call, ok := spec.Values[0].(*ast.CallExpr); ok {
+		if call, ok := ast.Unparen(spec.Values[0]).(*ast.CallExpr); ok {
 			typ = call.Fun
 		}
 	}
-	if name, ok := typ.(*ast.Ident); ok {
-		return name.Name
+	if name, ok := ast.Unparen(typ).(*ast.Ident); ok {
+		return r.target(name.Name)
 	}
 	found := ""
 	for _, value := range spec.Values {

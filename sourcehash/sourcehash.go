@@ -15,7 +15,7 @@ import (
 
 // version is the version of both hashes, as their prefix. A change of what they cover increments
 // it.
-const version = "1:"
+const version = "2:"
 
 // Code is the name of the file with the generated code.
 const Code = "mcp_gen.go"

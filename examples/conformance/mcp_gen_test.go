@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:4a894beca5a5af33fd215dd3fe4f190d",
-		Code:   "1:51c0855879e986d2a483733e4296e6d8",
+		Source: "2:539c2ab0426ae58b8fdd47e92c434f90",
+		Code:   "2:51c0855879e986d2a483733e4296e6d8",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "Contact", "JSONSchema", "Lists.TestTriggerPromptChange",

@@ -31,8 +31,12 @@ func For(f Facts) []model.CompileGuard {
 	for _, handler := range f.Handlers {
 		b.handler(handler)
 	}
-	for _, t := range b.types() {
+	found, embedded := b.types()
+	for _, t := range found {
 		b.typ(t)
+	}
+	for _, t := range embedded {
+		b.embedded(t.(*types.Named))
 	}
 	for _, c := range f.Consts {
 		b.constant(c)
@@ -102,8 +106,34 @@ func (b *builder) typ(t types.Type) {
 	if !marshals(codecs) {
 		b.underlying(named)
 	}
-	if len(codecs) == 0 && embeddable(named) {
-		b.add(model.CodecGuard, gotype.Expr(named, b.Package), nil, obj.Pkg())
+	b.uncoded(named)
+}
+
+// embedded guards a type of this module that JSON does not see: a JSON or text method of its own
+// would become one of the struct that embeds it.
+func (b *builder) embedded(named *types.Named) {
+	if pkg := named.Obj().Pkg(); pkg != nil && b.Local(pkg) && gotype.CanWrite(named, b.Package) {
+		b.uncoded(named)
+	}
+}
+
+// uncoded guards a type against JSON and text methods that it does not have.
+func (b *builder) uncoded(named *types.Named) {
+	if !embeddable(named) {
+		return
+	}
+	lacking, found := slices.Clone(codecMethods), codecs(named)
+	for _, method := range found {
+		lacking = slices.DeleteFunc(lacking, func(name string) bool {
+			return name == method.Obj().Name()
+		})
+	}
+	var want model.Expr
+	if len(found) > 0 {
+		want = text(strings.Join(lacking, " "))
+	}
+	if len(lacking) > 0 {
+		b.add(model.CodecGuard, gotype.Expr(named, b.Package), want, named.Obj().Pkg())
 	}
 }
 
@@ -164,8 +194,9 @@ func (b *builder) constant(c *types.Const) {
 }
 
 // types lists the types to guard, each once, by package path and Go type text: the given ones, with
-// the instances of generic ones and the aliases in between.
-func (b *builder) types() []types.Type {
+// the instances of generic ones and the aliases in between. embedded are those that only their
+// methods concern.
+func (b *builder) types() (found, embedded []types.Type) {
 	w := &walker{given: map[string]bool{}, seen: map[string]bool{}}
 	for _, name := range b.Types {
 		if name.Pkg() != nil {
@@ -178,14 +209,22 @@ func (b *builder) types() []types.Type {
 	for _, handler := range b.Handlers {
 		w.visit(handler.Signature())
 	}
+	for _, n := range w.embedded {
+		embedded = append(embedded, n)
+	}
+	return b.sorted(w.found), b.sorted(embedded)
+}
+
+// sorted returns types by package path and Go type text.
+func (b *builder) sorted(list []types.Type) []types.Type {
 	type row struct {
 		path, name string
 		t          types.Type
 	}
 	var rows []row
-	for _, t := range w.found {
+	for _, t := range list {
 		rows = append(rows, row{
-			path: objectOf(t).Pkg().Path(), name: gotype.Expr(t, b.Package).String(), t: t,
+			path: pathOf(t), name: gotype.Expr(t, b.Package).String(), t: t,
 		})
 	}
 	slices.SortStableFunc(rows, func(x, y row) int {
@@ -196,6 +235,14 @@ func (b *builder) types() []types.Type {
 		sorted[i] = r.t
 	}
 	return sorted
+}
+
+// pathOf is the import path of a found type. A predeclared type has none.
+func pathOf(t types.Type) string {
+	if pkg := objectOf(t).Pkg(); pkg != nil {
+		return pkg.Path()
+	}
+	return ""
 }
 
 // unnamed is a func type without parameter names, with recv first unless it is nil: a guard does

@@ -193,12 +193,14 @@ type Stamp struct { time.Time; N int }
 	expect(t, For(w.facts(p, "", "m/p.Text m/p.Reads m/p.Stamp", "")), `
 signature (*Reads).UnmarshalJSON = func(*Reads, []byte) error
 struct Reads = struct {N int}
+codec Reads = MarshalJSON MarshalText UnmarshalText
 signature Stamp.MarshalJSON = func(Stamp) ([]byte, error)
 signature (*Stamp).UnmarshalJSON = func(*Stamp, []byte) error
 signature Stamp.MarshalText = func(Stamp) ([]byte, error)
 signature (*Stamp).UnmarshalText = func(*Stamp, []byte) error
 signature Text.MarshalText = func(Text) ([]byte, error)
 signature (*Text).UnmarshalText = func(*Text, []byte) error
+codec Text = MarshalJSON UnmarshalJSON
 `)
 }
 
@@ -274,6 +276,7 @@ struct url.Error = struct {Op string; URL string; Err error} (test)
 codec url.Error (test)
 codec x.M (test)
 signature x.N.MarshalText = func(x.N) ([]byte, error) (test)
+codec x.N = MarshalJSON UnmarshalJSON UnmarshalText (test)
 struct x.X = struct {A int} (test)
 codec x.X (test)
 codec x.Z (test)

@@ -8,6 +8,9 @@ type walker struct {
 	given map[string]bool // by path and name: one type may come from two loads as two objects
 	seen  map[string]bool // named types and aliases: every cycle goes through one
 	found []types.Type
+	// embedded are the types that a found struct embeds and JSON does not see, such as those with
+	// the tag json:"-". Go promotes their methods all the same.
+	embedded []*types.Named
 }
 
 // declared is how given knows a type.
@@ -50,6 +53,9 @@ func (w *walker) visit(t types.Type) {
 	case *types.Struct:
 		for f := range t.Fields() {
 			w.visit(f.Type())
+			if f.Embedded() {
+				w.embed(f.Type())
+			}
 		}
 	case *types.Signature:
 		w.tuple(t.Params())
@@ -82,6 +88,31 @@ func (w *walker) named(t *types.Named) {
 	if t.TypeParams().Len() == t.TypeArgs().Len() {
 		w.found = append(w.found, t)
 		w.visit(t.Underlying())
+	}
+}
+
+// embed notes an embedded type that is not given, and the types that it embeds.
+func (w *walker) embed(t types.Type) {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t = types.Unalias(p.Elem())
+	}
+	n, ok := t.(*types.Named)
+	if !ok || w.given[declared(n.Origin().Obj())] {
+		return
+	}
+	key := "embedded " + types.TypeString(n, nil)
+	if w.seen[key] {
+		return
+	}
+	w.seen[key] = true
+	w.embedded = append(w.embedded, n)
+	if s, ok := n.Underlying().(*types.Struct); ok {
+		for f := range s.Fields() {
+			if f.Embedded() {
+				w.embed(f.Type())
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -53,7 +54,7 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 				jen.Id("_").Op("=").Id(p.stale).Call(jen.Call(jen.Op("*").Add(expr(g.Subject))).Call(jen.Nil())),
 			))
 		case model.CodecGuard:
-			groups = addCodec(groups, g.Subject)
+			groups = addCodec(groups, g.Subject, g.Want.String())
 		case model.ConstGuard:
 			constants = append(constants, p.constGuard(g))
 		}
@@ -62,14 +63,29 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 		f.Func().Id("_").Params().Block(calls...)
 		f.Line()
 	}
+	lacking := map[string][]jen.Code{}
 	for _, group := range groups {
-		codecs = append(codecs, jen.Var().Id("_").Id(p.stale).Op("=").
-			Struct(append(group.types, jen.Id(p.stale))...).Values())
+		if group.lacking != "" {
+			lacking[group.lacking] = append(lacking[group.lacking], group.guard(p.stale))
+			continue
+		}
+		codecs = append(codecs, group.guard(p.stale))
 	}
 	if len(codecs) > 0 {
 		f.Comment("None of these types writes or reads its own JSON: a method that does so is ambiguous here.")
 		f.Func().Id("_").Params().Block(
 			append([]jen.Code{jen.Type().Id(p.stale).Op("=").Qual(toolsetPath, "Codec")}, codecs...)...,
+		)
+		f.Line()
+	}
+	for _, names := range slices.Sorted(maps.Keys(lacking)) {
+		var methods []jen.Code
+		for name := range strings.FieldsSeq(names) {
+			methods = append(methods, codecMethod(name))
+		}
+		f.Comment("None of these types has the methods here: a new one would change its JSON.")
+		f.Func().Id("_").Params().Block(
+			append([]jen.Code{jen.Type().Id(p.stale).Interface(methods...)}, lacking[names]...)...,
 		)
 		f.Line()
 	}
@@ -89,27 +105,45 @@ func (p *plan) guardCall(g model.CompileGuard, value jen.Code) jen.Code {
 
 // codecGroup is the types of one guard. Their names differ, because they become embedded fields.
 type codecGroup struct {
-	names []string
-	types []jen.Code
+	lacking string // the methods that the types do not have, if they have another one
+	names   []string
+	types   []jen.Code
 }
 
 // maxCodecs bounds the types of a group, all of which the compiler's message contains.
 const maxCodecs = 16
 
-// addCodec adds a type to the first group that has room for it and no type of its name.
-func addCodec(groups []*codecGroup, subject model.Expr) []*codecGroup {
+// guard embeds the types beside the methods.
+func (g *codecGroup) guard(stale string) jen.Code {
+	return jen.Var().Id("_").Id(stale).Op("=").
+		Struct(append(g.types, jen.Id(stale))...).Values()
+}
+
+// codecMethod is a JSON or text method in an interface.
+func codecMethod(name string) jen.Code {
+	if strings.HasPrefix(name, "Marshal") {
+		return jen.Id(name).Params().Params(jen.Index().Byte(), jen.Error())
+	}
+	return jen.Id(name).Params(jen.Index().Byte()).Error()
+}
+
+// addCodec adds a type to the first group that has room for it, lacks the same methods and has no
+// type of its name.
+func addCodec(groups []*codecGroup, subject model.Expr, lacking string) []*codecGroup {
 	name := ""
 	for _, t := range subject {
 		name += t.Text
 	}
 	name, _, _ = strings.Cut(name, "[") // of an instance, its generic type
 	for _, g := range groups {
-		if len(g.types) < maxCodecs && !slices.Contains(g.names, name) {
+		if g.lacking == lacking && len(g.types) < maxCodecs && !slices.Contains(g.names, name) {
 			g.names, g.types = append(g.names, name), append(g.types, jen.Op("*").Add(expr(subject)))
 			return groups
 		}
 	}
-	return append(groups, &codecGroup{names: []string{name}, types: []jen.Code{jen.Op("*").Add(expr(subject))}})
+	return append(groups, &codecGroup{
+		lacking: lacking, names: []string{name}, types: []jen.Code{jen.Op("*").Add(expr(subject))},
+	})
 }
 
 // constGuard compares a constant with its value. Only types can be compared at compile time,

@@ -8,7 +8,7 @@ const (
 	// underlying type, tags included.
 	StructGuard    CompileGuardKind = iota
 	TypeGuard                       // the underlying type of any other named type
-	CodecGuard                      // Subject has no JSON or text method
+	CodecGuard                      // Subject has no JSON or text method but those it had
 	SignatureGuard                  // the func type of a handler
 	ConstGuard                      // an enum or integer role constant and its value
 )
@@ -20,7 +20,8 @@ type CompileGuard struct {
 	// constant. The guard of an alias is a SignatureGuard: its func literal takes the aliased type.
 	Subject Expr
 	// Want is the pinned fact: the struct or underlying type, the func type (receiver first for a
-	// method expression), the constant's value. Empty for CodecGuard.
+	// method expression), the constant's value. For CodecGuard, the names of the
+	// methods that the type must not get, empty for all four.
 	Want Expr
 	// InTest puts the guard into mcp_gen_test.go: types of other modules may gain fields and must
 	// not stop the build.

@@ -97,6 +97,10 @@ func (p *Package) Sound(prog *load.Program) bool {
 		})
 }
 
+// Shared returns what this package contributes to the findings of SharedFindings, which must have
+// run before. The positions may be in other packages.
+func (p *Package) Shared() diag.List { return p.faults.list() }
+
 // scanner makes the service of one package.
 type scanner struct {
 	prog   *load.Program
@@ -328,8 +332,8 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 	var list diag.List
 	all := faults{}
 	for _, p := range scanned {
-		all.merge(p.faults)
 		if !p.Serves {
+			all.merge(p.faults)
 			continue
 		}
 		before := len(list)
@@ -348,8 +352,9 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 			}
 		}
 		if len(list) == before {
-			p.noteUnread(prog, all)
+			p.noteUnread(prog)
 		}
+		all.merge(p.faults)
 	}
 	return append(list, all.list()...)
 }
@@ -357,7 +362,7 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 // noteUnread notes tools whose types could not be read although nothing of the main module
 // is in error: they must not be lost in silence. Either a package of another module does not
 // compile, or the type is C's, which the go command alone could tell.
-func (p *Package) noteUnread(prog *load.Program, all faults) {
+func (p *Package) noteUnread(prog *load.Program) {
 	if len(p.unread) == 0 {
 		return
 	}
@@ -372,7 +377,7 @@ func (p *Package) noteUnread(prog *load.Program, all faults) {
 		}
 	}
 	for _, u := range p.unread {
-		all.note([2]string{name}, name, diag.Diagnostic{
+		p.faults.note([2]string{name}, name, diag.Diagnostic{
 			Code: diag.UnsupportedType, Pos: u.pos,
 			Message: u.handler + " " + why, Suggestion: fix,
 		})

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:b1d0bfee764fe6d751ba3aa0537ec72b",
-		Code:   "1:ceb0be5a7caa719e86f72216283df8c4",
+		Source: "2:fda0c5c6d371fa96a7568e69c7e065e7",
+		Code:   "2:ceb0be5a7caa719e86f72216283df8c4",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

@@ -3,7 +3,6 @@ package toolset
 import (
 	"context"
 	"encoding/json"
-	"errors"
 )
 
 // Call is one authorized call on its way to a handler.
@@ -17,7 +16,15 @@ type Call struct {
 
 // ErrOutsideServer is the error of [Call.Allow] and [Call.Isolated] for a call that no server made.
 // Only a server can check permissions and start processes.
-var ErrOutsideServer = errors.New("this is no call of a server: nothing can be decided on")
+//
+// It is a constant, because any program could set a variable to nil, which would permit the call.
+const ErrOutsideServer = constantError("this is no call of a server: nothing can be decided on")
+
+// constantError is an error that can be a constant.
+type constantError string
+
+// Error implements error.
+func (e constantError) Error() string { return string(e) }
 
 // NewCall makes a Call. The server calls it.
 //

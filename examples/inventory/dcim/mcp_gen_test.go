@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:48ccec1f5184a9d0d80aaf75ab9583d9",
-		Code:   "1:e764e8e983452d5c2a6d1bba23f8ff5e",
+		Source: "2:648c5f3f4208443fd684dcdbcd9a6d43",
+		Code:   "2:e764e8e983452d5c2a6d1bba23f8ff5e",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:fbef96abcc721435a22a6eb12fe20bd0",
-		Code:   "1:b21b177be12054de494aeac422054153",
+		Source: "2:07b24dc51e49bd184dd355f6f3572b43",
+		Code:   "2:b21b177be12054de494aeac422054153",
 		Declarations: map[string][]string{
 			".": {
 				"Change", "Directory.AnnouncePromotion", "Directory.Card", "Directory.Create",

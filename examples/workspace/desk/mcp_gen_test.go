@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:87d472729b3da3717a7cae29491aba2e",
-		Code:   "1:06bc11d64b3a1e738f9b814f69d1aa5c",
+		Source: "2:28f5dcd8313c19a273ddd87e5c85d632",
+		Code:   "2:06bc11d64b3a1e738f9b814f69d1aa5c",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:1a9de641d885ffcce345a5dfae324098",
-		Code:   "1:666f7092566babab5e73d5cdc394f4cb",
+		Source: "2:247710694f1ed39c0ce6a0da3035ce06",
+		Code:   "2:666f7092566babab5e73d5cdc394f4cb",
 		Declarations: map[string][]string{
 			".": {
 				"Input", "Permission", "Permissions", "Request", "Service.ListPermissions",

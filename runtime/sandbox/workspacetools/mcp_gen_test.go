@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:76fc564173fbc90d4991aec0a35c506d",
-		Code:   "1:a8ee2a594bb46087e47ab77cbcfe7233",
+		Source: "2:c25a5b0431440c5484a8b02bb9af0113",
+		Code:   "2:a8ee2a594bb46087e47ab77cbcfe7233",
 		Declarations: map[string][]string{
 			".": {"Service.ClearWorkspace"},
 		},

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:44207bb07c028272d5ab395070b76ac1",
-		Code:   "1:1d444781812e354627bb494e9bb751fd",
+		Source: "2:7fe0a1a2fcc2360373b08dd2395190db",
+		Code:   "2:1d444781812e354627bb494e9bb751fd",
 		Declarations: map[string][]string{
 			".": {"Base", "Color", "Octet", "Take", "Whole"},
 		},

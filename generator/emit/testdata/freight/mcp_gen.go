@@ -227,6 +227,18 @@ func _() {
 	}{}
 }
 
+// None of these types has the methods here: a new one would change its JSON.
+func _() {
+	type runGoGenerate interface {
+		MarshalJSON() ([]byte, error)
+		UnmarshalJSON([]byte) error
+	}
+	var _ runGoGenerate = struct {
+		*unit.Author
+		runGoGenerate
+	}{}
+}
+
 // The values of constants, as lengths: that of a clamped string is right for its value alone.
 func _() {
 	type runGoGenerate struct{}

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:492233f1c421f6bbe18ae3546a1e49e4",
-		Code:   "1:39bbfc02956fc33f9477e71006b971ae",
+		Source: "2:bb0eb4bdb9d761fd712835bb4883ac98",
+		Code:   "2:39bbfc02956fc33f9477e71006b971ae",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

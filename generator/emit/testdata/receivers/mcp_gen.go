@@ -135,6 +135,19 @@ func _() {
 	}{}
 }
 
+// None of these types has the methods here: a new one would change its JSON.
+func _() {
+	type runGoGenerate interface {
+		UnmarshalJSON([]byte) error
+		MarshalText() ([]byte, error)
+		UnmarshalText([]byte) error
+	}
+	var _ runGoGenerate = struct {
+		*Sign
+		runGoGenerate
+	}{}
+}
+
 // The values of constants, as lengths: that of a clamped string is right for its value alone.
 func _() {
 	type runGoGenerate struct{}

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:7f79f3c0f4a8e3006e53a876fd4b538b",
-		Code:   "1:6026b76fbeb8212ced2ba76bf4496887",
+		Source: "2:97ec95d179d2f29873e1d240ec74b3a3",
+		Code:   "2:6026b76fbeb8212ced2ba76bf4496887",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},
