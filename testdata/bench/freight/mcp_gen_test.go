@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "1:dd47cf037008ac312697dae60e7733b5",
-		Code:   "1:6defb7bec91df623f668593b2a7ce22d",
+		Source: "2:0f6fb7350f9f5416cb266b1786cd4eb2",
+		Code:   "2:6defb7bec91df623f668593b2a7ce22d",
 		Declarations: map[string][]string{
 			".": {"Book", "Booking", "Receipt", "Speed"},
 		},
