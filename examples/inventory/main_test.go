@@ -186,7 +186,7 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-http x -issuer y -as ada":                          "-as and -role go with -stdio and -doctor",
 		"-http x -issuer y -role Admin":                      "-as and -role go with -stdio and -doctor",
 		"-doctor -django sqlite:x -netbox y":                 "want one host",
-		"-stdio -as x -netbox-release 9":                     "want one of 3.5, 3.6, 3.7, 4.0,",
+		"-stdio -as x -netbox-release 9":                     "want 4.4 for it and later, 4.3,",
 		"-doctor -client x":                                  "want CLIENT=USER",
 		"-doctor -denial loud":                               "-denial loud: want conceal or forbid",
 		"-doctor more":                                       `"more": want flags only`,

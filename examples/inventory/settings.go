@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +47,10 @@ var releases = map[string]func() objectperm.Layout{
 	"nautobot": objectperm.Nautobot,
 }
 
+// releaseNames is how help and errors list the releases.
+const releaseNames = "4.4 for it and later, 4.3, 4.2, 4.1, 4.0, 3.7, 3.6, " +
+	"3.5 for it and earlier to 2.9, or nautobot"
+
 // parse reads the command line and refuses what does not go together. Help goes to out.
 func parse(args []string, out io.Writer) (settings, error) {
 	var s settings
@@ -63,7 +65,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&s.django, "django", "", "`database` of the Django host: sqlite:FILE or postgres://USER@HOST/NAME, a user that may do no more than select; the file of -db where it is left out")
 	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
 	flags.StringVar(&s.release, "netbox-release", "4.4", "`release` of the host of -netbox: "+
-		"4.4 for it and later, 4.3, 4.2, 4.1, 4.0, 3.7, 3.6, 3.5 for it and earlier, or nautobot")
+		releaseNames)
 	flags.DurationVar(&s.cache, "cache", runtime.DefaultCapabilityTTL, "for how long an answer of the host counts; SIGHUP has it asked anew")
 	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
 	flags.StringVar(&s.role, "role", "", "the `role` of who brings no token, as with -stdio and -doctor: Viewer, Member, Manager, Admin, or none")
@@ -122,8 +124,7 @@ func (s settings) check() error {
 	case s.django != "" && s.netbox != "":
 		return errors.New("want one host: -django or -netbox")
 	case releases[s.release] == nil:
-		return fmt.Errorf("-netbox-release %s: want one of %s", s.release,
-			strings.Join(slices.Sorted(maps.Keys(releases)), ", "))
+		return fmt.Errorf("-netbox-release %s: want %s", s.release, releaseNames)
 	case s.stdio && s.as == "":
 		return errors.New("-stdio needs -as: the user of the host for whom the client acts")
 	case s.addr != "" && (s.as != "" || s.role != ""):

@@ -230,7 +230,7 @@ func (p *pass) declaring(t types.Type, at place) string {
 // declared on the pointer and the value cannot be addressed.
 func (p *pass) reachable(t types.Type, m method, at place) {
 	if p.dir == encoding && !at.addressable && !p.has(t, m, byValue) {
-		cure := "return a pointer to it"
+		cure := fmt.Sprintf("use *%s in its place", gotype.Plain(t))
 		if n, ok := t.(*types.Named); !ok || !p.foreign(n.Obj()) {
 			cure += ", or declare the method on the value"
 		}

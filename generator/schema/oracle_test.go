@@ -110,6 +110,7 @@ func TestWhatEncodingJSONWritesFitsTheOutputSchema(t *testing.T) {
 			return // the golden file shows which
 		}
 		compiled := compile(t, s)
+		isPointer := dynamic.Kind() == reflect.Pointer
 		for dynamic.Kind() == reflect.Pointer {
 			dynamic = dynamic.Elem()
 		}
@@ -119,6 +120,9 @@ func TestWhatEncodingJSONWritesFitsTheOutputSchema(t *testing.T) {
 			}
 			value := reflect.New(dynamic).Elem()
 			fill(value, sparse, 3)
+			if isPointer { // the methods of the pointer are reached
+				value = value.Addr()
+			}
 			b, err := json.Marshal(value.Interface())
 			if err != nil {
 				t.Fatal(err)

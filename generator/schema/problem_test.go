@@ -460,3 +460,15 @@ func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 		t.Error(said(problems))
 	}
 }
+
+func TestResultThatIsAPointerHasTheMethodsOfItsFieldsPointers(t *testing.T) {
+	const src = "import \"math/big\"\ntype In struct { A big.Rat }\ntype Root = *In"
+	if problems, _ := problemsOf(t, src, true); len(problems) > 0 {
+		t.Errorf("encoding/json can address the fields: %v", problems)
+	}
+	const byValue = "import \"math/big\"\ntype Root struct { A big.Rat }"
+	problems, _ := problemsOf(t, byValue, true)
+	if len(problems) != 1 || !strings.HasPrefix(problems[0].Cure, "use *big.Rat in its place") {
+		t.Errorf("have %v", problems)
+	}
+}

@@ -144,11 +144,14 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 
 // root walks one root type, references at the root resolved.
 func (w *Walker) root(t types.Type, on ruleSet, d direction) (*jsonschema.Schema, *pass) {
-	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+	ptr, addressable := types.Unalias(t).(*types.Pointer)
+	if addressable {
 		t = ptr.Elem()
 	}
+	at := rootPlace(t)
+	at.addressable = addressable
 	var s *jsonschema.Schema
-	p := w.attempt(on, d, func(q *pass) { s = q.build(t, rootPlace(t)) })
+	p := w.attempt(on, d, func(q *pass) { s = q.build(t, at) })
 	return s, p
 }
 

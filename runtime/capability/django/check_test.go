@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -100,22 +101,22 @@ func TestCheckNamesWhatTheHostLacks(t *testing.T) {
 		{
 			"a forgotten UserKey", "",
 			func(o django.Options) django.Options { o.UserKey = ""; return o },
-			`table "accounts_member" has no column "id": set Options.UserKey to its primary key`,
+			`table "accounts_member" has no column "id" (set Options.UserKey to its primary key`,
 		},
 		{
 			"a forgotten Username", "",
 			func(o django.Options) django.Options { o.Username = ""; return o },
-			`table "accounts_member" has no column "username": set Options.Username to`,
+			`table "accounts_member" has no column "username" (set Options.Username to`,
 		},
 		{
 			"a UserKey that is no key", "",
 			func(o django.Options) django.Options { o.UserKey = "mail"; return o },
-			`is not the primary key of table "accounts_member": set Options.UserKey to "number"`,
+			`is not the primary key of table "accounts_member" (set Options.UserKey to "number"`,
 		},
 		{
 			"a forgotten UserModel", "",
 			func(o django.Options) django.Options { o.UserModel = ""; return o },
-			`no table "auth_user": set Options.UserModel, or Options.UserTable`,
+			`no table "auth_user" (set Options.UserModel, or Options.UserTable`,
 		},
 		{
 			"another UserModel", "ALTER TABLE accounts_member RENAME TO accounts_person",
@@ -123,7 +124,7 @@ func TestCheckNamesWhatTheHostLacks(t *testing.T) {
 				o.UserModel, o.UserTable = "accounts.Person", "accounts_person"
 				return o
 			},
-			`no table "accounts_person_groups": the user model needs PermissionsMixin`,
+			`no table "accounts_person_groups" (the user model needs PermissionsMixin`,
 		},
 		{
 			"another column of a relation",
@@ -135,7 +136,7 @@ func TestCheckNamesWhatTheHostLacks(t *testing.T) {
 		},
 		{
 			"no is_active", "ALTER TABLE accounts_member DROP COLUMN is_active", none,
-			`table "accounts_member" has no column "is_active": set Options.AllActive`,
+			`table "accounts_member" has no column "is_active" (set Options.AllActive`,
 		},
 		{
 			"no is_active, and the option for it",
@@ -164,6 +165,9 @@ func TestCheckNamesWhatTheHostLacks(t *testing.T) {
 				if err != nil { // PostgreSQL adds where the table is missing
 					const where = " in the schemas that the account may use"
 					text = strings.ReplaceAll(err.Error(), where, "")
+				}
+				if masked := redact.Text(text); masked != text {
+					t.Errorf("a log hides a part of it: %s", masked)
 				}
 				if test.want == "" {
 					if err != nil {

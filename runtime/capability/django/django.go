@@ -100,8 +100,8 @@ func (s *Source) Check(ctx context.Context) error {
 			"remove Options.AllActive", h.users, active))
 	}
 	if len(key) > 0 && found.Has(h.users, h.key) && !found.IsKey(h.users, h.key) {
-		problems = append(problems, fmt.Sprintf("column %q is not the primary key of table %q: "+
-			"set Options.UserKey to %q", h.key, h.users, key[0]))
+		problems = append(problems, fmt.Sprintf("column %q is not the primary key of table %q "+
+			"(set Options.UserKey to %q)", h.key, h.users, key[0]))
 	}
 	problems = append(problems, found.Denied(tables...)...)
 	if len(problems) > 0 {

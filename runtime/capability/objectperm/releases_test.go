@@ -311,7 +311,7 @@ func TestCheckNamesWhatTheTablesLack(t *testing.T) {
 		not       string
 	}{
 		"a table of another name": {
-			users, "", []string{`no table "people": set Layout.Users`}, "the tables are those",
+			users, "", []string{`no table "people" (set Layout.Users)`}, "the tables are those",
 		},
 		"a column of another name in a layout of no release": {
 			named, "",

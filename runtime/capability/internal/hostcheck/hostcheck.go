@@ -138,7 +138,7 @@ func (c Catalog) Missing(tables ...Table) []string {
 	var missing []string
 	add := func(what, cure string) {
 		if cure != "" {
-			what += ": " + cure
+			what += " (" + cure + ")" // behind a colon, redact would hide it as the value of auth_user
 		}
 		missing = append(missing, what)
 	}
