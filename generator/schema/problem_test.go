@@ -154,6 +154,15 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A string `jsonschema:\"enum=x,minlength\"`", "the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
 		{"A string `jsonschema:\"enum=x,title=a,b\"`", "the jsonschema tag has no key \"b\"", `write \\, for a comma`},
 		{"A int `jsonschema:\"minimum 3\"`", "the jsonschema tag \"minimum 3\" has no key and would be the description", "write minimum=3; a description goes into the field's comment"},
+		{"A int `jsonschema:\"minimum = 3\"`", "the jsonschema tag \"minimum = 3\" has no key", "write minimum=3;"},
+		{"A int `jsonschema:\"the count, Maximum =3.\"`", "the jsonschema tag \"the count, Maximum =3.\" has no key", "write maximum=3;"},
+		{"A int `jsonschema:\"the count;minimum=3\"`", "the jsonschema tag \"the count;minimum=3\" has no key", "write minimum=3;"},
+		{"A int `jsonschema:\"the count (minimum=3)\"`", "the jsonschema tag \"the count (minimum=3)\" has no key", "write minimum=3;"},
+		{"A int `jsonschema:\"minimum:3\"`", "the jsonschema tag \"minimum:3\" has no key", "write minimum=3;"},
+		{"A string `jsonschema:\"the zip, pattern = ^(a|b)$\"`", "the jsonschema tag \"the zip, pattern = ^(a|b)$\" has no key", "write pattern=^(a|b)$;"},
+		{"A string `jsonschema:\"required = true\"`", "the jsonschema tag \"required = true\" has no key", "write required;"},
+		{"A int `jsonschema:\"minimum=3,minimum=0\"`", "the tag has minimum twice, of which the last counts", "write one"},
+		{"A string `jsonschema:\"pattern=^a$,title=T,pattern=b\"`", "the tag has pattern twice", "write one"},
 		{"A int `jsonschema:\"minimum: 3\"`", "the jsonschema tag \"minimum: 3\" has no key", "write minimum=3"},
 		{"A int `jsonschema:\"Minimum 3, maximum 5\"`", "the jsonschema tag \"Minimum 3, maximum 5\" has no key", "write minimum=3"},
 		{"A int `jsonschema:\"minimun\"`", "the jsonschema tag \"minimun\" has no key", "write minimum=…"},
@@ -236,7 +245,8 @@ func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 	for _, text := range []string{
 		"title of the book", "pattern of the cloth", "format", "title", "the type", "minimum number of racks", "required by law", "default: none",
 		"format: YYYY-MM-DD", "minimum 3 characters", "menu", "email", "note", "callable", "the zip, as in type=5", "unique items", "maximum, in meters", "min", "enum values",
-		"plain text", "readable, or not",
+		"plain text", "readable, or not", "required = yes", "the title = its name", "default:none", "default:5",
+		"anchor:3", "where c = d", "format = free", "pattern:cloth", "see minimum:of", "size (format:short)",
 	} {
 		problems, schema := problemsOf(t, "type Root struct { A string `jsonschema:\""+text+"\"` }", false)
 		if len(problems) > 0 || !strings.Contains(schema, `"description":"`+text+`"`) {
