@@ -10,8 +10,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/load/loadtest"
 )
 
-// TestEachPackageOfASharedFindingHasAnErrorFile has two packages with one unsupported type, or with a
-// field of a third package, which are one finding. The old generated code of neither builds.
+// TestEachPackageOfASharedFindingHasAnErrorFile has two packages with one unsupported type, or with
+// a field of a third package, which are one finding. The old generated code of neither builds.
 func TestEachPackageOfASharedFindingHasAnErrorFile(t *testing.T) {
 	for typ, source := range map[string]string{
 		"net.Dialer": `"net"`, "kinds.Bad": `"example.com/scratch/kinds"`,

@@ -54,7 +54,8 @@ type record struct {
 	Setting  string
 	Packages []Package
 	// Digests are those of the directories that Packages names. The empty name stands for all other
-	// files, and for module files and C files in these directories: they decide about every package.
+	// files, and for module files and C files in these directories: they decide about every
+	// package.
 	Digests map[string]string
 }
 

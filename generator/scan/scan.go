@@ -97,8 +97,8 @@ func (p *Package) Sound(prog *load.Program) bool {
 		})
 }
 
-// Elsewhere returns the findings of this package whose positions may be in other packages. These are
-// its part of SharedFindings, which must have run before, and findings about fields that other
+// Elsewhere returns the findings of this package whose positions may be in other packages. These
+// are its part of SharedFindings, which must have run before, and findings about fields that other
 // packages declare.
 func (p *Package) Elsewhere() diag.List {
 	list := p.faults.list()

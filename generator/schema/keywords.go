@@ -53,8 +53,8 @@ func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {
 
 // severalTimes are the keys of which a tag may have more than one.
 var severalTimes = []string{
-	"enum", "example", "default", "oneof_required", "anyof_required", "oneof_type", "anyof_type", "oneof_ref",
-	"anyof_ref",
+	"enum", "example", "default", "oneof_required", "anyof_required", "oneof_type", "anyof_type",
+	"oneof_ref", "anyof_ref",
 }
 
 // once reports a key that is there twice: only the last limit would hold.

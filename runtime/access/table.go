@@ -171,8 +171,8 @@ func NewTable(rules ...Rule) Table {
 }
 
 // Clone returns a table that decides the same and shares no slice with t, so that a change of its
-// rules or roles does not change t. It keeps the difference between nil and empty. [Permits] of t do
-// not fit the clone.
+// rules or roles does not change t. It keeps the difference between nil and empty. [Permits] of t
+// do not fit the clone.
 func (t Table) Clone() Table {
 	t.Roles = slices.Clone(t.Roles)
 	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources} {
