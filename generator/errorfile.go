@@ -14,9 +14,9 @@ import (
 // other packages for removal. Findings that the compiler reports itself need no error file: it
 // would stay after they are fixed.
 //
-// A finding that several packages share has one position. The error file of a package without
-// another finding repeats it, so that its old generated code does not build either. packages are in
-// the order of the program's roots.
+// A finding that several packages share has one position, and a finding about a field is where the
+// field is declared. The error file of a package without another finding repeats both, so that its
+// old generated code does not build either. packages are in the order of the program's roots.
 func errorFiles(
 	program *load.Program, packages []*scan.Package, found diag.List,
 ) (files []emit.File, remove []string) {
@@ -29,7 +29,7 @@ func errorFiles(
 	}
 	for i, p := range program.Roots {
 		if len(byDir[p.Dir]) == 0 {
-			list := packages[i].Shared()
+			list := packages[i].Elsewhere()
 			list.Sort()
 			byDir[p.Dir] = list
 		}

@@ -10,14 +10,17 @@ import (
 	"github.com/mcpgen/mcpgen/generator/load/loadtest"
 )
 
-// TestEachPackageOfASharedFindingHasAnErrorFile has two packages with one unsupported type, which
-// are one finding. The old generated code of neither builds.
+// TestEachPackageOfASharedFindingHasAnErrorFile has two packages with one unsupported type, or with
+// a field of a third package, which are one finding. The old generated code of neither builds.
 func TestEachPackageOfASharedFindingHasAnErrorFile(t *testing.T) {
 	for typ, source := range map[string]string{
 		"net.Dialer": `"net"`, "kinds.Bad": `"example.com/scratch/kinds"`,
+		"kinds.Holder": `"example.com/scratch/kinds"`, "kinds.Tagged": `"example.com/scratch/kinds"`,
 	} {
 		files := []txtar.File{{
-			Name: "kinds/kinds.go", Data: []byte("package kinds\n\ntype Bad func()\n"),
+			Name: "kinds/kinds.go", Data: []byte("package kinds\n\ntype Bad func()\n" +
+				"type Holder struct{ F func() }\n" +
+				"type Tagged struct{ N int `jsonschema:\"minimum=x\"` }\n"),
 		}}
 		for _, name := range []string{"a", "b"} {
 			files = append(files, txtar.File{Name: name + "/file.go", Data: []byte(`// Package ` +

@@ -157,8 +157,8 @@ func (s *Server) Allows(tool string) []toolset.Allow {
 // Info returns the name of the server.
 func (s *Server) Info() toolset.ServerInfo { return s.info }
 
-// Table returns the rules of the server.
-func (s *Server) Table() access.Table { return s.table }
+// Table returns a copy of the rules of the server. A change of the copy changes no decision.
+func (s *Server) Table() access.Table { return s.table.Clone() }
 
 // Masker returns Options.Masker.
 func (s *Server) Masker() redact.Masker { return s.opts.Masker }

@@ -25,7 +25,8 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		if p.Default != nil {
 			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(p.Default)))
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)), needed, pad(cell(prose(description))))
+		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)), needed,
+			pad(cell(prose(oneLine(description)))))
 	})
 }
 
@@ -211,7 +212,7 @@ func code(text string) string {
 
 // cell fits text into a cell of a table: a row is one line and a bar ends a cell, even in code.
 func cell(text string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+	return strings.ReplaceAll(oneLine(text), "|", `\|`)
 }
 
 func pad(text string) string {
@@ -220,3 +221,6 @@ func pad(text string) string {
 	}
 	return " " + text
 }
+
+// oneLine joins lines. Code of several lines is none in a cell of a table.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -353,11 +353,26 @@ func prose(text string) string {
 		switch {
 		case strings.HasPrefix(line, "\t"), strings.HasPrefix(line, "    "):
 		case strings.HasPrefix(line, "#"):
-			line = `\` + strings.ReplaceAll(line, "<", `\<`)
+			line = `\` + plainTags(line)
 		default:
-			line = strings.ReplaceAll(line, "<", `\<`)
+			line = plainTags(line)
 		}
 		lines[i] = line
 	}
 	return strings.Join(lines, "\n")
+}
+
+// plainTags puts a backslash before each < that has none. A second backslash would take away the
+// meaning of the first one.
+func plainTags(line string) string {
+	var b strings.Builder
+	escaped := false
+	for _, c := range line {
+		if c == '<' && !escaped {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+		escaped = c == '\\' && !escaped
+	}
+	return b.String()
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/mcpgen/mcpgen/generator/model"
 )
 
@@ -76,6 +78,17 @@ func TestAnAuthorsTextIsNoMarkup(t *testing.T) {
 	want := "\\# no heading\n\\<b> and \\<!-- mcpgen:end -->\n\tcode <b> <!-- mcpgen:end -->\n    code <!-- x -->\nplain"
 	if got := prose(in); got != want {
 		t.Errorf("got %q", got)
+	}
+	if got, want := prose(`\<b> \\<b> \\\<b> a\`), `\<b> \\\<b> \\\<b> a\`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	var b strings.Builder
+	field := &jsonschema.Schema{Type: "string", Description: "text\n\n\t<img src=x>\n    <b>"}
+	object := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	object.Properties.Set("f", field)
+	writeArguments(&b, object)
+	if got := b.String(); !strings.Contains(got, `text \<img src=x> \<b> |`) {
+		t.Errorf("got %s", got)
 	}
 	tool := model.Tool{Name: "t", Const: "ToolT", Description: in, Handler: model.Handler{Name: "T"}}
 	doc, err := Docs(model.Service{Package: "m/p", Name: "p", Tools: []model.Tool{tool}}, nil)

@@ -140,7 +140,18 @@ func counts(name string) bool {
 	case "mcp.manifest.json", "mcp.proven.json", "MCP.md":
 		return true
 	}
-	return ofModule(name) || strings.HasSuffix(name, ".go")
+	return ofModule(name) || strings.HasSuffix(name, ".go") || isC(name)
+}
+
+// isC reports whether a file may decide the size or the fields of a type of cgo. A package can
+// include a file of any other directory.
+func isC(name string) bool {
+	switch filepath.Ext(name) {
+	case ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".m",
+		".swig", ".swigcxx":
+		return true
+	}
+	return false
 }
 
 // ofModule reports whether a file is the go command's own, and decides which packages exist.

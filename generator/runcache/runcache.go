@@ -7,10 +7,11 @@
 // 3 tools each takes less than 0.3 s without the cache, and never reads it.
 //
 // An entry holds digests of everything that a run depends on: the mcpgen program, the version and
-// settings of the go command, and every Go file, module file and generated file of the module and
-// of the modules that it replaces by directories. Files in GOROOT and in the module cache are not
-// read: the version of the go command and go.sum identify them. Both are read-only by convention,
-// and an edit there goes unnoticed. File times do not count.
+// settings of the go command, and every Go file, C file, module file and generated file of the
+// module and of the modules that it replaces by directories. Files in GOROOT and in the module
+// cache are not read: the version of the go command and go.sum identify them. Both are read-only by
+// convention. An edit there, or of a C header of the system, goes unnoticed. File times do not
+// count.
 //
 // A package depends on its own directory and on those of the packages of the main module below it,
 // each of which has a digest of its own. All other files share one: if it differs, every package
@@ -53,7 +54,8 @@ type record struct {
 	Setting  string
 	Packages []Package
 	// Digests are those of the directories that Packages names. The empty name stands for all other
-	// files, and for module files in these directories: they decide about every package.
+	// files, and for module files and C files in these directories: they decide about every
+	// package.
 	Digests map[string]string
 }
 
@@ -182,7 +184,7 @@ func (t tree) record(packages []Package) record {
 	}
 	for _, path := range slices.Sorted(maps.Keys(t.files)) {
 		sum := sums[filepath.Dir(path)]
-		if sum == nil || ofModule(filepath.Base(path)) {
+		if name := filepath.Base(path); sum == nil || ofModule(name) || isC(name) {
 			sum = sums[""]
 		}
 		fmt.Fprintln(sum, t.files[path].line(path))

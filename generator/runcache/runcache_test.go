@@ -118,6 +118,8 @@ func TestChangedInputsNameTheirPackages(t *testing.T) {
 		"a new go.sum":               {write("go.sum", "\n"), "all"},
 		"a vendor directory":         {write("vendor/modules.txt", "\n"), "all"},
 		"a replaced module":          {write("../dep/dep.go", "package dep // edited\n"), "all"},
+		"a C header":                 {write("svc/s.h", "#define SIZE 2\n"), "all"},
+		"a C header of a module":     {write("../dep/s.h", "#define SIZE 2\n"), "all"},
 		"a nested module":            {write("svc/go.mod", "module example.com/m/svc\n"), "all"},
 		"build tags":                 {set("GOFLAGS", "-tags=x"), "all"},
 		"another system":             {set("GOOS", "plan9"), "all"},

@@ -97,9 +97,18 @@ func (p *Package) Sound(prog *load.Program) bool {
 		})
 }
 
-// Shared returns what this package contributes to the findings of SharedFindings, which must have
-// run before. The positions may be in other packages.
-func (p *Package) Shared() diag.List { return p.faults.list() }
+// Elsewhere returns the findings of this package whose positions may be in other packages. These
+// are its part of SharedFindings, which must have run before, and findings about fields that other
+// packages declare.
+func (p *Package) Elsewhere() diag.List {
+	list := p.faults.list()
+	for _, d := range p.Findings {
+		if d.Code != diag.DoesNotParse && filepath.Dir(d.Pos.File) != p.pkg.Dir {
+			list = append(list, d)
+		}
+	}
+	return list
+}
 
 // scanner makes the service of one package.
 type scanner struct {

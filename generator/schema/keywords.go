@@ -41,12 +41,36 @@ func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 }
 
 func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {
+	k.once(tag.elements)
 	rest := k.general(s, tag.elements)
 	k.stringOption(s)
 	k.typed(s, rest)
 	k.extra(s, tag.extras)
 	if k.dir != reflecting && (tag.given || k.field.quoted) {
 		k.check(s)
+	}
+}
+
+// severalTimes are the keys of which a tag may have more than one.
+var severalTimes = []string{
+	"enum", "example", "default", "oneof_required", "anyof_required", "oneof_type", "anyof_type",
+	"oneof_ref", "anyof_ref",
+}
+
+// once reports a key that is there twice: only the last limit would hold.
+func (k keywords) once(list []element) {
+	if k.dir == reflecting {
+		return
+	}
+	var seen []string
+	for _, e := range list {
+		if e.flag || !knownKey(e.key) || slices.Contains(severalTimes, e.key) {
+			continue
+		}
+		if slices.Contains(seen, e.key) {
+			k.bad("write one", "the tag has %s twice, of which the last counts", e.key)
+		}
+		seen = append(seen, e.key)
 	}
 }
 

@@ -15,8 +15,9 @@ import (
 // of theirs, they are taken for such.
 var everyday = []string{"anchor", "default", "description", "example", "format", "pattern", "title", "type"}
 
-// assigned finds a key within text: a word, an equals sign and something after it.
-var assigned = regexp.MustCompile(`(?:^|\s)([A-Za-z_]+)=(\S+)`)
+// assigned finds a key within text: a word, an equals sign and something after it. A colon without
+// spaces counts as well.
+var assigned = regexp.MustCompile(`(?:^|[\s;,(])([A-Za-z_]+)(\s*=\s*|:)(\S+)`)
 
 // numeral is a number, whatever unit or bracket ends it.
 var numeral = regexp.MustCompile(`^[-+]?[0-9][0-9.eE+-]*$`)
@@ -26,8 +27,20 @@ var numeral = regexp.MustCompile(`^[-+]?[0-9][0-9.eE+-]*$`)
 // stands behind other words.
 func mistaken(text string) string {
 	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
-		if key := m[1]; knownKey(key) && (!slices.Contains(everyday, key) || isValue(key, m[2])) {
-			return key + "=" + strings.ReplaceAll(m[2], ",", `\\,`)
+		key, value := resembled(m[1]), m[3]
+		if key != "pattern" {
+			value = strings.TrimRight(value, ",;.)")
+		}
+		common := slices.Contains(everyday, key)
+		switch {
+		case key == "" || value == "":
+		case slices.Contains(flags, key):
+			if value == "true" {
+				return key
+			}
+		case m[2] == ":" && (common || !isValue(key, value)):
+		case !common || isValue(key, value):
+			return key + "=" + strings.ReplaceAll(value, ",", `\\,`)
 		}
 	}
 	first := ""

@@ -170,6 +170,20 @@ func NewTable(rules ...Rule) Table {
 	return t
 }
 
+// Clone returns a table that decides the same and shares no slice with t, so that a change of its
+// rules or roles does not change t. It keeps the difference between nil and empty. [Permits] of t
+// do not fit the clone.
+func (t Table) Clone() Table {
+	t.Roles = slices.Clone(t.Roles)
+	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources} {
+		*rules = slices.Clone(*rules)
+		for i := range *rules {
+			(*rules)[i].Scopes = slices.Clone((*rules)[i].Scopes)
+		}
+	}
+	return t
+}
+
 // Of returns the part of the table that speaks of one kind: a table whose "tools" are the
 // prompts or the resources. [Table.Decide] of Of(Prompts) takes the name of a prompt, that of
 // Of(Resources) a URI or a URI template as its rule has it, not one that matches it.

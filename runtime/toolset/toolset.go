@@ -71,10 +71,7 @@ func (t Toolset) Generated() Generated { return t.generated.clone() }
 
 // clone returns a deep copy, in which Timeout is that of each tool, prompt and resource without one.
 func (g Generated) clone() Generated {
-	g.Table.Roles = slices.Clone(g.Table.Roles)
-	g.Table.Rules = cloneRules(g.Table.Rules)
-	g.Table.Prompts = cloneRules(g.Table.Prompts)
-	g.Table.Resources = cloneRules(g.Table.Resources)
+	g.Table = g.Table.Clone()
 	g.Receivers = slices.Clone(g.Receivers)
 	g.Tools = slices.Clone(g.Tools)
 	for i := range g.Tools {
@@ -107,15 +104,6 @@ func (g Generated) clone() Generated {
 		}
 	}
 	return g
-}
-
-// cloneRules returns a deep copy. It keeps the difference between nil and empty.
-func cloneRules(rules []access.Rule) []access.Rule {
-	rules = slices.Clone(rules)
-	for i := range rules {
-		rules[i].Scopes = slices.Clone(rules[i].Scopes)
-	}
-	return rules
 }
 
 // Tool is one tool: its listing and its handler. The handler is Answer if that is set, and Call
