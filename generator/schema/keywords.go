@@ -308,11 +308,39 @@ func (k keywords) unknown(e element) {
 		k.bad(fmt.Sprintf("say it once per value: %s,%s=%s", e.after, key, strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
 	default:
 		cure := `write \\, for a comma within a value`
-		if near := nearest(strings.TrimSpace(e.key)); near != "" {
+		key := strings.TrimSpace(e.key)
+		near := k.abbreviated(key)
+		if near == "" {
+			near = nearest(key)
+		}
+		if near != "" {
 			cure = fmt.Sprintf("did you mean %s? A comma within a value is written %s", near, `\\,`)
 		}
 		k.bad(cure, "the jsonschema tag has no key %q", e.key)
 	}
+}
+
+// abbreviated returns the key that min or max means for this type. It returns "" for other keys.
+func (k keywords) abbreviated(key string) string {
+	if key != "min" && key != "max" {
+		return ""
+	}
+	typ := k.typ.Underlying()
+	if p, ok := typ.(*types.Pointer); ok {
+		typ = p.Elem().Underlying()
+	}
+	switch t := typ.(type) {
+	case *types.Slice, *types.Array:
+		return key + "Items"
+	case *types.Basic:
+		if t.Info()&types.IsString != 0 {
+			return key + "Length"
+		}
+		if t.Info()&types.IsNumeric != 0 {
+			return key + "imum"
+		}
+	}
+	return ""
 }
 
 // noteExtras are the keywords of JSON Schema that jsonschema_extras may set: they say

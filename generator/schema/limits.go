@@ -182,7 +182,11 @@ func (k keywords) pattern(pattern string) {
 		return
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		k.bad(`write a regular expression that Go and JavaScript share; a comma is written \\,`, "the pattern %s cannot be read: %s", pattern,
+		cure := "write a regular expression that Go and JavaScript share"
+		if k.holder() == "field" {
+			cure += `; a comma is written \\,` // a tag alone separates its keys by commas
+		}
+		k.bad(cure, "the pattern %s cannot be read: %s", pattern,
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
