@@ -127,9 +127,9 @@ func TestAdviceStandsInTheResult(t *testing.T) {
 	})
 }
 
-// What is wrong with a call, and limits, are the model's to mend. What a handler says is for
-// anybody.
-func TestErrorsThatTheModelCanMendAreAddressedToIt(t *testing.T) {
+// The model can fix invalid arguments and act on limits. The error of a
+// handler is for anybody.
+func TestErrorsThatTheModelCanFixAreAddressedToIt(t *testing.T) {
 	full := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 		return toolset.Structured(map[string]any{"text": strings.Repeat("x", 90)}, nil)
 	}

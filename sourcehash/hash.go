@@ -46,7 +46,8 @@ func Hash(dir string, decls map[string][]string, files ...string) (string, error
 	slices.Sort(dirs)
 	digest := sha256.New()
 	for _, rel := range dirs {
-		facts, err := readDirectory(filepath.Join(dir, filepath.FromSlash(rel)), listed[rel], rel == ".")
+		facts, err := readDirectory(filepath.Join(dir, filepath.FromSlash(rel)), listed[rel],
+			rel == ".")
 		if err != nil {
 			return "", fmt.Errorf("reading the source of generated code: %w", err)
 		}
@@ -100,7 +101,8 @@ func readDirectory(dir string, names []string, own bool) ([]string, error) {
 		}
 		source = bytes.ReplaceAll(source, []byte("\r\n"), []byte("\n"))
 		files := token.NewFileSet()
-		parsed, _ := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
+		parsed, _ := parser.ParseFile(files, name, source,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if parsed == nil {
 			continue
 		}
@@ -285,7 +287,8 @@ func (r *sourceReader) readFile() {
 // readFunc reads a func, a method or a method of an interface.
 func (r *sourceReader) readFunc(name string, typ *ast.FuncType, doc, line *ast.CommentGroup) {
 	if r.listed[name] {
-		parts := []string{"func", name, prose(doc), prose(line), r.words(typ.Params.Pos(), typ.End())}
+		parts := []string{"func", name, prose(doc), prose(line), r.words(typ.Params.Pos(),
+			typ.End())}
 		r.add(append(parts, fieldComments(typ)...)...)
 	}
 	recv, method, isMethod := strings.Cut(name, ".")

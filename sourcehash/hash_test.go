@@ -191,7 +191,8 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 		{"description of an interface method", "Pay takes money", "Pay takes gold"},
 		{"line comment of an interface method", "// in coin", "// in notes"},
 		{"parameter of an interface method", "cents int", "euros int"},
-		{"directive of an interface method", "//mcp:tool minrole=Clerk", "//mcp:tool minrole=Guest"},
+		{"directive of an interface method", "//mcp:tool minrole=Clerk",
+			"//mcp:tool minrole=Guest"},
 		{"description of a type", "is one thing to send", "is a box"},
 		{"description of a field", "ID names it", "ID numbers it"},
 		{"line comment of a field", "// where it is", "// where it was"},
@@ -204,8 +205,10 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 		{"converted value", `Status("sent")`, `Status("gone")`},
 		{"computed value", "\tUnrelated ", "\tLost = Booked + \"!\"\n\tUnrelated "},
 		{"added role", "\tClerk\n", "\tClerk\n\tBoss\n"},
-		{"new handler", "func helper", "// New is a handler.\nfunc New(ctx context.Context) error { return nil }\n\nfunc helper"},
-		{"new method of a served type", "func helper", "func (s Service) New(_ context.Context) error { return nil }\n\nfunc helper"},
+		{"new handler", "func helper",
+			"// New is a handler.\nfunc New(ctx context.Context) error { return nil }\n\nfunc helper"},
+		{"new method of a served type", "func helper",
+			"func (s Service) New(_ context.Context) error { return nil }\n\nfunc helper"},
 		{
 			"new promoted method", "func helper",
 			"func (*base) New(_ context.Context) error { return nil }\n\nfunc helper",
@@ -230,7 +233,8 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 			if tc.name == "field tag" {
 				old = `json:"id"`
 			}
-			if hash(t, map[string]string{"desk.go": replace(t, desk, old, new), "kinds/kinds.go": kinds}) == want {
+			if hash(t, map[string]string{"desk.go": replace(t, desk, old, new),
+				"kinds/kinds.go": kinds}) == want {
 				t.Error("the change does not show")
 			}
 		})
@@ -246,7 +250,8 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 		})
 	}
 	t.Run("field of another package", func(t *testing.T) {
-		if hash(t, map[string]string{"desk.go": desk, "kinds/kinds.go": replace(t, kinds, "whole ones", "rounded")}) == want {
+		if hash(t, map[string]string{"desk.go": desk, "kinds/kinds.go": replace(t, kinds,
+			"whole ones", "rounded")}) == want {
 			t.Error("the change does not show")
 		}
 	})
@@ -277,20 +282,37 @@ func TestWhatMcpgenDoesNotReadDoesNotCount(t *testing.T) {
 		{"embedded type of another package", map[string]string{
 			"desk.go": replace(t, desk, "\tbase\n", "\tbase\n\tother.Builder\n"),
 		}},
-		{"declarations in two files", map[string]string{"a.go": strings.Replace(split["a.go"], "package desk", "package desk\n\nimport \"context\"", 1), "z.go": split["z.go"]}},
-		{"func body", map[string]string{"desk.go": replace(t, desk, "return Parcel{}, nil", "panic(1) // soon")}},
-		{"receiver's name", map[string]string{"desk.go": replace(t, desk, "(s *Service) Get", "(service *Service) Get")}},
-		{"unrelated declaration", map[string]string{"desk.go": replace(t, desk, "struct{ A int }", "struct{ B string }")}},
+		{"declarations in two files", map[string]string{"a.go": strings.Replace(split["a.go"],
+			"package desk", "package desk\n\nimport \"context\"", 1), "z.go": split["z.go"]}},
+		{"func body", map[string]string{"desk.go": replace(t, desk, "return Parcel{}, nil",
+			"panic(1) // soon")}},
+		{"receiver's name", map[string]string{"desk.go": replace(t, desk, "(s *Service) Get",
+			"(service *Service) Get")}},
+		{"unrelated declaration", map[string]string{"desk.go": replace(t, desk, "struct{ A int }",
+			"struct{ B string }")}},
 		{"unrelated constant", map[string]string{"desk.go": replace(t, desk, `= "u"`, `= "v"`)}},
-		{"unrelated comment", map[string]string{"desk.go": replace(t, desk, "is of no use to mcpgen", "is of use")}},
-		{"unexported func", map[string]string{"desk.go": replace(t, desk, "func helper", "func hidden(ctx context.Context) error { return nil }\n\nfunc helper")}},
-		{"other shapes", map[string]string{"desk.go": replace(t, desk, "func helper", "func A() error { return nil }\nfunc B(ctx context.Context) {}\nfunc C(n int) error { return nil }\nfunc D(ctx context.Context) int { return 0 }\nfunc E(ctx []int) error { return nil }\n\nfunc helper")}},
-		{"method of another type", map[string]string{"desk.go": replace(t, desk, "func (l Lone) Lone", "func (l Lone) Two(ctx context.Context) error { return nil }\n\nfunc (l Lone) Lone")}},
-		{"trailing blanks of a directive", map[string]string{"desk.go": replace(t, desk, "//mcp:tool public", "//mcp:tool public \t")}},
-		{"layout of parameters", map[string]string{"desk.go": replace(t, desk, "from, to string)", "from,\n\tto string,\n)")}},
-		{"tests", map[string]string{"desk.go": desk, "desk_test.go": "package desk\n\n//mcp:tool public\nfunc X() {}\n"}},
-		{"generated files", map[string]string{"desk.go": desk, "mcp_gen.go": "package desk\n\n//mcp:tool\n", "aa_mcp_error.go": "package desk\n\n//mcp:tool\n"}},
-		{"what the go command leaves out", map[string]string{"desk.go": desk, "_x.go": "package desk\n\n//mcp:tool\n", ".x.go": "package desk\n\n//mcp:tool\n", "x.txt": "//mcp:tool", "sub.go/x.go": "package desk\n\n//mcp:tool\n"}},
+		{"unrelated comment", map[string]string{"desk.go": replace(t, desk,
+			"is of no use to mcpgen", "is of use")}},
+		{"unexported func", map[string]string{"desk.go": replace(t, desk, "func helper",
+			"func hidden(ctx context.Context) error { return nil }\n\nfunc helper")}},
+		{"other shapes", map[string]string{"desk.go": replace(t, desk, "func helper",
+			"func A() error { return nil }\nfunc B(ctx context.Context) {}\nfunc C(n int) error { return nil }\nfunc D(ctx context.Context) int { return 0 }\nfunc E(ctx []int) error { return nil }\n\nfunc helper")}},
+		{"method of another type",
+			map[string]string{"desk.go": replace(t, desk, "func (l Lone) Lone",
+				"func (l Lone) Two(ctx context.Context) error { return nil }\n\nfunc (l Lone) Lone")}},
+		{"trailing blanks of a directive",
+			map[string]string{"desk.go": replace(t, desk, "//mcp:tool public",
+				"//mcp:tool public \t")}},
+		{"layout of parameters", map[string]string{"desk.go": replace(t, desk, "from, to string)",
+			"from,\n\tto string,\n)")}},
+		{"tests", map[string]string{"desk.go": desk,
+			"desk_test.go": "package desk\n\n//mcp:tool public\nfunc X() {}\n"}},
+		{"generated files", map[string]string{"desk.go": desk,
+			"mcp_gen.go":      "package desk\n\n//mcp:tool\n",
+			"aa_mcp_error.go": "package desk\n\n//mcp:tool\n"}},
+		{"what the go command leaves out", map[string]string{"desk.go": desk,
+			"_x.go": "package desk\n\n//mcp:tool\n", ".x.go": "package desk\n\n//mcp:tool\n",
+			"x.txt": "//mcp:tool", "sub.go/x.go": "package desk\n\n//mcp:tool\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.files["kinds/kinds.go"] = kinds
@@ -354,7 +376,8 @@ func TestAnImportedNameOfContextIsKnown(t *testing.T) {
 
 func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
 	dir := lay(t, map[string]string{"desk.go": desk})
-	if _, err := Hash(dir, deskDecls); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "reading the source of generated code") {
+	if _, err := Hash(dir, deskDecls); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "reading the source of generated code") {
 		t.Errorf("without the directory of a declaration: %v", err)
 	}
 	if err := os.Symlink("nowhere", filepath.Join(dir, "broken.go")); err != nil {
@@ -370,7 +393,9 @@ func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
 func FuzzHash(f *testing.F) {
 	f.Add(desk)
 	f.Add(kinds)
-	for _, broken := range []string{"", "package", "package p\nfunc", "package p\nconst (", "package p\nfunc (", "package p\ntype T struct{ A int `", "package p\nfunc Count(", "package p\nconst Status", "package p\ntype Status = interface{ A("} {
+	for _, broken := range []string{"", "package", "package p\nfunc", "package p\nconst (",
+		"package p\nfunc (", "package p\ntype T struct{ A int `", "package p\nfunc Count(",
+		"package p\nconst Status", "package p\ntype Status = interface{ A("} {
 		f.Add(broken)
 	}
 	dir := f.TempDir()
@@ -379,7 +404,8 @@ func FuzzHash(f *testing.F) {
 		if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		decls := map[string][]string{".": {"Service.Get", "Count", "Till.Pay", "Parcel", "Status", "Role"}}
+		decls := map[string][]string{".": {"Service.Get", "Count", "Till.Pay", "Parcel", "Status",
+			"Role"}}
 		first, err := Hash(dir, decls)
 		if err != nil {
 			t.Fatal(err)

@@ -51,12 +51,14 @@ func (g Generated) Check(dir string) error {
 	}
 	var errs []error
 	if source != g.Source {
-		errs = append(errs, errors.New("the source is not what "+Code+" was made from: a directive, "+
+		errs = append(errs, errors.New("the source is not what "+Code+
+			" was made from: a directive, "+
 			"a comment, a parameter's name, a constant, a handler or a schema file has changed: "+
 			"run go generate, review the difference and commit it"))
 	}
 	if Digest(code) != g.Code {
-		errs = append(errs, errors.New(Code+" is not as mcpgen wrote it: run go generate, and change "+
+		errs = append(errs, errors.New(Code+
+			" is not as mcpgen wrote it: run go generate, and change "+
 			"the directives instead"))
 	}
 	return errors.Join(errs...)

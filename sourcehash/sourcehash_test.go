@@ -27,12 +27,16 @@ func TestCheckNamesTheCauseAndTheCure(t *testing.T) {
 			write(t, dir, "desk.go", strings.Replace(desk, "minrole=Guest", "public", 1))
 			write(t, dir, Code, "")
 		}, []string{"the source is not ", "mcp_gen.go is not "}},
-		"no generated code": {func(_ *Generated, dir string) { os.Remove(filepath.Join(dir, Code)) },
+		"no generated code": {func(_ *Generated, dir string) {
+			os.Remove(filepath.Join(dir, Code))
+		},
 			[]string{"open "}},
 		"a missing directory": {func(g *Generated, _ string) {
 			g.Declarations = map[string][]string{"../gone": {"A"}}
 		}, []string{"reading the source of generated code: "}},
-		"another version of the source's hash": {func(g *Generated, _ string) { g.Source = "0:" + g.Source },
+		"another version of the source's hash": {func(g *Generated, _ string) {
+			g.Source = "0:" + g.Source
+		},
 			[]string{"another version of mcpgen wrote this test than go.mod requires: "}},
 		"another version of the code's hash": {func(g *Generated, _ string) { g.Code = "" },
 			[]string{"another version of mcpgen wrote this test than go.mod requires: "}},
@@ -56,7 +60,8 @@ func TestCheckNamesTheCauseAndTheCure(t *testing.T) {
 				t.Fatalf("the error is %v", err)
 			}
 			for i, want := range tc.want {
-				if !strings.HasPrefix(got[i], want) || !strings.Contains(got[i], "run go generate") {
+				if !strings.HasPrefix(got[i], want) ||
+					!strings.Contains(got[i], "run go generate") {
 					t.Errorf("line %d is %q, want %q", i, got[i], want)
 				}
 			}

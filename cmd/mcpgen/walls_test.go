@@ -16,7 +16,8 @@ const modulePath = "github.com/mcpgen/mcpgen"
 // package and all below it. The packages of kernel have their rule there. A package without a rule
 // fails.
 var mayImport = map[string][]string{
-	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document", "generator/model", "runtime/audit/chain"},
+	"cmd/mcpgen": {"generator", "generator/diag", "generator/directive", "generator/document",
+		"generator/model", "runtime/audit/chain"},
 
 	// Generated tests and the generator compute one hash; it imports nothing of either side.
 	"sourcehash": {},
@@ -31,7 +32,8 @@ var mayImport = map[string][]string{
 	"generator/gotype":     {"generator/model"},
 	"generator/check":      {"generator/diag", "generator/model", "internal/uritemplate"},
 	"generator/document":   {"generator/model"},
-	"generator/emit":       {"generator/diag", "generator/document", "generator/model", "sourcehash"},
+	"generator/emit": {"generator/diag", "generator/document", "generator/model",
+		"sourcehash"},
 	"generator/writefiles": {"generator/emit"},
 	"generator/runcache":   {},
 	"generator/reflection": {"generator/emit", "generator/model", "generator/scan"},
@@ -71,41 +73,58 @@ var mayImport = map[string][]string{
 	"runtime/intercept": {},
 	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
-	"runtime/access":           {},
-	"runtime/audit":            {"internal/groupcommit", "runtime/access"},
-	"runtime/audit/chain":      {"internal/groupcommit", "runtime/audit"},
-	"runtime/capability":       {"runtime/access"},
-	"runtime/debugtools":       {"runtime", "runtime/access", "runtime/decode", "runtime/redact", "runtime/toolset"},
+	"runtime/access":      {},
+	"runtime/audit":       {"internal/groupcommit", "runtime/access"},
+	"runtime/audit/chain": {"internal/groupcommit", "runtime/audit"},
+	"runtime/capability":  {"runtime/access"},
+	"runtime/debugtools": {"runtime", "runtime/access", "runtime/decode", "runtime/redact",
+		"runtime/toolset"},
 	"runtime/decode":           {},
 	"runtime/decode/validator": {"runtime/decode"},
 	"runtime/grant":            {"runtime/grant/pattern"},
 	"runtime/grant/pattern":    {},
 	"runtime/identity":         {"runtime/access"},
-	"runtime/identity/oidc":    {"internal/loader", "runtime/access", "runtime/decode", "runtime/identity"},
-	"runtime/mcptest":          {"runtime", "runtime/access"},
-	"runtime/redact":           {},
-	"runtime/sandbox":          {"runtime/internal/invoke", "runtime/internal/notify", "runtime/isolate", "runtime/toolset"},
-	"runtime/telemetry":        {"runtime/access", "runtime/audit", "runtime/observe"},
-	"runtime/store":            {"internal/groupcommit", "internal/loader", "runtime/access", "runtime/audit", "runtime/grant"},
-	"runtime/catalog":          {"runtime/access"},
-	"runtime/catalog/stored":   {"internal/loader", "runtime/access", "runtime/catalog", "runtime/store"},
-	"runtime/grant/stored":     {"internal/loader", "runtime/audit", "runtime/grant", "runtime/store"},
+	"runtime/identity/oidc": {"internal/loader", "runtime/access", "runtime/decode",
+		"runtime/identity"},
+	"runtime/mcptest": {"runtime", "runtime/access"},
+	"runtime/redact":  {},
+	"runtime/sandbox": {"runtime/internal/invoke", "runtime/internal/notify",
+		"runtime/isolate", "runtime/toolset"},
+	"runtime/telemetry": {"runtime/access", "runtime/audit", "runtime/observe"},
+	"runtime/store": {"internal/groupcommit", "internal/loader", "runtime/access",
+		"runtime/audit", "runtime/grant"},
+	"runtime/catalog": {"runtime/access"},
+	"runtime/catalog/stored": {"internal/loader", "runtime/access", "runtime/catalog",
+		"runtime/store"},
+	"runtime/grant/stored": {"internal/loader", "runtime/audit", "runtime/grant",
+		"runtime/store"},
 
-	"runtime/admin":           {"runtime", "runtime/admin/api", "runtime/admin/authority", "runtime/admin/console", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/catalog/stored", "runtime/grant"},
+	"runtime/admin": {"runtime", "runtime/admin/api", "runtime/admin/authority",
+		"runtime/admin/console", "runtime/admin/front", "runtime/audit", "runtime/catalog",
+		"runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/authority": {"runtime/access", "runtime/catalog/stored", "runtime/store"},
-	"runtime/admin/front":     {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/isolate", "runtime/store"},
-	"runtime/admin/api":       {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode", "runtime/grant", "runtime/grant/pattern", "runtime/isolate", "runtime/redact", "runtime/store"},
-	"runtime/admin/console":   {"runtime", "runtime/access", "runtime/admin/authority", "runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant", "runtime/grant/pattern", "runtime/identity", "runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
+	"runtime/admin/front": {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant",
+		"runtime/isolate", "runtime/store"},
+	"runtime/admin/api": {"runtime", "runtime/access", "runtime/admin/authority",
+		"runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/decode",
+		"runtime/grant", "runtime/grant/pattern", "runtime/isolate", "runtime/redact",
+		"runtime/store"},
+	"runtime/admin/console": {"runtime", "runtime/access", "runtime/admin/authority",
+		"runtime/admin/front", "runtime/audit", "runtime/catalog", "runtime/grant",
+		"runtime/grant/pattern", "runtime/identity", "runtime/isolate", "runtime/redact",
+		"runtime/store", "runtime/toolset"},
 
 	// The tool by which a client clears its workspace.
-	"runtime/sandbox/workspacetools": {"runtime", "runtime/access", "runtime/decode", "runtime/isolate", "runtime/toolset"},
+	"runtime/sandbox/workspacetools": {"runtime", "runtime/access", "runtime/decode",
+		"runtime/isolate", "runtime/toolset"},
 	// The tools by which a client requests permissions.
 	"runtime/grant/permissionrequest": {
 		"runtime", "runtime/access", "runtime/audit", "runtime/decode", "runtime/grant",
 		"runtime/redact", "runtime/toolset",
 	},
 
-	// Adapters know the contract and how a host's tables are read, and no other part of the runtime.
+	// Adapters know the contract and how a host's tables are read, and no other part of the
+	// runtime.
 	"runtime/capability/dialect":           {},
 	"runtime/capability/internal/hostuser": {"runtime/capability"},
 	"runtime/capability/internal/hostcheck": {
@@ -125,30 +144,33 @@ var mayImport = map[string][]string{
 // outside are the modules a package may link besides the standard library and go-sdk with its
 // own dependencies. What is not here may link neither.
 var outside = map[string]links{
-	"internal/uritemplate":     {},
-	"sourcehash":               {},
-	"internal/groupcommit":     {},
-	"runtime/audit/chain":      {},
-	"runtime":                  {sdk: true},
-	"runtime/audit":            {},
-	"runtime/access":           {},
-	"runtime/capability":       {},
-	"runtime/catalog":          {},
-	"runtime/debugtools":       {sdk: true},
-	"runtime/decode":           {},
-	"runtime/grant":            {},
-	"runtime/grant/pattern":    {},
-	"runtime/identity":         {},
-	"runtime/identity/oidc":    {modules: []string{"github.com/go-jose/go-jose/v4", "golang.org/x/sync"}},
-	"runtime/redact":           {},
-	"runtime/sandbox":          {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
-	"runtime/mcptest":          {sdk: true},
-	"runtime/telemetry":        {modules: openTelemetry},
-	"runtime/toolset":          {}, // each generated package links it
-	"runtime/observe":          {},
-	"runtime/intercept":        {sdk: true},
-	"runtime/isolate":          {},
-	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"}},
+	"internal/uritemplate":  {},
+	"sourcehash":            {},
+	"internal/groupcommit":  {},
+	"runtime/audit/chain":   {},
+	"runtime":               {sdk: true},
+	"runtime/audit":         {},
+	"runtime/access":        {},
+	"runtime/capability":    {},
+	"runtime/catalog":       {},
+	"runtime/debugtools":    {sdk: true},
+	"runtime/decode":        {},
+	"runtime/grant":         {},
+	"runtime/grant/pattern": {},
+	"runtime/identity":      {},
+	"runtime/identity/oidc": {modules: []string{"github.com/go-jose/go-jose/v4",
+		"golang.org/x/sync"}},
+	"runtime/redact": {},
+	"runtime/sandbox": {sdk: true, modules: []string{"github.com/landlock-lsm/go-landlock",
+		"kernel.org/pub/linux/libs/security/libcap/psx", "golang.org/x/sys", "golang.org/x/time"}},
+	"runtime/mcptest":   {sdk: true},
+	"runtime/telemetry": {modules: openTelemetry},
+	"runtime/toolset":   {}, // each generated package links it
+	"runtime/observe":   {},
+	"runtime/intercept": {sdk: true},
+	"runtime/isolate":   {},
+	"runtime/decode/validator": {modules: []string{"github.com/santhosh-tekuri/jsonschema/v6",
+		"golang.org/x/text"}},
 
 	"runtime/grant/permissionrequest": {sdk: true},
 	"runtime/sandbox/workspacetools":  {sdk: true},
@@ -177,22 +199,27 @@ type links struct {
 
 // databases are both drivers and the migrations.
 var databases = []string{
-	"github.com/pressly/goose/v3", "github.com/mfridman/interpolate", "github.com/sethvargo/go-retry", "go.uber.org/multierr", "golang.org/x/sync",
-	"github.com/jackc/pgx/v5", "github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/puddle/v2", "golang.org/x/text",
-	"modernc.org/sqlite", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "golang.org/x/sys",
+	"github.com/pressly/goose/v3", "github.com/mfridman/interpolate",
+	"github.com/sethvargo/go-retry", "go.uber.org/multierr", "golang.org/x/sync",
+	"github.com/jackc/pgx/v5", "github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile",
+	"github.com/jackc/puddle/v2", "golang.org/x/text",
+	"modernc.org/sqlite", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory",
+	"golang.org/x/sys",
 	"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/remyoudompheng/bigfft",
 }
 
 // openTelemetry is its API, and what that links: no SDK and no exporter.
 var openTelemetry = []string{
-	"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/log", "go.opentelemetry.io/auto/sdk",
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/metric", "go.opentelemetry.io/otel/trace",
+	"go.opentelemetry.io/otel/log", "go.opentelemetry.io/auto/sdk",
 	"github.com/cespare/xxhash/v2", "github.com/go-logr/logr", "github.com/go-logr/stdr",
 }
 
 const openAPI = "github.com/danielgtaylor/huma/v2"
 
 func TestWallsBetweenPackages(t *testing.T) {
-	for _, p := range packagesOf(t, "-e", "./cmd/...", "./generator/...", "./internal/...", "./runtime/...", "./sourcehash") {
+	for _, p := range packagesOf(t, "-e", "./cmd/...", "./generator/...", "./internal/...",
+		"./runtime/...", "./sourcehash") {
 		name := strings.TrimPrefix(p.ImportPath, modulePath+"/")
 		allowed, known := importsAllowed(name)
 		if !known {
@@ -201,7 +228,9 @@ func TestWallsBetweenPackages(t *testing.T) {
 		}
 		for _, imported := range p.Imports {
 			own, inside := strings.CutPrefix(imported, modulePath+"/")
-			if inside && !slices.ContainsFunc(allowed, func(a string) bool { return within(own, a) }) {
+			if inside && !slices.ContainsFunc(allowed, func(a string) bool {
+				return within(own, a)
+			}) {
 				t.Errorf("%s imports %s", name, own)
 			}
 		}
@@ -211,7 +240,8 @@ func TestWallsBetweenPackages(t *testing.T) {
 				other = "generator"
 			}
 			for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
-				if own, inside := strings.CutPrefix(imported, modulePath+"/"); inside && within(own, other+"/...") {
+				if own, inside := strings.CutPrefix(imported, modulePath+"/"); inside &&
+					within(own, other+"/...") {
 					t.Errorf("a test of %s imports %s", name, own)
 				}
 			}
@@ -228,7 +258,8 @@ func TestWallsToTheOutside(t *testing.T) {
 	}
 	for name, may := range linksAllowed(t) {
 		for _, p := range packagesOf(t, "-deps", "./"+name) {
-			if p.Standard || p.Module.Path == modulePath || may.sdk && sdk[p.Module.Path] || slices.Contains(may.modules, p.Module.Path) {
+			if p.Standard || p.Module.Path == modulePath || may.sdk && sdk[p.Module.Path] ||
+				slices.Contains(may.modules, p.Module.Path) {
 				continue
 			}
 			t.Errorf("%s links %s", name, p.ImportPath)
@@ -251,7 +282,8 @@ type listed struct {
 
 func packagesOf(t *testing.T, args ...string) []listed {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,TestImports,XTestImports,Module"}, args...)...)
+	cmd := exec.Command("go", append([]string{"list",
+		"-json=ImportPath,Standard,Imports,TestImports,XTestImports,Module"}, args...)...)
 	cmd.Dir = repository(t)
 	out, err := cmd.Output()
 	if err != nil {

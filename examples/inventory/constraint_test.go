@@ -32,7 +32,8 @@ func TestConstraintThatAHandlerCannotApplyIsRefused(t *testing.T) {
 	}
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		s, err := parse([]string{"-stdio", "-as", "olga", "-netbox", "sqlite:" + db.File,
-			"-db", filepath.Join(t.TempDir(), "inventory.db"), "-denial", denial.String()}, io.Discard)
+			"-db", filepath.Join(t.TempDir(), "inventory.db"), "-denial", denial.String()},
+			io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,8 @@ func TestConstraintThatAHandlerCannotApplyIsRefused(t *testing.T) {
 					t.Errorf("%s, %s: napalm_facts is listed: %v", user, era, listed)
 				}
 				const needs = `403 Forbidden: tool \"NAME\" needs permission dcim.napalm_read_device`
-				reason := map[string]string{"olga": needs + ` without constraints"`, "tina": needs + `"`}
+				reason := map[string]string{"olga": needs + ` without constraints"`, "tina": needs +
+					`"`}
 				switch {
 				case user == "alma":
 					if facts == unknown || strings.Contains(facts, `"isError"`) {

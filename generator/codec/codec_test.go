@@ -22,7 +22,8 @@ var (
 // plan plans the decoder of type Root of a source file and writes its codecs in short.
 func plan(t *testing.T, src string) string {
 	t.Helper()
-	file, err := parser.ParseFile(files, "source.go", "package p\n"+src, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(files, "source.go", "package p\n"+src,
+		parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +72,13 @@ func TestPlans(t *testing.T) {
 	for _, test := range []struct{ name, src, want string }{
 		{"pointer", "type Root struct { A *int8; B **string }", "Root: A=*int8 B=**string"},
 		{"nullable", "type Root struct { A *int8 `jsonschema:\"nullable\"` }", "Root: A=?*int8"},
-		{"a pointer that leads back", "type Root struct { Next *Root; Two [2]*Root }", "Root: Next=?*Root Two=[2]*Root(?*Root) minItems2 maxItems2"},
-		{"pointers to any value", "import \"encoding/json\"\ntype Root struct { A *any; B []*json.RawMessage; C any; D json.RawMessage }",
+		{"a pointer that leads back", "type Root struct { Next *Root; Two [2]*Root }",
+			"Root: Next=?*Root Two=[2]*Root(?*Root) minItems2 maxItems2"},
+		{"pointers to any value",
+			"import \"encoding/json\"\ntype Root struct { A *any; B []*json.RawMessage; C any; D json.RawMessage }",
 			"Root: A=?*any B=[]*json.RawMessage(?*json.RawMessage) C=any D=json.RawMessage"},
-		{"pointers to values of some types", "type Root struct { A *any `jsonschema:\"type=string\"`; B *any `jsonschema:\"anyof_type=string;null\"` }",
+		{"pointers to values of some types",
+			"type Root struct { A *any `jsonschema:\"type=string\"`; B *any `jsonschema:\"anyof_type=string;null\"` }",
 			"Root: A=*any typestring B=?*any typestring,null"},
 		{"an own method", "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
 			"A: p.T has its own UnmarshalJSON"},

@@ -30,7 +30,8 @@ var (
 // problems say what was not. Parse never panics, whatever the text.
 func Parse(c *ast.Comment) (*Directive, []Problem) {
 	raw, _ := ast.ParseDirective(c.Slash, c.Text)
-	d := &Directive{Name: raw.Name, Pos: c.Slash, End: c.Slash + tokenPos(len(strings.TrimRight(c.Text, " \t")))}
+	d := &Directive{Name: raw.Name, Pos: c.Slash, End: c.Slash +
+		tokenPos(len(strings.TrimRight(c.Text, " \t")))}
 	start := len("//mcp:")
 	l := &lexer{text: c.Text, at: start + len(raw.Name), d: d}
 
@@ -47,7 +48,8 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%+q is no directive name", raw.Name))
 		return d, l.bad
 	case !known:
-		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()), "there is no directive //mcp:"+name)
+		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()),
+			"there is no directive //mcp:"+name)
 		return d, l.bad
 	}
 	d.Spec = spec
@@ -102,7 +104,8 @@ func (l *lexer) args() {
 				l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.end})
 				continue
 			}
-			l.problem(diag.MissingKey, 0, w.end, "write the parameter's name first, as in "+l.d.Spec.Example,
+			l.problem(diag.MissingKey, 0, w.end, "write the parameter's name first, as in "+
+				l.d.Spec.Example,
 				"//mcp:"+l.d.Name+" names no parameter")
 		}
 		l.arg(w)
@@ -114,7 +117,8 @@ func (l *lexer) arg(w word) {
 	key, ok := spec.key(w.key)
 	switch {
 	case !keyWord.MatchString(w.key):
-		l.problem(diag.Malformed, w.start, w.end, "write flags and key=value apart by spaces; values with spaces are Go string literals",
+		l.problem(diag.Malformed, w.start, w.end,
+			"write flags and key=value apart by spaces; values with spaces are Go string literals",
 			fmt.Sprintf("%q is no flag and no key of //mcp:%s", w.key, spec.Name))
 		return
 	case !ok:
@@ -132,12 +136,14 @@ func (l *lexer) arg(w word) {
 		l.problem(diag.UnknownKey, w.start, w.end, fix, "//mcp:"+spec.Name+" has no key "+w.key)
 		return
 	case l.d.Has(w.key):
-		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", "//mcp:"+spec.Name+" says "+w.key+" twice")
+		l.problem(diag.Duplicate, w.start, w.end, "remove one of the two", "//mcp:"+spec.Name+
+			" says "+w.key+" twice")
 		return
 	}
 	arg := Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end)}
 	if key.Kind == Flag && w.assigned {
-		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+" takes no value")
+		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+
+			" takes no value")
 		return
 	}
 	empty := len(w.parts) == 1 && w.parts[0].text == "" && !w.parts[0].quoted
@@ -148,9 +154,11 @@ func (l *lexer) arg(w word) {
 	parts := w.parts
 	if !key.Kind.several() && len(parts) > 1 {
 		// A comma in a bare word is part of it: pattern=[a-z]{3,12}. Between literals it is not.
-		whole := part{text: l.text[parts[0].start:parts[len(parts)-1].end], start: parts[0].start, end: w.end}
+		whole := part{text: l.text[parts[0].start:parts[len(parts)-1].end], start: parts[0].start,
+			end: w.end}
 		if slices.ContainsFunc(parts, func(p part) bool { return p.quoted }) {
-			l.problem(diag.BadValue, w.start, w.end, "write one value", key.Name+" takes one value, not a list")
+			l.problem(diag.BadValue, w.start, w.end, "write one value", key.Name+
+				" takes one value, not a list")
 			return
 		}
 		parts = []part{whole}
@@ -162,13 +170,17 @@ func (l *lexer) arg(w word) {
 		}
 		v := l.value(p)
 		if slices.ContainsFunc(arg.Values, func(o Value) bool { return o.Text == v.Text }) {
-			l.problem(diag.Duplicate, p.start, p.end, "remove one of the two", fmt.Sprintf("%s= lists %q twice", key.Name, v.Text))
+			l.problem(diag.Duplicate, p.start, p.end, "remove one of the two",
+				fmt.Sprintf("%s= lists %q twice", key.Name, v.Text))
 			return
 		}
 		arg.Values = append(arg.Values, v)
 	}
-	if i := slices.IndexFunc(arg.Values, func(v Value) bool { return v.Text == "none" }); key.Kind == Choices && i >= 0 && len(arg.Values) > 1 {
-		l.problem(diag.Contradiction, w.start, w.end, "write "+key.Name+"=none, or leave none out", key.Name+"= lists none beside others")
+	if i := slices.IndexFunc(arg.Values, func(v Value) bool {
+		return v.Text == "none"
+	}); key.Kind == Choices && i >= 0 && len(arg.Values) > 1 {
+		l.problem(diag.Contradiction, w.start, w.end, "write "+key.Name+"=none, or leave none out",
+			key.Name+"= lists none beside others")
 		return
 	}
 	l.d.Args = append(l.d.Args, arg)
@@ -185,8 +197,8 @@ func ofToolsAlone(key string) bool {
 	return slices.Equal(owners, []string{"tool"})
 }
 
-// bare are the directives that do nothing without any key. Without one the author has forgotten what
-// the directive was for. A bare //mcp:server does something: its package takes part.
+// bare are the directives that do nothing without any key. Without one the author has forgotten
+// what the directive was for. A bare //mcp:server does something: its package takes part.
 var bare = map[string]struct{ message, fix string }{
 	"default": {"has no access rule", "write the rule"},
 	"limit":   {"limits nothing", "write a limit"},
@@ -205,8 +217,10 @@ func (l *lexer) required() {
 			l.problem(diag.MissingKey, 0, end, "write "+key+"=, as in "+l.d.Spec.Example, message)
 		}
 	}
-	if b, ok := bare[l.d.Name]; ok && len(l.d.Args) == 0 && (l.d.Spec.Form != Named || l.d.Subject.Text != "") {
-		l.problem(diag.MissingKey, 0, end, b.fix+", as in "+l.d.Spec.Example, "//mcp:"+l.d.Name+" "+b.message)
+	if b, ok := bare[l.d.Name]; ok && len(l.d.Args) == 0 && (l.d.Spec.Form != Named ||
+		l.d.Subject.Text != "") {
+		l.problem(diag.MissingKey, 0, end, b.fix+", as in "+l.d.Spec.Example, "//mcp:"+l.d.Name+" "+
+			b.message)
 	}
 	switch l.d.Name {
 	case "resource":
@@ -216,11 +230,13 @@ func (l *lexer) required() {
 		need("argument", "//mcp:complete does not say which argument it completes")
 	case "param":
 		if l.d.Subject.Text == "" {
-			l.problem(diag.MissingKey, 0, end, "write the parameter's name first, as in "+l.d.Spec.Example, "//mcp:param names no parameter")
+			l.problem(diag.MissingKey, 0, end, "write the parameter's name first, as in "+
+				l.d.Spec.Example, "//mcp:param names no parameter")
 		}
 	case "ignore":
 		if !l.d.Has("reason") {
-			l.problem(diag.MissingKey, 0, end, `say why, as in `+l.d.Spec.Example, "//mcp:ignore gives no reason")
+			l.problem(diag.MissingKey, 0, end, `say why, as in `+l.d.Spec.Example,
+				"//mcp:ignore gives no reason")
 		}
 	}
 }
@@ -246,7 +262,8 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 			return code, "write a value", k.Name + "= has an empty value"
 		}
 		if strings.ContainsFunc(p.text, unicode.IsControl) {
-			return code, "write it without", k.Name + "= has a control character in its value " + quoted
+			return code, "write it without", k.Name + "= has a control character in its value " +
+				quoted
 		}
 	}
 	switch k.Kind {
@@ -256,15 +273,18 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 		}
 	case Hint:
 		if p.text != "true" && p.text != "false" {
-			return code, "write " + k.Name + ", or " + k.Name + "=false", k.Name + " takes true or false, not " + quoted
+			return code, "write " + k.Name + ", or " + k.Name + "=false", k.Name +
+				" takes true or false, not " + quoted
 		}
 	case Label:
 		if !label.MatchString(p.text) {
-			return code, "write letters, digits and underscores", k.Name + "= takes a label, not " + quoted
+			return code, "write letters, digits and underscores", k.Name + "= takes a label, not " +
+				quoted
 		}
 	case Choice, Choices:
 		if !slices.Contains(k.Choices, p.text) {
-			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " + quoted
+			return code, Nearest(k.Name+"=", p.text, k.Choices), k.Name + "= does not take " +
+				quoted
 		}
 	case Labels:
 		if !scope.MatchString(p.text) {
@@ -278,10 +298,12 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 	case Duration:
 		t, err := time.ParseDuration(p.text)
 		if err != nil {
-			return code, "write a Go duration, as in 10s or 1m30s", k.Name + "= takes a duration, not " + quoted
+			return code, "write a Go duration, as in 10s or 1m30s", k.Name +
+				"= takes a duration, not " + quoted
 		}
 		if t < shortest || t > longest {
-			return diag.OutOfRange, "write a duration from 1ms to 24h", k.Name + "=" + p.text + " is out of range"
+			return diag.OutOfRange, "write a duration from 1ms to 24h", k.Name + "=" + p.text +
+				" is out of range"
 		}
 	case Number:
 		if !number.MatchString(p.text) {
@@ -289,27 +311,33 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 		}
 	case Count:
 		if _, err := strconv.ParseUint(p.text, 10, 32); err != nil {
-			return code, "write a whole number from 0", k.Name + "= takes a whole number from 0, not " + quoted
+			return code, "write a whole number from 0", k.Name +
+				"= takes a whole number from 0, not " + quoted
 		}
 	case Calls:
 		if n, err := strconv.ParseUint(p.text, 10, 32); err != nil || n < 1 || n > mostCalls {
-			return code, "write a whole number from 1 to 1000000", k.Name + "= takes a whole number from 1, not " + quoted
+			return code, "write a whole number from 1 to 1000000", k.Name +
+				"= takes a whole number from 1, not " + quoted
 		}
 	case Size:
 		size, ok := parseSize(p.text)
 		if !ok {
-			return code, "write a whole number of KiB, MiB or GiB, as in " + k.Name + "=64MiB", k.Name + "= takes a size, not " + quoted
+			return code, "write a whole number of KiB, MiB or GiB, as in " + k.Name + "=64MiB",
+				k.Name + "= takes a size, not " + quoted
 		}
 		if size < k.Least || size > k.Most {
-			return diag.OutOfRange, "write a size from " + k.Least.String() + " to " + k.Most.String(), k.Name + "=" + p.text + " is out of range"
+			return diag.OutOfRange, "write a size from " + k.Least.String() + " to " +
+				k.Most.String(), k.Name + "=" + p.text + " is out of range"
 		}
 	case Rate:
 		rate, ok := parseRate(p.text)
 		if !ok {
-			return code, "write calls by second, minute or hour, as in 10/s, 100/m or 1000/h", k.Name + "= takes a rate, not " + quoted
+			return code, "write calls by second, minute or hour, as in 10/s, 100/m or 1000/h",
+				k.Name + "= takes a rate, not " + quoted
 		}
 		if rate.Calls > mostCalls {
-			return diag.OutOfRange, "write at most 1000000 calls, or leave it out for no limit", k.Name + "=" + p.text + " is out of range"
+			return diag.OutOfRange, "write at most 1000000 calls, or leave it out for no limit",
+				k.Name + "=" + p.text + " is out of range"
 		}
 	}
 	return "", "", ""
@@ -322,7 +350,8 @@ func (l *lexer) chain() {
 		return
 	}
 	if i := strings.Index(l.text[l.at:], "//"); i >= 0 {
-		l.problem(diag.Malformed, l.at+i, len(l.text), "move the note to a line of its own above the directive",
+		l.problem(diag.Malformed, l.at+i, len(l.text),
+			"move the note to a line of its own above the directive",
 			"a comment stands among the arguments of //mcp:roles")
 		return
 	}
@@ -334,14 +363,18 @@ func (l *lexer) chain() {
 		v := l.value(part{text: name, start: start, end: start + len(name)})
 		switch {
 		case !role.MatchString(name):
-			l.problem(diag.BadHierarchy, start, max(start+len(name), start+1), "write the roles lowest first, apart by <: "+l.d.Spec.Example,
-				fmt.Sprintf("%q is no role name: a letter, then letters, digits and underscores", name))
+			l.problem(diag.BadHierarchy, start, max(start+len(name), start+1),
+				"write the roles lowest first, apart by <: "+l.d.Spec.Example,
+				fmt.Sprintf("%q is no role name: a letter, then letters, digits and underscores",
+					name))
 			return
 		case name == "lowest" || name == "highest":
-			l.problem(diag.BadHierarchy, start, start+len(name), "name the role differently", "the role name "+name+" is reserved")
+			l.problem(diag.BadHierarchy, start, start+len(name), "name the role differently",
+				"the role name "+name+" is reserved")
 			return
 		case slices.ContainsFunc(l.d.Chain, func(o Value) bool { return o.Text == name }):
-			l.problem(diag.BadHierarchy, start, start+len(name), "write each role once", "the role "+name+" stands twice in the hierarchy")
+			l.problem(diag.BadHierarchy, start, start+len(name), "write each role once",
+				"the role "+name+" stands twice in the hierarchy")
 			return
 		}
 		l.d.Chain = append(l.d.Chain, v)

@@ -23,15 +23,17 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		}
 		description := p.Description
 		if p.Default != nil {
-			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description, value(p.Default)))
+			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description,
+				value(p.Default)))
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)), needed,
 			pad(cell(prose(oneLine(description)))))
 	})
 }
 
-// each yields the properties of an object, and behind each the properties of what it holds: the fields
-// of an object as name.field, of the items of a list as name[], and of the values of a map as name.*.
+// each yields the properties of an object, and behind each the properties of what it holds: the
+// fields of an object as name.field, of the items of a list as name[], and of the values of a map
+// as name.*.
 func each(s *jsonschema.Schema, yield func(name string, required bool, p *jsonschema.Schema)) {
 	shown := map[string]bool{} // definitions, each of which is told once
 	var within func(path string, s *jsonschema.Schema)
@@ -173,7 +175,8 @@ func bounds(s *jsonschema.Schema) string {
 		words string
 		value json.Number
 	}{
-		{"from", s.Minimum}, {"above", s.ExclusiveMinimum}, {"to", s.Maximum}, {"below", s.ExclusiveMaximum},
+		{"from", s.Minimum}, {"above", s.ExclusiveMinimum}, {"to", s.Maximum},
+		{"below", s.ExclusiveMaximum},
 	} {
 		if limit.value != "" && !widest[limit.value] {
 			limits = append(limits, limit.words+" "+limit.value.String())

@@ -133,7 +133,8 @@ func writeTool(b *strings.Builder, tool model.Tool) {
 		fmt.Fprintf(b, "- Catalogs: %s.\n", sentenceList(codes(tool.Catalogs)))
 	}
 	if tool.Input.File != "" {
-		fmt.Fprintf(b, "\nThe schema of its arguments is written by hand, in %s.\n", code(tool.Input.File))
+		fmt.Fprintf(b, "\nThe schema of its arguments is written by hand, in %s.\n",
+			code(tool.Input.File))
 	}
 	if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
 		writeArguments(b, tool.Input.Schema)
@@ -172,7 +173,8 @@ func writeLimits(b *strings.Builder, l model.Limits) {
 	case slices.Equal(l.Capabilities, []string{"none"}):
 		b.WriteString("- Capabilities: its code is declared to reach neither files nor network nor programs.\n")
 	case len(l.Capabilities) > 0:
-		words := map[string]string{"files": "files", "network": "the network", "exec": "other programs"}
+		words := map[string]string{"files": "files", "network": "the network",
+			"exec": "other programs"}
 		var reach []string
 		for _, c := range l.Capabilities {
 			reach = append(reach, words[c])
@@ -231,7 +233,8 @@ func accessWords(tool model.Tool) string {
 	var needs []string
 	switch {
 	case a.Public:
-		return "public; everybody may call it, anonymous callers included." + denialWords(tool.Denial)
+		return "public; everybody may call it, anonymous callers included." +
+			denialWords(tool.Denial)
 	case a.MinRole == model.Lowest:
 		needs = append(needs, "the server's lowest role or higher")
 	case a.MinRole == model.Highest:
@@ -245,7 +248,8 @@ func accessWords(tool model.Tool) string {
 		needs = append(needs, fmt.Sprintf("scope `%s`", scope))
 	}
 	if a.Permission != "" {
-		needs = append(needs, fmt.Sprintf("permission `%s` (%s)", a.Permission, withPermissionAware))
+		needs = append(needs, fmt.Sprintf("permission `%s` (%s)", a.Permission,
+			withPermissionAware))
 	}
 	if a.Permission != "" && a.Constrained {
 		needs[len(needs)-1] += ", object constraints honoured"
@@ -286,7 +290,8 @@ func hintWords(h model.Hints) string {
 	}
 	hint(h.ReadOnly, "changes nothing", "changes something")
 	hint(h.Destructive, "may destroy", "destroys nothing")
-	hint(h.Idempotent, "may be repeated without further effect", "has a further effect when repeated")
+	hint(h.Idempotent, "may be repeated without further effect",
+		"has a further effect when repeated")
 	hint(h.OpenWorld, "reaches out to the world", "stays within this system")
 	return strings.Join(words, ", ")
 }
@@ -305,7 +310,8 @@ func resultWords(out model.Output) string {
 			words = typeWords(out.Schema.Properties.Value("result"))
 		}
 		if further := fieldWords(out.Schema); len(further) > 1 {
-			return fmt.Sprintf("The result is an object whose `result` is %s with %s.", article(words), sentenceList(further[1:]))
+			return fmt.Sprintf("The result is an object whose `result` is %s with %s.",
+				article(words), sentenceList(further[1:]))
 		}
 		return fmt.Sprintf("The result is an object whose `result` is %s.", article(words))
 	}
@@ -336,7 +342,8 @@ func sentenceList(parts []string) string {
 
 func article(words string) string {
 	switch {
-	case strings.HasPrefix(words, "any"), strings.HasPrefix(words, "one of"), strings.HasPrefix(words, "always"):
+	case strings.HasPrefix(words, "any"), strings.HasPrefix(words, "one of"),
+		strings.HasPrefix(words, "always"):
 		return words
 	case strings.ContainsAny(words[:1], "aeio"):
 		return "an " + words

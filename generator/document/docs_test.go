@@ -26,18 +26,25 @@ func TestPlainHTMLUndoesWhatEncodingJSONEscapes(t *testing.T) {
 }
 
 func TestDocsStandBetweenMarkers(t *testing.T) {
-	part := func(text string) string { return beginMarker + "\n\n" + text + "\n\n" + endMarker + "\n" }
+	part := func(text string) string {
+		return beginMarker + "\n\n" + text + "\n\n" + endMarker + "\n"
+	}
 	for _, tc := range []struct{ name, doc, want, without string }{
 		{"no file", "", part("new"), ""},
 		{"a file of ours", part("old"), part("new"), ""},
-		{"other text around", "# Mine\n\n" + part("old") + "\nAfter.\n", "# Mine\n\n" + part("new") + "\nAfter.\n", "# Mine\n\nAfter.\n"},
+		{"other text around", "# Mine\n\n" + part("old") + "\nAfter.\n", "# Mine\n\n" +
+			part("new") + "\nAfter.\n", "# Mine\n\nAfter.\n"},
 		{"other text before", "# Mine\n\n" + part("old"), "# Mine\n\n" + part("new"), "# Mine\n"},
 		{"other text after", part("old") + "\nAfter.\n", part("new") + "\nAfter.\n", "After.\n"},
 		{"other text alone", "# Mine\n", "# Mine\n\n" + part("new"), "# Mine\n"},
 		{"other text without a line end", "# Mine", "# Mine\n\n" + part("new"), "# Mine\n"},
-		{"carriage returns", "# Mine\r\n\r\n" + strings.ReplaceAll(part("old"), "\n", "\r\n") + "After.\r\n", "# Mine\r\n\r\n" + part("new") + "After.\r\n", "# Mine\n\nAfter.\r\n"},
-		{"markers spoken of", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n\n" + part("new"), "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n"},
-		{"a begin marker of another wording", "<!-- mcpgen:begin -->\nold\n<!-- mcpgen:end -->", part("new"), ""},
+		{"carriage returns", "# Mine\r\n\r\n" + strings.ReplaceAll(part("old"), "\n", "\r\n") +
+			"After.\r\n", "# Mine\r\n\r\n" + part("new") + "After.\r\n", "# Mine\n\nAfter.\r\n"},
+		{"markers spoken of", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n",
+			"See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n\n" + part("new"),
+			"See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n"},
+		{"a begin marker of another wording", "<!-- mcpgen:begin -->\nold\n<!-- mcpgen:end -->",
+			part("new"), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := merge([]byte(tc.doc), "new\n\n")
@@ -61,13 +68,16 @@ func TestDocsStandBetweenMarkers(t *testing.T) {
 
 func TestMarkersThatDoNotMatchAreLeftAlone(t *testing.T) {
 	for _, doc := range []string{
-		"<!-- mcpgen:begin -->\ntext", "text\n<!-- mcpgen:end -->", "<!-- mcpgen:end -->\n<!-- mcpgen:begin -->",
-		"<!-- mcpgen:begin -->\n<!-- mcpgen:begin -->\n<!-- mcpgen:end -->", "<!-- mcpgen:begin -->\n<!-- mcpgen:end -->\n<!-- mcpgen:end -->",
+		"<!-- mcpgen:begin -->\ntext", "text\n<!-- mcpgen:end -->",
+		"<!-- mcpgen:end -->\n<!-- mcpgen:begin -->",
+		"<!-- mcpgen:begin -->\n<!-- mcpgen:begin -->\n<!-- mcpgen:end -->",
+		"<!-- mcpgen:begin -->\n<!-- mcpgen:end -->\n<!-- mcpgen:end -->",
 	} {
 		if _, err := WithoutDocs([]byte(doc)); !errors.Is(err, ErrMarkers) {
 			t.Errorf("%q: %v", doc, err)
 		}
-		if _, err := Docs(model.Service{Package: "m/p", Name: "p"}, []byte(doc)); !errors.Is(err, ErrMarkers) {
+		if _, err := Docs(model.Service{Package: "m/p", Name: "p"}, []byte(doc)); !errors.Is(err,
+			ErrMarkers) {
 			t.Errorf("%q: %v", doc, err)
 		}
 	}
@@ -90,12 +100,14 @@ func TestAnAuthorsTextIsNoMarkup(t *testing.T) {
 	if got := b.String(); !strings.Contains(got, `text \<img src=x> \<b> |`) {
 		t.Errorf("got %s", got)
 	}
-	tool := model.Tool{Name: "t", Const: "ToolT", Description: in, Handler: model.Handler{Name: "T"}}
+	tool := model.Tool{Name: "t", Const: "ToolT", Description: in,
+		Handler: model.Handler{Name: "T"}}
 	doc, err := Docs(model.Service{Package: "m/p", Name: "p", Tools: []model.Tool{tool}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if merged, err := merge(doc, "new"); err != nil || string(merged) != beginMarker+"\n\nnew\n\n"+endMarker+"\n" {
+	if merged, err := merge(doc, "new"); err != nil || string(merged) != beginMarker+"\n\nnew\n\n"+
+		endMarker+"\n" {
 		t.Errorf("the next run makes %q, %v", merged, err)
 	}
 }

@@ -13,9 +13,9 @@ import (
 const manifestVersion = 1
 
 // manifest is mcp.manifest.json: what a package serves and to whom, for review, for mcpgen
-// diff and for other tools. It holds no position and no version of the tool, so that it changes only when
-// authority or contract does. Lists that other parts of a service fill are always present; titles only where
-// they are written.
+// diff and for other tools. It holds no position and no version of the tool, so that it changes
+// only when authority or contract does. Lists that other parts of a service fill are always
+// present; titles only where they are written.
 type manifest struct {
 	Manifest  int                `json:"manifest"`
 	Package   string             `json:"package"`
@@ -84,12 +84,13 @@ type manifestArgument struct {
 }
 
 type manifestAccess struct {
-	Public        bool     `json:"public"`
-	Authenticated bool     `json:"authenticated"`
-	MinRole       string   `json:"minRole"`
-	Permission    string   `json:"permission"` // "none" for action=none, empty where nothing is said
-	Scopes        []string `json:"scopes"`
-	Allow         []string `json:"allow"` // KIND={argument}, sorted
+	Public        bool   `json:"public"`
+	Authenticated bool   `json:"authenticated"`
+	MinRole       string `json:"minRole"`
+	// "none" for action=none, empty where nothing is said
+	Permission string   `json:"permission"`
+	Scopes     []string `json:"scopes"`
+	Allow      []string `json:"allow"` // KIND={argument}, sorted
 	// Constrained is left out where it is false: only a handler that honours object
 	// constraints is open to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
@@ -102,8 +103,8 @@ type manifestHints struct {
 	OpenWorld   *bool `json:"openWorld,omitempty"`
 }
 
-// manifestLimits are in the words of the directive. What is not written is left out, but for the memory of a
-// call in a process of its own, which always has a bound.
+// manifestLimits are in the words of the directive. What is not written is left out, but for the
+// memory of a call in a process of its own, which always has a bound.
 type manifestLimits struct {
 	Timeout      string   `json:"timeout"` // a Go duration
 	Memory       string   `json:"memory,omitempty"`
@@ -122,9 +123,10 @@ type manifestIgnored struct {
 // Manifest returns the content of mcp.manifest.json.
 func Manifest(s model.Service) ([]byte, error) {
 	m := manifest{
-		Manifest:  manifestVersion,
-		Package:   s.Package,
-		Server:    manifestServer{Name: s.Server.Name, Title: s.Server.Title, Version: s.Server.Version, App: s.Server.App},
+		Manifest: manifestVersion,
+		Package:  s.Package,
+		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
+			Version: s.Server.Version, App: s.Server.App},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -139,14 +141,16 @@ func Manifest(s model.Service) ([]byte, error) {
 	}
 	for _, prompt := range s.Prompts {
 		m.Prompts = append(m.Prompts, manifestPrompt{
-			Name: prompt.Name, Title: prompt.Title, Handler: prompt.Handler.String(), Description: prompt.Description,
-			Access: accessOf(prompt.Access), Denial: prompt.Denial,
+			Name: prompt.Name, Title: prompt.Title, Handler: prompt.Handler.String(),
+			Description: prompt.Description,
+			Access:      accessOf(prompt.Access), Denial: prompt.Denial,
 			Limits: limitsOf(prompt.Limits), Arguments: argumentsOf(prompt.Arguments),
 		})
 	}
 	for _, r := range s.Resources {
 		m.Resources = append(m.Resources, manifestResource{
-			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(), Description: r.Description, MIMEType: r.MIMEType,
+			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(),
+			Description: r.Description, MIMEType: r.MIMEType,
 			Access: accessOf(r.Access), Denial: r.Denial,
 			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
 		})
@@ -206,7 +210,8 @@ func accessOf(a model.Access) manifestAccess {
 
 func limitsOf(l model.Limits) manifestLimits {
 	m := manifestLimits{
-		Timeout: l.Timeout.String(), Concurrency: l.Concurrency, Rate: l.Rate.String(), Isolate: l.Isolate, Capabilities: l.Capabilities,
+		Timeout: l.Timeout.String(), Concurrency: l.Concurrency, Rate: l.Rate.String(),
+		Isolate: l.Isolate, Capabilities: l.Capabilities,
 	}
 	if l.Memory > 0 {
 		m.Memory = l.Memory.String()
@@ -220,7 +225,8 @@ func limitsOf(l model.Limits) manifestLimits {
 func argumentsOf(arguments []model.Argument) []manifestArgument {
 	list := []manifestArgument{}
 	for _, a := range arguments {
-		m := manifestArgument{Name: a.Name, Title: a.Title, Description: a.Description, Type: a.Type, Required: a.Required, Values: a.Values}
+		m := manifestArgument{Name: a.Name, Title: a.Title, Description: a.Description,
+			Type: a.Type, Required: a.Required, Values: a.Values}
 		if a.Complete != nil {
 			m.Complete = a.Complete.String()
 		}

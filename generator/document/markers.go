@@ -15,17 +15,19 @@ const (
 
 // ErrMarkers reports that MCP.md does not hold one begin marker with one end marker after it, or
 // neither. Nothing is written then, since nobody can say what is ours.
-var ErrMarkers = errors.New("the markers of mcpgen do not match: keep one \"" + "<!-- mcpgen:begin" + " …\" line with one \"" +
+var ErrMarkers = errors.New("the markers of mcpgen do not match: keep one \"" +
+	"<!-- mcpgen:begin" + " …\" line with one \"" +
 	endMarker + "\" line after it, or remove both")
 
-// Markers count at the start of a line only, where neither a description nor a cell of a table begins.
+// Markers count at the start of a line only, where neither a description nor a cell of a table
+// begins.
 var (
 	beginLine = regexp.MustCompile(`(?m)^<!-- mcpgen:begin`)
 	endLine   = regexp.MustCompile(`(?m)^` + endMarker + `\r?\n?`)
 )
 
-// markers finds our part of a document: from the begin marker's line to the end marker's, both included.
-// Both are equal where there is none.
+// markers finds our part of a document: from the begin marker's line to the end marker's, both
+// included. Both are equal where there is none.
 func markers(doc []byte) (start, end int, err error) {
 	begins, ends := beginLine.FindAllIndex(doc, 2), endLine.FindAllIndex(doc, 2)
 	switch {
@@ -47,11 +49,12 @@ func merge(doc []byte, part string) ([]byte, error) {
 	if start == end && before != "" {
 		before = strings.TrimRight(before, "\r\n") + "\n\n"
 	}
-	return []byte(before + beginMarker + "\n\n" + strings.TrimRight(part, "\n") + "\n\n" + endMarker + "\n" + after), nil
+	return []byte(before + beginMarker + "\n\n" + strings.TrimRight(part, "\n") + "\n\n" +
+		endMarker + "\n" + after), nil
 }
 
-// WithoutDocs returns what remains of an MCP.md when its package serves nothing any more, or nil where
-// nothing does and the file can go.
+// WithoutDocs returns what remains of an MCP.md when its package serves nothing any more, or nil
+// where nothing does and the file can go.
 func WithoutDocs(doc []byte) ([]byte, error) {
 	start, end, err := markers(doc)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // withPermissionAware says of a permission what a server has to switch on for it to count.
 const withPermissionAware = "enforced only with PermissionAware"
 
-// matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen matrix alike.
+// matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen
+// matrix alike.
 type matrix struct {
 	callers []string // columns: anonymous, a caller of no role, then the roles, lowest first
 	rows    []matrixRow
@@ -23,7 +24,8 @@ type matrixRow struct {
 	tool string   // its name, or the URI
 	may  []bool   // by caller, as far as roles decide
 	also []string // what the caller needs besides, in words; code in backquotes
-	// proven is what its handler is proven to reach, or that nothing is; empty where no tool of the package has a record.
+	// proven is what its handler is proven to reach, or that nothing is; empty where no tool of the
+	// package has a record.
 	proven string
 }
 
@@ -61,7 +63,8 @@ func matrixOf(s model.Service) matrix {
 		}
 		switch {
 		case a.Permission != "":
-			row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission, withPermissionAware))
+			row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission,
+				withPermissionAware))
 		case a.Action == model.NoAction:
 			row.also = append(row.also, "nothing of the host")
 		}
@@ -94,7 +97,8 @@ func permissionWords(tool model.Tool) []string {
 	return words
 }
 
-// minRole is the position of a role among the columns of roles. An unknown one is beyond them all: it admits nobody.
+// minRole is the position of a role among the columns of roles. An unknown one is beyond them all:
+// it admits nobody.
 func minRole(name string, roles model.Roles) int {
 	if !roles.Own {
 		return map[string]int{model.Lowest: 0, model.Highest: 1}[name]
@@ -111,7 +115,8 @@ func minRole(name string, roles model.Roles) int {
 	return len(roles.Names)
 }
 
-// Matrix draws who may use what, for a terminal: one table a package, and one of its catalogs where it has any.
+// Matrix draws who may use what, for a terminal: one table a package, and one of its catalogs where
+// it has any.
 func Matrix(services []model.Service) string {
 	var b strings.Builder
 	for i, s := range services {

@@ -21,7 +21,9 @@ func schemaOf(text string) *jsonschema.Schema {
 
 // everyRule is a service with each kind of rule.
 func everyRule(own bool) model.Service {
-	tool := func(name string, a model.Access) model.Tool { return model.Tool{Name: name, Access: a} }
+	tool := func(name string, a model.Access) model.Tool {
+		return model.Tool{Name: name, Access: a}
+	}
 	s := model.Service{
 		Package: "m/p", Name: "p", Server: model.Server{Name: "desk"},
 		Roles: model.Roles{Names: []string{"Guest", "Clerk"}, Own: own},
@@ -37,7 +39,8 @@ func everyRule(own bool) model.Service {
 	}
 	if own {
 		s.Tools = append(s.Tools, tool("h_guest", model.Access{MinRole: "Guest"}),
-			tool("i_clerk", model.Access{MinRole: "Clerk", Scopes: []string{"x:r"}, Permission: "app.view_x"}),
+			tool("i_clerk", model.Access{MinRole: "Clerk", Scopes: []string{"x:r"},
+				Permission: "app.view_x"}),
 			tool("j_unknown", model.Access{MinRole: "Boss"}))
 	}
 	return s
@@ -94,15 +97,22 @@ func TestAccessIsSaidInWords(t *testing.T) {
 		tool model.Tool
 		want string
 	}{
-		{model.Tool{Access: model.Access{Public: true}}, "public; everybody may call it, anonymous callers included."},
-		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"}, "needs an authenticated caller. A refusal lists the missing rights."},
-		{model.Tool{Access: model.Access{MinRole: "Clerk"}, Denial: "conceal"}, "needs role Clerk or higher. To others it does not exist."},
-		{model.Tool{Access: model.Access{MinRole: "lowest"}}, "needs the server's lowest role or higher."},
+		{model.Tool{Access: model.Access{Public: true}},
+			"public; everybody may call it, anonymous callers included."},
+		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"},
+			"needs an authenticated caller. A refusal lists the missing rights."},
+		{model.Tool{Access: model.Access{MinRole: "Clerk"}, Denial: "conceal"},
+			"needs role Clerk or higher. To others it does not exist."},
+		{model.Tool{Access: model.Access{MinRole: "lowest"}},
+			"needs the server's lowest role or higher."},
 		{model.Tool{Access: model.Access{MinRole: "highest"}}, "needs the server's highest role."},
-		{model.Tool{Access: model.Access{Scopes: []string{"a", "b"}}}, "needs scope `a` and scope `b`."},
-		{model.Tool{Access: model.Access{MinRole: "Clerk", Scopes: []string{"a"}, Permission: "x.y", Constrained: true}},
+		{model.Tool{Access: model.Access{Scopes: []string{"a", "b"}}},
+			"needs scope `a` and scope `b`."},
+		{model.Tool{Access: model.Access{MinRole: "Clerk", Scopes: []string{"a"}, Permission: "x.y",
+			Constrained: true}},
 			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with PermissionAware), object constraints honoured."},
-		{model.Tool{Access: model.Access{Authenticated: true, Action: "none"}, Denial: "conceal"}, "needs an authenticated caller; asks the host for nothing. To others it does not exist."},
+		{model.Tool{Access: model.Access{Authenticated: true, Action: "none"}, Denial: "conceal"},
+			"needs an authenticated caller; asks the host for nothing. To others it does not exist."},
 		{model.Tool{}, "nobody may call it."},
 	} {
 		if got := accessWords(tc.tool); got != tc.want {
@@ -114,11 +124,13 @@ func TestAccessIsSaidInWords(t *testing.T) {
 func TestHintsAreSaidInWords(t *testing.T) {
 	yes, no := new(true), new(false)
 	all := model.Hints{ReadOnly: no, Destructive: yes, Idempotent: no, OpenWorld: yes}
-	if got, want := hintWords(all), "changes something, may destroy, has a further effect when repeated, reaches out to the world"; got != want {
+	if got, want := hintWords(all),
+		"changes something, may destroy, has a further effect when repeated, reaches out to the world"; got != want {
 		t.Errorf("got %s", got)
 	}
 	all = model.Hints{ReadOnly: yes, Destructive: no, Idempotent: yes, OpenWorld: no}
-	if got, want := hintWords(all), "changes nothing, destroys nothing, may be repeated without further effect, stays within this system"; got != want {
+	if got, want := hintWords(all),
+		"changes nothing, destroys nothing, may be repeated without further effect, stays within this system"; got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -198,14 +210,26 @@ func TestResultsAreSaidInWords(t *testing.T) {
 	}{
 		{model.Output{}, "The result is empty."},
 		{model.Output{Kind: model.ObjectOutput}, "The result may be anything."},
-		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object"}`)}, "The result is an object."},
-		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"string"}}}`)}, "The result is an object with `a` (string)."},
-		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array"}}}`)}, "The result is an object whose `result` is an array."},
-		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"string"}}}`)}, "The result is an object whose `result` is a string."},
-		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"enum":[1,2]}}}`)}, "The result is an object whose `result` is one of `1`, `2`."},
-		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`)}, "The result is an object with `a` (object) and `a.b` (string)."},
-		{model.Output{Kind: model.WrappedOutput, Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}}}}`)}, "The result is an object whose `result` is an array of object with `result[].a` (string) and `result[].b` (integer)."},
-		{model.Output{Kind: model.WrappedOutput, Schema: &jsonschema.Schema{Type: "object"}}, "The result is an object whose `result` is any value."},
+		{model.Output{Kind: model.ObjectOutput, Schema: schemaOf(`{"type":"object"}`)},
+			"The result is an object."},
+		{model.Output{Kind: model.ObjectOutput,
+			Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"string"}}}`)},
+			"The result is an object with `a` (string)."},
+		{model.Output{Kind: model.WrappedOutput,
+			Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array"}}}`)},
+			"The result is an object whose `result` is an array."},
+		{model.Output{Kind: model.WrappedOutput,
+			Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"string"}}}`)},
+			"The result is an object whose `result` is a string."},
+		{model.Output{Kind: model.WrappedOutput,
+			Schema: schemaOf(`{"type":"object","properties":{"result":{"enum":[1,2]}}}`)},
+			"The result is an object whose `result` is one of `1`, `2`."},
+		{model.Output{Kind: model.ObjectOutput,
+			Schema: schemaOf(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`)}, "The result is an object with `a` (object) and `a.b` (string)."},
+		{model.Output{Kind: model.WrappedOutput,
+			Schema: schemaOf(`{"type":"object","properties":{"result":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}}}}`)}, "The result is an object whose `result` is an array of object with `result[].a` (string) and `result[].b` (integer)."},
+		{model.Output{Kind: model.WrappedOutput, Schema: &jsonschema.Schema{Type: "object"}},
+			"The result is an object whose `result` is any value."},
 	} {
 		if got := resultWords(tc.out); got != tc.want {
 			t.Errorf("got %s, want %s", got, tc.want)

@@ -74,7 +74,8 @@ func (p *plan) writeCompileGuards(f file, guards []model.CompileGuard) {
 	if len(codecs) > 0 {
 		f.Comment("None of these types writes or reads its own JSON: a method that does so is ambiguous here.")
 		f.Func().Id("_").Params().Block(
-			append([]jen.Code{jen.Type().Id(p.stale).Op("=").Qual(toolsetPath, "Codec")}, codecs...)...,
+			append([]jen.Code{jen.Type().Id(p.stale).Op("=").Qual(toolsetPath, "Codec")},
+				codecs...)...,
 		)
 		f.Line()
 	}
@@ -137,7 +138,8 @@ func addCodec(groups []*codecGroup, subject model.Expr, lacking string) []*codec
 	name, _, _ = strings.Cut(name, "[") // of an instance, its generic type
 	for _, g := range groups {
 		if g.lacking == lacking && len(g.types) < maxCodecs && !slices.Contains(g.names, name) {
-			g.names, g.types = append(g.names, name), append(g.types, jen.Op("*").Add(expr(subject)))
+			g.names, g.types = append(g.names, name),
+				append(g.types, jen.Op("*").Add(expr(subject)))
 			return groups
 		}
 	}
@@ -160,7 +162,8 @@ func (p *plan) constGuard(g model.CompileGuard) *jen.Statement {
 	}
 	if text, err := strconv.Unquote(want); err == nil {
 		next := strconv.Quote(text + "\x00")
-		clamped := jen.Id("max").Call(jen.Id("min").Call(expr(g.Subject), jen.Op(next)).Op("+").Op(`"\x00"`), jen.Op(want))
+		clamped := jen.Id("max").Call(jen.Id("min").Call(expr(g.Subject),
+			jen.Op(next)).Op("+").Op(`"\x00"`), jen.Op(want))
 		return array(strconv.Itoa(len(text)+1), jen.Id("len").Call(clamped))
 	}
 	if n, err := strconv.ParseInt(want, 10, 64); err == nil && n >= 0 && n <= math.MaxInt32 {

@@ -33,11 +33,13 @@ type decoder struct {
 }
 
 func newDecoders(n *names, objects []model.Object) *decoders {
-	d := &decoders{names: n, of: map[string]string{}, objects: map[string]model.Object{}, funcs: map[string]string{}}
+	d := &decoders{names: n, of: map[string]string{}, objects: map[string]model.Object{},
+		funcs: map[string]string{}}
 	for _, o := range objects {
 		d.objects[o.Name] = o
 	}
-	d.locals = locals{r: n.pick("r"), v: n.pick("v"), o: n.pick("o"), k: n.pick("k"), name: n.pick("name")}
+	d.locals = locals{r: n.pick("r"), v: n.pick("v"), o: n.pick("o"), k: n.pick("k"),
+		name: n.pick("name")}
 	return d
 }
 
@@ -152,7 +154,8 @@ func (d *decoders) write(f file) {
 			writeInput(f, made)
 		}
 		if made.codec == nil {
-			f.Comment(made.name + " takes what its schema accepts and nothing else, by reading the schema.")
+			f.Comment(made.name +
+				" takes what its schema accepts and nothing else, by reading the schema.")
 			f.Func().Id(made.name).Params(jen.Id(d.locals.v).Index().Byte()).
 				Params(expr(made.typ), jen.Error()).Block(jen.Return(
 				jen.Qual(validatorPath, "Decode").Index(expr(made.typ)).

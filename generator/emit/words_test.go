@@ -48,7 +48,8 @@ func TestNamesClashWithNothing(t *testing.T) {
 
 func TestLowerFirstLowersTheFirstWord(t *testing.T) {
 	for in, want := range map[string]string{
-		"Viewer": "viewer", "DBAdmin": "dbAdmin", "SRE": "sre", "A": "a", "DepotManager": "depotManager", "x": "x", "ÄB": "äb", "HTTP2Admin": "http2Admin", "": "",
+		"Viewer": "viewer", "DBAdmin": "dbAdmin", "SRE": "sre", "A": "a",
+		"DepotManager": "depotManager", "x": "x", "ÄB": "äb", "HTTP2Admin": "http2Admin", "": "",
 	} {
 		if got := lowerFirst(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
@@ -57,8 +58,10 @@ func TestLowerFirstLowersTheFirstWord(t *testing.T) {
 }
 
 func TestStringsSurvive(t *testing.T) {
-	for _, s := range []string{"", "plain", "with `one`", "``", "`", "line\nline\n", "\n", "\r\n", "\x00", "\ufeff", "\xff", `back\slash`, "tab\t", "é✓"} {
-		for name, source := range map[string]string{"raw": raw(s).GoString(), "quoted": quoted(s).GoString()} {
+	for _, s := range []string{"", "plain", "with `one`", "``", "`", "line\nline\n", "\n", "\r\n",
+		"\x00", "\ufeff", "\xff", `back\slash`, "tab\t", "é✓"} {
+		for name, source := range map[string]string{"raw": raw(s).GoString(),
+			"quoted": quoted(s).GoString()} {
 			var got strings.Builder
 			for _, part := range pieces(t, source) {
 				text, err := strconv.Unquote(part)
@@ -87,9 +90,12 @@ func pieces(t *testing.T, source string) []string {
 
 func TestDurationsAreInTheLargestUnit(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		time.Second: "time.Second", 30 * time.Second: "30 * time.Second", 90 * time.Second: "90 * time.Second",
-		2 * time.Minute: "2 * time.Minute", time.Hour: "time.Hour", 1500 * time.Millisecond: "1500 * time.Millisecond",
-		7 * time.Microsecond: "7 * time.Microsecond", 1001: "1001 * time.Nanosecond", 0: "0 * time.Nanosecond",
+		time.Second: "time.Second", 30 * time.Second: "30 * time.Second",
+		90 * time.Second: "90 * time.Second",
+		2 * time.Minute:  "2 * time.Minute", time.Hour: "time.Hour",
+		1500 * time.Millisecond: "1500 * time.Millisecond",
+		7 * time.Microsecond:    "7 * time.Microsecond", 1001: "1001 * time.Nanosecond",
+		0: "0 * time.Nanosecond",
 	} {
 		if got := duration(d).GoString(); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
@@ -99,7 +105,8 @@ func TestDurationsAreInTheLargestUnit(t *testing.T) {
 
 func TestOneTypeHasOneSchemaAndOneDecoder(t *testing.T) {
 	tool := func(name string, in model.Input, out model.Output) model.Tool {
-		return model.Tool{Name: name, Const: "Tool" + name, Handler: model.Handler{Name: "H" + name}, Input: in, Output: out}
+		return model.Tool{Name: name, Const: "Tool" + name, Handler: model.Handler{Name: "H" +
+			name}, Input: in, Output: out}
 	}
 	word := schemaOf(`{"type":"object","properties":{"w":{"type":"string","minLength":1}}}`)
 	shape := schemaOf(`{"type":"object","properties":{"w":{"type":"string"}}}`)
@@ -107,10 +114,12 @@ func TestOneTypeHasOneSchemaAndOneDecoder(t *testing.T) {
 	out := model.Output{Kind: model.ObjectOutput, Type: here("Word"), Name: "word", Schema: shape}
 	nameless := model.Input{Kind: model.StructInput, Type: here("map[string]int"), Schema: word}
 	p, err := newPlan(model.Service{Name: "p", Tools: []model.Tool{
-		tool("A", in, out), tool("B", in, out), tool("C", model.Input{}, model.Output{Kind: model.ObjectOutput, Type: here("Word"), Name: "word", Schema: word}),
+		tool("A", in, out), tool("B", in, out), tool("C", model.Input{},
+			model.Output{Kind: model.ObjectOutput, Type: here("Word"), Name: "word", Schema: word}),
 		tool("D", model.Input{}, model.Output{}),
 		tool("E", nameless, model.Output{Kind: model.ObjectOutput, Schema: shape}),
-		tool("F", model.Input{Kind: model.StructInput, Type: here("Other"), Name: "word", Schema: word}, model.Output{Kind: model.ObjectOutput, Name: "any"}),
+		tool("F", model.Input{Kind: model.StructInput, Type: here("Other"), Name: "word",
+			Schema: word}, model.Output{Kind: model.ObjectOutput, Name: "any"}),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +133,8 @@ func TestOneTypeHasOneSchemaAndOneDecoder(t *testing.T) {
 		"E": {"heInputSchema", "heOutputSchema", "decodeHeInput"},
 		"F": {"wordSchema", "", "mcpDecodeWord"},
 	} {
-		if got := (names{p.schemas.inputs[tool], p.schemas.outputs[tool], p.decoders.of[tool]}); got != want {
+		if got := (names{p.schemas.inputs[tool], p.schemas.outputs[tool],
+			p.decoders.of[tool]}); got != want {
 			t.Errorf("%s has %+v, want %+v", tool, got, want)
 		}
 	}
@@ -136,16 +146,20 @@ func TestASchemaThatCannotBeMarshalledIsAnError(t *testing.T) {
 		{Name: "t", Input: model.Input{Kind: model.StructInput, Schema: bad}},
 		{Name: "t", Output: model.Output{Kind: model.ObjectOutput, Schema: bad}},
 	} {
-		_, err := Files(model.Service{Package: "m/p", Name: "p", Tools: []model.Tool{tool}}, Present{})
-		if err == nil || !strings.Contains(err.Error(), "package m/p: ") || !strings.Contains(err.Error(), "put schema of tool t: ") {
+		_, err := Files(model.Service{Package: "m/p", Name: "p", Tools: []model.Tool{tool}},
+			Present{})
+		if err == nil || !strings.Contains(err.Error(), "package m/p: ") ||
+			!strings.Contains(err.Error(), "put schema of tool t: ") {
 			t.Errorf("the error is %v", err)
 		}
 	}
 }
 
 func TestMarkersThatDoNotMatchAreAnError(t *testing.T) {
-	_, err := Files(model.Service{Package: "m/p", Name: "p"}, Present{Docs: []byte("<!-- mcpgen:end -->")})
-	if !errors.Is(err, document.ErrMarkers) || !strings.HasPrefix(err.Error(), "package m/p: MCP.md: ") {
+	_, err := Files(model.Service{Package: "m/p", Name: "p"},
+		Present{Docs: []byte("<!-- mcpgen:end -->")})
+	if !errors.Is(err, document.ErrMarkers) || !strings.HasPrefix(err.Error(),
+		"package m/p: MCP.md: ") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -153,19 +167,22 @@ func TestMarkersThatDoNotMatchAreAnError(t *testing.T) {
 func TestCodeThatDoesNotParseIsAnError(t *testing.T) {
 	guard := model.CompileGuard{Kind: model.TypeGuard, Subject: here("}{"), Want: here("int")}
 	s := model.Service{Package: "m/p", Name: "p", CompileGuards: []model.CompileGuard{guard}}
-	if _, err := Files(s, Present{}); err == nil || !strings.HasPrefix(err.Error(), "package m/p: mcp_gen.go: ") {
+	if _, err := Files(s, Present{}); err == nil || !strings.HasPrefix(err.Error(),
+		"package m/p: mcp_gen.go: ") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestAPackageThatServesNothingStillCompiles(t *testing.T) {
-	files, err := Files(model.Service{Package: "m/p", Name: "p", Server: model.Server{Name: "p"}}, Present{})
+	files, err := Files(model.Service{Package: "m/p", Name: "p", Server: model.Server{Name: "p"}},
+		Present{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
 		if strings.HasSuffix(file.Path, ".go") {
-			if _, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Content, 0); err != nil {
+			if _, err := parser.ParseFile(token.NewFileSet(), file.Path, file.Content,
+				0); err != nil {
 				t.Errorf("%v\n%s", err, file.Content)
 			}
 		}
@@ -184,7 +201,8 @@ func TestOutputIsTheSameEveryTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range first {
-				if first[i].Path != again[i].Path || !bytes.Equal(first[i].Content, again[i].Content) {
+				if first[i].Path != again[i].Path || !bytes.Equal(first[i].Content,
+					again[i].Content) {
 					t.Fatalf("%s of %s differs from run to run", first[i].Path, tc.name)
 				}
 			}
@@ -194,7 +212,9 @@ func TestOutputIsTheSameEveryTime(t *testing.T) {
 
 func TestErrorFileCarriesEveryDiagnostic(t *testing.T) {
 	file := ErrorFile("/src/inventory", "inventory", diag.List{
-		{Code: "MCP001", Pos: model.Position{File: "/src/inventory/devices.go", Line: 42, Col: 1}, Message: "handler X has no //mcp:tool directive", Suggestion: "write //mcp:tool or //mcp:ignore"},
+		{Code: "MCP001", Pos: model.Position{File: "/src/inventory/devices.go", Line: 42, Col: 1},
+			Message:    "handler X has no //mcp:tool directive",
+			Suggestion: "write //mcp:tool or //mcp:ignore"},
 		{Pos: model.Position{File: "/src/types/t.go"}, Message: "say \"no\" to `this`\nor that"},
 		{Pos: model.Position{File: "relative.go", Line: 3}, Message: "odd"},
 		{Message: "somewhere"},
@@ -216,7 +236,8 @@ var _ = "mcpgen: somewhere; then run go generate".mcpgen
 	if string(file.Content) != want {
 		t.Errorf("got\n%s", file.Content)
 	}
-	if formatted, err := format.Source(file.Content); err != nil || !bytes.Equal(formatted, file.Content) {
+	if formatted, err := format.Source(file.Content); err != nil ||
+		!bytes.Equal(formatted, file.Content) {
 		t.Errorf("gofmt changes it: %v", err)
 	}
 }
@@ -226,11 +247,14 @@ func TestGoBuildPrintsTheErrorFile(t *testing.T) {
 	dir := scratch + "/relativeroles"
 	copyAll(t, "testdata/relativeroles", dir)
 	long := strings.Repeat("long ", 100)
-	file := ErrorFile(dir, "relativeroles", diag.List{{Code: "MCP007", Pos: model.Position{File: dir + "/relativeroles.go", Line: 9}, Message: long + "end"}})
+	file := ErrorFile(dir, "relativeroles",
+		diag.List{{Code: "MCP007", Pos: model.Position{File: dir + "/relativeroles.go", Line: 9},
+			Message: long + "end"}})
 	write(t, file.Path, file.Content)
 	for _, command := range []string{"build", "vet", "test"} {
 		out, err := goCommand(t, scratch, command, "./relativeroles")
-		if err == nil || !strings.Contains(out, "mcpgen: relativeroles.go:9: "+long+"end (MCP007)") {
+		if err == nil || !strings.Contains(out, "mcpgen: relativeroles.go:9: "+long+
+			"end (MCP007)") {
 			t.Errorf("go %s: %v\n%s", command, err, out)
 		}
 	}

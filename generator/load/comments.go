@@ -21,8 +21,8 @@ func (p *Program) FieldDoc(field *types.Var) string { return text(p.Comment(fiel
 func text(group *ast.CommentGroup) string { return strings.TrimSpace(group.Text()) }
 
 // Comment is the comment that describes a type or a struct field, or nil. Export data has neither
-// comments nor columns: Comment parses the file of the object, and finds the object there by line and
-// name. A file is parsed once.
+// comments nor columns: Comment parses the file of the object, and finds the object there by line
+// and name. A file is parsed once.
 func (p *Program) Comment(of types.Object) *ast.CommentGroup {
 	if of == nil || of.Pkg() == nil || !of.Pos().IsValid() {
 		return nil
@@ -52,7 +52,8 @@ type site struct {
 	field bool
 }
 
-// GoFiles returns the files that this build compiles of a package, without those that mcpgen writes.
+// GoFiles returns the files that this build compiles of a package, without those that mcpgen
+// writes.
 func (p *Program) GoFiles(path string) []string {
 	if pkg := p.sources[path]; pkg != nil {
 		var files []string
@@ -91,7 +92,8 @@ func (p *Program) syntax(file sourceFile) *ast.File {
 	if i < 0 {
 		return nil
 	}
-	syntax, _ := parser.ParseFile(p.Fset, paths[i], nil, parser.ParseComments|parser.SkipObjectResolution)
+	syntax, _ := parser.ParseFile(p.Fset, paths[i], nil,
+		parser.ParseComments|parser.SkipObjectResolution)
 	return syntax // nil if the file is gone
 }
 

@@ -256,12 +256,13 @@ func body() {
 }
 `
 
-// TestTypesOfOtherModulesHaveTheirComments reads comments from the files that export data names, with
-// directories and without.
+// TestTypesOfOtherModulesHaveTheirComments reads comments from the files that export data names,
+// with directories and without.
 func TestTypesOfOtherModulesHaveTheirComments(t *testing.T) {
 	dir := loadtest.Write(t, files(elsewhere)...)
 	for _, flags := range []string{"GOFLAGS=-mod=mod", "GOFLAGS=-mod=mod -trimpath"} {
-		prog, err := load.Load(t.Context(), load.Options{Dir: dir, Env: append(os.Environ(), flags)})
+		prog, err := load.Load(t.Context(), load.Options{Dir: dir, Env: append(os.Environ(),
+			flags)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +297,8 @@ func TestTypesOfOtherModulesHaveTheirComments(t *testing.T) {
 // TestMissingSourceMeansNoComment: the types are known from export data and the file is gone.
 func TestMissingSourceMeansNoComment(t *testing.T) {
 	dir := loadtest.Write(t, files(elsewhere)...)
-	prog, err := load.Load(t.Context(), load.Options{Dir: dir, Env: append(os.Environ(), "GOFLAGS=-mod=mod")})
+	prog, err := load.Load(t.Context(), load.Options{Dir: dir, Env: append(os.Environ(),
+		"GOFLAGS=-mod=mod")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +310,8 @@ func TestMissingSourceMeansNoComment(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	here := scope.Lookup("Here").Type().Underlying().(*types.Struct)
-	if got := documentation(prog, here.Field(1).Type().(*types.Named).Obj()); got != "Copy of another type." {
+	if got := documentation(prog,
+		here.Field(1).Type().(*types.Named).Obj()); got != "Copy of another type." {
 		t.Errorf("of the file that is there: %q", got)
 	}
 }
@@ -337,7 +340,8 @@ func TestAnEnumIsTheLargestConstBlockOfAStringType(t *testing.T) {
 	if got := prog.Enum(types.Universe.Lookup("string").(*types.TypeName)); got != nil {
 		t.Errorf("string: %v", got)
 	}
-	if prog.Local(nil) || prog.Local(types.NewPackage("fmt", "fmt")) || !prog.Local(prog.Roots[0].Types) {
+	if prog.Local(nil) || prog.Local(types.NewPackage("fmt", "fmt")) ||
+		!prog.Local(prog.Roots[0].Types) {
 		t.Error("local packages are those of the main module")
 	}
 

@@ -1,10 +1,11 @@
 // Package reflection compares what the walker reads from source with what invopop's Reflector says
 // when the program runs, on the types of a service itself.
 //
-// The Reflector needs the types, so it has to run in a program that is linked with them. That program is a
-// test of the service's own package, which can name its unexported types and those of internal packages and
-// of packages main. It stands in a file that only the go command's overlay knows: nothing is written into
-// the module, and the package's own tests are left out. The packages' initialisation runs, as in any test.
+// The Reflector needs the types, so it has to run in a program that is linked with them. That
+// program is a test of the service's own package, which can name its unexported types and those of
+// internal packages and of packages main. It stands in a file that only the go command's overlay
+// knows: nothing is written into the module, and the package's own tests are left out. The
+// packages' initialisation runs, as in any test.
 package reflection
 
 import (
@@ -54,15 +55,17 @@ type Result struct {
 	Differences []Difference
 }
 
-// Error says that the comparison could not be made. It is about the machine or the module, not about a type.
+// Error says that the comparison could not be made. It is about the machine or the module, not
+// about a type.
 type Error struct{ Message string }
 
 // Error is the message, with the go command's own words.
 func (e *Error) Error() string { return "cannot compare with the Reflector: " + e.Message }
 
-// Comments returns the Reflector's CommentMap of packages, which are given by import path with their
-// files. AddGoComments makes it, with WithFullComment. AddGoComments reads trees of directories and does
-// not know import paths, so Comments copies the files to directories that have these names.
+// Comments returns the Reflector's CommentMap of packages, which are given by import path with
+// their files. AddGoComments makes it, with WithFullComment. AddGoComments reads trees of
+// directories and does not know import paths, so Comments copies the files to directories that have
+// these names.
 func Comments(files map[string][]string) (map[string]string, error) {
 	scratch, err := os.MkdirTemp("", "mcpgen-comments-")
 	if err != nil {
@@ -96,9 +99,9 @@ func Comments(files map[string][]string) (map[string]string, error) {
 	return comments, nil
 }
 
-// Compare runs the Reflector with this CommentMap on the types of all packages, which are of one module
-// or workspace. dir is where the go command runs; empty is the working directory. Where the module does
-// not have the Reflector, a copy of its go.mod gets it, which may ask the module proxy.
+// Compare runs the Reflector with this CommentMap on the types of all packages, which are of one
+// module or workspace. dir is where the go command runs; empty is the working directory. Where the
+// module does not have the Reflector, a copy of its go.mod gets it, which may ask the module proxy.
 func Compare(
 	ctx context.Context, dir string, packages []Package, comments map[string]string,
 ) (Result, error) {
@@ -162,7 +165,8 @@ func Compare(
 		}
 		if err := r.read(p, filepath.Join(scratch, fmt.Sprint(i), "out")); err != nil {
 			if failed != nil {
-				return Result{}, &Error{fmt.Sprintf("the program for package %s does not run: %s", p.Path, said)}
+				return Result{}, &Error{fmt.Sprintf("the program for package %s does not run: %s",
+					p.Path, said)}
 			}
 			return Result{}, &Error{err.Error()}
 		}
@@ -215,10 +219,12 @@ func reachable(ctx context.Context, dir, scratch string) ([]string, error) {
 		return nil, err
 	}
 	if work, err := goEnv(ctx, dir, "GOWORK"); err != nil || work != "" && work != "off" {
-		return nil, &Error{"the workspace " + work + " does not have " + module + ", and a workspace takes no other go.mod: run go get -tool github.com/mcpgen/mcpgen/cmd/mcpgen in one of its modules, or set GOWORK=off"}
+		return nil, &Error{"the workspace " + work + " does not have " + module +
+			", and a workspace takes no other go.mod: run go get -tool github.com/mcpgen/mcpgen/cmd/mcpgen in one of its modules, or set GOWORK=off"}
 	}
 	stand := filepath.Join(scratch, "go.mod")
-	for from, to := range map[string]string{mod: stand, strings.TrimSuffix(mod, "mod") + "sum": filepath.Join(scratch, "go.sum")} {
+	for from, to := range map[string]string{mod: stand, strings.TrimSuffix(mod, "mod") +
+		"sum": filepath.Join(scratch, "go.sum")} {
 		content, err := os.ReadFile(from)
 		if err != nil && !(errors.Is(err, os.ErrNotExist) && from != mod) {
 			return nil, &Error{err.Error()}
@@ -228,7 +234,8 @@ func reachable(ctx context.Context, dir, scratch string) ([]string, error) {
 		}
 	}
 	if said, err := goCommand(ctx, dir, "get", "-modfile="+stand, module+"@"+version); err != nil {
-		return nil, &Error{"the module does not have " + module + " " + version + ", and it cannot be fetched: " + said}
+		return nil, &Error{"the module does not have " + module + " " + version +
+			", and it cannot be fetched: " + said}
 	}
 	return []string{"-mod=mod", "-modfile=" + stand}, nil
 }
@@ -280,7 +287,8 @@ func (r *Result) read(p Package, out string) error {
 			Schema  json.RawMessage
 			Refused string
 		}
-		if err := json.Unmarshal(text, &line); err != nil || line.Index < 0 || line.Index >= len(p.Types) {
+		if err := json.Unmarshal(text, &line); err != nil || line.Index < 0 ||
+			line.Index >= len(p.Types) {
 			return fmt.Errorf("the program for package %s wrote %q", p.Path, text)
 		}
 		last = line.Index
@@ -300,7 +308,8 @@ func (r *Result) read(p Package, out string) error {
 func (r *Result) one(t scan.Reflected, schema json.RawMessage, refused string) {
 	r.Compared++
 	differ := func(pointer, format string, args ...any) {
-		r.Differences = append(r.Differences, Difference{Pos: t.Pos, Type: t.Type.String(), Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+		r.Differences = append(r.Differences, Difference{Pos: t.Pos, Type: t.Type.String(),
+			Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 	}
 	switch {
 	case t.Apart != "" && refused != "":
@@ -311,7 +320,8 @@ func (r *Result) one(t scan.Reflected, schema json.RawMessage, refused string) {
 		differ("", "the Reflector refuses it: %s", refused)
 	default:
 		for _, place := range compare(t.Schema, schema) {
-			differ(place.pointer, "mcpgen reads %s, the Reflector makes %s", place.walker, place.reflector)
+			differ(place.pointer, "mcpgen reads %s, the Reflector makes %s", place.walker,
+				place.reflector)
 		}
 	}
 }

@@ -22,9 +22,11 @@ type keywords struct {
 }
 
 // shapeKeys are the keys that say what a value is rather than which values are allowed.
-var shapeKeys = []string{"title", "description", "type", "oneof_type", "anyof_type", "oneof_ref", "anyof_ref", "example", "readOnly", "writeOnly"}
+var shapeKeys = []string{"title", "description", "type", "oneof_type", "anyof_type", "oneof_ref",
+	"anyof_ref", "example", "readOnly", "writeOnly"}
 
-// apply does what the tags say. A result takes on its shape only; the rest is read to find mistakes.
+// apply does what the tags say. A result takes on its shape only; the rest is read to find
+// mistakes.
 func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 	if k.dir == encoding && k.on.has(shapeOnly) {
 		probe := *s
@@ -35,7 +37,9 @@ func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 		whole := k
 		whole.parent = &jsonschema.Schema{}
 		whole.all(&probe, tag)
-		tag.elements = slices.DeleteFunc(slices.Clone(tag.elements), func(e element) bool { return !slices.Contains(shapeKeys, e.key) })
+		tag.elements = slices.DeleteFunc(slices.Clone(tag.elements), func(e element) bool {
+			return !slices.Contains(shapeKeys, e.key)
+		})
 	}
 	k.all(s, tag)
 }
@@ -114,8 +118,12 @@ func init() {
 				s.Anchor = v
 			}
 		},
-		"oneof_required": func(k keywords, _ *jsonschema.Schema, v string) { k.group(&k.parent.OneOf, v) },
-		"anyof_required": func(k keywords, _ *jsonschema.Schema, v string) { k.group(&k.parent.AnyOf, v) },
+		"oneof_required": func(k keywords, _ *jsonschema.Schema, v string) {
+			k.group(&k.parent.OneOf, v)
+		},
+		"anyof_required": func(k keywords, _ *jsonschema.Schema, v string) {
+			k.group(&k.parent.AnyOf, v)
+		},
 		"oneof_type": func(k keywords, s *jsonschema.Schema, v string) {
 			s.Type = ""
 			s.OneOf = append(s.OneOf, k.typesOf(v)...)
@@ -147,7 +155,8 @@ func (k keywords) group(alternatives *[]*jsonschema.Schema, title string) {
 			return
 		}
 	}
-	*alternatives = append(*alternatives, &jsonschema.Schema{Title: title, Required: []string{k.field.name}})
+	*alternatives = append(*alternatives, &jsonschema.Schema{Title: title,
+		Required: []string{k.field.name}})
 }
 
 var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
@@ -161,7 +170,8 @@ func (k keywords) declare(s *jsonschema.Schema, name string) {
 			k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is no JSON type", name)
 			return
 		case has != "" && has != name && !(has == "number" && name == "integer"):
-			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON", name, gotype.Plain(k.typ), Describe(k.resolve(s)))
+			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON",
+				name, gotype.Plain(k.typ), Describe(k.resolve(s)))
 			return
 		}
 	}
@@ -188,7 +198,8 @@ func (k keywords) referring(s *jsonschema.Schema) *jsonschema.Schema {
 		s = s.Items
 	}
 	if k.on.has(referencesResolved) && s.Type == "object" {
-		*s = jsonschema.Schema{Title: s.Title, Description: s.Description, OneOf: s.OneOf, AnyOf: s.AnyOf}
+		*s = jsonschema.Schema{Title: s.Title, Description: s.Description, OneOf: s.OneOf,
+			AnyOf: s.AnyOf}
 	}
 	s.Ref = ""
 	return s
@@ -206,7 +217,8 @@ func (k keywords) references(list string) []*jsonschema.Schema {
 		name, local := strings.CutPrefix(ref, "#/$defs/")
 		t := k.lookup(name)
 		if !local || t == nil {
-			k.bad("write #/$defs/ and the name of a type of this package", "%s refers to no type", ref)
+			k.bad("write #/$defs/ and the name of a type of this package", "%s refers to no type",
+				ref)
 			continue
 		}
 		all = append(all, k.schema(t, place{path: k.at.path, obj: k.at.obj}))
@@ -237,7 +249,8 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 	was := s.Type
 	if was == "string" && k.on.has(jsonFields) {
 		if basic, ok := k.typ.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
-			k.bad("drop the string option", "the string option of the json tag puts a string into quotes twice")
+			k.bad("drop the string option",
+				"the string option of the json tag puts a string into quotes twice")
 		}
 		return
 	}
@@ -267,7 +280,8 @@ func (k keywords) typed(s *jsonschema.Schema, list []element) {
 		kind = k.resolve(s).Type
 	}
 	if !k.on.has(tagsReachNamed) && k.dir != reflecting && isComposite(k.typ) {
-		kind = "" // what was inlined is a reference to the Reflector; what it knows, as time.Time, is none
+		// what was inlined is a reference to the Reflector; what it knows, as time.Time, is none
+		kind = ""
 	}
 	v := values{keywords: k, named: s.Enum}
 	for _, e := range list {
@@ -298,14 +312,17 @@ func (k keywords) unknown(e element) {
 	}
 	switch {
 	case e.text == "":
-		k.bad(`drop the comma, or write \\, for a comma within a value`, "the jsonschema tag has an empty element")
+		k.bad(`drop the comma, or write \\, for a comma within a value`,
+			"the jsonschema tag has an empty element")
 	case slices.Contains(flags, e.key):
 		k.bad("write "+e.key+" alone", "%s takes no value", e.key)
 	case e.flag && knownKey(e.key):
 		k.bad("write "+e.key+"=…", "%s has no value", e.key)
-	case e.flag && (strings.HasPrefix(e.after, "enum=") || strings.HasPrefix(e.after, "example=")) && resembled(strings.TrimSpace(e.key)) == "":
+	case e.flag && (strings.HasPrefix(e.after, "enum=") ||
+		strings.HasPrefix(e.after, "example=")) && resembled(strings.TrimSpace(e.key)) == "":
 		key, _, _ := strings.Cut(e.after, "=")
-		k.bad(fmt.Sprintf("say it once per value: %s,%s=%s", e.after, key, strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
+		k.bad(fmt.Sprintf("say it once per value: %s,%s=%s", e.after, key,
+			strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
 	default:
 		cure := `write \\, for a comma within a value`
 		key := strings.TrimSpace(e.key)
@@ -350,12 +367,18 @@ var noteExtras = map[string]bool{"deprecated": true, "readOnly": true, "writeOnl
 // vocabulary is every other keyword of 2020-12. An extra of such a name would stand twice in
 // the document or escape the checks.
 var vocabulary = []string{
-	"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary",
-	"additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding", "contentMediaType", "contentSchema",
-	"default", "dependentRequired", "dependentSchemas", "description", "else", "enum", "examples", "exclusiveMaximum",
-	"exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength", "maxProperties", "maximum",
-	"minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern",
-	"patternProperties", "prefixItems", "properties", "propertyNames", "required", "then", "title", "type",
+	"$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema",
+	"$vocabulary",
+	"additionalProperties", "allOf", "anyOf", "const", "contains", "contentEncoding",
+	"contentMediaType", "contentSchema",
+	"default", "dependentRequired", "dependentSchemas", "description", "else", "enum", "examples",
+	"exclusiveMaximum",
+	"exclusiveMinimum", "format", "if", "items", "maxContains", "maxItems", "maxLength",
+	"maxProperties", "maximum",
+	"minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "not",
+	"oneOf", "pattern",
+	"patternProperties", "prefixItems", "properties", "propertyNames", "required", "then", "title",
+	"type",
 	"unevaluatedItems", "unevaluatedProperties", "uniqueItems",
 }
 
@@ -364,17 +387,20 @@ func (k keywords) extra(s *jsonschema.Schema, list []element) {
 	for _, e := range list {
 		if e.flag {
 			if k.dir != reflecting {
-				k.pass.bad(k.at, "write key=value", "the jsonschema_extras tag has no value for %q", e.text)
+				k.pass.bad(k.at, "write key=value", "the jsonschema_extras tag has no value for %q",
+					e.text)
 			}
 			continue
 		}
 		if k.dir != reflecting {
 			if slices.Contains(vocabulary, e.key) {
-				k.pass.bad(k.at, "use the jsonschema tag", "jsonschema_extras sets %s, a keyword of JSON Schema", e.key)
+				k.pass.bad(k.at, "use the jsonschema tag",
+					"jsonschema_extras sets %s, a keyword of JSON Schema", e.key)
 				continue
 			}
 			if noteExtras[e.key] && e.value != "true" && e.value != "false" {
-				k.pass.bad(k.at, "write true or false", "%s=%s is not true or false", e.key, e.value)
+				k.pass.bad(k.at, "write true or false", "%s=%s is not true or false", e.key,
+					e.value)
 				continue
 			}
 		}

@@ -146,7 +146,8 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 		}
 	}
 	if !p.on.has(protoInteger) && p.has(t, protoEnum, byValue) {
-		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "integer"}}}, true
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "integer"}}},
+			true
 	}
 	if p.dir == reflecting || types.IsInterface(t) {
 		return nil, false
@@ -155,7 +156,9 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 		return &jsonschema.Schema{}, true
 	}
 	if m, ok := p.opaque(t); ok {
-		p.problem(UnsupportedType, at, fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", gotype.Plain(t), m.name),
+		p.problem(UnsupportedType, at,
+			fmt.Sprintf("%s has its own %s, so that its JSON form cannot be known", gotype.Plain(t),
+				m.name),
 			p.declaring(t, at))
 		return &jsonschema.Schema{}, true
 	}
@@ -177,8 +180,8 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 }
 
 // readsByNil reports an argument that the first of the methods reads which it has, if the method is
-// promoted from an embedded pointer or interface. That is nil in the value that encoding/json makes,
-// and the call panics.
+// promoted from an embedded pointer or interface. That is nil in the value that encoding/json
+// makes, and the call panics.
 func (p *pass) readsByNil(t types.Type, at place, methods ...method) bool {
 	if p.dir != decoding || types.IsInterface(t) {
 		return false
@@ -249,7 +252,8 @@ type standard struct {
 }
 
 var standards = map[string]standard{
-	"time.Time":                {ruleCount, jsonschema.Schema{Type: "string", Format: "date-time"}, method{}},
+	"time.Time": {ruleCount, jsonschema.Schema{Type: "string", Format: "date-time"},
+		method{}},
 	"encoding/json.RawMessage": {ruleCount, jsonschema.Schema{}, method{}},
 	"encoding/json.Number":     {numberType, jsonschema.Schema{Type: "number"}, method{}},
 	"math/big.Int":             {bigInteger, jsonschema.Schema{Type: "integer"}, marshalJSON},

@@ -36,30 +36,50 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 		output    bool
 		want      string // kind path: part of the message
 	}{
-		{"func", "type Root struct { In struct { F func() } }", false, "0 Root.In.F: func() has no JSON form"},
-		{"chan in a list", "type Root struct { C []chan int }", false, "0 Root.C[]: chan int has no JSON form"},
-		{"complex", "type Root struct { C map[string]complex128 }", false, "0 Root.C[…]: complex128 has no JSON form"},
-		{"unsafe pointer", "import \"unsafe\"\ntype Root struct { P unsafe.Pointer }", false, "0 Root.P: unsafe.Pointer has no JSON form"},
+		{"func", "type Root struct { In struct { F func() } }", false,
+			"0 Root.In.F: func() has no JSON form"},
+		{"chan in a list", "type Root struct { C []chan int }", false,
+			"0 Root.C[]: chan int has no JSON form"},
+		{"complex", "type Root struct { C map[string]complex128 }", false,
+			"0 Root.C[…]: complex128 has no JSON form"},
+		{"unsafe pointer", "import \"unsafe\"\ntype Root struct { P unsafe.Pointer }", false,
+			"0 Root.P: unsafe.Pointer has no JSON form"},
 		{"uintptr", "type Root struct { P uintptr }", false, "0 Root.P: uintptr has no JSON form"},
-		{"map key", "type Root struct { M map[bool]string }", false, "0 Root.M: a map with keys of type bool"},
-		{"map key of a struct", "type K struct{}\ntype Root struct { M map[K]string }", true, "0 Root.M: a map with keys of type p.K"},
-		{"interface", "type Root struct { I interface{ M() } }", false, "0 Root.I: an interface with methods cannot be filled"},
-		{"pointer to itself", "type P *P\ntype Root struct { P P }", true, "0 Root.P: the type refers to itself"},
+		{"map key", "type Root struct { M map[bool]string }", false,
+			"0 Root.M: a map with keys of type bool"},
+		{"map key of a struct", "type K struct{}\ntype Root struct { M map[K]string }", true,
+			"0 Root.M: a map with keys of type p.K"},
+		{"interface", "type Root struct { I interface{ M() } }", false,
+			"0 Root.I: an interface with methods cannot be filled"},
+		{"pointer to itself", "type P *P\ntype Root struct { P P }", true,
+			"0 Root.P: the type refers to itself"},
 		{"own UnmarshalJSON", "type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A []*T }", false, "0 Root.A[]: p.T has its own UnmarshalJSON"},
 		{"own MarshalJSON", "type T int\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has its own MarshalJSON"},
-		{"promoted method", "import \"time\"\ntype Root struct { A struct { time.Time } }", false, "0 Root.A: struct{time.Time} has its own UnmarshalJSON"},
-		{"text on the pointer", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has MarshalText on its pointer"},
-		{"text on the pointer, in a map of a cycle", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype N struct { V T; Kids []N; M map[string]N }\ntype Root struct { P *N }", true, "0 Root.P.M[…].V: p.T has MarshalText on its pointer"},
-		{"big.Int by value", "import \"math/big\"\ntype Root struct { A big.Int }", true, "0 Root.A: big.Int has MarshalJSON on its pointer"},
-		{"embedded pointer to unexported", "type in struct { X int }\ntype Root struct { *in }", false, "0 Root.in: encoding/json cannot fill"},
-		{"no object", "type Root []string", false, "0 Root: the arguments of a tool are an object, and an array is not"},
-		{"no object either", "import \"time\"\ntype Root = time.Time", false, "0 Time: the arguments of a tool are an object, and a string is not"},
-		{"no object, recursive", "type Root []Root", false, "0 Root: the arguments of a tool are an object, and an array is not"},
+		{"promoted method", "import \"time\"\ntype Root struct { A struct { time.Time } }", false,
+			"0 Root.A: struct{time.Time} has its own UnmarshalJSON"},
+		{"text on the pointer",
+			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A T }", true, "0 Root.A: p.T has MarshalText on its pointer"},
+		{"text on the pointer, in a map of a cycle",
+			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype N struct { V T; Kids []N; M map[string]N }\ntype Root struct { P *N }", true, "0 Root.P.M[…].V: p.T has MarshalText on its pointer"},
+		{"big.Int by value", "import \"math/big\"\ntype Root struct { A big.Int }", true,
+			"0 Root.A: big.Int has MarshalJSON on its pointer"},
+		{"embedded pointer to unexported", "type in struct { X int }\ntype Root struct { *in }",
+			false, "0 Root.in: encoding/json cannot fill"},
+		{"no object", "type Root []string", false,
+			"0 Root: the arguments of a tool are an object, and an array is not"},
+		{"no object either", "import \"time\"\ntype Root = time.Time", false,
+			"0 Time: the arguments of a tool are an object, and a string is not"},
+		{"no object, recursive", "type Root []Root", false,
+			"0 Root: the arguments of a tool are an object, and an array is not"},
 		{"GetFieldDocString", "type T struct{}\nfunc (T) GetFieldDocString(string) string { return \"\" }\ntype Root struct { A T }", true, "2 Root.A: p.T has a method GetFieldDocString"},
-		{"JSONSchemaProperty", "type Root struct{ A int }\nfunc (Root) JSONSchemaProperty(string) any { return nil }", false, "2 Root: p.Root has a method JSONSchemaProperty"},
+		{"JSONSchemaProperty",
+			"type Root struct{ A int }\nfunc (Root) JSONSchemaProperty(string) any { return nil }",
+			false, "2 Root: p.Root has a method JSONSchemaProperty"},
 		{"JSONSchemaAlias", "type T int\nfunc (T) JSONSchemaAlias() any { return nil }\ntype Root struct { A *T }", false, "2 Root.A: p.T has a method JSONSchemaAlias"},
-		{"two of one name", "type Root struct { A int `json:\"x\"`; B int `json:\"x\"` }", false, "1 Root.B: x is the name of A as well"},
-		{"string option on a string", "type Root struct { A string `json:\",string\"` }", false, "1 Root.A: the string option of the json tag"},
+		{"two of one name", "type Root struct { A int `json:\"x\"`; B int `json:\"x\"` }", false,
+			"1 Root.B: x is the name of A as well"},
+		{"string option on a string", "type Root struct { A string `json:\",string\"` }", false,
+			"1 Root.A: the string option of the json tag"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -68,10 +88,12 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 				t.Fatalf("want one problem, have %v", problems)
 			}
 			p := problems[0]
-			if got := fmt.Sprintf("%d %s: %s", p.Kind, p.Path, p.Message); !strings.HasPrefix(got, test.want) {
+			if got := fmt.Sprintf("%d %s: %s", p.Kind, p.Path, p.Message); !strings.HasPrefix(got,
+				test.want) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
-			if p.Cure == "" || strings.ContainsAny(p.Message+p.Cure, "\n") || strings.HasSuffix(p.Message, ".") {
+			if p.Cure == "" || strings.ContainsAny(p.Message+p.Cure, "\n") ||
+				strings.HasSuffix(p.Message, ".") {
 				t.Errorf("not fit to print: %q, %q", p.Message, p.Cure)
 			}
 			if test.want[0] != '1' && p.Obj == nil && !strings.Contains(test.src, "= time.Time") {
@@ -87,22 +109,34 @@ func TestTypesThatLookOddHaveASchema(t *testing.T) {
 		output    bool
 		want      string
 	}{
-		{"unexported and ignored fields", "type Root struct { f func(); G chan int `json:\"-\"`; A int }", true, `{"properties":{"A":{"type":"integer"}},`},
-		{"hook on the pointer", "type T struct{ A bool }\nfunc (*T) JSONSchemaAlias() any { return nil }\ntype Root struct { T T }", true, `"T":{"properties":{"A":{"type":"boolean"}}`},
-		{"method of another signature", "type T int8\nfunc (T) MarshalJSON() string { return \"\" }\ntype Root struct { T T }", true, `"T":{"type":"integer"}`},
-		{"MarshalJSON of an argument", "type T int8\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root struct { T T }", false, `"T":{"type":"integer","maximum":127,"minimum":-128}`},
+		{"unexported and ignored fields",
+			"type Root struct { f func(); G chan int `json:\"-\"`; A int }", true,
+			`{"properties":{"A":{"type":"integer"}},`},
+		{"hook on the pointer",
+			"type T struct{ A bool }\nfunc (*T) JSONSchemaAlias() any { return nil }\ntype Root struct { T T }", true, `"T":{"properties":{"A":{"type":"boolean"}}`},
+		{"method of another signature",
+			"type T int8\nfunc (T) MarshalJSON() string { return \"\" }\ntype Root struct { T T }",
+			true, `"T":{"type":"integer"}`},
+		{"MarshalJSON of an argument",
+			"type T int8\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root struct { T T }", false, `"T":{"type":"integer","maximum":127,"minimum":-128}`},
 		{"interface of a result", "type Root struct { E error }", true, `"E":{}`},
-		{"text behind a pointer", "type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A []T; B *T }", true, `"A":{"items":{"type":"string"},"type":"array"},"B":{"anyOf":[{"type":"string"},{"type":"null"}]}`},
+		{"text behind a pointer",
+			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { A []T; B *T }", true, `"A":{"items":{"type":"string"},"type":"array"},"B":{"anyOf":[{"type":"string"},{"type":"null"}]}`},
 		{"text keys", "type T struct{}\nfunc (T) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { M map[T]bool }", true, `"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
 		{"open argument", "type Root any", false, `{"properties":{},"type":"object"}`},
-		{"raw argument", "import \"encoding/json\"\ntype Root = json.RawMessage", false, `{"properties":{},"type":"object"}`},
-		{"bytes with methods", "type B byte\nfunc (B) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { L []B }", true, `"L":{"items":{"type":"string"},"type":"array"}`},
+		{"raw argument", "import \"encoding/json\"\ntype Root = json.RawMessage", false,
+			`{"properties":{},"type":"object"}`},
+		{"bytes with methods",
+			"type B byte\nfunc (B) MarshalText() ([]byte, error) { return nil, nil }\ntype Root struct { L []B }", true, `"L":{"items":{"type":"string"},"type":"array"}`},
 		{"list of pointers", "type Root struct { L []*bool; M map[string]*bool; O *bool `json:\",omitempty\"` }", true,
 			`{"properties":{"L":{"items":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"array"},"M":{"additionalProperties":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"type":"object"},"O":{"type":"boolean"}}`},
-		{"pointer result", "type Root *bool", true, `{"properties":{"result":{"anyOf":[{"type":"boolean"},{"type":"null"}]}},`},
-		{"enum keys without a source", "type S string\ntype Root struct { M map[S]bool }", false, `"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
+		{"pointer result", "type Root *bool", true,
+			`{"properties":{"result":{"anyOf":[{"type":"boolean"},{"type":"null"}]}},`},
+		{"enum keys without a source", "type S string\ntype Root struct { M map[S]bool }", false,
+			`"M":{"additionalProperties":{"type":"boolean"},"type":"object"}`},
 		{"unsigned option", "type Root struct { A uint `json:\",string\" jsonschema:\"default=7\"` }", false, `"A":{"type":"string","pattern":"^(0|[1-9][0-9]*)$","default":"7"}`},
-		{"embeds itself", "type Root struct { *Root; A bool }", false, `{"properties":{"A":{"type":"boolean"}}`},
+		{"embeds itself", "type Root struct { *Root; A bool }", false,
+			`{"properties":{"A":{"type":"boolean"}}`},
 		{"embedded twice", "type E struct { X int }\ntype A struct { E }\ntype B struct { E }\ntype Root struct { A; B; Y bool }", false, `{"properties":{"Y":{"type":"boolean"}}`},
 	}
 	for _, test := range tests {
@@ -120,43 +154,68 @@ func TestTypesThatLookOddHaveASchema(t *testing.T) {
 
 func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 	tests := []struct{ field, want, cure string }{
-		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 leave no value", ""},
-		{"A int `jsonschema:\"exclusiveMinimum=4,maximum=4\"`", "exclusiveMinimum=4 and maximum=4 leave no value", ""},
-		{"A float64 `jsonschema:\"minimum=0.3,exclusiveMaximum=0.30\"`", "minimum=0.3 and exclusiveMaximum=0.30 leave no value", ""},
-		{"A string `jsonschema:\"minLength=5,maxLength=4\"`", "minLength=5 and maxLength=4 leave no value", ""},
-		{"A []int `jsonschema:\"minItems=5,maxItems=4\"`", "minItems=5 and maxItems=4 leave no value", ""},
+		{"A int `jsonschema:\"minimum=5,maximum=4\"`", "minimum=5 and maximum=4 leave no value",
+			""},
+		{"A int `jsonschema:\"exclusiveMinimum=4,maximum=4\"`",
+			"exclusiveMinimum=4 and maximum=4 leave no value", ""},
+		{"A float64 `jsonschema:\"minimum=0.3,exclusiveMaximum=0.30\"`",
+			"minimum=0.3 and exclusiveMaximum=0.30 leave no value", ""},
+		{"A string `jsonschema:\"minLength=5,maxLength=4\"`",
+			"minLength=5 and maxLength=4 leave no value", ""},
+		{"A []int `jsonschema:\"minItems=5,maxItems=4\"`",
+			"minItems=5 and maxItems=4 leave no value", ""},
 		{"A [2]int `jsonschema:\"minItems=3\"`", "minItems=3 and maxItems=2 leave no value", ""},
 		{"A [2]int `jsonschema:\"maxItems=5\"`", "the array holds 2 items", ""},
-		{"A int8 `jsonschema:\"maximum=200\"`", "maximum=200 is beyond the Go type int8", "stay within -128 and 127"},
+		{"A int8 `jsonschema:\"maximum=200\"`", "maximum=200 is beyond the Go type int8",
+			"stay within -128 and 127"},
 		{"A []uint `jsonschema:\"minimum=-1\"`", "minimum=-1 is beyond the Go type uint", ""},
 		{"A int `jsonschema:\"default=11,maximum=10\"`", "default=11 is beyond maximum=10", ""},
-		{"A int `jsonschema:\"default=0,exclusiveMinimum=0\"`", "default=0 is beyond exclusiveMinimum=0", ""},
+		{"A int `jsonschema:\"default=0,exclusiveMinimum=0\"`",
+			"default=0 is beyond exclusiveMinimum=0", ""},
 		{"A uint8 `jsonschema:\"default=256\"`", "default=256 is beyond maximum=255", ""},
 		{"A int `jsonschema:\"default=1.5\"`", "default=1.5 is not an integer", ""},
 		{"A int `jsonschema:\"default=1,enum=2,enum=3\"`", "default=1 is not in its enum", ""},
 		{"A string `jsonschema:\"default=a,enum=b\"`", "default=a is not in its enum", ""},
-		{"A string `jsonschema:\"default=abc,maxLength=2\"`", "default=abc is longer than maxLength=2", ""},
-		{"A string `jsonschema:\"example=a,minLength=2\"`", "example=a is shorter than minLength=2", ""},
-		{"A string `jsonschema:\"enum=A,pattern=^[a-z]$\"`", "enum=A does not match its pattern", ""},
-		{"A []int `jsonschema:\"default=1,default=9,maximum=5\"`", "default=[1 9] is beyond maximum=5", ""},
+		{"A string `jsonschema:\"default=abc,maxLength=2\"`",
+			"default=abc is longer than maxLength=2", ""},
+		{"A string `jsonschema:\"example=a,minLength=2\"`", "example=a is shorter than minLength=2",
+			""},
+		{"A string `jsonschema:\"enum=A,pattern=^[a-z]$\"`", "enum=A does not match its pattern",
+			""},
+		{"A []int `jsonschema:\"default=1,default=9,maximum=5\"`",
+			"default=[1 9] is beyond maximum=5", ""},
 		{"A []int `jsonschema:\"default=1,minItems=2\"`", "default=[1] has 1 items", ""},
-		{"A []int `jsonschema:\"default=1,default=1.0,uniqueItems=true\"`", "default=[1 1.0] repeats an item", ""},
-		{"A float64 `jsonschema:\"example=0.35,multipleOf=0.1\"`", "example=0.35 is no multiple of 0.1", ""},
+		{"A []int `jsonschema:\"default=1,default=1.0,uniqueItems=true\"`",
+			"default=[1 1.0] repeats an item", ""},
+		{"A float64 `jsonschema:\"example=0.35,multipleOf=0.1\"`",
+			"example=0.35 is no multiple of 0.1", ""},
 		{"A float64 `jsonschema:\"multipleOf=0\"`", "multipleOf=0 is not above 0", ""},
 		{"A float64 `jsonschema:\"minimum=+5\"`", "minimum=+5 is no JSON number", ""},
-		{"A float64 `jsonschema:\"minimum=1e-999999999\"`", "minimum=1e-999999999 is no JSON number", ""},
+		{"A float64 `jsonschema:\"minimum=1e-999999999\"`",
+			"minimum=1e-999999999 is no JSON number", ""},
 		{"A float64 `jsonschema:\"maximum=1e999\"`", "maximum=1e999 is not a number", ""},
 		{"A float64 `jsonschema:\"default=NaN\"`", "default=NaN is not a number", ""},
-		{"A int `jsonschema:\"min=3\"`", "the jsonschema tag has no key \"min\"", "did you mean minimum?"},
-		{"A *string `jsonschema:\"max=3\"`", "the jsonschema tag has no key \"max\"", "did you mean maxLength?"},
-		{"A []string `jsonschema:\"min=3\"`", "the jsonschema tag has no key \"min\"", "did you mean minItems?"},
-		{"A string `jsonschema:\"pattern=^a{3,12}$\"`", "the jsonschema tag has no key \"12}$\"", `write \\, for a comma within a value`},
-		{"A string `jsonschema:\"enum=x,y\"`", "the jsonschema tag has no key \"y\"", "say it once per value: enum=x,enum=y"},
-		{"A string `jsonschema:\"title=T,enum=x, end\"`", "the jsonschema tag has no key \" end\"", "say it once per value: enum=x,enum=end"},
-		{"A string `jsonschema:\"example=x,y\"`", "the jsonschema tag has no key \"y\"", "say it once per value: example=x,example=y"},
-		{"A string `jsonschema:\"enum=x,minlength\"`", "the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
-		{"A string `jsonschema:\"enum=x,title=a,b\"`", "the jsonschema tag has no key \"b\"", `write \\, for a comma`},
-		{"A int `jsonschema:\"minimum 3\"`", "the jsonschema tag \"minimum 3\" has no key and would be the description", "write minimum=3; a description goes into the field's comment"},
+		{"A int `jsonschema:\"min=3\"`", "the jsonschema tag has no key \"min\"",
+			"did you mean minimum?"},
+		{"A *string `jsonschema:\"max=3\"`", "the jsonschema tag has no key \"max\"",
+			"did you mean maxLength?"},
+		{"A []string `jsonschema:\"min=3\"`", "the jsonschema tag has no key \"min\"",
+			"did you mean minItems?"},
+		{"A string `jsonschema:\"pattern=^a{3,12}$\"`", "the jsonschema tag has no key \"12}$\"",
+			`write \\, for a comma within a value`},
+		{"A string `jsonschema:\"enum=x,y\"`", "the jsonschema tag has no key \"y\"",
+			"say it once per value: enum=x,enum=y"},
+		{"A string `jsonschema:\"title=T,enum=x, end\"`", "the jsonschema tag has no key \" end\"",
+			"say it once per value: enum=x,enum=end"},
+		{"A string `jsonschema:\"example=x,y\"`", "the jsonschema tag has no key \"y\"",
+			"say it once per value: example=x,example=y"},
+		{"A string `jsonschema:\"enum=x,minlength\"`",
+			"the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
+		{"A string `jsonschema:\"enum=x,title=a,b\"`", "the jsonschema tag has no key \"b\"",
+			`write \\, for a comma`},
+		{"A int `jsonschema:\"minimum 3\"`",
+			"the jsonschema tag \"minimum 3\" has no key and would be the description",
+			"write minimum=3; a description goes into the field's comment"},
 		{"A int `jsonschema:\"minimum = 3\"`",
 			"the jsonschema tag \"minimum = 3\" has no key", "write minimum=3;"},
 		{"A int `jsonschema:\"the count, Maximum =3.\"`",
@@ -168,65 +227,96 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A int `jsonschema:\"minimum:3\"`",
 			"the jsonschema tag \"minimum:3\" has no key", "write minimum=3;"},
 		{"A string `jsonschema:\"the zip, pattern = ^(a|b)$\"`",
-			"the jsonschema tag \"the zip, pattern = ^(a|b)$\" has no key", "write pattern=^(a|b)$;"},
+			"the jsonschema tag \"the zip, pattern = ^(a|b)$\" has no key",
+			"write pattern=^(a|b)$;"},
 		{"A string `jsonschema:\"required = true\"`",
 			"the jsonschema tag \"required = true\" has no key", "write required;"},
 		{"A int `jsonschema:\"minimum=3,minimum=0\"`",
 			"the tag has minimum twice, of which the last counts", "write one"},
 		{"A string `jsonschema:\"pattern=^a$,title=T,pattern=b\"`",
 			"the tag has pattern twice", "write one"},
-		{"A int `jsonschema:\"minimum: 3\"`", "the jsonschema tag \"minimum: 3\" has no key", "write minimum=3"},
-		{"A int `jsonschema:\"Minimum 3, maximum 5\"`", "the jsonschema tag \"Minimum 3, maximum 5\" has no key", "write minimum=3"},
-		{"A int `jsonschema:\"minimun\"`", "the jsonschema tag \"minimun\" has no key", "write minimum=…"},
-		{"A []int `jsonschema:\"uniqueitems\"`", "the jsonschema tag \"uniqueitems\" has no key", "write uniqueItems=true"},
-		{"A string `jsonschema:\"zip pattern=^[0-9]{4,5}$\"`", "the jsonschema tag \"zip pattern=^[0-9]{4,5}$\" has no key", `write pattern=^[0-9]{4\\,5}$`},
-		{"A string `jsonschema:\"pattern ^[a-z]+$\"`", "the jsonschema tag \"pattern ^[a-z]+$\" has no key", "write pattern=^[a-z]+$"},
-		{"A string `jsonschema:\"format email\"`", "the jsonschema tag \"format email\" has no key", "write format=email"},
-		{"A string `jsonschema:\"Required\"`", "the jsonschema tag \"Required\" has no key", "write required; "},
-		{"A string `jsonschema:\"maxLenght 8\"`", "the jsonschema tag \"maxLenght 8\" has no key", "write maxLength=8"},
+		{"A int `jsonschema:\"minimum: 3\"`", "the jsonschema tag \"minimum: 3\" has no key",
+			"write minimum=3"},
+		{"A int `jsonschema:\"Minimum 3, maximum 5\"`",
+			"the jsonschema tag \"Minimum 3, maximum 5\" has no key", "write minimum=3"},
+		{"A int `jsonschema:\"minimun\"`", "the jsonschema tag \"minimun\" has no key",
+			"write minimum=…"},
+		{"A []int `jsonschema:\"uniqueitems\"`", "the jsonschema tag \"uniqueitems\" has no key",
+			"write uniqueItems=true"},
+		{"A string `jsonschema:\"zip pattern=^[0-9]{4,5}$\"`",
+			"the jsonschema tag \"zip pattern=^[0-9]{4,5}$\" has no key",
+			`write pattern=^[0-9]{4\\,5}$`},
+		{"A string `jsonschema:\"pattern ^[a-z]+$\"`",
+			"the jsonschema tag \"pattern ^[a-z]+$\" has no key", "write pattern=^[a-z]+$"},
+		{"A string `jsonschema:\"format email\"`", "the jsonschema tag \"format email\" has no key",
+			"write format=email"},
+		{"A string `jsonschema:\"Required\"`", "the jsonschema tag \"Required\" has no key",
+			"write required; "},
+		{"A string `jsonschema:\"maxLenght 8\"`", "the jsonschema tag \"maxLenght 8\" has no key",
+			"write maxLength=8"},
 		{"A string `jsonschema:\"pattern=(\"`", "the pattern ( cannot be read", ""},
 		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x uses (?i", ""},
-		{"A string `jsonschema:\"minlength=3\"`", "the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
-		{"A string `jsonschema:\"minLength=3, maxLength=5\"`", "the jsonschema tag has no key \" maxLength\"", "did you mean maxLength?"},
-		{"A string `jsonschema:\"required=true\"`", "required takes no value", "write required alone"},
-		{"A string `jsonschema:\"required,minLength\"`", "minLength has no value", "write minLength=…"},
-		{"A string `jsonschema:\"required,,minLength=1\"`", "the jsonschema tag has an empty element", ""},
-		{"A string `jsonschema:\"minLength=-1\"`", "minLength=-1 is not a whole number from 0 on", ""},
+		{"A string `jsonschema:\"minlength=3\"`", "the jsonschema tag has no key \"minlength\"",
+			"did you mean minLength?"},
+		{"A string `jsonschema:\"minLength=3, maxLength=5\"`",
+			"the jsonschema tag has no key \" maxLength\"", "did you mean maxLength?"},
+		{"A string `jsonschema:\"required=true\"`", "required takes no value",
+			"write required alone"},
+		{"A string `jsonschema:\"required,minLength\"`", "minLength has no value",
+			"write minLength=…"},
+		{"A string `jsonschema:\"required,,minLength=1\"`",
+			"the jsonschema tag has an empty element", ""},
+		{"A string `jsonschema:\"minLength=-1\"`", "minLength=-1 is not a whole number from 0 on",
+			""},
 		{"A string `jsonschema:\"readOnly=yes\"`", "readOnly=yes is not true or false", ""},
 		{"A bool `jsonschema:\"default=1\"`", "default=1 is not true or false", ""},
 		{"A []string `jsonschema:\"uniqueItems=yes\"`", "uniqueItems=yes is not true or false", ""},
 		{"A []string `jsonschema:\"readOnly=yes\"`", "readOnly=yes is not true or false", ""},
-		{"A [][]string `jsonschema:\"minLength=1\"`", "minLength does not reach into a list of lists", ""},
+		{"A [][]string `jsonschema:\"minLength=1\"`",
+			"minLength does not reach into a list of lists", ""},
 		{"A []any `jsonschema:\"default=1\"`", "default does not apply to a value of any type", ""},
 		{"A struct{} `jsonschema:\"default=1\"`", "default does not apply to an object", ""},
 		{"A bool `jsonschema:\"minimum=1\"`", "minimum does not apply to a boolean", ""},
-		{"A any `jsonschema:\"type=array,minItems=1\"`", "minItems needs items of a known type", ""},
+		{"A any `jsonschema:\"type=array,minItems=1\"`", "minItems needs items of a known type",
+			""},
 		{"A any `jsonschema:\"type=text\"`", "type=text is no JSON type", ""},
 		{"A any `jsonschema:\"oneof_type=string;text\"`", "text is no JSON type", ""},
-		{"A int `jsonschema:\"type=string\"`", "type=string contradicts the Go type int, which is an integer in JSON", ""},
+		{"A int `jsonschema:\"type=string\"`",
+			"type=string contradicts the Go type int, which is an integer in JSON", ""},
 		{"A any `jsonschema:\"oneof_ref=#/$defs/Nobody\"`", "#/$defs/Nobody refers to no type", ""},
-		{"A any `jsonschema:\"anyof_ref=https://example.com/x\"`", "https://example.com/x refers to no type", ""},
-		{"A int `json:\",string\" jsonschema:\"minimum=3\"`", "minimum does not apply to a string", ""},
-		{"A int `json:\",string\" jsonschema:\"default=x\"`", "default=x does not match its pattern", ""},
-		{"A int `jsonschema_extras:\"minimum=3\"`", "jsonschema_extras sets minimum, a keyword of JSON Schema", ""},
-		{"A int `jsonschema_extras:\"deprecated=very\"`", "deprecated=very is not true or false", ""},
-		{"A int `jsonschema_extras:\"alone\"`", "the jsonschema_extras tag has no value for \"alone\"", ""},
+		{"A any `jsonschema:\"anyof_ref=https://example.com/x\"`",
+			"https://example.com/x refers to no type", ""},
+		{"A int `json:\",string\" jsonschema:\"minimum=3\"`", "minimum does not apply to a string",
+			""},
+		{"A int `json:\",string\" jsonschema:\"default=x\"`",
+			"default=x does not match its pattern", ""},
+		{"A int `jsonschema_extras:\"minimum=3\"`",
+			"jsonschema_extras sets minimum, a keyword of JSON Schema", ""},
+		{"A int `jsonschema_extras:\"deprecated=very\"`", "deprecated=very is not true or false",
+			""},
+		{"A int `jsonschema_extras:\"alone\"`",
+			"the jsonschema_extras tag has no value for \"alone\"", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.field, func(t *testing.T) {
 			for _, output := range []bool{false, true} {
-				if output && (strings.Contains(test.field, ",string") || strings.HasPrefix(test.want, "default=256") || strings.Contains(test.want, "beyond the Go type")) {
+				if output && (strings.Contains(test.field, ",string") ||
+					strings.HasPrefix(test.want, "default=256") ||
+					strings.Contains(test.want, "beyond the Go type")) {
 					continue // results have neither patterns nor ranges
 				}
-				problems, _ := problemsOf(t, "type Root struct { In []struct { "+test.field+" } }", output)
+				problems, _ := problemsOf(t, "type Root struct { In []struct { "+test.field+" } }",
+					output)
 				if len(problems) == 0 {
 					t.Fatalf("no problem, output=%t", output)
 				}
 				p := problems[0]
-				if p.Kind != BadTag || p.Path != "Root.In[].A" || p.Obj == nil || p.Obj.Name() != "A" {
+				if p.Kind != BadTag || p.Path != "Root.In[].A" || p.Obj == nil ||
+					p.Obj.Name() != "A" {
 					t.Errorf("kind %d, path %s, object %v", p.Kind, p.Path, p.Obj)
 				}
-				if !strings.HasPrefix(p.Message, test.want) || !strings.HasPrefix(p.Cure, test.cure) || p.Cure == "" {
+				if !strings.HasPrefix(p.Message, test.want) ||
+					!strings.HasPrefix(p.Cure, test.cure) || p.Cure == "" {
 					t.Errorf("got  %s (%s)\nwant %s (%s)", p.Message, p.Cure, test.want, test.cure)
 				}
 			}
@@ -242,26 +332,31 @@ func TestDurationsAreWrittenInNanoseconds(t *testing.T) {
 		"maximum=1000,default=0.1": "Root.A: default=0.1 is not an integer\n\twrite an integer\n",
 	} {
 		for _, typ := range []string{"time.Duration", "*time.Duration"} {
-			problems, _ := problemsOf(t, "import \"time\"\ntype Root struct { A "+typ+" `jsonschema:\""+tag+"\"` }", false)
+			problems, _ := problemsOf(t, "import \"time\"\ntype Root struct { A "+typ+
+				" `jsonschema:\""+tag+"\"` }", false)
 			if got := said(problems); got != want {
 				t.Errorf("%s: got %s, want %s", tag, got, want)
 			}
 		}
 	}
-	if problems, _ := problemsOf(t, "type Root struct { A int `jsonschema:\"default=1h\"` }", false); said(problems) != "Root.A: default=1h is not an integer\n\twrite an integer\n" {
+	if problems, _ := problemsOf(t, "type Root struct { A int `jsonschema:\"default=1h\"` }",
+		false); said(problems) != "Root.A: default=1h is not an integer\n\twrite an integer\n" {
 		t.Error(said(problems))
 	}
 }
 
 func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 	for _, text := range []string{
-		"title of the book", "pattern of the cloth", "format", "title", "the type", "minimum number of racks", "required by law", "default: none",
-		"format: YYYY-MM-DD", "minimum 3 characters", "menu", "email", "note", "callable", "the zip, as in type=5", "unique items", "maximum, in meters", "min", "enum values",
+		"title of the book", "pattern of the cloth", "format", "title", "the type",
+		"minimum number of racks", "required by law", "default: none",
+		"format: YYYY-MM-DD", "minimum 3 characters", "menu", "email", "note", "callable",
+		"the zip, as in type=5", "unique items", "maximum, in meters", "min", "enum values",
 		"plain text", "readable, or not", "required = yes", "the title = its name", "default:none",
 		"default:5", "anchor:3", "where c = d", "format = free", "pattern:cloth", "see minimum:of",
 		"size (format:short)",
 	} {
-		problems, schema := problemsOf(t, "type Root struct { A string `jsonschema:\""+text+"\"` }", false)
+		problems, schema := problemsOf(t, "type Root struct { A string `jsonschema:\""+text+"\"` }",
+			false)
 		if len(problems) > 0 || !strings.Contains(schema, `"description":"`+text+`"`) {
 			t.Errorf("%s: %s%s", text, said(problems), schema)
 		}
@@ -269,7 +364,8 @@ func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 }
 
 func TestEveryProblemOfATypeIsReported(t *testing.T) {
-	problems, _ := problemsOf(t, "type T struct { F func() }\ntype Root struct { A T; B chan int; C int `jsonschema:\"mininum=1\"`; D T }", false)
+	problems, _ := problemsOf(t,
+		"type T struct { F func() }\ntype Root struct { A T; B chan int; C int `jsonschema:\"mininum=1\"`; D T }", false)
 	var paths []string
 	for _, p := range problems {
 		paths = append(paths, p.Path)
@@ -281,11 +377,15 @@ func TestEveryProblemOfATypeIsReported(t *testing.T) {
 
 func TestReflectRefusesWhatTheReflectorPanicsOn(t *testing.T) {
 	for _, src := range []string{
-		"type Root struct { F func() }", "type Root struct { C complex64 }", "type Root struct { P uintptr }",
-		"type Root struct { *Root }", "type Root struct{}\nfunc (Root) JSONSchemaAlias() any { return nil }", "type P *P\ntype Root struct { P P }",
+		"type Root struct { F func() }", "type Root struct { C complex64 }",
+		"type Root struct { P uintptr }",
+		"type Root struct { *Root }",
+		"type Root struct{}\nfunc (Root) JSONSchemaAlias() any { return nil }",
+		"type P *P\ntype Root struct { P P }",
 	} {
 		pkg := check(t, "example.com/p", "package p\n"+src)
-		if _, problems := New(pkg, nil).Reflect(pkg.Scope().Lookup("Root").Type(), nil); len(problems) == 0 {
+		if _, problems := New(pkg, nil).Reflect(pkg.Scope().Lookup("Root").Type(),
+			nil); len(problems) == 0 {
 			t.Errorf("no problem: %s", src)
 		}
 	}
@@ -293,17 +393,20 @@ func TestReflectRefusesWhatTheReflectorPanicsOn(t *testing.T) {
 
 func TestTypeParametersAndBrokenTypesAreProblems(t *testing.T) {
 	pkg := check(t, "example.com/p", "package p\ntype Root[T any] struct { V T }")
-	if _, problems := New(pkg, nil).Input(pkg.Scope().Lookup("Root").Type()); len(problems) != 1 || !strings.Contains(problems[0].Message, "type parameter") {
+	if _, problems := New(pkg, nil).Input(pkg.Scope().Lookup("Root").Type()); len(problems) != 1 ||
+		!strings.Contains(problems[0].Message, "type parameter") {
 		t.Error(problems)
 	}
-	if _, _, problems := New(pkg, nil).Output(types.Typ[types.Invalid]); len(problems) != 1 || !strings.Contains(problems[0].Message, "does not compile") {
+	if _, _, problems := New(pkg, nil).Output(types.Typ[types.Invalid]); len(problems) != 1 ||
+		!strings.Contains(problems[0].Message, "does not compile") {
 		t.Error(problems)
 	}
 }
 
 func TestATagNarrowsTheConstantsOfAnEnumAndAddsNone(t *testing.T) {
 	_, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "RuleNarrow"))
-	if got, want := said(problems), "RuleNarrow.S: enum=broken is none of the constants of types.Status\n\tuse the values of its constants\n"; got != want {
+	if got, want := said(problems),
+		"RuleNarrow.S: enum=broken is none of the constants of types.Status\n\tuse the values of its constants\n"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -322,7 +425,8 @@ func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 			t.Errorf("%s: %s", src, said(problems))
 		}
 	}
-	problems, schema := problemsOf(t, opaque+"type Root struct { A *T `jsonschema:\"type=string,format=date\"` }", false)
+	problems, schema := problemsOf(t,
+		opaque+"type Root struct { A *T `jsonschema:\"type=string,format=date\"` }", false)
 	if len(problems) > 0 || !strings.Contains(schema, `"A":{"type":"string","format":"date"}`) {
 		t.Errorf("%s%s", said(problems), schema)
 	}
@@ -334,43 +438,68 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 		offset int
 		want   string // message, and the cure after it
 	}{
-		{`json:"a" jsonschema:minimum=3`, 9, `the value of the tag key jsonschema has no double quotes (write jsonschema:"minimum=3")`},
-		{`json:"b", jsonschema:"minimum=3"`, 8, `the struct tag has "," between two pairs (write one space between two pairs)`},
-		{`json:"b";jsonschema:"minimum=3"`, 8, `the struct tag has ";" between two pairs (write one space between two pairs)`},
-		{"json:\"b\"\tjsonschema:\"minimum=3\"", 8, `the struct tag has "\t" between two pairs (write one space between two pairs)`},
-		{"json:\"b\" \njsonschema:\"minimum=3\"", 9, `the struct tag has "\n" between two pairs (write one space between two pairs)`},
-		{`json:"c"jsonschema:"minimum=3"`, 8, `the struct tag has no space between two pairs (write one space between two pairs)`},
-		{`json:"c" jsonSchema:"minimum=3"`, 9, `the struct tag has the key jsonSchema, which nothing reads (write jsonschema)`},
-		{`json:"c" json_schema:"minimum=3"`, 9, `the struct tag has the key json_schema, which nothing reads (write jsonschema)`},
-		{`json:"c" JsonSchema:"minimum=3"`, 9, `the struct tag has the key JsonSchema, which nothing reads (write jsonschema)`},
-		{`json:"c" jsonshcema:"minimum=3"`, 9, `the struct tag has the key jsonshcema, which nothing reads (write jsonschema)`},
-		{`json:"c" jsonschemas:"minimum=3"`, 9, `the struct tag has the key jsonschemas, which nothing reads (write jsonschema)`},
-		{`json:"c" jsonschema_minimum:"3"`, 9, `the struct tag has the key jsonschema_minimum, which nothing reads (write jsonschema)`},
-		{`json:"c" jsonschema-extras:"x=3"`, 9, `the struct tag has the key jsonschema-extras, which nothing reads (write jsonschema_extras)`},
-		{`json:"c" jsonschema_descripton:"x"`, 9, `the struct tag has the key jsonschema_descripton, which nothing reads (write jsonschema_description)`},
+		{`json:"a" jsonschema:minimum=3`, 9,
+			`the value of the tag key jsonschema has no double quotes (write jsonschema:"minimum=3")`},
+		{`json:"b", jsonschema:"minimum=3"`, 8,
+			`the struct tag has "," between two pairs (write one space between two pairs)`},
+		{`json:"b";jsonschema:"minimum=3"`, 8,
+			`the struct tag has ";" between two pairs (write one space between two pairs)`},
+		{"json:\"b\"\tjsonschema:\"minimum=3\"", 8,
+			`the struct tag has "\t" between two pairs (write one space between two pairs)`},
+		{"json:\"b\" \njsonschema:\"minimum=3\"", 9,
+			`the struct tag has "\n" between two pairs (write one space between two pairs)`},
+		{`json:"c"jsonschema:"minimum=3"`, 8,
+			`the struct tag has no space between two pairs (write one space between two pairs)`},
+		{`json:"c" jsonSchema:"minimum=3"`, 9,
+			`the struct tag has the key jsonSchema, which nothing reads (write jsonschema)`},
+		{`json:"c" json_schema:"minimum=3"`, 9,
+			`the struct tag has the key json_schema, which nothing reads (write jsonschema)`},
+		{`json:"c" JsonSchema:"minimum=3"`, 9,
+			`the struct tag has the key JsonSchema, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonshcema:"minimum=3"`, 9,
+			`the struct tag has the key jsonshcema, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonschemas:"minimum=3"`, 9,
+			`the struct tag has the key jsonschemas, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonschema_minimum:"3"`, 9,
+			`the struct tag has the key jsonschema_minimum, which nothing reads (write jsonschema)`},
+		{`json:"c" jsonschema-extras:"x=3"`, 9,
+			`the struct tag has the key jsonschema-extras, which nothing reads (write jsonschema_extras)`},
+		{`json:"c" jsonschema_descripton:"x"`, 9,
+			`the struct tag has the key jsonschema_descripton, which nothing reads (write jsonschema_description)`},
 		{`JSON:"c"`, 0, `the struct tag has the key JSON, which nothing reads (write json)`},
 		{`josn:"c"`, 0, `the struct tag has the key josn, which nothing reads (write json)`},
 		{`jsn:"c"`, 0, `the struct tag has the key jsn, which nothing reads (write json)`},
 		{`jsson:"c"`, 0, `the struct tag has the key jsson, which nothing reads (write json)`},
-		{`json:"c" jsonschema:"pattern=^\d+$"`, 20, `the value of the tag key jsonschema is no Go string: it has \d (write \\d)`},
-		{`json:"c" jsonschema:"pattern=a\\d,title=\q"`, 20, `the value of the tag key jsonschema is no Go string: it has \q (write \\q)`},
-		{"json:\"c\" jsonschema:\"title=a\nb\"", 20, `the value of the tag key jsonschema is no Go string (write it as in jsonschema:"minimum=3")`},
-		{`json:"c" jsonschema:"minimum=3`, 9, `the value of the tag key jsonschema has no closing quote (write it as in jsonschema:"minimum=3")`},
-		{`json:"c" jsonschema:"minimum=3" jsonschema:"maximum=5"`, 32, `the struct tag has the key jsonschema twice, of which Go reads the first (write one)`},
-		{`json:"c" json:"d"`, 9, `the struct tag has the key json twice, of which Go reads the first (write one)`},
-		{`json:"c" jsonschema="minimum=3"`, 9, `the struct tag is no list of pairs from "jsonschema=" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
-		{`json:"c" omitempty,jsonschema:"minimum=3"`, 9, `the struct tag is no list of pairs from "omitempty,jsonschema:" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+		{`json:"c" jsonschema:"pattern=^\d+$"`, 20,
+			`the value of the tag key jsonschema is no Go string: it has \d (write \\d)`},
+		{`json:"c" jsonschema:"pattern=a\\d,title=\q"`, 20,
+			`the value of the tag key jsonschema is no Go string: it has \q (write \\q)`},
+		{"json:\"c\" jsonschema:\"title=a\nb\"", 20,
+			`the value of the tag key jsonschema is no Go string (write it as in jsonschema:"minimum=3")`},
+		{`json:"c" jsonschema:"minimum=3`, 9,
+			`the value of the tag key jsonschema has no closing quote (write it as in jsonschema:"minimum=3")`},
+		{`json:"c" jsonschema:"minimum=3" jsonschema:"maximum=5"`, 32,
+			`the struct tag has the key jsonschema twice, of which Go reads the first (write one)`},
+		{`json:"c" json:"d"`, 9,
+			`the struct tag has the key json twice, of which Go reads the first (write one)`},
+		{`json:"c" jsonschema="minimum=3"`, 9,
+			`the struct tag is no list of pairs from "jsonschema=" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
+		{`json:"c" omitempty,jsonschema:"minimum=3"`, 9,
+			`the struct tag is no list of pairs from "omitempty,jsonschema:" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
 		{`json: "c"`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
 		{`json:'c'`, 0, `the value of the tag key json has no double quotes (write json:"c")`},
-		{`json:c,omitempty jsonschema:"minimum=3"`, 0, `the value of the tag key json has no double quotes (write json:"c,omitempty")`},
+		{`json:c,omitempty jsonschema:"minimum=3"`, 0,
+			`the value of the tag key json has no double quotes (write json:"c,omitempty")`},
 		{`the count`, 0, `the struct tag is no list of pairs from "the" on (write pairs as in json:"name" jsonschema:"minimum=3")`},
-		{`yaml:c json:"c"`, 0, `the value of the tag key yaml has no double quotes (write yaml:"c")`},
+		{`yaml:c json:"c"`, 0,
+			`the value of the tag key yaml has no double quotes (write yaml:"c")`},
 	}
 	for _, test := range tests {
 		t.Run(test.tag, func(t *testing.T) {
 			for _, field := range []string{"A int", "Base"} {
 				for _, output := range []bool{false, true} {
-					src := "type Base struct { X int }\ntype Root struct { " + field + " " + strconv.Quote(test.tag) + " }"
+					src := "type Base struct { X int }\ntype Root struct { " + field + " " +
+						strconv.Quote(test.tag) + " }"
 					problems, _ := problemsOf(t, src, output)
 					i := slices.IndexFunc(problems, func(p Problem) bool { return p.InTag })
 					if i < 0 {
@@ -378,8 +507,10 @@ func TestMalformedTagsAreProblemsAtTheirPlace(t *testing.T) {
 					}
 					p := problems[i]
 					name := strings.Fields(field)[0]
-					if p.Kind != BadTag || p.Offset != test.offset || p.Path != "Root."+name || p.Obj == nil || p.Obj.Name() != name {
-						t.Errorf("kind %d, offset %d, path %s, object %v", p.Kind, p.Offset, p.Path, p.Obj)
+					if p.Kind != BadTag || p.Offset != test.offset || p.Path != "Root."+name ||
+						p.Obj == nil || p.Obj.Name() != name {
+						t.Errorf("kind %d, offset %d, path %s, object %v", p.Kind, p.Offset, p.Path,
+							p.Obj)
 					}
 					if got := p.Message + " (" + p.Cure + ")"; got != test.want {
 						t.Errorf("got  %s\nwant %s", got, test.want)
@@ -399,7 +530,8 @@ func TestTagsOfOthersAndOfHiddenFieldsAreNoProblems(t *testing.T) {
 		"A int `json:\"-\" jsonschema:minimum=3`",
 		"A int `json:\"größe\" jsonschema:\"description=größer als\\\\\\\\, ja\"`",
 	} {
-		if problems, _ := problemsOf(t, "type Root struct { "+field+" }", false); len(problems) > 0 {
+		if problems, _ := problemsOf(t, "type Root struct { "+field+" }",
+			false); len(problems) > 0 {
 			t.Errorf("%s: %s", field, said(problems))
 		}
 	}
@@ -439,8 +571,8 @@ func TestMalformedTagsOfOtherModulesAreProblemsIfALimitIsLost(t *testing.T) {
 	}
 }
 
-// A method that is promoted through an embedded pointer panics on the value that encoding/json makes,
-// whose pointer is nil.
+// A method that is promoted through an embedded pointer panics on the value that encoding/json
+// makes, whose pointer is nil.
 func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 	const base = "import (\n\"encoding\"\n\"encoding/json\"\n)\nvar _ encoding.TextUnmarshaler; var _ json.Unmarshaler\n" +
 		"type Base struct{ V int }\nfunc (*Base) UnmarshalText([]byte) error { return nil }\n" +
@@ -450,20 +582,26 @@ func TestMethodsPromotedThroughANilPointerAreProblems(t *testing.T) {
 		{"type T struct { *Base }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Base"},
 		{"type T struct { *Base }\ntype Root struct { A []*T }", "Root.A[]", "p.T", "*p.Base"},
 		{"type T struct { *Base }\ntype Root struct { A map[T]int }", "Root.A", "p.T", "*p.Base"},
-		{"type M struct { *Base }\ntype T struct { M }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Base"},
-		{"type M struct { Base }\ntype T struct { *M }\ntype Root struct { A T }", "Root.A", "p.T", "*p.M"},
-		{"type T struct { encoding.TextUnmarshaler }\ntype Root struct { A T }", "Root.A", "p.T", "encoding.TextUnmarshaler"},
+		{"type M struct { *Base }\ntype T struct { M }\ntype Root struct { A T }", "Root.A", "p.T",
+			"*p.Base"},
+		{"type M struct { Base }\ntype T struct { *M }\ntype Root struct { A T }", "Root.A", "p.T",
+			"*p.M"},
+		{"type T struct { encoding.TextUnmarshaler }\ntype Root struct { A T }", "Root.A", "p.T",
+			"encoding.TextUnmarshaler"},
 		{"type Root struct { A struct { *Base } }", "Root.A", "struct{*p.Base}", "*p.Base"},
 		{"type T struct { *Own }\ntype Root struct { A T }", "Root.A", "p.T", "*p.Own"},
-		{"type T struct { *Own }\ntype Root struct { A T `jsonschema:\"type=string\"` }", "Root.A", "p.T", "*p.Own"},
+		{"type T struct { *Own }\ntype Root struct { A T `jsonschema:\"type=string\"` }", "Root.A",
+			"p.T", "*p.Own"},
 		{"type T struct { json.Unmarshaler }\ntype Root struct { A T `jsonschema:\"type=string\"` }", "Root.A", "p.T", "encoding/json.Unmarshaler"},
 	} {
 		problems, _ := problemsOf(t, base+test.src, false)
-		want := strings.NewReplacer("encoding/json.", "json.").Replace(fmt.Sprintf(text, test.typ, test.embedded))
+		want := strings.NewReplacer("encoding/json.", "json.").Replace(fmt.Sprintf(text, test.typ,
+			test.embedded))
 		if strings.Contains(test.src, "Own") || strings.Contains(test.src, "json.") {
 			want = strings.Replace(want, "UnmarshalText", "UnmarshalJSON", 1)
 		}
-		if len(problems) != 1 || problems[0].Path != test.path || problems[0].Message != want || problems[0].Cure == "" {
+		if len(problems) != 1 || problems[0].Path != test.path || problems[0].Message != want ||
+			problems[0].Cure == "" {
 			t.Errorf("%s: %s\nwant %s: %s", test.src, said(problems), test.path, want)
 		}
 	}

@@ -18,43 +18,89 @@ func TestRules(t *testing.T) {
 		output        bool
 		with, without string
 	}{
-		objectRoot:         {name: "Node", with: `{"$defs":{"Node":{"properties"`, without: `{"$ref":"#/$defs/Node","$defs"`},
-		inlined:            {name: "Second", with: `"b":{"properties":{"a"`, without: `"b":{"$ref":"#/$defs/Grouped"}`},
-		uniqueNames:        {name: "Page", with: `"far":{"$ref":"#/$defs/other.Page"}`, without: `"far":{"$ref":"#/$defs/Page"}`},
-		noIdentity:         {name: "TextTags", with: `"n":{"type":"string"}`, without: `"n":{"$anchor":"enn","type":"string"}`},
-		integerRange:       {name: "Numbers", with: `"i8":{"type":"integer","maximum":127,"minimum":-128}`, without: `"i8":{"type":"integer"}`},
-		openAny:            {name: "RuleAny", with: `"v":{}`, without: `"v":true`},
-		jsonFields:         {name: "Ambiguous", with: `{"properties":{"L":{"type":"string"},"R"`, without: `{"properties":{"X":{"type":"integer"`},
-		dashName:           {name: "Dash", with: `{"properties":{"-":{"type":"string"},"own"`, without: `{"properties":{"own"`},
-		embeddedPointer:    {name: "EmbedsPointer", with: `"required":["name"]`, without: `"required":["id","name"]`},
-		cyclicNull:         {name: "Chain", with: `"next":{"anyOf":[{"$ref":"#/$defs/Chain"},{"type":"null"}],"description":"Next is null at the end."}`, without: "no finite document fits: Next must hold itself again"},
-		defaultOptional:    {name: "RuleDefault", with: `"additionalProperties":false,"type":"object"}`, without: `"required":["a"]`},
-		jsonMapKeys:        {name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`, without: `"^[0-9]+$"`},
-		textMarshaler:      {name: "RuleText", with: `"t":{"type":"string"`, without: `"t":{"properties":{}`},
-		numberType:         {name: "RuleNumber", with: `"n":{"type":"number"}`, without: `"n":{"type":"string"}`},
-		bigInteger:         {name: "RuleBig", with: `"b":{"type":"integer"}`, without: `"b":{"type":"string"}`},
-		urlObject:          {name: "RuleURL", with: `"u":{"properties":{"Scheme"`, without: `"u":{"type":"string","format":"uri"}`},
-		ipText:             {name: "RuleIP", with: `"ip":{"type":"string"}`, without: `"ip":{"type":"string","format":"ipv4"}`},
-		uuidFormat:         {name: "uuid", with: `"id":{"type":"string","format":"uuid"}`, without: `"id":{"items":{"type":"integer"`},
-		protoInteger:       {name: "ProtoHolder", with: `"p":{"type":"integer"`, without: `"p":{"oneOf":[{"type":"string"},{"type":"integer"}]`},
-		byteKinds:          {name: "RuleOctets", with: `"o":{"type":"string","contentEncoding":"base64"}`, without: `"o":{"items":{"type":"integer"`},
-		stringOption:       {name: "Quoted", with: `"int":{"type":"string","pattern":"^(0|-?[1-9][0-9]*)$"}`, without: `"int":{"type":"string"}`},
-		tagsReachNamed:     {name: "RuleNamed", with: `"minItems":3`, without: "minItems does not apply"},
-		wholeValues:        {name: "RuleWhole", with: `"pattern":"a=b"`, without: `"items":{"type":"string"}`},
-		typedValues:        {name: "RuleTyped", with: `"default":[1,2]},"b":{"type":"boolean","readOnly":true,"examples":[true]}`, without: ""},
-		uniqueItemsValue:   {name: "RuleUnique", with: `"type":"array"}`, without: `"uniqueItems":true`},
-		plainDescription:   {name: "Described", with: `"description":"a count, of things"`, without: `"a":{"type":"string"}`},
-		nullableAnyOf:      {name: "TextTags", with: `"g":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"commas, escaped"}`, without: `"g":{"oneOf":[{"type":"string","description":"commas, escaped"},{"type":"null"}]}`},
-		referencesResolved: {name: "Shapes", with: `"any":{"anyOf":[{"properties":{"r"`, without: `"any":{"anyOf":[{"$ref":"#/$defs/Circle"}]}`},
-		declaredType:       {name: "RuleDeclared", with: `"o":{"type":"string","minLength":1}`, without: ""},
-		typedEnums:         {name: "Enums", with: `"status":{"type":"string","enum":["active","offline"]`, without: `"status":{"type":"string","description"`},
-		everyDoc:           {name: "unexported", with: `"description":"Field is not seen by the Reflector's comments."`, without: `"field":{"type":"string"}`},
-		joinedLines:        {name: "Written", with: `"description":"Plain is a list without indentation:\n* one\n* two\n1. three"`, without: `"description":"Plain is a list\nwithout indentation:\n* one\n* two\n1. three"`},
-		foreignDoc:         {name: "Foreign", with: `"description":"Value is one of:\n  - a\n  - b"`, without: `  - b\n\nIt has a second paragraph, too."`},
-		hiddenFields:       {name: "Hides", output: true, with: `"seen":{"type":"string"}},"type"`, without: `"seen":{"type":"string"}},"additionalProperties":false`},
-		nullResults:        {name: "Person", output: true, with: `"ptr":{"anyOf":[{"type":"string"},{"type":"null"}]}`, without: `"ptr":{"type":"string"}`},
-		shapeOnly:          {name: "NumberTags", output: true, with: `"a":{"type":"integer","examples":[2,3]}`, without: `"a":{"type":"integer","maximum":10,"minimum":1,"default":5,"examples":[2,3]}`},
-		wrappedResult:      {name: "Labels", output: true, with: `{"properties":{"result":{"items"`, without: `"properties":{},"type":"array"`},
+		objectRoot: {name: "Node", with: `{"$defs":{"Node":{"properties"`,
+			without: `{"$ref":"#/$defs/Node","$defs"`},
+		inlined: {name: "Second", with: `"b":{"properties":{"a"`,
+			without: `"b":{"$ref":"#/$defs/Grouped"}`},
+		uniqueNames: {name: "Page", with: `"far":{"$ref":"#/$defs/other.Page"}`,
+			without: `"far":{"$ref":"#/$defs/Page"}`},
+		noIdentity: {name: "TextTags", with: `"n":{"type":"string"}`,
+			without: `"n":{"$anchor":"enn","type":"string"}`},
+		integerRange: {name: "Numbers",
+			with:    `"i8":{"type":"integer","maximum":127,"minimum":-128}`,
+			without: `"i8":{"type":"integer"}`},
+		openAny: {name: "RuleAny", with: `"v":{}`, without: `"v":true`},
+		jsonFields: {name: "Ambiguous", with: `{"properties":{"L":{"type":"string"},"R"`,
+			without: `{"properties":{"X":{"type":"integer"`},
+		dashName: {name: "Dash", with: `{"properties":{"-":{"type":"string"},"own"`,
+			without: `{"properties":{"own"`},
+		embeddedPointer: {name: "EmbedsPointer", with: `"required":["name"]`,
+			without: `"required":["id","name"]`},
+		cyclicNull: {name: "Chain",
+			with: `"next":{"anyOf":[{"$ref":"#/$defs/Chain"},{"type":"null"}],"description":"Next is null at the end."}`, without: "no finite document fits: Next must hold itself again"},
+		defaultOptional: {name: "RuleDefault",
+			with: `"additionalProperties":false,"type":"object"}`, without: `"required":["a"]`},
+		jsonMapKeys: {name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`,
+			without: `"^[0-9]+$"`},
+		textMarshaler: {name: "RuleText", with: `"t":{"type":"string"`,
+			without: `"t":{"properties":{}`},
+		numberType: {name: "RuleNumber", with: `"n":{"type":"number"}`,
+			without: `"n":{"type":"string"}`},
+		bigInteger: {name: "RuleBig", with: `"b":{"type":"integer"}`,
+			without: `"b":{"type":"string"}`},
+		urlObject: {name: "RuleURL", with: `"u":{"properties":{"Scheme"`,
+			without: `"u":{"type":"string","format":"uri"}`},
+		ipText: {name: "RuleIP", with: `"ip":{"type":"string"}`,
+			without: `"ip":{"type":"string","format":"ipv4"}`},
+		uuidFormat: {name: "uuid", with: `"id":{"type":"string","format":"uuid"}`,
+			without: `"id":{"items":{"type":"integer"`},
+		protoInteger: {name: "ProtoHolder", with: `"p":{"type":"integer"`,
+			without: `"p":{"oneOf":[{"type":"string"},{"type":"integer"}]`},
+		byteKinds: {name: "RuleOctets",
+			with:    `"o":{"type":"string","contentEncoding":"base64"}`,
+			without: `"o":{"items":{"type":"integer"`},
+		stringOption: {name: "Quoted",
+			with:    `"int":{"type":"string","pattern":"^(0|-?[1-9][0-9]*)$"}`,
+			without: `"int":{"type":"string"}`},
+		tagsReachNamed: {name: "RuleNamed", with: `"minItems":3`,
+			without: "minItems does not apply"},
+		wholeValues: {name: "RuleWhole", with: `"pattern":"a=b"`,
+			without: `"items":{"type":"string"}`},
+		typedValues: {name: "RuleTyped",
+			with:    `"default":[1,2]},"b":{"type":"boolean","readOnly":true,"examples":[true]}`,
+			without: ""},
+		uniqueItemsValue: {name: "RuleUnique", with: `"type":"array"}`,
+			without: `"uniqueItems":true`},
+		plainDescription: {name: "Described", with: `"description":"a count, of things"`,
+			without: `"a":{"type":"string"}`},
+		nullableAnyOf: {name: "TextTags",
+			with: `"g":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"commas, escaped"}`, without: `"g":{"oneOf":[{"type":"string","description":"commas, escaped"},{"type":"null"}]}`},
+		referencesResolved: {name: "Shapes", with: `"any":{"anyOf":[{"properties":{"r"`,
+			without: `"any":{"anyOf":[{"$ref":"#/$defs/Circle"}]}`},
+		declaredType: {name: "RuleDeclared", with: `"o":{"type":"string","minLength":1}`,
+			without: ""},
+		typedEnums: {name: "Enums",
+			with:    `"status":{"type":"string","enum":["active","offline"]`,
+			without: `"status":{"type":"string","description"`},
+		everyDoc: {name: "unexported",
+			with:    `"description":"Field is not seen by the Reflector's comments."`,
+			without: `"field":{"type":"string"}`},
+		joinedLines: {name: "Written",
+			with:    `"description":"Plain is a list without indentation:\n* one\n* two\n1. three"`,
+			without: `"description":"Plain is a list\nwithout indentation:\n* one\n* two\n1. three"`},
+		foreignDoc: {name: "Foreign",
+			with:    `"description":"Value is one of:\n  - a\n  - b"`,
+			without: `  - b\n\nIt has a second paragraph, too."`},
+		hiddenFields: {name: "Hides", output: true, with: `"seen":{"type":"string"}},"type"`,
+			without: `"seen":{"type":"string"}},"additionalProperties":false`},
+		nullResults: {name: "Person", output: true,
+			with:    `"ptr":{"anyOf":[{"type":"string"},{"type":"null"}]}`,
+			without: `"ptr":{"type":"string"}`},
+		shapeOnly: {name: "NumberTags", output: true,
+			with:    `"a":{"type":"integer","examples":[2,3]}`,
+			without: `"a":{"type":"integer","maximum":10,"minimum":1,"default":5,"examples":[2,3]}`},
+		wrappedResult: {name: "Labels", output: true, with: `{"properties":{"result":{"items"`,
+			without: `"properties":{},"type":"array"`},
 	}
 	for r := range ruleCount {
 		t.Run(rules[r].Name, func(t *testing.T) {
@@ -68,11 +114,13 @@ func TestRules(t *testing.T) {
 			if test.output != !rules[r].Inputs {
 				t.Error("the case looks the wrong way")
 			}
-			with, without := under(t, test.name, test.output, 0), under(t, test.name, test.output, 1<<r)
+			with, without := under(t, test.name, test.output, 0), under(t, test.name, test.output,
+				1<<r)
 			if !strings.Contains(with, test.with) || strings.Contains(without, test.with) {
 				t.Errorf("want %s\nwith the rule only:\n%s\n%s", test.with, with, without)
 			}
-			if test.without != "" && (!strings.Contains(without, test.without) || strings.Contains(with, test.without)) {
+			if test.without != "" && (!strings.Contains(without, test.without) ||
+				strings.Contains(with, test.without)) {
 				t.Errorf("want %s\nwithout the rule only:\n%s\n%s", test.without, with, without)
 			}
 		})
@@ -106,10 +154,12 @@ func ruleType(t *testing.T, name string) types.Type {
 	switch name {
 	case "uuid":
 		// A package of that path need not be a dependency.
-		uuid := check(t, "github.com/google/uuid", "package uuid\ntype UUID [16]byte\ntype Holder struct { ID UUID `json:\"id\"` }")
+		uuid := check(t, "github.com/google/uuid",
+			"package uuid\ntype UUID [16]byte\ntype Holder struct { ID UUID `json:\"id\"` }")
 		return uuid.Scope().Lookup("Holder").Type()
 	case "Set[int]":
-		inst, err := types.Instantiate(nil, typeOf(t, "types", "Set"), []types.Type{types.Typ[types.Int]}, true)
+		inst, err := types.Instantiate(nil, typeOf(t, "types", "Set"),
+			[]types.Type{types.Typ[types.Int]}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,8 +188,8 @@ func check(t *testing.T, path, src string) *types.Package {
 	return pkg
 }
 
-// TestCommentsBelongToTheirDeclaration shows that the CommentMap gives some declarations the comment
-// of another one, and that descriptions for clients do not.
+// TestCommentsBelongToTheirDeclaration shows that the CommentMap gives some declarations the
+// comment of another one, and that descriptions for clients do not.
 func TestCommentsBelongToTheirDeclaration(t *testing.T) {
 	comments := reflectorComments(t)
 	for name, wrong := range map[string]string{
@@ -152,7 +202,8 @@ func TestCommentsBelongToTheirDeclaration(t *testing.T) {
 			t.Errorf("the Reflector's %s does not have %q: %v\n%s", name, wrong, problems, text)
 		}
 		s, problems = walker(t, "types", source(t)).Input(typeOf(t, "types", name))
-		if text := compact(t, s); len(problems) > 0 || wrong != "" && strings.Contains(text, wrong) {
+		if text := compact(t, s); len(problems) > 0 || wrong != "" &&
+			strings.Contains(text, wrong) {
 			t.Errorf("%s has %q: %v\n%s", name, wrong, problems, text)
 		}
 	}
@@ -199,7 +250,8 @@ func TestForeignCommentsAreOneVisibleParagraph(t *testing.T) {
 		t.Fatal(problems)
 	}
 	text := compact(t, s)
-	for _, want := range []string{`"description":"Foreign has two paragraphs."`, `"hidden":{"type":"string"}`} {
+	for _, want := range []string{`"description":"Foreign has two paragraphs."`,
+		`"hidden":{"type":"string"}`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}

@@ -28,7 +28,8 @@ var kinds = []struct {
 	{types.NewSlice(types.NewSlice(types.Typ[types.String])), reflect.TypeFor[[][]string]()},
 	{types.NewArray(types.Typ[types.Float32], 2), reflect.TypeFor[[2]float32]()},
 	{types.NewSlice(types.Typ[types.Uint8]), reflect.TypeFor[[]byte]()},
-	{types.NewMap(types.Typ[types.String], types.Typ[types.Int]), reflect.TypeFor[map[string]int]()},
+	{types.NewMap(types.Typ[types.String], types.Typ[types.Int]),
+		reflect.TypeFor[map[string]int]()},
 	{types.Universe.Lookup("any").Type(), reflect.TypeFor[any]()},
 	{types.NewStruct(nil, nil), reflect.TypeFor[struct{}]()},
 }
@@ -40,10 +41,12 @@ func compareTags(t interface {
 }, first, second int, tags [2]reflect.StructTag) bool {
 	pkg := types.NewPackage("example.com/p", "p")
 	static := types.NewStruct([]*types.Var{
-		types.NewField(0, pkg, "A", kinds[first].static, false), types.NewField(0, pkg, "B", kinds[second].static, false),
+		types.NewField(0, pkg, "A", kinds[first].static, false), types.NewField(0, pkg, "B",
+			kinds[second].static, false),
 	}, []string{string(tags[0]), string(tags[1])})
 	dynamic := reflect.StructOf([]reflect.StructField{
-		{Name: "A", Type: kinds[first].dynamic, Tag: tags[0]}, {Name: "B", Type: kinds[second].dynamic, Tag: tags[1]},
+		{Name: "A", Type: kinds[first].dynamic, Tag: tags[0]},
+		{Name: "B", Type: kinds[second].dynamic, Tag: tags[1]},
 	})
 	w := New(pkg, nil)
 
@@ -96,9 +99,12 @@ func reflected(t reflect.Type) (schema string, err error) {
 }
 
 func TestTagsOfAnyKindEqualTheReflectors(t *testing.T) {
-	pieces := append([]string{"required", "nullable", "-", "", "nonsense", "a b", "type=integer", "type=string", "type=", "oneof_type=string;null", "anyof_type=integer",
-		"oneof_required=x", "oneof_required=y", "anyof_required=x", "oneof_ref=#/$defs/A;#/$defs/B", "anyof_ref=#/$defs/A", `pattern=a\\,b`, `description=x\\,required`,
-		"default=true", "default=false", "example=1=2", "uniqueItems=false", "title=T", "description=D", "anchor=A"}, "")
+	pieces := append([]string{"required", "nullable", "-", "", "nonsense", "a b", "type=integer",
+		"type=string", "type=", "oneof_type=string;null", "anyof_type=integer",
+		"oneof_required=x", "oneof_required=y", "anyof_required=x", "oneof_ref=#/$defs/A;#/$defs/B",
+		"anyof_ref=#/$defs/A", `pattern=a\\,b`, `description=x\\,required`,
+		"default=true", "default=false", "example=1=2", "uniqueItems=false", "title=T",
+		"description=D", "anchor=A"}, "")
 	for _, key := range allKeys {
 		if strings.HasPrefix(key, "oneof") || strings.HasPrefix(key, "anyof") || key == "type" {
 			continue
@@ -107,8 +113,10 @@ func TestTagsOfAnyKindEqualTheReflectors(t *testing.T) {
 			pieces = append(pieces, key+"="+value)
 		}
 	}
-	names := []string{"", "x", "-", "-,", "x,omitempty", ",omitempty", ",omitzero", "x,string", ",inline"}
-	extras := []string{"", "x-a=1", "x-a=1,x-a=2,x-a=3", "minimum=4,minimum=5", "x-b=true,x-b=f", "flag"}
+	names := []string{"", "x", "-", "-,", "x,omitempty", ",omitempty", ",omitzero", "x,string",
+		",inline"}
+	extras := []string{"", "x-a=1", "x-a=1,x-a=2,x-a=3", "minimum=4,minimum=5", "x-b=true,x-b=f",
+		"flag"}
 	draw := func(t *rapid.T) reflect.StructTag {
 		tag := fmt.Sprintf("json:%q", rapid.SampledFrom(names).Draw(t, "json"))
 		if n := rapid.IntRange(0, 4).Draw(t, "n"); n > 0 {
@@ -130,7 +138,8 @@ func TestTagsOfAnyKindEqualTheReflectors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tried++
 		kind := rapid.IntRange(0, len(kinds)-1)
-		if compareTags(t, kind.Draw(t, "A"), kind.Draw(t, "B"), [2]reflect.StructTag{draw(t), draw(t)}) {
+		if compareTags(t, kind.Draw(t, "A"), kind.Draw(t, "B"), [2]reflect.StructTag{draw(t),
+			draw(t)}) {
 			compared++
 		}
 	})
@@ -147,23 +156,28 @@ func FuzzTagsEqualTheReflector(f *testing.F) {
 		if kind < 0 {
 			kind = -(kind + 1)
 		}
-		whole := reflect.StructTag(fmt.Sprintf("json:%q jsonschema:%q jsonschema_extras:%q", name, tag, extras))
-		compareTags(t, kind%len(kinds), (kind/len(kinds))%len(kinds), [2]reflect.StructTag{whole, ""})
+		whole := reflect.StructTag(fmt.Sprintf("json:%q jsonschema:%q jsonschema_extras:%q", name,
+			tag, extras))
+		compareTags(t, kind%len(kinds), (kind/len(kinds))%len(kinds), [2]reflect.StructTag{whole,
+			""})
 	})
 }
 
-// FuzzNoLimitIsLostInSilence puts a limit behind any text: either Go finds the limit or the tag has a
-// flaw. A tag without flaws has its pairs and nothing else.
+// FuzzNoLimitIsLostInSilence puts a limit behind any text: either Go finds the limit or the tag has
+// a flaw. A tag without flaws has its pairs and nothing else.
 func FuzzNoLimitIsLostInSilence(f *testing.F) {
 	for _, before := range []string{
-		"", `json:"a" `, `json:"a"`, `json:"a", `, `json:"a";`, "json:\"a\"\t", `json:a `, `json:"a `, `json: "a" `, `json:"\d" `,
-		`jsonschema:"pattern=\d" `, `jsonschema:"title=a" `, `a b `, `yaml:x `, ` `, "\x00", `"`, `:`, `x,`, `json:"a" omitempty,`, `json:"a\" `, `json:"\`,
+		"", `json:"a" `, `json:"a"`, `json:"a", `, `json:"a";`, "json:\"a\"\t", `json:a `,
+		`json:"a `, `json: "a" `, `json:"\d" `,
+		`jsonschema:"pattern=\d" `, `jsonschema:"title=a" `, `a b `, `yaml:x `, ` `, "\x00", `"`,
+		`:`, `x,`, `json:"a" omitempty,`, `json:"a\" `, `json:"\`,
 	} {
 		f.Add(before)
 	}
 	f.Fuzz(func(t *testing.T, before string) {
 		const limit = `jsonschema:"minimum=3"`
-		if n := len(before); n > 0 && !endsKey(rune(before[n-1])) && !strings.ContainsAny(before[n-1:], noKey) {
+		if n := len(before); n > 0 && !endsKey(rune(before[n-1])) &&
+			!strings.ContainsAny(before[n-1:], noKey) {
 			return // the key of another library may end in jsonschema
 		}
 		found := flaws(before + limit)
@@ -171,7 +185,8 @@ func FuzzNoLimitIsLostInSilence(f *testing.F) {
 			t.Fatalf("%q loses its limit", before+limit)
 		}
 		for _, flaw := range found {
-			if flaw.offset < 0 || flaw.offset >= len(before+limit) || flaw.message == "" || flaw.cure == "" {
+			if flaw.offset < 0 || flaw.offset >= len(before+limit) || flaw.message == "" ||
+				flaw.cure == "" {
 				t.Fatalf("%q: %+v", before+limit, flaw)
 			}
 		}

@@ -45,17 +45,21 @@ func Read(doc []byte) (Schema, error) {
 	}
 	members, err := membersOf(doc)
 	if err != nil {
-		return Schema{}, &Error{0, "the schema is no JSON object", "write an object, as in {\"type\": \"object\", …}"}
+		return Schema{}, &Error{0, "the schema is no JSON object",
+			"write an object, as in {\"type\": \"object\", …}"}
 	}
 	dialect := ""
 	for _, m := range members {
 		switch m.name {
 		case "$schema":
-			if json.Unmarshal(m.value, &dialect) != nil || strings.TrimSuffix(dialect, "#") != jsonschema.Version {
-				return Schema{}, &Error{m.at, "the schema is not of draft 2020-12", "write " + jsonschema.Version + ", or leave $schema out"}
+			if json.Unmarshal(m.value, &dialect) != nil ||
+				strings.TrimSuffix(dialect, "#") != jsonschema.Version {
+				return Schema{}, &Error{m.at, "the schema is not of draft 2020-12", "write " +
+					jsonschema.Version + ", or leave $schema out"}
 			}
 		case "$id":
-			return Schema{}, &Error{m.at, "$id says nothing to a client", "remove it; references begin with #"}
+			return Schema{}, &Error{m.at, "$id says nothing to a client",
+				"remove it; references begin with #"}
 		}
 	}
 	if err := usable(doc); err != nil {
@@ -82,7 +86,8 @@ func Read(doc []byte) (Schema, error) {
 }
 
 // Wrapped is the schema of {"result": value} for a value that w describes. Definitions move to the
-// root, where their references look for them; other references would point elsewhere and are an error.
+// root, where their references look for them; other references would point elsewhere and are an
+// error.
 func (w Schema) Wrapped() (Schema, error) {
 	if w.Object {
 		return w, nil
@@ -92,10 +97,12 @@ func (w Schema) Wrapped() (Schema, error) {
 		return Schema{}, &Error{0, err.Error(), "fix the schema"}
 	}
 	if ref := foreignRef([]byte(w.Text)); ref != "" {
-		return Schema{}, &Error{0, fmt.Sprintf("the reference %s leads elsewhere once the result is wrapped as {\"result\": …}", ref),
+		return Schema{}, &Error{0,
+			fmt.Sprintf("the reference %s leads elsewhere once the result is wrapped as {\"result\": …}", ref),
 			"refer to #/$defs/…, or write the schema of the whole {\"result\": …}"}
 	}
-	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs", "$schema") + `},"required":["result"],"additionalProperties":false`
+	text := `{"type":"object","properties":{"result":` + objectOf(members, "$defs", "$schema") +
+		`},"required":["result"],"additionalProperties":false`
 	for _, m := range members {
 		if m.name == "$defs" {
 			text += `,"$defs":` + string(m.value)
@@ -137,7 +144,9 @@ func usable(doc []byte) error {
 			err = s.Validate(*s.Default)
 		}
 		if err != nil {
-			return &Error{offsetOf(doc, append(path, "default")), fmt.Sprintf("the default at %s breaks the schema it stands in", pointer), "change the default or the schema"}
+			return &Error{offsetOf(doc, append(path, "default")),
+				fmt.Sprintf("the default at %s breaks the schema it stands in", pointer),
+				"change the default or the schema"}
 		}
 	}
 	return nil
@@ -157,7 +166,8 @@ func plain(err error) string {
 
 // applicators are the keywords whose value is a schema, a list of them, or a map of them by name.
 var (
-	single = []string{"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+	single = []string{"items", "additionalProperties", "contains", "not", "if", "then", "else",
+		"propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
 	listed = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
 	mapped = []string{"properties", "$defs", "patternProperties", "dependentSchemas"}
 )
@@ -172,7 +182,9 @@ func defaults(s any, at []string) [][]string {
 	if _, has := object["default"]; has {
 		found = append(found, at)
 	}
-	below := func(s any, steps ...string) { found = append(found, defaults(s, slices.Concat(at, steps))...) }
+	below := func(s any, steps ...string) {
+		found = append(found, defaults(s, slices.Concat(at, steps))...)
+	}
 	for key, value := range object {
 		switch {
 		case slices.Contains(single, key):

@@ -45,7 +45,8 @@ func TestAResultThatIsNoObjectIsWrappedWithItsDefinitions(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"default":1}}}`,
-		`{"type":"array","items":{"$ref":"#"},"a":1,"a":2}`, `[]`, `{"$schema":7}`, `{"properties":{"a/b~ %":{"default":{}}}}`,
+		`{"type":"array","items":{"$ref":"#"},"a":1,"a":2}`, `[]`, `{"$schema":7}`,
+		`{"properties":{"a/b~ %":{"default":{}}}}`,
 		"{\"pattern\":\"(\"}", `{"$dynamicRef":"#x"}`, "\xff", `{"type":"object"} x`,
 	} {
 		f.Add([]byte(seed))

@@ -57,6 +57,23 @@ func (p *Probe) Asked() []Query {
 // CutAfter lets n more rows through, over all queries, and then fails with [ErrLost].
 func (p *Probe) CutAfter(n int) { p.rows.Store(int64(n)) }
 
+// CutAtEachRow calls run with the connection lost after 0 rows, 1 row and so on, until run succeeds,
+// and returns the error of each call. It fails the test if run still fails after 1,000 rows.
+func (p *Probe) CutAtEachRow(t testing.TB, run func() error) []error {
+	t.Helper()
+	var failures []error
+	for n := range 1000 {
+		p.CutAfter(n)
+		err := run()
+		if err == nil {
+			return failures
+		}
+		failures = append(failures, err)
+	}
+	t.Fatal("fails with the connection lost after each of 1,000 rows")
+	return nil
+}
+
 func (p *Probe) ask(query string, args []driver.NamedValue) {
 	q := Query{Text: query}
 	for _, arg := range args {

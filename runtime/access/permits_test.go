@@ -30,7 +30,8 @@ func TestPermissionIsWrittenAsTheHostWritesIt(t *testing.T) {
 			t.Errorf("%q is asked for: %v", want, asked)
 		}
 	}
-	if got := device("view").Type() + " " + (access.Permission{App: "billing", Action: "export"}).Type(); got != "dcim.device billing" {
+	if got := device("view").Type() + " " +
+		(access.Permission{App: "billing", Action: "export"}).Type(); got != "dcim.device billing" {
 		t.Error(got)
 	}
 }
@@ -41,13 +42,17 @@ func everyRule() []access.Rule {
 	for _, authenticated := range []bool{false, true} {
 		for _, role := range []access.Role{0, viewer, admin, access.Lowest, access.Highest} {
 			for _, scopes := range [][]string{nil, {"a"}, {"a", "b"}} {
-				for _, permission := range []access.Permission{{}, access.NoPermission(), device("view"), device("change"), {App: "billing", Action: "export"}} {
+				for _, permission := range []access.Permission{{}, access.NoPermission(),
+					device("view"), device("change"), {App: "billing", Action: "export"}} {
 					for _, constrained := range []bool{false, true} {
-						for _, denial := range []access.Denial{access.DenialDefault, access.Conceal, access.Forbid, access.Challenge} {
+						for _, denial := range []access.Denial{access.DenialDefault, access.Conceal,
+							access.Forbid, access.Challenge} {
 							if denial == access.Challenge && scopes == nil {
 								continue // Compose refuses it
 							}
-							rules = append(rules, access.Rule{Authenticated: authenticated, MinRole: role, Scopes: scopes, Permission: permission, Constrained: constrained, Denial: denial})
+							rules = append(rules, access.Rule{Authenticated: authenticated,
+								MinRole: role, Scopes: scopes, Permission: permission,
+								Constrained: constrained, Denial: denial})
 						}
 					}
 				}
@@ -63,7 +68,9 @@ func everyRule() []access.Rule {
 // host is the answer of a host in a test, by permission.
 type host map[string]access.Permit
 
-func (h host) ask(_ access.Kind, rule access.Rule) access.Permit { return h[rule.Permission.String()] }
+func (h host) ask(_ access.Kind, rule access.Rule) access.Permit {
+	return h[rule.Permission.String()]
+}
 
 // onAware is the rule of aware tables in other words, laid over the oracle of tables that are not.
 func onAware(rule access.Rule, p access.Principal, h host, known bool) bool {
@@ -94,7 +101,8 @@ func onAware(rule access.Rule, p access.Principal, h host, known bool) bool {
 }
 
 // listedToo says in other words who sees what they may not use.
-func listedToo(rule access.Rule, p access.Principal, server access.Denial, may func(access.Principal) bool) bool {
+func listedToo(rule access.Rule, p access.Principal, server access.Denial,
+	may func(access.Principal) bool) bool {
 	denial := rule.Denial
 	if denial == access.DenialDefault {
 		denial = server
@@ -116,7 +124,8 @@ func TestEveryRuleOfAnAwareTableAgreesWithTheOracle(t *testing.T) {
 	permits := []access.Permit{access.PermitNone, access.PermitConstrained, access.PermitAll}
 	for _, view := range permits {
 		for _, change := range permits {
-			h := host{"dcim.view_device": view, "dcim.change_device": change, "billing.export": view}
+			h := host{"dcim.view_device": view, "dcim.change_device": change,
+				"billing.export": view}
 			for _, known := range []bool{false, true} {
 				for _, table := range []access.Table{few.Aware(), composed.Aware()} {
 					rules := table.Rules
@@ -127,8 +136,12 @@ func TestEveryRuleOfAnAwareTableAgreesWithTheOracle(t *testing.T) {
 					for _, subject := range []string{"", "ada"} {
 						for _, role := range []string{"", "Viewer", "Admin", "admin"} {
 							for _, scopes := range [][]string{nil, {"a"}, {"b", "a"}} {
-								p := access.Principal{Subject: subject, Role: role, Scopes: scopes, Permits: held}
-								agrees(t, table, rules, p, func(rule access.Rule, p access.Principal) bool { return onAware(rule, p, h, known) })
+								p := access.Principal{Subject: subject, Role: role, Scopes: scopes,
+									Permits: held}
+								agrees(t, table, rules, p,
+									func(rule access.Rule, p access.Principal) bool {
+										return onAware(rule, p, h, known)
+									})
 							}
 						}
 					}
@@ -147,13 +160,15 @@ func members(s access.Set) map[string]bool {
 }
 
 // agrees holds list, decision, explanation and oracle against each other.
-func agrees(t *testing.T, table access.Table, rules []access.Rule, p access.Principal, may func(access.Rule, access.Principal) bool) {
+func agrees(t *testing.T, table access.Table, rules []access.Rule, p access.Principal,
+	may func(access.Rule, access.Principal) bool) {
 	t.Helper()
 	set := table.Visible(p)
 	if again := table.Visible(p); set.Key() != again.Key() {
 		t.Fatalf("%+v: two lists differ", p)
 	}
-	visible, listed, challenged := members(set), members(table.Listed(p, access.Conceal)), members(table.Listed(p, access.Challenge))
+	visible, listed, challenged := members(set), members(table.Listed(p, access.Conceal)),
+		members(table.Listed(p, access.Challenge))
 	for i, rule := range rules {
 		want := may(rule, p)
 		if visible[rule.Tool] != want {
@@ -174,9 +189,11 @@ func agrees(t *testing.T, table access.Table, rules []access.Rule, p access.Prin
 			t.Fatalf("%+v, %+v: explained as %v", p, rule, table.Explain(p, rule.Tool))
 		}
 		mayAs := func(p access.Principal) bool { return may(rule, p) }
-		for server, set := range map[access.Denial]map[string]bool{access.Conceal: listed, access.Challenge: challenged} {
+		for server, set := range map[access.Denial]map[string]bool{access.Conceal: listed,
+			access.Challenge: challenged} {
 			if set[rule.Tool] != (want || listedToo(rule, p, server, mayAs)) {
-				t.Fatalf("%+v, %+v: shown where the server says %v: %v", p, rule, server, set[rule.Tool])
+				t.Fatalf("%+v, %+v: shown where the server says %v: %v", p, rule, server,
+					set[rule.Tool])
 			}
 		}
 		if scopes := d.ScopesThatWouldDo(); scopes != nil {
@@ -194,17 +211,22 @@ func TestRandomHostsAgreeWithTheOracle(t *testing.T) {
 	tables := []access.Table{compose(t, rules...).Aware()}
 	rapid.Check(t, func(rt *rapid.T) {
 		h := host{}
-		for _, name := range []string{"dcim.view_device", "dcim.change_device", "billing.export", "dcim.delete_device"} {
+		for _, name := range []string{"dcim.view_device", "dcim.change_device", "billing.export",
+			"dcim.delete_device"} {
 			h[name] = access.Permit(rapid.IntRange(0, 3).Draw(rt, name)) // one is no permit at all
 		}
-		p := access.Principal{Subject: rapid.SampledFrom([]string{"", "ada"}).Draw(rt, "subject"), Role: rapid.SampledFrom(append(access.DefaultRoles(), "", "root")).Draw(rt, "role"),
-			Scopes: rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", ""}), 0, 3).Draw(rt, "scopes")}
+		p := access.Principal{Subject: rapid.SampledFrom([]string{"", "ada"}).Draw(rt, "subject"),
+			Role: rapid.SampledFrom(append(access.DefaultRoles(), "", "root")).Draw(rt, "role"),
+			Scopes: rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", ""}), 0, 3).Draw(rt,
+				"scopes")}
 		known := rapid.Bool().Draw(rt, "known")
 		for _, table := range tables {
 			if known {
 				p.Permits = table.Permits(h.ask)
 			}
-			agrees(t, table, rules, p, func(rule access.Rule, p access.Principal) bool { return onAware(rule, p, h, known) })
+			agrees(t, table, rules, p, func(rule access.Rule, p access.Principal) bool {
+				return onAware(rule, p, h, known)
+			})
 		}
 	})
 }
@@ -214,7 +236,8 @@ func TestRefusalsOnAnAwareTableNameWhatIsMissing(t *testing.T) {
 		access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission()},
 		access.Rule{Tool: "silent", Authenticated: true},
 		access.Rule{Tool: "view", Permission: device("view")},
-		access.Rule{Tool: "manage", MinRole: manager, Scopes: []string{"s"}, Permission: device("change")},
+		access.Rule{Tool: "manage", MinRole: manager, Scopes: []string{"s"},
+			Permission: device("change")},
 		access.Rule{Tool: "part", Permission: device("part")},
 		access.Rule{Tool: "part_honoured", Permission: device("part"), Constrained: true},
 		access.Rule{Tool: "public", Public: true},
@@ -222,7 +245,8 @@ func TestRefusalsOnAnAwareTableNameWhatIsMissing(t *testing.T) {
 	if !table.IsAware() || compose(t).IsAware() {
 		t.Error("which table is aware?")
 	}
-	held := table.Permits(host{"dcim.part_device": access.PermitConstrained, "dcim.view_device": access.PermitAll}.ask)
+	held := table.Permits(host{"dcim.part_device": access.PermitConstrained,
+		"dcim.view_device": access.PermitAll}.ask)
 	ada := access.Principal{Subject: "ada", Role: "Viewer", Permits: held}
 	stranger := access.Principal{Subject: "ada", Role: "Admin", Scopes: []string{"s"}}
 	for _, test := range []struct {
@@ -234,17 +258,22 @@ func TestRefusalsOnAnAwareTableNameWhatIsMissing(t *testing.T) {
 		{ada, "free", access.AxisAuthentication, ""},
 		{ada, "silent", access.AxisRule, "is open to nobody"},
 		{ada, "view", access.AxisPermission, ""},
-		{ada, "manage", access.AxisRole, "needs role Manager and scope s and permission dcim.change_device"},
-		{ada, "part", access.AxisConstraint, "needs permission dcim.part_device without constraints"},
+		{ada, "manage", access.AxisRole,
+			"needs role Manager and scope s and permission dcim.change_device"},
+		{ada, "part", access.AxisConstraint,
+			"needs permission dcim.part_device without constraints"},
 		{ada, "part_honoured", access.AxisPermission, ""},
 		{stranger, "free", access.AxisPermission, "needs a user of the host"},
 		{stranger, "view", access.AxisPermission, "needs permission dcim.view_device"},
 		{stranger, "manage", access.AxisPermission, "needs permission dcim.change_device"},
 		{stranger, "public", access.AxisPublic, ""},
-		{access.Principal{Permits: held}, "view", access.AxisAuthentication, "needs an authenticated caller and permission dcim.view_device"},
-		{access.Principal{Permits: held}, "free", access.AxisAuthentication, "needs an authenticated caller"},
+		{access.Principal{Permits: held}, "view", access.AxisAuthentication,
+			"needs an authenticated caller and permission dcim.view_device"},
+		{access.Principal{Permits: held}, "free", access.AxisAuthentication,
+			"needs an authenticated caller"},
 	} {
-		if d := table.Decide(test.p, test.tool); d.Axis != test.axis || d.Missing() != test.missing || d.Allowed != (test.missing == "") {
+		if d := table.Decide(test.p, test.tool); d.Axis != test.axis ||
+			d.Missing() != test.missing || d.Allowed != (test.missing == "") {
 			t.Errorf("%s: %v by %s, %q", test.tool, d.Allowed, d.Axis, d.Missing())
 		}
 	}
@@ -258,7 +287,8 @@ func TestPermitsOfAnotherTableAreNone(t *testing.T) {
 	if mine.Decide(p, "t").Allowed || mine.Visible(p).Len() != 0 {
 		t.Error("permits of another table count")
 	}
-	if p.Permits = mine.Permits(all); !mine.Decide(p, "t").Allowed || mine.Of(access.Prompts).Decide(p, "t").Allowed {
+	if p.Permits = mine.Permits(all); !mine.Decide(p, "t").Allowed ||
+		mine.Of(access.Prompts).Decide(p, "t").Allowed {
 		t.Error("permits of the table do not count, or count for another kind")
 	}
 	literal := access.Table{Rules: []access.Rule{rule}}.Aware()
@@ -285,14 +315,16 @@ func TestPromptsAndResourcesHavePermitsOfTheirOwn(t *testing.T) {
 	kinds := []access.Kind{access.Tools, access.Prompts, access.Resources}
 	for _, one := range kinds {
 		aware := table.Aware()
-		p := access.Principal{Subject: "ada", Permits: aware.Permits(func(k access.Kind, _ access.Rule) access.Permit {
-			if k == one {
-				return access.PermitAll
-			}
-			return access.PermitNone
-		})}
+		p := access.Principal{Subject: "ada",
+			Permits: aware.Permits(func(k access.Kind, _ access.Rule) access.Permit {
+				if k == one {
+					return access.PermitAll
+				}
+				return access.PermitNone
+			})}
 		for _, k := range kinds {
-			if may := aware.Of(k).Decide(p, "x").Allowed; may != (k == one) || aware.Of(k).Visible(p).Contains("x") != may {
+			if may := aware.Of(k).Decide(p, "x").Allowed; may != (k == one) ||
+				aware.Of(k).Visible(p).Contains("x") != may {
 				t.Errorf("permits for %ss: a %s: %v", one, k, may)
 			}
 		}
@@ -300,8 +332,10 @@ func TestPromptsAndResourcesHavePermitsOfTheirOwn(t *testing.T) {
 }
 
 func TestExplanationsGoOnAfterTheFirstFailure(t *testing.T) {
-	rule := access.Rule{Tool: "t", MinRole: manager, Scopes: []string{"a", "b"}, Permission: device("change")}
-	table := compose(t, rule, access.Rule{Tool: "open", Public: true}, access.Rule{Tool: "closed"}, access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission()})
+	rule := access.Rule{Tool: "t", MinRole: manager, Scopes: []string{"a", "b"},
+		Permission: device("change")}
+	table := compose(t, rule, access.Rule{Tool: "open", Public: true}, access.Rule{Tool: "closed"},
+		access.Rule{Tool: "free", Authenticated: true, Permission: access.NoPermission()})
 	aware := table.Aware()
 	held := aware.Permits(host{"dcim.change_device": access.PermitConstrained}.ask)
 	for _, test := range []struct {
@@ -324,13 +358,16 @@ constraints fails: needs it for all objects, as the handler is not marked constr
 role holds: needs Manager, has Admin
 scopes holds: needs a, b, has a, b
 permission holds: needs dcim.change_device, has not asked for: the table does not enforce permissions`},
-		{"public", aware, access.Principal{}, "open", "public holds: needs nothing, has an anonymous caller"},
-		{"a rule for nobody", aware, access.Principal{Subject: "ada"}, "closed", "rule fails: needs a rule that admits somebody, has an empty one"},
+		{"public", aware, access.Principal{}, "open",
+			"public holds: needs nothing, has an anonymous caller"},
+		{"a rule for nobody", aware, access.Principal{Subject: "ada"}, "closed",
+			"rule fails: needs a rule that admits somebody, has an empty one"},
 		{"no permission", aware, access.Principal{Subject: "ada", Permits: held}, "free", `authentication holds: needs an authenticated caller, has ada
 permission holds: needs a user of the host, has one`},
 		{"no user", aware, access.Principal{Subject: "ada"}, "free", `authentication holds: needs an authenticated caller, has ada
 permission fails: needs a user of the host, has nothing known from the host`},
-		{"unknown", aware, access.Principal{Subject: "ada"}, "x", "unknown fails: needs a tool that exists, has nothing"},
+		{"unknown", aware, access.Principal{Subject: "ada"}, "x",
+			"unknown fails: needs a tool that exists, has nothing"},
 	} {
 		var lines []string
 		for _, v := range test.table.Explain(test.p, test.tool) {
@@ -360,12 +397,17 @@ func TestDecisionsCostNoMemory(t *testing.T) {
 
 func TestRulesThatCannotBeChallengedAreRefused(t *testing.T) {
 	for want, rule := range map[string]access.Rule{
-		"denial=challenge and no scopes":         {Tool: "t", Authenticated: true, Denial: access.Challenge},
-		"lacks its app or its action":            {Tool: "t", Permission: access.Permission{App: "dcim"}},
-		`the permission ".view", which lacks`:    {Tool: "t", Permission: access.Permission{Action: "view"}},
-		"public stands alone, and this rule ask": {Tool: "t", Public: true, Permission: access.NoPermission()},
+		"denial=challenge and no scopes": {Tool: "t", Authenticated: true,
+			Denial: access.Challenge},
+		"lacks its app or its action": {Tool: "t",
+			Permission: access.Permission{App: "dcim"}},
+		`the permission ".view", which lacks`: {Tool: "t",
+			Permission: access.Permission{Action: "view"}},
+		"public stands alone, and this rule ask": {Tool: "t", Public: true,
+			Permission: access.NoPermission()},
 	} {
-		if _, err := access.Compose(part("p", nil, rule)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := access.Compose(part("p", nil, rule)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -374,10 +416,12 @@ func TestRulesThatCannotBeChallengedAreRefused(t *testing.T) {
 func BenchmarkDecideAware(b *testing.B) {
 	var rules []access.Rule
 	for i := range 1000 {
-		rules = append(rules, access.Rule{Tool: fmt.Sprintf("tool_%04d", i), MinRole: viewer, Permission: device(fmt.Sprintf("a%d", i%4))})
+		rules = append(rules, access.Rule{Tool: fmt.Sprintf("tool_%04d", i), MinRole: viewer,
+			Permission: device(fmt.Sprintf("a%d", i%4))})
 	}
 	table := compose(b, rules...).Aware()
-	p := access.Principal{Subject: "ada", Role: "Member", Permits: table.Permits(host{"dcim.a1_device": access.PermitAll}.ask)}
+	p := access.Principal{Subject: "ada", Role: "Member",
+		Permits: table.Permits(host{"dcim.a1_device": access.PermitAll}.ask)}
 	b.ReportAllocs()
 	b.Run("decide", func(b *testing.B) {
 		for range b.N {

@@ -32,8 +32,10 @@ func sameBytes(t interface{ Fatalf(string, ...any) }, text string) {
 
 // base64Texts are texts near the edges of the grammar: line breaks, trailing bits, padding.
 var base64Texts = []string{
-	"", "YQ==", "YR==", "YWI=", "YWJ=", "YWJj", "YW\nJj", "YW\r\nJj\r\n", "\nYQ==", "YQ=\n=", "YQ==\n", "\n",
-	"YQ", "YQ=", "YQ===", "=", "Y===", "YQ==YQ==", "Y Q==", "YQ\t==", "_-8=", "+/8=", "YQ\u2028==", "Ω===",
+	"", "YQ==", "YR==", "YWI=", "YWJ=", "YWJj", "YW\nJj", "YW\r\nJj\r\n", "\nYQ==", "YQ=\n=",
+	"YQ==\n", "\n",
+	"YQ", "YQ=", "YQ===", "=", "Y===", "YQ==YQ==", "Y Q==", "YQ\t==", "_-8=", "+/8=", "YQ\u2028==",
+	"Ω===",
 }
 
 func TestBytesAreWhatEncodingJSONReads(t *testing.T) {
@@ -44,7 +46,8 @@ func TestBytesAreWhatEncodingJSONReads(t *testing.T) {
 		text := base64.StdEncoding.EncodeToString(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
 		for range rapid.IntRange(0, 3).Draw(t, "edits") {
 			at := rapid.IntRange(0, len(text)).Draw(t, "at")
-			piece := rapid.SampledFrom([]string{"\n", "\r\n", "=", "/", "A", " ", "-", ""}).Draw(t, "piece")
+			piece := rapid.SampledFrom([]string{"\n", "\r\n", "=", "/", "A", " ", "-", ""}).Draw(t,
+				"piece")
 			text = text[:at] + piece + text[min(len(text), at+rapid.IntRange(0, 1).Draw(t, "cut")):]
 		}
 		sameBytes(t, text)

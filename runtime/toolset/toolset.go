@@ -69,7 +69,8 @@ func NewToolset(g Generated) Toolset { return Toolset{generated: g.clone()} }
 // It is a deep copy: a caller that changes its rules or tools changes no other copy.
 func (t Toolset) Generated() Generated { return t.generated.clone() }
 
-// clone returns a deep copy, in which Timeout is that of each tool, prompt and resource without one.
+// clone returns a deep copy, in which Timeout is that of each tool, prompt and resource without
+// one.
 func (g Generated) clone() Generated {
 	g.Table = g.Table.Clone()
 	g.Receivers = slices.Clone(g.Receivers)
@@ -79,7 +80,8 @@ func (g Generated) clone() Generated {
 		t.Timeout = cmp.Or(t.Timeout, g.Timeout)
 		t.Catalogs, t.Allow = slices.Clone(t.Catalogs), slices.Clone(t.Allow)
 		t.Limits.Capabilities = slices.Clone(t.Limits.Capabilities)
-		for _, hint := range []**bool{&t.Annotations.DestructiveHint, &t.Annotations.OpenWorldHint} {
+		for _, hint := range []**bool{&t.Annotations.DestructiveHint,
+			&t.Annotations.OpenWorldHint} {
 			if *hint != nil {
 				*hint = new(**hint)
 			}

@@ -47,11 +47,13 @@ func TestGeneratedSharesNothing(t *testing.T) {
 		return Generated{
 			Receivers: []any{"a"}, Timeout: 5,
 			Tools: []Tool{{
-				Name: "t", Annotations: Annotations{DestructiveHint: new(true), OpenWorldHint: new(true)},
+				Name: "t", Annotations: Annotations{DestructiveHint: new(true),
+					OpenWorldHint: new(true)},
 				Timeout: 1, Catalogs: []string{"a"}, Allow: []Allow{{Kind: "a"}},
 				Limits: Limits{Capabilities: []string{"a"}},
 			}},
-			Prompts: []Prompt{{Name: "p", Arguments: []Argument{{Name: "a", Values: []string{"a"}}}}},
+			Prompts: []Prompt{{Name: "p",
+				Arguments: []Argument{{Name: "a", Values: []string{"a"}}}}},
 			Resources: []Resource{{URI: "r:r", Timeout: 2,
 				Variables: []Variable{{Name: "a", Values: []string{"a"}}}}},
 			Table: access.Table{Roles: []string{"a"},
@@ -147,7 +149,8 @@ func TestACallOutsideAServerFails(t *testing.T) {
 		if Request[mcp.CallToolRequest](call) != nil {
 			t.Error("there is a request")
 		}
-		if ctx, err := call.Allow(t.Context()); ctx != t.Context() || !errors.Is(err, ErrOutsideServer) {
+		if ctx, err := call.Allow(t.Context()); ctx != t.Context() ||
+			!errors.Is(err, ErrOutsideServer) {
 			t.Errorf("Allow returns %v, %v", ctx, err)
 		}
 		if out, err := call.Isolated(t.Context()); out != nil || !errors.Is(err, ErrOutsideServer) {

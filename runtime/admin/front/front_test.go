@@ -223,7 +223,7 @@ func TestChangeIsRecordedOnceByWhoeverDoes(t *testing.T) {
 				if who, ok := audit.WhoActs(ctx); !ok || who.Principal != "root" {
 					t.Errorf("%s: %+v acts", name, who)
 				}
-				leave() // whoever asked is gone: it is recorded all the same
+				leave() // the client is gone, and the change is recorded
 				return c.action, "grant 1", c.err
 			})
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || len(all) != c.records ||

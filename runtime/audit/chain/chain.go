@@ -41,9 +41,9 @@ type Options struct {
 	// Replica names this process among those that share a trail: 1 to 64 letters, digits, hyphens
 	// and underscores.
 	Replica string
-	// Last is the text of the newest record of this replica that the sink has, as
-	// [audit.RotatingFile.Last] has it, and empty where there is none. The first record of the new
-	// chain names it.
+	// Last is the text of this replica's newest record in the sink, from
+	// [audit.RotatingFile.Last]. Leave it empty if the sink has no record of this replica. The
+	// first record of the new chain names it.
 	Last []byte
 
 	// Every is after how many records a checkpoint is written at the latest. 0 is 1,000.
@@ -54,8 +54,8 @@ type Options struct {
 	// [CheckpointFile]. It is called by one goroutine, never delays a record, and is given the
 	// newest where it is slower than they come.
 	Checkpoints func(context.Context, Checkpoint) error
-	// Logger is told of checkpoints that could not be written or sent, and of chains that ended
-	// because the sink failed. Nil is [slog.Default].
+	// Logger gets a line for each checkpoint that could not be written or sent, and for each chain
+	// that ended because the sink failed. Nil is [slog.Default].
 	Logger *slog.Logger
 }
 

@@ -26,11 +26,11 @@ const (
 	// Disordered: so much is wrong that the rest was not looked at.
 	Disordered Kind = "disordered"
 
-	// Torn: a crash has left a part of a line that nobody was told of. It is no sign of tampering.
+	// Torn: a crash has left a part of a line, and no caller got an acknowledgement for it. It is no sign of tampering.
 	Torn Kind = "torn"
-	// Unproven: a record is older than what was to be looked at, and the one before it is gone. A
-	// checkpoint vouches for what comes after it, and not for what it says. It is no sign of
-	// tampering: where a file is deleted, there is one of each chain.
+	// Unproven: a record is older than the range that was verified, and the record before it is
+	// gone. A checkpoint proves the records after it, not the ones that it counts. It is no sign of
+	// tampering: a deleted file leaves one of these for each chain.
 	Unproven Kind = "unproven"
 	// NoOutcome: a call has an intent, and no outcome. The server was killed or lost its sink
 	// before the handler had ended, or the call still runs. It is no sign of tampering: a record

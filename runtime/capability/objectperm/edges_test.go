@@ -17,13 +17,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// team is a small host: ada may read facts of devices of one site, as a member of a group; eve is a superuser who
-// left.
+// team is a small host: ada may read facts of devices of one site, as a member of a group; eve is a
+// superuser who left.
 var team = world{
-	Users:  []user{{Name: "ada", Active: true, Groups: []int{0}}, {Name: "eve", Superuser: true}, {Name: "root", Active: true, Superuser: true}},
+	Users: []user{{Name: "ada", Active: true, Groups: []int{0}}, {Name: "eve", Superuser: true},
+		{Name: "root", Active: true, Superuser: true}},
 	Groups: 1,
 	Permissions: []grant{
-		{Enabled: true, Actions: []string{"napalm_read"}, Models: []int{0}, Groups: []int{0}, Constraints: `{"site":"ams"}`},
+		{Enabled: true, Actions: []string{"napalm_read"}, Models: []int{0}, Groups: []int{0},
+			Constraints: `{"site":"ams"}`},
 		{Enabled: false, Actions: []string{"delete"}, Models: []int{0}, Users: []int{0}},
 	},
 }
@@ -35,7 +37,8 @@ func everywhere(t *testing.T, test func(*testing.T, layout, dialect.Dialect, *te
 }
 
 func onLayouts(
-	t *testing.T, layouts []layout, test func(*testing.T, layout, dialect.Dialect, *testdb.Database),
+	t *testing.T, layouts []layout,
+	test func(*testing.T, layout, dialect.Dialect, *testdb.Database),
 ) {
 	t.Helper()
 	for _, l := range layouts {
@@ -49,7 +52,8 @@ func onLayouts(
 	}
 }
 
-func newSource(t *testing.T, db *testdb.Database, d dialect.Dialect, l layout, options objectperm.Options) *objectperm.Source {
+func newSource(t *testing.T, db *testdb.Database, d dialect.Dialect, l layout,
+	options objectperm.Options) *objectperm.Source {
 	t.Helper()
 	s, err := objectperm.New(db.DB, d, l.tables, options)
 	if err != nil {
@@ -60,12 +64,15 @@ func newSource(t *testing.T, db *testdb.Database, d dialect.Dialect, l layout, o
 
 func TestCustomActionIsHeldWithItsConstraint(t *testing.T) {
 	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
-		s := newSource(t, db, d, l, objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{}})
+		s := newSource(t, db, d, l,
+			objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{}})
 		set, err := s.Capabilities(t.Context(), access.Principal{User: "ada"})
 		if err != nil || !slices.Equal(set.Permissions(), []string{"dcim.napalm_read_device"}) {
 			t.Fatalf("%v, %v", set.Permissions(), err)
 		}
-		if constraints, held := set.Constraints("dcim.napalm_read_device"); !held || len(constraints) != 1 || canonical(t, read(t, string(constraints[0]))) != `{"site":"ams"}` {
+		if constraints, held := set.Constraints("dcim.napalm_read_device"); !held ||
+			len(constraints) != 1 ||
+			canonical(t, read(t, string(constraints[0]))) != `{"site":"ams"}` {
 			t.Errorf("%s, %v", constraints, held)
 		}
 	})
@@ -142,7 +149,8 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 			"broken UTF-8":          {User: "ada\xff"},
 		} {
 			set, err := s.Capabilities(t.Context(), p)
-			if !errors.Is(err, capability.ErrNoUser) || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
+			if !errors.Is(err, capability.ErrNoUser) || len(set.Permissions()) != 0 ||
+				set.Unrestricted("dcim.device", "view") {
 				t.Errorf("%s: %v, %v", name, set, err)
 			}
 			if _, err := s.Resolve(t.Context(), p); !errors.Is(err, capability.ErrNoUser) {
@@ -155,29 +163,33 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 func TestCapabilitiesAreReadByOneQuery(t *testing.T) {
 	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
 		probe := db.Probe(t)
-		s, err := objectperm.New(probe.DB, d, l.tables, objectperm.Options{ExemptView: []string{"*"}})
+		s, err := objectperm.New(probe.DB, d, l.tables,
+			objectperm.Options{ExemptView: []string{"*"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Capabilities(t.Context(), access.Principal{User: "ada"}); err != nil || probe.Queries() != 1 {
+		if _, err := s.Capabilities(t.Context(), access.Principal{User: "ada"}); err != nil ||
+			probe.Queries() != 1 {
 			t.Errorf("%v, %d queries", err, probe.Queries())
 		}
 	})
 }
 
-// TestBrokenBackendIsAnErrorAndNotAnAnswer cuts the answer short after each of its rows, ends the context, and
-// puts what is no permission into the tables.
+// TestBrokenBackendIsAnErrorAndNotAnAnswer cuts the answer short after each of its rows, ends the
+// context, and puts what is no permission into the tables.
 func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 	everywhere(t, func(t *testing.T, l layout, d dialect.Dialect, db *testdb.Database) {
 		probe := db.Probe(t)
-		s, err := objectperm.New(probe.DB, d, l.tables, objectperm.Options{ExemptView: []string{"*"}})
+		s, err := objectperm.New(probe.DB, d, l.tables,
+			objectperm.Options{ExemptView: []string{"*"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		check := func(ctx context.Context, what, says string) {
 			t.Helper()
 			set, err := s.Capabilities(ctx, access.Principal{User: "ada"})
-			if err == nil || errors.Is(err, capability.ErrNoUser) || !strings.Contains(err.Error(), says) || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
+			if err == nil || errors.Is(err, capability.ErrNoUser) || !strings.Contains(err.Error(),
+				says) || len(set.Permissions()) != 0 || set.Unrestricted("dcim.device", "view") {
 				t.Errorf("%s: %v, %v", what, set, err)
 			}
 		}
@@ -199,7 +211,8 @@ func TestBrokenBackendIsAnErrorAndNotAnAnswer(t *testing.T) {
 			if d == dialect.PostgreSQL && (!l.uuids || value == `'not any JSON'`) {
 				continue // the column takes no such thing
 			}
-			if _, err := db.Exec("UPDATE users_objectpermission SET actions = " + value); err != nil {
+			if _, err := db.Exec("UPDATE users_objectpermission SET actions = " +
+				value); err != nil {
 				t.Fatal(err)
 			}
 			check(t.Context(), value, says)
@@ -215,7 +228,8 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 	const noEngine = "objectperm: no engine: set dialect.SQLite or dialect.PostgreSQL"
 	db := testdb.SQLite(t).DB
 	for want, make := range map[string]func() (*objectperm.Source, error){
-		"objectperm: no database: open the host's with sql.Open": func() (*objectperm.Source, error) {
+		"objectperm: no database: open the host's with sql.Open": func() (*objectperm.Source,
+			error) {
 			return objectperm.New(nil, dialect.SQLite, objectperm.NetBox(), objectperm.Options{})
 		},
 		noEngine: func() (*objectperm.Source, error) {
@@ -225,24 +239,30 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 			return objectperm.New(db, dialect.SQLite, objectperm.Layout{}, objectperm.Options{})
 		},
 		`objectperm: Options.ExemptView: "site" is no model: write it as in EXEMPT_VIEW_PERMISSIONS, "dcim.site", or "*" for all`: func() (*objectperm.Source, error) {
-			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{ExemptView: []string{"site"}})
+			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
+				objectperm.Options{ExemptView: []string{"site"}})
 		},
 		`objectperm: DefaultPermissions: "token" is no permission: write it as in DEFAULT_PERMISSIONS, "users.view_token"`: func() (*objectperm.Source, error) {
-			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"token": nil}})
+			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
+				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"token": nil}})
 		},
 		`objectperm: DefaultPermissions: users.view_token: the constraint "7" is no JSON object`: func() (*objectperm.Source, error) {
-			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"users.view_token": {capability.Constraint("7")}}})
+			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
+				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"users.view_token": {capability.Constraint("7")}}})
 		},
 		`objectperm: DefaultPermissions: users.view_token: the constraint "{" is no JSON object`: func() (*objectperm.Source, error) {
-			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"users.view_token": {capability.Constraint("{")}}})
+			return objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
+				objectperm.Options{DefaultPermissions: map[string][]capability.Constraint{"users.view_token": {capability.Constraint("{")}}})
 		},
 	} {
 		if s, err := make(); s != nil || err == nil || err.Error() != want {
 			t.Errorf("%v, %v, want %s", s, err, want)
 		}
 	}
-	for _, model := range []string{"", ".", "dcim", "dcim.", ".site", "dcim.Site", "dcim.site.x", "dcim.si te", "dcim.*"} {
-		if _, err := objectperm.New(db, dialect.SQLite, objectperm.NetBox(), objectperm.Options{ExemptView: []string{model}}); err == nil {
+	for _, model := range []string{"", ".", "dcim", "dcim.", ".site", "dcim.Site", "dcim.site.x",
+		"dcim.si te", "dcim.*"} {
+		if _, err := objectperm.New(db, dialect.SQLite, objectperm.NetBox(),
+			objectperm.Options{ExemptView: []string{model}}); err == nil {
 			t.Errorf("%q is taken for a model", model)
 		}
 	}
@@ -250,19 +270,25 @@ func TestSourceThatCannotWorkIsNotMade(t *testing.T) {
 
 func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 	s := newSource(t, testdb.SQLite(t), dialect.SQLite, layouts[0], objectperm.Options{})
-	for _, permission := range []string{"dcim.view_device", "dcim.napalm_read_device", "my_plugin.sync_dnsrecord"} {
+	for _, permission := range []string{"dcim.view_device", "dcim.napalm_read_device",
+		"my_plugin.sync_dnsrecord"} {
 		if got, err := s.MapAction(permission); got != permission || err != nil {
 			t.Errorf("%s: %q, %v", permission, got, err)
 		}
 	}
-	for _, permission := range []string{"dcim.view_dns_record", "dcim.change_dns_record", "dcim.add_x_y", "dcim.delete_x_y"} {
-		if got, err := s.MapAction(permission); got != "" || err == nil || !strings.Contains(err.Error(), "name a model without underscores") {
+	for _, permission := range []string{"dcim.view_dns_record", "dcim.change_dns_record",
+		"dcim.add_x_y", "dcim.delete_x_y"} {
+		if got, err := s.MapAction(permission); got != "" || err == nil ||
+			!strings.Contains(err.Error(), "name a model without underscores") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
 	}
-	for _, permission := range []string{"", "view_device", ".view_device", "dcim.", "dcim.view", "dcim.view_", "dcim._device", "dcim.view_IPAddress", "dcim.view_ip address", "a.b.view_device", "billing.export"} {
+	for _, permission := range []string{"", "view_device", ".view_device", "dcim.", "dcim.view",
+		"dcim.view_", "dcim._device", "dcim.view_IPAddress", "dcim.view_ip address",
+		"a.b.view_device", "billing.export"} {
 		got, err := s.MapAction(permission)
-		if got != "" || err == nil || !strings.Contains(err.Error(), "write app= in //mcp:server, and action= and object= on the tool") {
+		if got != "" || err == nil || !strings.Contains(err.Error(),
+			"write app= in //mcp:server, and action= and object= on the tool") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
 	}
@@ -274,20 +300,23 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	layouts[0].write(t, db, dialect.SQLite, team)
 	s := newSource(t, db, dialect.SQLite, layouts[0], objectperm.Options{})
 	for _, p := range []access.Permission{
-		{App: "dcim", Action: "view", Object: "device"}, {App: "dcim", Action: "napalm_read", Object: "device"}, {App: "dcim", Action: "change_status", Object: "device"},
+		{App: "dcim", Action: "view", Object: "device"}, {App: "dcim", Action: "napalm_read",
+			Object: "device"}, {App: "dcim", Action: "change_status", Object: "device"},
 	} {
 		if got, err := s.MapPermission(p); got != p.String() || err != nil {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}
 	for p, says := range map[access.Permission]string{
-		{App: "dcim", Action: "view", Object: "dns_record"}: `reads "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", and it was written as "view" on "dcim.dns_record"`,
+		{App: "dcim", Action: "view",
+			Object: "dns_record"}: `reads "dcim.view_dns_record" as the action "view_dns" on the model "dcim.record", and it was written as "view" on "dcim.dns_record"`,
 		{App: "dcim", Action: "sync", Object: "dns_record"}: `as the action "sync_dns" on`,
 		{App: "dcim", Action: "napalm_read"}:                `written as "napalm_read" on "dcim"`,
 		{App: "dcim", Action: "export"}:                     "is no permission of this host",
 		{App: "dcim", Action: "view", Object: "Device"}:     "is no permission of this host",
 	} {
-		if got, err := s.MapPermission(p); got != "" || err == nil || !strings.Contains(err.Error(), says) {
+		if got, err := s.MapPermission(p); got != "" || err == nil || !strings.Contains(err.Error(),
+			says) {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}

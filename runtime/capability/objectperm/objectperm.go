@@ -1,8 +1,8 @@
 // Package objectperm reads the permissions of NetBox and Nautobot from their database: object
 // permissions, each a list of actions on types of objects, given to users and groups, with
-// constraints on the objects that it covers. Permissions that a host computes are not in its tables,
-// so the source does not find them: NetBox with LDAP and FIND_GROUP_PERMS takes groups from the
-// directory. Hosts on MySQL are not supported.
+// constraints on the objects that it covers. Permissions that a host computes are not in its
+// tables, so the source does not find them: NetBox with LDAP and FIND_GROUP_PERMS takes groups from
+// the directory. Hosts on MySQL are not supported.
 //
 // # Database
 //
@@ -25,8 +25,8 @@
 // layout of another release, the server does not start. The error names the layout to use.
 //
 // The driver is the program's own choice, imported by it: any that takes $1 for a parameter, as
-// github.com/jackc/pgx/v5/stdlib ("pgx") does, which this package is tested with. [dialect.SQLite], with
-// modernc.org/sqlite ("sqlite") as the driver, is for tests: neither host runs on it.
+// github.com/jackc/pgx/v5/stdlib ("pgx") does, which this package is tested with. [dialect.SQLite],
+// with modernc.org/sqlite ("sqlite") as the driver, is for tests: neither host runs on it.
 //
 // A source reads seven tables: those that the [Layout] names, and django_content_type. It reads
 // four columns of users: the account needs no right to the hashes of passwords. For NetBox 4.0 and
@@ -69,13 +69,13 @@ type Options struct {
 	// ExemptView is EXEMPT_VIEW_PERMISSIONS: models that everybody may view, "dcim.site", or
 	// [capability.Any] for all but the layout's NeverExempt. None is the hosts' default.
 	ExemptView []string
-	// DefaultPermissions is DEFAULT_PERMISSIONS where a deployment sets it; nil is the layout's, and an
-	// empty map is none.
+	// DefaultPermissions is DEFAULT_PERMISSIONS where a deployment sets it; nil is the layout's,
+	// and an empty map is none.
 	DefaultPermissions map[string][]capability.Constraint
 }
 
-// Source is a [capability.Source] over the database of NetBox or Nautobot. It only reads, keeps nothing, and is
-// safe for concurrent use.
+// Source is a [capability.Source] over the database of NetBox or Nautobot. It only reads, keeps
+// nothing, and is safe for concurrent use.
 //
 // It is no [capability.Enumerator]: an action is free text that a permission's author writes, so
 // that no list of them is complete.
@@ -118,7 +118,8 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 			continue
 		}
 		app, name, _ := strings.Cut(model, ".")
-		if p, ok := parse(app + "." + view + "_" + name); !ok || p.object() != model || strings.Contains(model, capability.Any) {
+		if p, ok := parse(app + "." + view + "_" + name); !ok || p.object() != model ||
+			strings.Contains(model, capability.Any) {
 			return nil, fmt.Errorf("objectperm: Options.ExemptView: %q is no model: write it as in EXEMPT_VIEW_PERMISSIONS, \"dcim.site\", or \"*\" for all", model)
 		}
 		s.exempt[model] = true
@@ -156,12 +157,12 @@ func (s *Source) Resolve(ctx context.Context, p access.Principal) (capability.Us
 }
 
 // Capabilities returns, by one statement, the enabled permissions of a user and of its groups, and
-// those that all users hold. Constraints are raw JSON, each an object that is a queryset filter; "$user"
-// in one stands for the user's own key, as the host has it. A permission is held without constraints where
-// one of its grants has none (null, or an empty object), and so is every permission of a superuser and the viewing of
-// an exempt model, which hosts do not constrain either. Actions that are no list of names are an error.
-// A constraint that is no JSON object makes its permission [capability.Set.Unreadable], even if another
-// grant of the permission has none.
+// those that all users hold. Constraints are raw JSON, each an object that is a queryset filter;
+// "$user" in one stands for the user's own key, as the host has it. A permission is held without
+// constraints where one of its grants has none (null, or an empty object), and so is every
+// permission of a superuser and the viewing of an exempt model, which hosts do not constrain
+// either. Actions that are no list of names are an error. A constraint that is no JSON object makes
+// its permission [capability.Set.Unreadable], even if another grant of the permission has none.
 func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
 	var set capability.Set
 	grants := map[string]*grant{}
@@ -197,7 +198,8 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 		}
 		return nil
 	}
-	u, err := hostuser.Read(ctx, s.db, "objectperm", s.statements.capabilities, p.User, read, &isModel, &app, &model, &actions, &constraints)
+	u, err := hostuser.Read(ctx, s.db, "objectperm", s.statements.capabilities, p.User, read,
+		&isModel, &app, &model, &actions, &constraints)
 	if err != nil {
 		return capability.Set{}, err
 	}

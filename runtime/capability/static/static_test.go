@@ -18,7 +18,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability/static"
 )
 
-// team is the file that the package's documentation shows, with more users and without a list of actions.
+// team is the file that the package's documentation shows, with more users and without a list of
+// actions.
 const team = `
 exempt:
   dcim.site: [view]
@@ -106,7 +107,8 @@ func TestUsersHaveWhatTheFileGivesThemAndTheirGroups(t *testing.T) {
 			if got := answers(set); err != nil || got != want {
 				t.Errorf("%s: %s has\n%s%v", name, user, got, err)
 			}
-			if u, err := s.Resolve(t.Context(), p); err != nil || u != (capability.User{ID: user, Name: user}) {
+			if u, err := s.Resolve(t.Context(), p); err != nil ||
+				u != (capability.User{ID: user, Name: user}) {
 				t.Errorf("%s: %+v, %v", name, u, err)
 			}
 		}
@@ -135,7 +137,9 @@ func TestFilesThatDocumentsShowAreTaken(t *testing.T) {
 		text = strings.ReplaceAll("\n"+text, "\n//\t", "\n")
 		ada := access.Principal{User: "ada"}
 		set, err := open(t, "a.yaml", text).Capabilities(t.Context(), ada)
-		if constraints, _ := set.Constraints("dcim.change_device"); err != nil || !set.Has("dcim.view_device") || len(constraints) == 0 || !set.Unrestricted("dcim.device", "napalm_read") {
+		if constraints, _ := set.Constraints("dcim.change_device"); err != nil ||
+			!set.Has("dcim.view_device") || len(constraints) == 0 ||
+			!set.Unrestricted("dcim.device", "napalm_read") {
 			t.Errorf("%s: %s, %v", document, answers(set), err)
 		}
 	}
@@ -144,8 +148,9 @@ func TestFilesThatDocumentsShowAreTaken(t *testing.T) {
 func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 	s := open(t, "a.yaml", team)
 	for name, p := range map[string]access.Principal{
-		"nobody":                {},
-		"a subject alone":       {Issuer: "i", Subject: "ada", Client: "ada", Role: "ada", Groups: []string{"readers"}},
+		"nobody": {},
+		"a subject alone": {Issuer: "i", Subject: "ada", Client: "ada", Role: "ada",
+			Groups: []string{"readers"}},
 		"an unknown user":       {User: "adam"},
 		"another case":          {User: "Ada"},
 		"white space":           {User: "ada "},
@@ -156,7 +161,8 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 		if !errors.Is(err, capability.ErrNoUser) || answers(set) != "" {
 			t.Errorf("%s: %v, %v", name, set, err)
 		}
-		if u, err := s.Resolve(t.Context(), p); !errors.Is(err, capability.ErrNoUser) || u != (capability.User{}) {
+		if u, err := s.Resolve(t.Context(), p); !errors.Is(err, capability.ErrNoUser) ||
+			u != (capability.User{}) {
 			t.Errorf("%s: %+v, %v", name, u, err)
 		}
 	}
@@ -172,7 +178,8 @@ func TestActionsAreThoseThatTheFileLists(t *testing.T) {
 	if again, _ := s.Actions(t.Context()); again[0] != "a.export" {
 		t.Error("the list is not the caller's own")
 	}
-	if actions, err := open(t, "a.yaml", team).Actions(t.Context()); !errors.Is(err, errors.ErrUnsupported) || actions != nil {
+	if actions, err := open(t, "a.yaml", team).Actions(t.Context()); !errors.Is(err,
+		errors.ErrUnsupported) || actions != nil {
 		t.Errorf("without a list: %q, %v", actions, err)
 	}
 }
@@ -184,8 +191,10 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}
-	for _, p := range []string{"", "view_device", ".view", "dcim.", "dcim.view_device.x", "dcim.view device", "dcim.*", "*", "dcim.view_device\n"} {
-		if got, err := s.MapAction(p); got != "" || err == nil || !strings.Contains(err.Error(), "write app.action_object") {
+	for _, p := range []string{"", "view_device", ".view", "dcim.", "dcim.view_device.x",
+		"dcim.view device", "dcim.*", "*", "dcim.view_device\n"} {
+		if got, err := s.MapAction(p); got != "" || err == nil || !strings.Contains(err.Error(),
+			"write app.action_object") {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}
@@ -195,80 +204,139 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 var mistakes = []struct{ name, file, text, want string }{
 	{"nothing", "a.yaml", "", "static: a.yaml:1: is empty: write users: and the users below it, or users: {} for none"},
 	{"null", "a.yaml", "~", "static: a.yaml:1: is nothing: write a mapping"},
-	{"no users", "a.yaml", "groups: {}", "static: a.yaml:1: /users: is missing: write the users, or {} for none"},
+	{"no users", "a.yaml", "groups: {}",
+		"static: a.yaml:1: /users: is missing: write the users, or {} for none"},
 	{"comments alone", "a.yaml", "\n# a\n", "static: a.yaml:1: is empty"},
 	{"no text", "a.json", "", "static: a.json:1: is not JSON: the text ends where a value should be"},
 	{"blank lines", "a.json", "\n\n", "static: a.json:1: is not JSON: the text ends"},
-	{"another name", "a.toml", "users: {}", "static: a.toml: is neither YAML nor JSON by its name: call it .yaml, .yml or .json"},
-	{"two documents", "a.yaml", "users: {}\n---\nusers: {}\n", "static: a.yaml:2: begins a second document: keep one"},
-	{"an empty second document", "a.yaml", "users: {}\n---\n", "static: a.yaml:2: begins a second document"},
-	{"a broken second document", "a.yaml", "users: {}\n---\n\na: [\n", "static: a.yaml:5: is no YAML that can be taken"},
+	{"another name", "a.toml", "users: {}",
+		"static: a.toml: is neither YAML nor JSON by its name: call it .yaml, .yml or .json"},
+	{"two documents", "a.yaml", "users: {}\n---\nusers: {}\n",
+		"static: a.yaml:2: begins a second document: keep one"},
+	{"an empty second document", "a.yaml", "users: {}\n---\n",
+		"static: a.yaml:2: begins a second document"},
+	{"a broken second document", "a.yaml", "users: {}\n---\n\na: [\n",
+		"static: a.yaml:5: is no YAML that can be taken"},
 	{"two documents and more", "a.yaml", "user: {}\nusers: {}\n...\n# b\n--- # c\nx: 1\n---\n",
 		"static: a.yaml:1: /user: is not known here: use actions, exempt, groups, users\nstatic: a.yaml:5: begins a second document: keep one"},
-	{"a control character", "a.yaml", "users:\n\n  a: \x01\n", "static: a.yaml:3: is no YAML that can be taken: control characters are not allowed"},
-	{"an unknown alias", "a.yaml", "users:\n  ada: *x\n", "static: a.yaml:2: is no YAML that can be taken: unknown anchor"},
-	{"bad YAML", "a.yaml", "users:\n  ada: [1\n  bob: 2\n", "static: a.yaml:3: is no YAML that can be taken: did not find expected ',' or ']'"},
+	{"a control character", "a.yaml", "users:\n\n  a: \x01\n",
+		"static: a.yaml:3: is no YAML that can be taken: control characters are not allowed"},
+	{"an unknown alias", "a.yaml", "users:\n  ada: *x\n",
+		"static: a.yaml:2: is no YAML that can be taken: unknown anchor"},
+	{"bad YAML", "a.yaml", "users:\n  ada: [1\n  bob: 2\n",
+		"static: a.yaml:3: is no YAML that can be taken: did not find expected ',' or ']'"},
 	{"bad JSON", "a.json", "{\"users\": {\n\"ada\": {}\n", "static: a.json:2: /users"},
-	{"a comma too many", "a.json", "{\"users\": {\n\"ada\": {},\n}}", "static: a.json:3: /users: is not JSON: '}' at byte 23 where a name in quotes should be"},
+	{"a comma too many", "a.json", "{\"users\": {\n\"ada\": {},\n}}",
+		"static: a.json:3: /users: is not JSON: '}' at byte 23 where a name in quotes should be"},
 	{"a comment", "a.json", "{\n// none\n}", "static: a.json:2: is not JSON"},
 	{"a line in a text", "a.json", "{\n\"users\": {\"a\nb\": {}}}", "static: a.json:2: /users"},
-	{"text after JSON", "a.json", "{\"users\": {}}\n\n{}", "static: a.json:3: is not JSON: '{' at byte 15 where the end should be"},
-	{"another encoding in JSON", "a.json", "{\"users\":\n{\"\xff\": {}}}", "static: a.json:2: /users"},
-	{"another encoding", "a.yaml", "users:\n  \"\xff\": {}\n", "static: a.yaml:2: is not UTF-8: write it so"},
+	{"text after JSON", "a.json", "{\"users\": {}}\n\n{}",
+		"static: a.json:3: is not JSON: '{' at byte 15 where the end should be"},
+	{"another encoding in JSON", "a.json", "{\"users\":\n{\"\xff\": {}}}",
+		"static: a.json:2: /users"},
+	{"another encoding", "a.yaml", "users:\n  \"\xff\": {}\n",
+		"static: a.yaml:2: is not UTF-8: write it so"},
 	{"half a character", "a.json", "{\n\"users\": {\"\\ud83d\": {}}}", "static: a.json:2: /users"},
-	{"an unknown key", "a.yaml", "user: {}\nusers: {}\n", "static: a.yaml:1: /user: is not known here: use actions, exempt, groups, users"},
-	{"a misspelt key", "a.json", "{\"users\": {\n\"ada\": {\"grups\": []}}}", "static: a.json:2: /users/ada/grups: is not known here: use permissions, constrained, exempt, groups, active, superuser"},
-	{"a group that is a superuser", "a.yaml", "groups: {g: {superuser: true}}\nusers: {}\n", "static: a.yaml:1: /groups/g/superuser: is not known here: use permissions, constrained, exempt"},
+	{"an unknown key", "a.yaml", "user: {}\nusers: {}\n",
+		"static: a.yaml:1: /user: is not known here: use actions, exempt, groups, users"},
+	{"a misspelt key", "a.json", "{\"users\": {\n\"ada\": {\"grups\": []}}}",
+		"static: a.json:2: /users/ada/grups: is not known here: use permissions, constrained, exempt, groups, active, superuser"},
+	{"a group that is a superuser", "a.yaml", "groups: {g: {superuser: true}}\nusers: {}\n",
+		"static: a.yaml:1: /groups/g/superuser: is not known here: use permissions, constrained, exempt"},
 	{"another case", "a.yaml", "Users: {}\nusers: {}\n", "/Users: is not known here"},
-	{"a user twice", "a.yaml", "users:\n  ada: {}\n  ada: {superuser: true}\n", "static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
-	{"a user twice and more", "a.yaml", "users:\n  ada: {permissions: [x]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
+	{"a user twice", "a.yaml", "users:\n  ada: {}\n  ada: {superuser: true}\n",
+		"static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
+	{"a user twice and more", "a.yaml",
+		"users:\n  ada: {permissions: [x]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
 		`static: a.yaml:2: /users/ada/permissions/0: is no permission: write app.action_object, or app.action where there is no object, in letters, digits and underscores, as in "dcim.view_device"
 static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them
 static: a.yaml:4: /users/bob: is an anchor or an alias: write out what it says, or make a group of it
 static: a.yaml:5: /users/eve/groups/0: names the group "none", which is not in groups: correct the name, or add the group`},
-	{"a user twice in JSON", "a.json", "{\"users\": {\n\"ada\": {},\n\"\\u0061da\": {}}}", "static: a.json:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
-	{"names twice and more in JSON", "a.json", "{\"users\": {\n\"ada\": {\"groups\": [\"g\"],\n\"groups\": []},\n\"ada\": {}},\n\"user\": 1}",
+	{"a user twice in JSON", "a.json", "{\"users\": {\n\"ada\": {},\n\"\\u0061da\": {}}}",
+		"static: a.json:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
+	{"names twice and more in JSON", "a.json",
+		"{\"users\": {\n\"ada\": {\"groups\": [\"g\"],\n\"groups\": []},\n\"ada\": {}},\n\"user\": 1}",
 		`static: a.json:2: /users/ada/groups/0: names the group "g", which is not in groups: correct the name, or add the group
 static: a.json:3: /users/ada/groups: stands twice, the first time in line 2: keep one of them
 static: a.json:4: /users/ada: stands twice, the first time in line 2: keep one of them
 static: a.json:5: /user: is not known here: use actions, exempt, groups, users`},
-	{"a permission twice", "a.yaml", "users: {ada: {permissions: [a.b, a.b]}}", "static: a.yaml:1: /users/ada/permissions/1: stands twice in its list: remove one"},
-	{"text for a truth", "a.yaml", "users: {ada: {active: yes}}", "static: a.yaml:1: /users/ada/active: is text: write true or false"},
-	{"a number for a truth", "a.json", `{"users": {"ada": {"superuser": 1}}}`, "static: a.json:1: /users/ada/superuser: is a number: write true or false"},
-	{"nothing for a user", "a.yaml", "users:\n  ada:\n", "static: a.yaml:2: /users/ada: is nothing: write a mapping"},
-	{"text for a list", "a.yaml", "users: {ada: {groups: admins}}", "static: a.yaml:1: /users/ada/groups: is text: write a list"},
-	{"a number for a name", "a.yaml", "users: {ada: {permissions: [7]}}", "static: a.yaml:1: /users/ada/permissions/0: is a number: write text"},
-	{"a number that names", "a.yaml", "users: {7: {}}", "static: a.yaml:1: /users/7: has a name that is not plainly text: quote it"},
-	{"a merge", "a.yaml", "users: {ada: {<<: {superuser: true}}}", "static: a.yaml:1: /users/ada/<<: has a name that is not plainly text: quote it"},
+	{"a permission twice", "a.yaml", "users: {ada: {permissions: [a.b, a.b]}}",
+		"static: a.yaml:1: /users/ada/permissions/1: stands twice in its list: remove one"},
+	{"text for a truth", "a.yaml", "users: {ada: {active: yes}}",
+		"static: a.yaml:1: /users/ada/active: is text: write true or false"},
+	{"a number for a truth", "a.json", `{"users": {"ada": {"superuser": 1}}}`,
+		"static: a.json:1: /users/ada/superuser: is a number: write true or false"},
+	{"nothing for a user", "a.yaml", "users:\n  ada:\n",
+		"static: a.yaml:2: /users/ada: is nothing: write a mapping"},
+	{"text for a list", "a.yaml", "users: {ada: {groups: admins}}",
+		"static: a.yaml:1: /users/ada/groups: is text: write a list"},
+	{"a number for a name", "a.yaml", "users: {ada: {permissions: [7]}}",
+		"static: a.yaml:1: /users/ada/permissions/0: is a number: write text"},
+	{"a number that names", "a.yaml", "users: {7: {}}",
+		"static: a.yaml:1: /users/7: has a name that is not plainly text: quote it"},
+	{"a merge", "a.yaml", "users: {ada: {<<: {superuser: true}}}",
+		"static: a.yaml:1: /users/ada/<<: has a name that is not plainly text: quote it"},
 	{"a list that names", "a.yaml", "users: {? [a] : {}}", "has a name that is not plainly text"},
-	{"an anchor", "a.yaml", "users: {ada: &a {}, bob: *a}", "static: a.yaml:1: /users/ada: is an anchor or an alias: write out what it says, or make a group of it\nstatic: a.yaml:1: /users/bob: is an anchor or an alias"},
-	{"a tag", "a.yaml", "users: {ada: {superuser: !!bool yes}}", "static: a.yaml:1: /users/ada/superuser: has the tag !!bool: leave it out, and quote what is to be text"},
-	{"a name of nothing", "a.yaml", "users: {'': {}}", "static: a.yaml:1: /users/: is no name: write one without control characters, and without white space at its ends"},
+	{"an anchor", "a.yaml", "users: {ada: &a {}, bob: *a}",
+		"static: a.yaml:1: /users/ada: is an anchor or an alias: write out what it says, or make a group of it\nstatic: a.yaml:1: /users/bob: is an anchor or an alias"},
+	{"a tag", "a.yaml", "users: {ada: {superuser: !!bool yes}}",
+		"static: a.yaml:1: /users/ada/superuser: has the tag !!bool: leave it out, and quote what is to be text"},
+	{"a name of nothing", "a.yaml", "users: {'': {}}",
+		"static: a.yaml:1: /users/: is no name: write one without control characters, and without white space at its ends"},
 	{"a name with a blank", "a.yaml", "users: {'ada ': {}}", "/users/ada : is no name"},
-	{"a name with a control character", "a.json", `{"users": {"a\nb": {}}}`, `static: a.json:1: /users/a\nb: is no name`},
-	{"an unknown group", "a.yaml", "users:\n  ada:\n    groups:\n      - admins\n", `static: a.yaml:4: /users/ada/groups/0: names the group "admins", which is not in groups: correct the name, or add the group`},
-	{"a permission without an app", "a.yaml", "users: {ada: {permissions: [view_device]}}", "/users/ada/permissions/0: is no permission: write app.action_object"},
-	{"a permission that is a pattern", "a.yaml", "users: {ada: {permissions: ['dcim.*']}}", "/users/ada/permissions/0: is no permission: write app.action_object"},
-	{"a permission that is not listed", "a.yaml", "actions: [dcim.view_device]\nusers: {ada: {permissions: [dcim.veiw_device]}}", "static: a.yaml:2: /users/ada/permissions/0: dcim.veiw_device is not in actions: correct the name, or add it there"},
-	{"a constrained one that is not listed", "a.yaml", "actions: []\nusers: {ada: {constrained: {a.b: [{c: 1}]}}}", "/users/ada/constrained/a.b: a.b is not in actions"},
-	{"an exemption that is not listed", "a.yaml", "actions: [dcim.view]\nexempt: {dcim.device: [view]}\nusers: {}", "/exempt/dcim.device/0: dcim.view_device is not in actions"},
-	{"an exemption on no object that is not listed", "a.yaml", "actions: [dcim.view]\nexempt: {dcim: [veiw]}\nusers: {}", "/exempt/dcim/0: dcim.veiw is not in actions"},
-	{"no constraint", "a.yaml", "users: {ada: {constrained: {a.b: []}}}", "/users/ada/constrained/a.b: has no constraint: write one, or move the permission to permissions if it covers all objects"},
-	{"a constraint on nothing", "a.yaml", "users: {ada: {constrained: {a.b: [{}]}}}", "/users/ada/constrained/a.b/0: constrains nothing"},
-	{"a constraint that is null", "a.yaml", "users: {ada: {constrained: {a.b: [null]}}}", "/users/ada/constrained/a.b/0: is nothing: write a mapping"},
-	{"constraints that are one", "a.yaml", "users: {ada: {constrained: {a.b: {site: x}}}}", "/users/ada/constrained/a.b: is a mapping: write a list"},
-	{"a constraint that is contradicted", "a.yaml", "users: {ada: {constrained: {a.b: [{c: 1}]}, permissions: [a.b]}}", "/users/ada/constrained/a.b: stands in permissions too, for all objects: remove it from one of them"},
-	{"a number that is not JSON's", "a.yaml", "users: {ada: {constrained: {a.b: [{c: 0x1F}]}}}", "/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
-	{"a number that has no end", "a.yaml", "users: {ada: {constrained: {a.b: [{c: 1e999999}]}}}", "/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
-	{"no number", "a.yaml", "users: {ada: {constrained: {a.b: [{c: .nan}]}}}", "/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
-	{"everything for everybody", "a.yaml", "exempt: {'*': ['*']}\nusers: {}", "/exempt/*/0: lets everything be done: write superuser: true in each user that may"},
-	{"a pattern of objects", "a.yaml", "exempt: {'dcim.*': [view]}\nusers: {}", `/exempt/dcim.*: is no type of objects: write app.object, as in "dcim.device"`},
-	{"a pattern of actions", "a.yaml", "exempt: {dcim.device: ['v*']}\nusers: {}", `/exempt/dcim.device/0: is no action: write an action, as in "view", or "*" for all`},
-	{"depth", "a.yaml", "users: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "is nested more than 100 deep"},
-	{"depth in JSON", "a.json", `{"users": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", "static: a.json:1: /users/0/0/0"},
-	{"a name twice and bad JSON", "a.json", "{\"a\": 1,\n\"a\": 2,\n!}", "static: a.json:3: cannot be read as JSON: invalid character '!'"},
-	{"a name twice and depth", "a.json", "{\"a\": 1,\n\"a\":\n" + strings.Repeat("[", 200), "static: a.json:3: cannot be read as JSON: it is nested more than 100 deep"},
-	{"a number that has no end in JSON", "a.json", "{\"users\":\n{\"ada\": 1e999999}}", "static: a.json:2: /users/ada"},
+	{"a name with a control character", "a.json", `{"users": {"a\nb": {}}}`,
+		`static: a.json:1: /users/a\nb: is no name`},
+	{"an unknown group", "a.yaml", "users:\n  ada:\n    groups:\n      - admins\n",
+		`static: a.yaml:4: /users/ada/groups/0: names the group "admins", which is not in groups: correct the name, or add the group`},
+	{"a permission without an app", "a.yaml", "users: {ada: {permissions: [view_device]}}",
+		"/users/ada/permissions/0: is no permission: write app.action_object"},
+	{"a permission that is a pattern", "a.yaml", "users: {ada: {permissions: ['dcim.*']}}",
+		"/users/ada/permissions/0: is no permission: write app.action_object"},
+	{"a permission that is not listed", "a.yaml",
+		"actions: [dcim.view_device]\nusers: {ada: {permissions: [dcim.veiw_device]}}",
+		"static: a.yaml:2: /users/ada/permissions/0: dcim.veiw_device is not in actions: correct the name, or add it there"},
+	{"a constrained one that is not listed", "a.yaml",
+		"actions: []\nusers: {ada: {constrained: {a.b: [{c: 1}]}}}",
+		"/users/ada/constrained/a.b: a.b is not in actions"},
+	{"an exemption that is not listed", "a.yaml",
+		"actions: [dcim.view]\nexempt: {dcim.device: [view]}\nusers: {}",
+		"/exempt/dcim.device/0: dcim.view_device is not in actions"},
+	{"an exemption on no object that is not listed", "a.yaml",
+		"actions: [dcim.view]\nexempt: {dcim: [veiw]}\nusers: {}",
+		"/exempt/dcim/0: dcim.veiw is not in actions"},
+	{"no constraint", "a.yaml", "users: {ada: {constrained: {a.b: []}}}",
+		"/users/ada/constrained/a.b: has no constraint: write one, or move the permission to permissions if it covers all objects"},
+	{"a constraint on nothing", "a.yaml", "users: {ada: {constrained: {a.b: [{}]}}}",
+		"/users/ada/constrained/a.b/0: constrains nothing"},
+	{"a constraint that is null", "a.yaml", "users: {ada: {constrained: {a.b: [null]}}}",
+		"/users/ada/constrained/a.b/0: is nothing: write a mapping"},
+	{"constraints that are one", "a.yaml", "users: {ada: {constrained: {a.b: {site: x}}}}",
+		"/users/ada/constrained/a.b: is a mapping: write a list"},
+	{"a constraint that is contradicted", "a.yaml",
+		"users: {ada: {constrained: {a.b: [{c: 1}]}, permissions: [a.b]}}",
+		"/users/ada/constrained/a.b: stands in permissions too, for all objects: remove it from one of them"},
+	{"a number that is not JSON's", "a.yaml", "users: {ada: {constrained: {a.b: [{c: 0x1F}]}}}",
+		"/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
+	{"a number that has no end", "a.yaml", "users: {ada: {constrained: {a.b: [{c: 1e999999}]}}}",
+		"/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
+	{"no number", "a.yaml", "users: {ada: {constrained: {a.b: [{c: .nan}]}}}",
+		"/users/ada/constrained/a.b/0/c: is no number as JSON has it"},
+	{"everything for everybody", "a.yaml", "exempt: {'*': ['*']}\nusers: {}",
+		"/exempt/*/0: lets everything be done: write superuser: true in each user that may"},
+	{"a pattern of objects", "a.yaml", "exempt: {'dcim.*': [view]}\nusers: {}",
+		`/exempt/dcim.*: is no type of objects: write app.object, as in "dcim.device"`},
+	{"a pattern of actions", "a.yaml", "exempt: {dcim.device: ['v*']}\nusers: {}",
+		`/exempt/dcim.device/0: is no action: write an action, as in "view", or "*" for all`},
+	{"depth", "a.yaml", "users: " + strings.Repeat("[", 200) + strings.Repeat("]", 200),
+		"is nested more than 100 deep"},
+	{"depth in JSON", "a.json", `{"users": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) +
+		"}", "static: a.json:1: /users/0/0/0"},
+	{"a name twice and bad JSON", "a.json", "{\"a\": 1,\n\"a\": 2,\n!}",
+		"static: a.json:3: cannot be read as JSON: invalid character '!'"},
+	{"a name twice and depth", "a.json", "{\"a\": 1,\n\"a\":\n" + strings.Repeat("[", 200),
+		"static: a.json:3: cannot be read as JSON: it is nested more than 100 deep"},
+	{"a number that has no end in JSON", "a.json", "{\"users\":\n{\"ada\": 1e999999}}",
+		"static: a.json:2: /users/ada"},
 }
 
 func TestMistakesAreToldWithTheirPlaceAndCure(t *testing.T) {
@@ -289,7 +357,8 @@ func TestMistakesAreToldWithTheirPlaceAndCure(t *testing.T) {
 var placed = regexp.MustCompile(`^static: a\.(yaml|json):[1-9][0-9]*: `)
 
 func TestAllMistakesOfAFileAreToldInItsOrder(t *testing.T) {
-	_, err := static.OpenFS(write("a.yaml", "users:\n  ada: {groups: [x], superuser: 1}\n  bob: {active: no}\ngruops: {}\n"), "a.yaml")
+	_, err := static.OpenFS(write("a.yaml",
+		"users:\n  ada: {groups: [x], superuser: 1}\n  bob: {active: no}\ngruops: {}\n"), "a.yaml")
 	want := `static: a.yaml:2: /users/ada/groups/0: names the group "x", which is not in groups: correct the name, or add the group
 static: a.yaml:2: /users/ada/superuser: is a number: write true or false
 static: a.yaml:3: /users/bob/active: is text: write true or false
@@ -297,22 +366,26 @@ static: a.yaml:4: /gruops: is not known here: use actions, exempt, groups, users
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
-	_, err = static.OpenFS(write("a.yaml", "users: {a: {permissions: ["+strings.Repeat("x,", 60)+"]}}\n"), "a.yaml")
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != 51 || lines[50] != "static: a.yaml: and 10 problems more" {
+	_, err = static.OpenFS(write("a.yaml", "users: {a: {permissions: ["+strings.Repeat("x,", 60)+
+		"]}}\n"), "a.yaml")
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != 51 ||
+		lines[50] != "static: a.yaml: and 10 problems more" {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestFilesThatCannotBeReadAreAnError(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.yaml")
-	if _, err := static.Open(none); !errors.Is(err, fs.ErrNotExist) || err.Error() != "static: "+none+": no such file or directory" {
+	if _, err := static.Open(none); !errors.Is(err, fs.ErrNotExist) || err.Error() != "static: "+
+		none+": no such file or directory" {
 		t.Errorf("%v", err)
 	}
 	if _, err := static.Open(t.TempDir()); err == nil {
 		t.Error("a directory was read")
 	}
 	huge := fstest.MapFS{"a.yaml": {Data: make([]byte, 16<<20+1)}}
-	if _, err := static.OpenFS(huge, "a.yaml"); err == nil || !strings.Contains(err.Error(), "static: a.yaml: is larger than 16 MiB") {
+	if _, err := static.OpenFS(huge, "a.yaml"); err == nil || !strings.Contains(err.Error(),
+		"static: a.yaml: is larger than 16 MiB") {
 		t.Errorf("%v", err)
 	}
 }
@@ -337,7 +410,8 @@ func TestReloadTakesTheNewFileAsAWholeOrKeepsTheOld(t *testing.T) {
 	}
 	check := func(what string, user access.Principal, permission string) {
 		t.Helper()
-		if set, err := s.Capabilities(t.Context(), user); err != nil || permission != "" && !set.Has(permission) {
+		if set, err := s.Capabilities(t.Context(), user); err != nil || permission != "" &&
+			!set.Has(permission) {
 			t.Errorf("%s: %v, %v", what, set, err)
 		}
 	}
@@ -364,7 +438,8 @@ func TestReloadTakesTheNewFileAsAWholeOrKeepsTheOld(t *testing.T) {
 	if _, err := s.Resolve(t.Context(), ada); !errors.Is(err, capability.ErrNoUser) {
 		t.Errorf("%v", err)
 	}
-	if actions, err := s.Actions(t.Context()); err != nil || !slices.Equal(actions, []string{"a.change_b"}) {
+	if actions, err := s.Actions(t.Context()); err != nil ||
+		!slices.Equal(actions, []string{"a.change_b"}) {
 		t.Errorf("%v, %v", actions, err)
 	}
 	if !old.Has("a.view_b") || old.Has("a.change_b") {
@@ -372,7 +447,8 @@ func TestReloadTakesTheNewFileAsAWholeOrKeepsTheOld(t *testing.T) {
 	}
 }
 
-// TestAnswersAreOfOneFile reads while two files take turns: in each of them ada's two permissions are equal.
+// TestAnswersAreOfOneFile reads while two files take turns: in each of them ada's two permissions
+// are equal.
 func TestAnswersAreOfOneFile(t *testing.T) {
 	fsys := &turns{texts: []string{
 		"users: {ada: {permissions: [a.x, a.y]}}",

@@ -15,8 +15,8 @@ type Command struct {
 	rest  bool // any further arguments
 }
 
-// shellSigns are the characters with a meaning to a shell. In a pattern they would be part of a word,
-// which the author of the pattern does not mean.
+// shellSigns are the characters with a meaning to a shell. In a pattern they would be part of a
+// word, which the author of the pattern does not mean.
 const shellSigns = ";|&$<>()`\"'\n\r"
 
 // ParseCommand reads a pattern of commands. Its error is an [*Error].
@@ -82,8 +82,8 @@ func ParseCommand(text string) (*Command, error) {
 }
 
 // ProgramName reports whether a program is named so that it is the same one wherever the command
-// runs: by a bare name, which is looked up, or by an absolute path in its shortest form. A sign that
-// matches a name must not match "..".
+// runs: by a bare name, which is looked up, or by an absolute path in its shortest form. A sign
+// that matches a name must not match "..".
 func ProgramName(name string) bool {
 	if name == "" || name == "." || name == ".." || strings.IndexByte(name, 0) >= 0 {
 		return false
@@ -91,8 +91,8 @@ func ProgramName(name string) bool {
 	return !strings.Contains(name, "/") || strings.HasPrefix(name, "/") && path.Clean(name) == name
 }
 
-// CommandText returns the canonical text of a command: its words if spaces separate them clearly, else
-// a JSON array.
+// CommandText returns the canonical text of a command: its words if spaces separate them clearly,
+// else a JSON array.
 func CommandText(words []string) string {
 	plain := !strings.HasPrefix(words[0], "[")
 	for _, w := range words {

@@ -225,8 +225,8 @@ func (p *Host) dotted() string {
 	return "." + p.name
 }
 
-// Match reports whether the pattern holds an endpoint. Port 0 is a port that is not known yet, and is
-// in every range.
+// Match reports whether the pattern holds an endpoint. Port 0 is a port that is not known yet, and
+// is in every range.
 func (p *Host) Match(e Endpoint) bool {
 	if e.Port != 0 && !p.ports.has(e.Port) {
 		return false

@@ -15,23 +15,24 @@ import (
 // "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
 // (RFC 6901): "/https:~1~1example.com~1roles".
 type Claims struct {
-	// Roles are claims whose values, a string or a list of them, name roles. A value of another type
-	// counts as nothing.
+	// Roles are claims whose values, a string or a list of them, name roles. A value of another
+	// type counts as nothing.
 	Roles []string
 	// RoleNames are the roles that the values of Roles stand for; values that it does not
-	// have count as nothing. Nil takes the values themselves for names of roles, which is right only
-	// where the issuer's roles are meant for this server.
+	// have count as nothing. Nil takes the values themselves for names of roles, which is right
+	// only where the issuer's roles are meant for this server.
 	RoleNames map[string]string
 	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
 	// "scope" (RFC 8693, section 4.2), or else "scp".
 	Scopes string
 	// Groups is the claim of groups: a string or a list of them.
 	Groups string
-	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or else "azp".
+	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or
+	// else "azp".
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
-	// themselves. A token without the claim names no user; one in which it is anything but a name is
-	// refused, and so is a claim "email", however deep and however its path is written, where
+	// themselves. A token without the claim names no user; one in which it is anything but a name
+	// is refused, and so is a claim "email", however deep and however its path is written, where
 	// "email_verified" beside it is not true: somebody is meant, and nobody knows who.
 	User string
 	// Orgs and Teams are the claims of memberships.
@@ -39,7 +40,8 @@ type Claims struct {
 }
 
 // identity is whom a token's claims name. They have been verified, in the way of a scheme.
-func (i *issuer) identity(c map[string]any, expires time.Time, scheme string) (identity.Identity, error) {
+func (i *issuer) identity(c map[string]any, expires time.Time,
+	scheme string) (identity.Identity, error) {
 	sub, _ := c["sub"].(string)
 	if sub == "" {
 		return identity.Identity{}, refuse("it names nobody (sub)")
@@ -71,8 +73,8 @@ func (i *issuer) identity(c map[string]any, expires time.Time, scheme string) (i
 	}, nil
 }
 
-// roles returns the names of roles in a token. Another value counts for nothing, and the names beside
-// it count: roles only add rights.
+// roles returns the names of roles in a token. Another value counts for nothing, and the names
+// beside it count: roles only add rights.
 func (m Claims) roles(c map[string]any) []string {
 	var roles []string
 	for _, path := range m.Roles {
@@ -93,8 +95,8 @@ func (m Claims) roles(c map[string]any) []string {
 	return roles
 }
 
-// user is the host's user, "" where the token says nothing of one. OpenID Connect Core 1.0, section 5.7
-// warns of addresses that nobody has verified: whoever may type one in could become anybody.
+// user is the host's user, "" where the token says nothing of one. OpenID Connect Core 1.0, section
+// 5.7 warns of addresses that nobody has verified: whoever may type one in could become anybody.
 func (m Claims) user(c map[string]any) (string, error) {
 	if m.User == "" {
 		return "", nil
@@ -113,9 +115,9 @@ func (m Claims) user(c map[string]any) (string, error) {
 	return user, nil
 }
 
-// verified reports whether the claim of users is no standard address, or one that has been verified: the
-// claim that says so stands beside it. A claim of another name that ends in "email" is its issuer's own,
-// which alone can say what it puts there.
+// verified reports whether the claim of users is no standard address, or one that has been
+// verified: the claim that says so stands beside it. A claim of another name that ends in "email"
+// is its issuer's own, which alone can say what it puts there.
 func (m Claims) verified(c map[string]any) bool {
 	steps := names(m.User)
 	last := len(steps) - 1
@@ -127,7 +129,8 @@ func (m Claims) verified(c map[string]any) bool {
 	return verified
 }
 
-// text is the string at a path, or, where no path is configured, the first claim of names that is there.
+// text is the string at a path, or, where no path is configured, the first claim of names that is
+// there.
 func text(c map[string]any, path string, names ...string) string {
 	if path != "" {
 		s, _ := at(c, path).(string)

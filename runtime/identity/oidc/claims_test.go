@@ -18,7 +18,9 @@ import (
 // read is what a token becomes under a configuration of claims.
 func read(t testing.TB, c oidc.Claims, changes ...any) identity.Identity {
 	t.Helper()
-	id, err := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = c })).Verify(t.Context(), token(changes...))
+	id, err := newProvider().source(t, issuer(func(i *oidc.Issuer) {
+		i.Claims = c
+	})).Verify(t.Context(), token(changes...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,8 +28,10 @@ func read(t testing.TB, c oidc.Claims, changes ...any) identity.Identity {
 }
 
 func TestUnconfiguredClaimsAreNotRead(t *testing.T) {
-	id := read(t, oidc.Claims{}, "roles", []string{"Admin"}, "role", "Admin", "groups", []string{"g"}, "email", "a@b.c", "email_verified", true,
-		"preferred_username", "root", "organization", "acme", "orgs", []string{"acme"}, "teams", []string{"t"}, "user", "root")
+	id := read(t, oidc.Claims{}, "roles", []string{"Admin"}, "role", "Admin", "groups",
+		[]string{"g"}, "email", "a@b.c", "email_verified", true,
+		"preferred_username", "root", "organization", "acme", "orgs", []string{"acme"}, "teams",
+		[]string{"t"}, "user", "root")
 	want := access.Principal{Issuer: issuerURL, Subject: "ada", Client: "cli"}
 	if !reflect.DeepEqual(id.Principal, want) || id.Roles != nil {
 		t.Errorf("%+v", id)
@@ -35,7 +39,8 @@ func TestUnconfiguredClaimsAreNotRead(t *testing.T) {
 }
 
 // oddRoles has the roles x and Admin between values that are no names.
-var oddRoles = []any{1, "x", nil, true, "", []string{"Owner"}, map[string]any{"Owner": true}, "Admin"}
+var oddRoles = []any{1, "x", nil, true, "", []string{"Owner"}, map[string]any{"Owner": true},
+	"Admin"}
 
 func TestRolesAreMapped(t *testing.T) {
 	names := map[string]string{"op": "Member", "boss": "Admin"}
@@ -44,28 +49,45 @@ func TestRolesAreMapped(t *testing.T) {
 		changes []any
 		want    []string
 	}{
-		"a string":               {oidc.Claims{Roles: []string{"role"}}, []any{"role", "Member"}, []string{"Member"}},
-		"a list":                 {oidc.Claims{Roles: []string{"role"}}, []any{"role", []string{"Member", "x"}}, []string{"Member", "x"}},
-		"several claims":         {oidc.Claims{Roles: []string{"a", "b"}}, []any{"a", "x", "b", "y"}, []string{"x", "y"}},
-		"nested":                 {oidc.Claims{Roles: []string{"realm_access.roles"}}, []any{"realm_access", map[string]any{"roles": []string{"Member"}}}, []string{"Member"}},
-		"by pointer":             {oidc.Claims{Roles: []string{"/https:~1~1x.example~1roles"}}, []any{"https://x.example/roles", "Member"}, []string{"Member"}},
-		"a tilde by pointer":     {oidc.Claims{Roles: []string{"/a~01/b.c"}}, []any{"a~1", map[string]any{"b.c": "Member"}}, []string{"Member"}},
-		"mapped":                 {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", []string{"op", "Admin", "boss "}}, []string{"Member"}},
-		"mapped by an empty map": {oidc.Claims{Roles: []string{"role"}, RoleNames: map[string]string{}}, []any{"role", "Admin"}, nil},
-		"the case counts":        {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", "BOSS"}, nil},
-		"missing":                {oidc.Claims{Roles: []string{"role"}}, nil, nil},
-		"a number":               {oidc.Claims{Roles: []string{"role"}}, []any{"role", 1}, nil},
-		"true":                   {oidc.Claims{Roles: []string{"role"}}, []any{"role", true}, nil},
-		"an object":              {oidc.Claims{Roles: []string{"role"}}, []any{"role", map[string]any{"Admin": true}}, nil},
-		"a list with a number":   {oidc.Claims{Roles: []string{"role"}}, []any{"role", []any{"Admin", 1}}, []string{"Admin"}},
-		"a list of everything":   {oidc.Claims{Roles: []string{"role"}}, []any{"role", oddRoles}, []string{"x", "Admin"}},
-		"such a list, mapped":    {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", append(oddRoles, "op")}, []string{"Member"}},
-		"no names, mapped":       {oidc.Claims{Roles: []string{"role"}, RoleNames: map[string]string{"": "Admin"}}, []any{"role", []any{"", 1}}, nil},
-		"beside another claim":   {oidc.Claims{Roles: []string{"a", "b"}}, []any{"a", 7, "b", "Member"}, []string{"Member"}},
-		"a list of lists":        {oidc.Claims{Roles: []string{"role"}}, []any{"role", []any{[]string{"Admin"}}}, nil},
-		"words in a string":      {oidc.Claims{Roles: []string{"role"}, RoleNames: names}, []any{"role", "boss op"}, nil},
-		"a dotted name":          {oidc.Claims{Roles: []string{"a.b"}}, []any{"a.b", "Admin"}, nil},
-		"through a string":       {oidc.Claims{Roles: []string{"a.b"}}, []any{"a", "Admin"}, nil},
+		"a string": {oidc.Claims{Roles: []string{"role"}}, []any{"role", "Member"},
+			[]string{"Member"}},
+		"a list": {oidc.Claims{Roles: []string{"role"}},
+			[]any{"role", []string{"Member", "x"}}, []string{"Member", "x"}},
+		"several claims": {oidc.Claims{Roles: []string{"a", "b"}},
+			[]any{"a", "x", "b", "y"}, []string{"x", "y"}},
+		"nested": {oidc.Claims{Roles: []string{"realm_access.roles"}},
+			[]any{"realm_access", map[string]any{"roles": []string{"Member"}}}, []string{"Member"}},
+		"by pointer": {oidc.Claims{Roles: []string{"/https:~1~1x.example~1roles"}},
+			[]any{"https://x.example/roles", "Member"}, []string{"Member"}},
+		"a tilde by pointer": {oidc.Claims{Roles: []string{"/a~01/b.c"}},
+			[]any{"a~1", map[string]any{"b.c": "Member"}}, []string{"Member"}},
+		"mapped": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", []string{"op", "Admin", "boss "}}, []string{"Member"}},
+		"mapped by an empty map": {oidc.Claims{Roles: []string{"role"},
+			RoleNames: map[string]string{}}, []any{"role", "Admin"}, nil},
+		"the case counts": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", "BOSS"}, nil},
+		"missing":  {oidc.Claims{Roles: []string{"role"}}, nil, nil},
+		"a number": {oidc.Claims{Roles: []string{"role"}}, []any{"role", 1}, nil},
+		"true":     {oidc.Claims{Roles: []string{"role"}}, []any{"role", true}, nil},
+		"an object": {oidc.Claims{Roles: []string{"role"}},
+			[]any{"role", map[string]any{"Admin": true}}, nil},
+		"a list with a number": {oidc.Claims{Roles: []string{"role"}},
+			[]any{"role", []any{"Admin", 1}}, []string{"Admin"}},
+		"a list of everything": {oidc.Claims{Roles: []string{"role"}}, []any{"role", oddRoles},
+			[]string{"x", "Admin"}},
+		"such a list, mapped": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", append(oddRoles, "op")}, []string{"Member"}},
+		"no names, mapped": {oidc.Claims{Roles: []string{"role"},
+			RoleNames: map[string]string{"": "Admin"}}, []any{"role", []any{"", 1}}, nil},
+		"beside another claim": {oidc.Claims{Roles: []string{"a", "b"}},
+			[]any{"a", 7, "b", "Member"}, []string{"Member"}},
+		"a list of lists": {oidc.Claims{Roles: []string{"role"}},
+			[]any{"role", []any{[]string{"Admin"}}}, nil},
+		"words in a string": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", "boss op"}, nil},
+		"a dotted name":    {oidc.Claims{Roles: []string{"a.b"}}, []any{"a.b", "Admin"}, nil},
+		"through a string": {oidc.Claims{Roles: []string{"a.b"}}, []any{"a", "Admin"}, nil},
 	} {
 		id := read(t, test.claims, test.changes...)
 		if !slices.Equal(id.Roles, test.want) || id.Principal.Role != "" {
@@ -86,12 +108,14 @@ func TestScopesAreRead(t *testing.T) {
 		"scp as a string":   {"", []any{"scp", "a b"}, []string{"a", "b"}},
 		"scope before scp":  {"", []any{"scope", "a", "scp", "b"}, []string{"a"}},
 		"a malformed scope": {"", []any{"scope", 1, "scp", "b"}, nil},
-		"a path":            {"x.y", []any{"x", map[string]any{"y": "a"}, "scope", "b"}, []string{"a"}},
+		"a path": {"x.y", []any{"x", map[string]any{"y": "a"}, "scope", "b"},
+			[]string{"a"}},
 		"what is no scope":  {"", []any{"scope", "a b\"c \\ d\u00e9 e"}, []string{"a", "e"}},
 		"a word with space": {"", []any{"scope", []string{"a b"}}, nil},
 		"none":              {"", nil, nil},
 	} {
-		if id := read(t, oidc.Claims{Scopes: test.path}, test.changes...); !slices.Equal(id.Principal.Scopes, test.want) {
+		if id := read(t, oidc.Claims{Scopes: test.path},
+			test.changes...); !slices.Equal(id.Principal.Scopes, test.want) {
 			t.Errorf("%s: %q", name, id.Principal.Scopes)
 		}
 	}
@@ -103,22 +127,29 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		changes              []any
 		client, user, groups string
 	}{
-		"client_id":            {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
-		"azp":                  {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
-		"malformed client_id":  {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
-		"a claim of its own":   {oidc.Claims{Client: "app.id"}, []any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
+		"client_id":           {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
+		"azp":                 {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
+		"malformed client_id": {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
+		"a claim of its own": {oidc.Claims{Client: "app.id"},
+			[]any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
 		"such a claim missing": {oidc.Claims{Client: "app"}, nil, "", "", "[]"},
-		"user":                 {oidc.Claims{User: "name"}, []any{"name", "ada7"}, "cli", "ada7", "[]"},
-		"no user":              {oidc.Claims{User: "name"}, nil, "cli", "", "[]"},
-		"a verified address":   {oidc.Claims{User: "email"}, []any{"email", "a@b.c", "email_verified", true}, "cli", "a@b.c", "[]"},
-		"no address":           {oidc.Claims{User: "email"}, []any{"email_verified", true}, "cli", "", "[]"},
-		"groups":               {oidc.Claims{Groups: "g"}, []any{"g", []string{"a", "b"}}, "cli", "", "[a b]"},
-		"one group":            {oidc.Claims{Groups: "g"}, []any{"g", "a"}, "cli", "", "[a]"},
-		"an empty group":       {oidc.Claims{Groups: "g"}, []any{"g", ""}, "cli", "", "[]"},
-		"malformed groups":     {oidc.Claims{Groups: "g"}, []any{"g", []any{"a", nil}}, "cli", "", "[]"},
+		"user": {oidc.Claims{User: "name"}, []any{"name", "ada7"}, "cli", "ada7",
+			"[]"},
+		"no user": {oidc.Claims{User: "name"}, nil, "cli", "", "[]"},
+		"a verified address": {oidc.Claims{User: "email"},
+			[]any{"email", "a@b.c", "email_verified", true}, "cli", "a@b.c", "[]"},
+		"no address": {oidc.Claims{User: "email"}, []any{"email_verified", true}, "cli",
+			"", "[]"},
+		"groups": {oidc.Claims{Groups: "g"}, []any{"g", []string{"a", "b"}}, "cli",
+			"", "[a b]"},
+		"one group":      {oidc.Claims{Groups: "g"}, []any{"g", "a"}, "cli", "", "[a]"},
+		"an empty group": {oidc.Claims{Groups: "g"}, []any{"g", ""}, "cli", "", "[]"},
+		"malformed groups": {oidc.Claims{Groups: "g"}, []any{"g", []any{"a", nil}}, "cli", "",
+			"[]"},
 	} {
 		p := read(t, test.claims, test.changes...).Principal
-		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups || len(p.Groups) == 1 && p.Groups[0] == "" {
+		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups ||
+			len(p.Groups) == 1 && p.Groups[0] == "" {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
@@ -138,20 +169,24 @@ func TestUserClaimsThatDoNotCountRefuseTheToken(t *testing.T) {
 		"true":                  {"name", []any{"name", true}},
 		"null":                  {"name", []any{"name", json.RawMessage("null")}},
 		"an empty name":         {"name", []any{"name", ""}},
-		"an object":             {"host.name", []any{"host", map[string]any{"name": map[string]any{}}}},
-		"no object on the way":  {"host.name", []any{"host", "ada7"}},
+		"an object": {"host.name",
+			[]any{"host", map[string]any{"name": map[string]any{}}}},
+		"no object on the way": {"host.name", []any{"host", "ada7"}},
 	} {
 		s := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = test.path }))
 		// Neither as a person's nor as the client's own.
 		for _, sub := range []string{"ada", "cli"} {
-			if id, err := s.Verify(t.Context(), token(append(test.changes, "sub", sub)...)); !isInvalid(err) || !reflect.DeepEqual(id, identity.Identity{}) {
+			if id, err := s.Verify(t.Context(),
+				token(append(test.changes, "sub", sub)...)); !isInvalid(err) ||
+				!reflect.DeepEqual(id, identity.Identity{}) {
 				t.Errorf("%s, by %s: %+v, %v", name, sub, id, err)
 			}
 		}
 	}
 }
 
-// However the path of an address is written, it counts only where it is said to be verified beside it.
+// However the path of an address is written, it counts only where it is said to be verified beside
+// it.
 func TestAddressesCountWhereTheyAreVerifiedHoweverTheirPathIsWritten(t *testing.T) {
 	const address = "root@corp.example"
 	holder := func(verified any) map[string]any {
@@ -171,13 +206,15 @@ func TestAddressesCountWhereTheyAreVerifiedHoweverTheirPathIsWritten(t *testing.
 		{"profile.email", []any{"profile", holder(false)}, false},
 		{"/profile/email", []any{"profile", holder(false)}, false},
 		{"profile.email", []any{"profile", holder("true")}, false},
-		{"profile.email", []any{"profile", holder(nil), "email_verified", true}, false}, // which is another's
+		// which is another's
+		{"profile.email", []any{"profile", holder(nil), "email_verified", true}, false},
 		{"email.name", []any{"email", map[string]any{"name": address}}, true},
 		{"/https:~1~1corp.example~1email", []any{"https://corp.example/email", address}, true},
 	} {
 		s := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = test.path }))
 		id, err := s.Verify(t.Context(), token(test.changes...))
-		if test.counts && (err != nil || id.Principal.User != address) || !test.counts && !isInvalid(err) {
+		if test.counts && (err != nil || id.Principal.User != address) || !test.counts &&
+			!isInvalid(err) {
 			t.Errorf("%s of %v: %+v, %v", test.path, test.changes, id.Principal, err)
 		}
 	}
@@ -189,16 +226,21 @@ func TestOnlyTokensOfTheClientAreItsOwn(t *testing.T) {
 		changes []any
 		own     bool
 	}{
-		"a person's":             {oidc.Claims{}, nil, false},
-		"the client's":           {oidc.Claims{}, []any{"sub", "cli"}, true},
-		"by azp":                 {oidc.Claims{}, []any{"sub", "cli", "client_id", nil, "azp", "cli"}, true},
-		"by a claim of its own":  {oidc.Claims{Client: "cid"}, []any{"sub", "robot", "cid", "robot"}, true},
-		"not by the others then": {oidc.Claims{Client: "cid"}, []any{"sub", "cli", "cid", "robot"}, false},
-		"client_id before azp":   {oidc.Claims{}, []any{"sub", "cli", "client_id", "front", "azp", "cli"}, false},
-		"without a client":       {oidc.Claims{}, []any{"client_id", nil}, false},
-		"a client of no type":    {oidc.Claims{}, []any{"sub", "1", "client_id", 1}, false},
-		"another case":           {oidc.Claims{}, []any{"sub", "CLI"}, false},
-		"by somebody for it":     {oidc.Claims{}, []any{"sub", "cli", "act", map[string]any{"sub": "ada"}}, false},
+		"a person's":   {oidc.Claims{}, nil, false},
+		"the client's": {oidc.Claims{}, []any{"sub", "cli"}, true},
+		"by azp": {oidc.Claims{}, []any{"sub", "cli", "client_id", nil, "azp",
+			"cli"}, true},
+		"by a claim of its own": {oidc.Claims{Client: "cid"}, []any{"sub", "robot", "cid",
+			"robot"}, true},
+		"not by the others then": {oidc.Claims{Client: "cid"}, []any{"sub", "cli", "cid", "robot"},
+			false},
+		"client_id before azp": {oidc.Claims{}, []any{"sub", "cli", "client_id", "front", "azp",
+			"cli"}, false},
+		"without a client":    {oidc.Claims{}, []any{"client_id", nil}, false},
+		"a client of no type": {oidc.Claims{}, []any{"sub", "1", "client_id", 1}, false},
+		"another case":        {oidc.Claims{}, []any{"sub", "CLI"}, false},
+		"by somebody for it": {oidc.Claims{}, []any{"sub", "cli", "act",
+			map[string]any{"sub": "ada"}}, false},
 		"a person's with a user": {oidc.Claims{User: "name"}, []any{"name", "ada7"}, false},
 	} {
 		if id := read(t, test.claims, test.changes...); id.ClientItself != test.own {
@@ -220,19 +262,37 @@ func TestMembershipsAreRead(t *testing.T) {
 		claim any
 		want  string
 	}{
-		"a name":             {oidc.Memberships{}, "acme", "acme member"},
-		"names":              {oidc.Memberships{}, []string{"b", "a", "b"}, "b member, a member"},
-		"objects":            {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": "owner"}, map[string]any{"name": "b"}}, "a owner, b member"},
-		"the highest":        {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": []string{"lead", "admin", "x"}}, "a"}, "a admin"},
-		"raised later":       {oidc.Memberships{}, []any{"a", map[string]any{"name": "a", "standing": "lead"}}, "a lead"},
-		"unknown standing":   {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": "suspended"}, map[string]any{"name": "b", "standing": nil}, map[string]any{"name": "c", "standing": 1}}, ""},
-		"standing's case":    {oidc.Memberships{}, []any{map[string]any{"name": "a", "standing": "Owner"}}, ""},
-		"an object of words": {oidc.Memberships{}, map[string]any{"b": "admin", "a": []string{"lead"}, "c": "x", "d": nil}, "a lead, b admin"},
-		"an object of such":  {oidc.Memberships{}, map[string]any{"a": map[string]any{"id": 1}, "b": map[string]any{"standing": "lead"}}, "a member, b lead"},
-		"paths":              {oidc.Memberships{Name: "org.slug", Standing: "my.role"}, []any{map[string]any{"org": map[string]any{"slug": "a"}, "my": map[string]any{"role": "lead"}}, map[string]any{"org": map[string]any{"slug": "b"}, "my": map[string]any{}}, map[string]any{"org": map[string]any{"slug": "c"}, "my": "suspended"}}, "a lead, b member"},
-		"mapped":             {oidc.Memberships{Standings: map[string]access.Standing{"boss": access.Owner}}, []any{map[string]any{"name": "a", "standing": "boss"}, map[string]any{"name": "b", "standing": "owner"}}, "a owner"},
-		"without a name":     {oidc.Memberships{}, []any{map[string]any{"standing": "owner"}, map[string]any{"name": 1}, "", 7, nil}, ""},
-		"a number":           {oidc.Memberships{}, 7, ""},
+		"a name": {oidc.Memberships{}, "acme", "acme member"},
+		"names":  {oidc.Memberships{}, []string{"b", "a", "b"}, "b member, a member"},
+		"objects": {oidc.Memberships{},
+			[]any{map[string]any{"name": "a", "standing": "owner"}, map[string]any{"name": "b"}},
+			"a owner, b member"},
+		"the highest": {oidc.Memberships{},
+			[]any{map[string]any{"name": "a", "standing": []string{"lead", "admin", "x"}}, "a"},
+			"a admin"},
+		"raised later": {oidc.Memberships{},
+			[]any{"a", map[string]any{"name": "a", "standing": "lead"}}, "a lead"},
+		"unknown standing": {oidc.Memberships{},
+			[]any{map[string]any{"name": "a", "standing": "suspended"}, map[string]any{"name": "b",
+				"standing": nil}, map[string]any{"name": "c", "standing": 1}}, ""},
+		"standing's case": {oidc.Memberships{},
+			[]any{map[string]any{"name": "a", "standing": "Owner"}}, ""},
+		"an object of words": {oidc.Memberships{}, map[string]any{"b": "admin",
+			"a": []string{"lead"}, "c": "x", "d": nil}, "a lead, b admin"},
+		"an object of such": {oidc.Memberships{}, map[string]any{"a": map[string]any{"id": 1},
+			"b": map[string]any{"standing": "lead"}}, "a member, b lead"},
+		"paths": {oidc.Memberships{Name: "org.slug", Standing: "my.role"},
+			[]any{map[string]any{"org": map[string]any{"slug": "a"},
+				"my": map[string]any{"role": "lead"}},
+				map[string]any{"org": map[string]any{"slug": "b"}, "my": map[string]any{}},
+				map[string]any{"org": map[string]any{"slug": "c"}, "my": "suspended"}},
+			"a lead, b member"},
+		"mapped": {oidc.Memberships{Standings: map[string]access.Standing{"boss": access.Owner}},
+			[]any{map[string]any{"name": "a", "standing": "boss"}, map[string]any{"name": "b",
+				"standing": "owner"}}, "a owner"},
+		"without a name": {oidc.Memberships{}, []any{map[string]any{"standing": "owner"},
+			map[string]any{"name": 1}, "", 7, nil}, ""},
+		"a number": {oidc.Memberships{}, 7, ""},
 	} {
 		test.from.Claim = "o"
 		id := read(t, oidc.Claims{Orgs: test.from}, "o", test.claim)
@@ -252,14 +312,18 @@ func TestClaimsNeverWiden(t *testing.T) {
 	naming := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = "c" }))
 	s := p.source(t, issuer(func(i *oidc.Issuer) {
 		i.Claims = oidc.Claims{
-			Roles: []string{"c"}, RoleNames: map[string]string{"a": "Admin"}, Groups: "c", Client: "c", Scopes: "c",
+			Roles: []string{"c"}, RoleNames: map[string]string{"a": "Admin"}, Groups: "c",
+			Client: "c", Scopes: "c",
 			Orgs: oidc.Memberships{Claim: "c"}, Teams: oidc.Memberships{Claim: "c.c"},
 		}
 	}))
 	word := rapid.SampledFrom([]string{"a", "b", "owner", "Admin", "", "a b"})
-	leaf := rapid.OneOf(word.AsAny(), rapid.Bool().AsAny(), rapid.Int32().AsAny(), rapid.Just[any](nil))
-	inner := rapid.OneOf(leaf, rapid.SliceOf(leaf).AsAny(), rapid.MapOf(rapid.SampledFrom([]string{"c", "name", "standing", "a"}), leaf).AsAny())
-	value := rapid.OneOf(inner, rapid.SliceOf(inner).AsAny(), rapid.MapOf(rapid.SampledFrom([]string{"c", "name", "standing", "a"}), inner).AsAny())
+	leaf := rapid.OneOf(word.AsAny(), rapid.Bool().AsAny(), rapid.Int32().AsAny(),
+		rapid.Just[any](nil))
+	inner := rapid.OneOf(leaf, rapid.SliceOf(leaf).AsAny(),
+		rapid.MapOf(rapid.SampledFrom([]string{"c", "name", "standing", "a"}), leaf).AsAny())
+	value := rapid.OneOf(inner, rapid.SliceOf(inner).AsAny(),
+		rapid.MapOf(rapid.SampledFrom([]string{"c", "name", "standing", "a"}), inner).AsAny())
 	rapid.Check(t, func(t *rapid.T) {
 		claim := value.Draw(t, "claim")
 		saying := claims("sub", "a")
@@ -270,7 +334,8 @@ func TestClaimsNeverWiden(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, _ := claim.(string)
-		if named, err := naming.Verify(t.Context(), signed); named.Principal.User != text || (text == "") != isInvalid(err) {
+		if named, err := naming.Verify(t.Context(), signed); named.Principal.User != text ||
+			(text == "") != isInvalid(err) {
 			t.Fatalf("the user %q of %v, %v", named.Principal.User, claim, err)
 		}
 		held := []any{claim}
@@ -287,11 +352,13 @@ func TestClaimsNeverWiden(t *testing.T) {
 				t.Fatalf("group %q of %v", group, claim)
 			}
 		}
-		if id.Principal.Client != text || id.Principal.User != "" || id.ClientItself != (text == "a") {
+		if id.Principal.Client != text || id.Principal.User != "" ||
+			id.ClientItself != (text == "a") {
 			t.Fatalf("%+v of %v", id.Principal, claim)
 		}
 		for _, o := range append(id.Principal.Orgs, id.Principal.Teams...) {
-			if o.Name == "" || !slices.Contains([]access.Standing{access.Owner, access.Member}, o.Standing) {
+			if o.Name == "" || !slices.Contains([]access.Standing{access.Owner, access.Member},
+				o.Standing) {
 				t.Fatalf("%+v of %v", o, claim)
 			}
 		}
