@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +63,7 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 			s := newServer(t, runtime.Options{SDKOnly: sdkOnly, Audit: records,
 				Logger: log.logger()},
 				directory(&desk{}))
-			url, began, sent := serve(t, s), time.Now(), 0
+			url, began, sent, without := serve(t, s), time.Now(), 0, 0
 			for _, era := range eras {
 				c := newRaw(t, url, tokens["Admin"], era)
 				for _, method := range []string{"POST", "GET", "DELETE"} {
@@ -70,6 +72,7 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 						t.Errorf("%s %s: a valid token: %s", era, method, got)
 					}
 					got := c.send(t, method, ping, map[string]string{"Authorization": ""})
+					without++
 					if got.status != http.StatusUnauthorized ||
 						got.header.Get("Retry-After") != "" ||
 						got.header.Get("Www-Authenticate") != `Bearer realm="team"` {
@@ -100,14 +103,34 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 			}
 			// The first, one a minute, and the rest at the end.
 			most := 2 + int(time.Since(began)/time.Minute)
-			lines := strings.Count(log.String(), "refused")
+			lines := strings.Count(log.String(), " failures=")
 			if reports > most || lines != reports {
 				t.Errorf("%d events and %d lines, at most %d", reports, lines, most)
+			}
+			logged := 0
+			for _, n := range regexp.MustCompile(` requests=(\d+) `).FindAllStringSubmatch(log.String(), -1) {
+				number, _ := strconv.Atoi(n[1]) // the pattern has digits only
+				logged += number
+			}
+			if logged != without {
+				t.Errorf("the log counts %d requests without a token, not %d", logged, without)
 			}
 			if strings.Contains(log.String(), "wrong-token-value") {
 				t.Errorf("the log holds the token: %s", log.String())
 			}
 		})
+	}
+}
+
+func TestAnonymousServerLogsNoMissingToken(t *testing.T) {
+	for anonymous, want := range map[bool]int{true: 0, false: 1} {
+		var log journal
+		c := &raw{url: serve(t, newServer(t, runtime.Options{Anonymous: anonymous,
+			Logger: log.logger()}, directory(&desk{})))}
+		c.send(t, "POST", ping, nil)
+		if got := strings.Count(log.String(), "without a credential"); got != want {
+			t.Errorf("Anonymous %v: %d lines, not %d", anonymous, got, want)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ const maxLogged = 256 // bytes of a client's text in a log line
 type Authenticator struct {
 	Config
 	failures *failures
+	missing  *failures // requests without a credential; they are logged, and neither bounded nor audited
 }
 
 // Config is what an [Authenticator] needs.
@@ -46,10 +47,17 @@ type Config struct {
 }
 
 // NewAuthenticator returns an authenticator.
-func NewAuthenticator(c Config) *Authenticator { return &Authenticator{c, newFailures(c)} }
+func NewAuthenticator(c Config) *Authenticator {
+	logged := c
+	logged.Audit = nil
+	return &Authenticator{c, newFailures(c, wrong), newFailures(logged, missing)}
+}
 
 // ReportFailures reports the failures that would wait for their turn. A shutdown calls it.
-func (a *Authenticator) ReportFailures() { a.failures.reportAll(0) }
+func (a *Authenticator) ReportFailures() {
+	a.failures.reportAll(0)
+	a.missing.reportAll(0)
+}
 
 // Refusal describes in HTTP's terms why a request is refused.
 type Refusal struct {
@@ -105,13 +113,9 @@ func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
 }
 
 // Refusal counts and logs why Authenticate failed, and returns the response for the client. It does
-// not wait. An unknown user and a wrong token have the same response.
+// not wait. An unknown user and a wrong token have the same response. Clients send a first request
+// without a token to find the authorization server, so it is never answered with 429.
 func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
-	if errors.Is(err, identity.ErrNoCredentials) {
-		// RFC 6750, section 3.1: no error code for a request without a credential.
-		return &Refusal{Status: http.StatusUnauthorized, Challenge: a.challenge(""),
-			Reason: "authentication required"}
-	}
 	address, remote := clientAddress(r, a.TrustedProxies), r.RemoteAddr
 	if address.IsValid() { // otherwise it is of another network, or set by the program
 		remote = address.String()
@@ -120,16 +124,26 @@ func (a *Authenticator) Refusal(r *http.Request, err error) *Refusal {
 		return []any{"remote", a.Masker.TextWithin(remote, maxLogged),
 			"path", a.Masker.TextWithin(r.URL.Path, maxLogged)}
 	}
+	count := func(in *failures, attrs ...any) (wait time.Duration) {
+		wait, report := in.add(countedAs(address))
+		if report != nil {
+			a.Log.InfoContext(r.Context(), in.lines.one, append(append(from(), attrs...),
+				in.lines.number, report.failures, "request_id", report.id)...)
+		}
+		return wait
+	}
+	if errors.Is(err, identity.ErrNoCredentials) {
+		count(a.missing)
+		// RFC 6750, section 3.1: no error code for a request without a credential.
+		return &Refusal{Status: http.StatusUnauthorized, Challenge: a.challenge(""),
+			Reason: "authentication required"}
+	}
 	if !errors.Is(err, identity.ErrInvalidToken) {
 		a.Log.ErrorContext(r.Context(), "the identity source failed; the request is refused",
 			append(from(), "error", err)...)
 		return &Refusal{Status: http.StatusServiceUnavailable, Reason: "identity is not available"}
 	}
-	wait, report := a.failures.add(countedAs(address))
-	if report != nil {
-		a.Log.InfoContext(r.Context(), "credential refused", append(from(), "reason", err,
-			"failures", report.failures, "request_id", report.id)...)
-	}
+	wait := count(a.failures, "reason", err)
 	refused := &Refusal{Status: http.StatusUnauthorized,
 		Challenge: a.challenge(`, error="invalid_token"`),
 		Reason:    "the credential does not hold: it has ended, or it is not for this server"}

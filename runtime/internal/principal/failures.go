@@ -33,7 +33,8 @@ var errSinkBusy = errors.New("the sink still writes an earlier record")
 // there are at most maxAddresses+1 reports a minute.
 type failures struct {
 	Config
-	sink chan struct{} // holds an item while the sink writes
+	lines lines
+	sink  chan struct{} // holds an item while the sink writes
 
 	mu      sync.Mutex
 	byName  map[string]*linked.Element
@@ -42,6 +43,16 @@ type failures struct {
 	waiting bool        // for the timer of sweep
 	writing bool
 }
+
+// lines are the texts of log lines: of one failure, of several, and the attribute with their number.
+type lines struct{ one, many, number string }
+
+// Requests without a credential have a table of their own, so that they push out no failure.
+var (
+	wrong   = lines{"credential refused", "credentials refused", "failures"}
+	missing = lines{"request without a credential refused",
+		"requests without a credential refused", "requests"}
+)
 
 // address is what is known of one address. failures.mu guards it.
 type address struct {
@@ -54,8 +65,8 @@ type address struct {
 	id         string // of the last report
 }
 
-func newFailures(c Config) *failures {
-	return &failures{Config: c, sink: make(chan struct{}, 1),
+func newFailures(c Config, l lines) *failures {
+	return &failures{Config: c, lines: l, sink: make(chan struct{}, 1),
 		byName: map[string]*linked.Element{}, others: address{name: "other addresses"}}
 }
 
@@ -156,8 +167,8 @@ func (f *failures) reportAll(age time.Duration) {
 	})
 	f.mu.Unlock()
 	for _, r := range reports {
-		f.log(slog.LevelInfo, "credentials refused", "remote", r.name,
-			"failures", r.failures, "request_id", r.id)
+		f.log(slog.LevelInfo, f.lines.many, "remote", r.name,
+			f.lines.number, r.failures, "request_id", r.id)
 	}
 }
 

@@ -207,25 +207,78 @@ func TestIPv6NetworkIsOneAddress(t *testing.T) {
 	})
 }
 
+// without sends a request without a credential.
+func (g *gate) without(peer string) {
+	g.Helper()
+	r := requestFrom(peer)
+	_, err := g.Authenticate(r)
+	refused := g.Refusal(r, err)
+	if refused.Status != 401 || refused.RetryAfter != 0 || refused.Challenge != `Bearer realm="team"` {
+		g.Fatalf("%+v", refused)
+	}
+}
+
 func TestRequestWithoutACredentialIsNoFailure(t *testing.T) {
 	inBubble(t, func(g *gate) {
 		for range 100 {
-			r := requestFrom(peer)
-			_, err := g.Authenticate(r)
-			refused := g.Refusal(r, err)
-			if refused.Status != 401 || refused.Challenge != `Bearer realm="team"` {
-				g.Fatalf("%+v", refused)
-			}
+			g.without(peer)
 		}
 		time.Sleep(5 * reportInterval)
-		if events, log := g.sink.take(), g.log.take(); events != "" || log != "" {
-			g.Errorf("events %s, log %s", events, log)
+		if events := g.sink.take(); events != "" {
+			g.Errorf("events %s", events)
 		}
-		g.fail(peer, freeFailures+1)
-		r := requestFrom(peer)
-		_, err := g.Authenticate(r)
-		if refused := g.Refusal(r, err); refused.Status != 401 {
-			g.Errorf("an address that is refused cannot start OAuth: %+v", refused)
+		if got := g.fail(peer, freeFailures); got > 0 {
+			g.Errorf("they count as failures: refused for %d s", got)
+		}
+		g.fail(peer, 1)
+		g.without(peer) // an address that is refused can start OAuth
+	})
+}
+
+// Without it, the log would not show a client that never sends its token.
+func TestRequestsWithoutACredentialAreLoggedOnceAMinute(t *testing.T) {
+	inBubble(t, func(g *gate) {
+		expect := func(when string, lines ...string) {
+			g.Helper()
+			log := g.log.take()
+			if got := strings.Count(log, "\n"); got != len(lines) {
+				g.Errorf("%s: %d lines, not %d:\n%s", when, got, len(lines), log)
+			}
+			for _, line := range lines {
+				if !strings.Contains(log, "level=INFO msg="+line) {
+					g.Errorf("%s: no %s in\n%s", when, line, log)
+				}
+			}
+		}
+		g.without(peer)
+		expect("at once",
+			`"request without a credential refused" remote=192.0.2.1 path=/mcp requests=1 request_id=`)
+		for range 1000 {
+			g.without(peer)
+		}
+		g.without("[2001:db8::1]:1")
+		expect("of another address",
+			`"request without a credential refused" remote=2001:db8::1 path=/mcp requests=1 `)
+		time.Sleep(2 * time.Minute)
+		expect("after a minute",
+			`"requests without a credential refused" remote=192.0.2.1 requests=1000 request_id=`)
+		g.without(peer)
+		expect("later", `"request without a credential refused" remote=192.0.2.1 `)
+		g.without(peer)
+		g.ReportFailures()
+		expect("at the end", `"requests without a credential refused" remote=192.0.2.1 requests=1 `)
+		for n := range 10 * maxAddresses {
+			g.without(fmt.Sprintf("10.%d.%d.1:1", n>>8, n&255))
+		}
+		// The address above has an entry too; all without one share a line.
+		if got := strings.Count(g.log.take(), "\n"); got > maxAddresses+1 {
+			g.Errorf("%d lines at once", got)
+		}
+		if got := len(g.Authenticator.missing.byName); got != maxAddresses {
+			g.Errorf("%d entries", got)
+		}
+		if got := g.fail(peer, 1); got > 0 || len(g.failures.byName) != 1 {
+			g.Error("they push out failures")
 		}
 	})
 }
@@ -409,7 +462,7 @@ func TestConcurrentFailuresAreAllCounted(t *testing.T) {
 	defer pool.Close()
 	sink, active := &recorder{}, worker.NewGroup()
 	f := newFailures(Config{Pool: pool, Audit: sink, AuditTimeout: time.Minute, Active: active,
-		Log: slog.New(slog.DiscardHandler)})
+		Log: slog.New(slog.DiscardHandler)}, wrong)
 	const goroutines, each = 16, 500
 	var all sync.WaitGroup
 	for g := range goroutines {
