@@ -157,6 +157,9 @@ func (s *Server) Allows(tool string) []toolset.Allow {
 // Info returns the name of the server.
 func (s *Server) Info() toolset.ServerInfo { return s.info }
 
+// Path returns Options.Path, or its default.
+func (s *Server) Path() string { return s.opts.Path }
+
 // Table returns a copy of the rules of the server. A change of the copy changes no decision.
 func (s *Server) Table() access.Table { return s.table.Clone() }
 

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -223,6 +226,83 @@ func TestAllowedOriginsArePreflighted(t *testing.T) {
 	if got := c.send(t, "OPTIONS", "", preflight); got.status != 403 ||
 		got.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("%s", got)
+	}
+}
+
+// makers make a server of the directory in both ways.
+var makers = map[string]func(runtime.Options) (*runtime.Server, error){
+	"New": func(o runtime.Options) (*runtime.Server, error) {
+		return runtime.New(o, directory(&desk{}))
+	},
+	"Adopt": func(o runtime.Options) (*runtime.Server, error) {
+		return runtime.Adopt(existing(), o, nil, directory(&desk{}))
+	},
+}
+
+func TestPathOfTheEndpointIsAnOption(t *testing.T) {
+	const metadata, public = runtime.PathResourceMetadata, "https://mcp.example"
+	for kind, build := range makers {
+		for _, option := range []string{"", "/tools/mcp", "/v1.2/a_b~c-D", "/.well", "/api", "/"} {
+			s, err := build(runtime.Options{Path: option, Logger: quiet(), Admin: desktop,
+				Identity: guarded{users(), identity.Resource{URL: public + option,
+					AuthorizationServers: []string{"https://id.example"}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path, url := cmp.Or(option, "/mcp"), serve(t, s)
+			base, below := strings.TrimSuffix(url, path), strings.TrimSuffix(path, "/")
+			if s.Path() != path || base+path != url {
+				t.Errorf("%s %q: it is at %s, %s", kind, option, s.Path(), url)
+			}
+			for _, era := range eras {
+				session := connectHTTP(t, url, tokens["Admin"], era)
+				if got := mcptest.Tools(t, session); len(got) == 0 {
+					t.Errorf("%s %q, %s: no tools", kind, option, era)
+				}
+			}
+			want := map[string]int{"/mcp": 404, "/mcpx": 404, "/other": 404, below + "/x": 404,
+				"/healthz": 200, "/readyz": 200, "/api/v1/x": 401, "/console": 401,
+				metadata: 200, metadata + below: 200, metadata + "/other": 404}
+			if below != "" {
+				want["/"], want[path+"/"] = 404, 404
+			}
+			want[path] = 401
+			for at, status := range want {
+				if got := (&raw{url: base + at}).send(t, "GET", "", nil); got.status != status {
+					t.Errorf("%s %q: %s: %s", kind, option, at, got)
+				}
+			}
+			challenge := (&raw{url: url}).send(t, "POST", ping, nil).header.Get("Www-Authenticate")
+			if !strings.HasSuffix(challenge, fmt.Sprintf(", resource_metadata=%q",
+				public+metadata+strings.TrimSuffix(option, "/"))) {
+				t.Errorf("%s %q: %s", kind, option, challenge)
+			}
+		}
+	}
+}
+
+func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
+	const form = "write a path such as /mcp or /tools/mcp"
+	wants := map[string]string{}
+	for _, path := range []string{"mcp", "/mcp/", "//", "//mcp", "/a//b", "/a/../b", "/..", "/.",
+		"/a/./b", "/a?b", "/a#b", "/a%20b", "/a b", "/{x}", "/{$}", "/\u00fc", "GET /a", ".",
+		"https://mcp.example/mcp", "/a\n", `/a\b`} {
+		wants[path] = form
+	}
+	for _, taken := range []string{"/healthz", "/readyz", "/api/v1/", "/console",
+		runtime.PathResourceMetadata} {
+		path := strings.TrimSuffix(taken, "/")
+		wants[path] = "the server serves " + taken + " itself: take another path"
+		wants[path+"/mcp"] = wants[path]
+	}
+	for path, want := range wants {
+		for kind, build := range makers {
+			_, err := build(runtime.Options{Path: path, Identity: users(), Logger: quiet()})
+			if err == nil || !strings.HasPrefix(err.Error(),
+				fmt.Sprintf("mcp server: Options.Path is %q: ", path)+want) {
+				t.Errorf("%s %q: %v", kind, path, err)
+			}
+		}
 	}
 }
 

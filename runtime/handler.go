@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 )
 
-// PathMCP and the paths below are served by [Server.Handler].
+// PathMCP is the default of Options.Path. [Server.Handler] serves the other paths too.
 const (
 	PathMCP     = "/mcp"
 	PathHealthz = "/healthz" // the process runs
@@ -25,13 +25,13 @@ const (
 )
 
 // PathResourceMetadata is where clients find the authorization servers of an identity source that
-// is [identity.Protected] (RFC 9728, section 3.1). The path of the endpoint may follow it.
+// is [identity.Protected] (RFC 9728, section 3.1). Options.Path may follow it.
 const PathResourceMetadata = principal.PathResourceMetadata
 
-// Handler returns the server on HTTP: every protocol version at [PathMCP], and health checks
-// without authentication at [PathHealthz] and [PathReadyz]. The server is ready if a caller can be
-// admitted (Options.Identity or Options.Anonymous), all of Options.Readiness pass, and
-// [Server.Shutdown] was not called. If no caller can be admitted, [PathMCP] answers 503, and the
+// Handler returns the server on HTTP: every protocol version at Options.Path, and health
+// checks without authentication at [PathHealthz] and [PathReadyz]. The server is ready if a caller
+// can be admitted (Options.Identity or Options.Anonymous), all of Options.Readiness pass, and
+// [Server.Shutdown] was not called. If no caller can be admitted, the endpoint answers 503, and the
 // log has the cure. The older HTTP+SSE transport is not offered.
 //
 // Each handler has its own sessions, so make one for all listeners. Serve it with an http.Server
@@ -40,8 +40,12 @@ const PathResourceMetadata = principal.PathResourceMetadata
 // each 64 KiB of a response. A user who leaves 32 MiB of responses unread for a second gets 429.
 func (s *Server) Handler() http.Handler {
 	endpoint, mux := transport.NewHandler(s.transport), http.NewServeMux()
-	mux.Handle(PathMCP, endpoint)
-	s.authenticator.Metadata.Mount(mux, PathMCP)
+	exact := s.opts.Path
+	if exact == "/" {
+		exact = "/{$}"
+	}
+	mux.Handle(exact, endpoint)
+	s.authenticator.Metadata.Mount(mux, s.opts.Path)
 	if s.beside != nil {
 		beside := endpoint.ServeAdmin(s.beside)
 		for _, path := range []string{PathAPI, PathConsole, PathConsole + "/"} {

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -153,6 +155,11 @@ type Options struct {
 	// the first release only: report what you need it for.
 	SDKOnly bool
 
+	// Path is where [Server.Handler] serves MCP; empty is [PathMCP]. Its segments have ASCII letters,
+	// digits and - . _ ~ only. "/" alone is the root and nothing below. It cannot be one of the other
+	// paths of the handler, nor below one. The resource's URL of an identity source that is
+	// [identity.Protected] ends with it, unless a proxy in front rewrites paths.
+	Path string
 	// AllowedOrigins are the browser origins, besides the server's own, whose pages may call, as in
 	// "https://inspector.example". "*" is not accepted.
 	AllowedOrigins []string
@@ -250,6 +257,10 @@ func (o Options) withDefaults() (Options, error) {
 		errors.Join(principal.CheckOptions(o.PermissionAware, o.Capabilities, o.ServiceUsers)...),
 		bound("AuditTimeout", duration, &o.AuditTimeout, DefaultAuditTimeout),
 		bound("SessionTimeout", duration, &o.SessionTimeout, DefaultSessionTimeout))
+	o.Path = cmp.Or(o.Path, PathMCP)
+	if err := checkPath(o.Path); err != nil {
+		bad("Options.Path is %q: %w", o.Path, err)
+	}
 	for i, m := range o.Middleware {
 		if m == nil {
 			bad("Options.Middleware[%d] is nil: remove it", i)
@@ -284,6 +295,23 @@ func (o Options) withDefaults() (Options, error) {
 			n, invoke.MinStateKey)
 	}
 	return o, errors.Join(errs...)
+}
+
+var pathForm = regexp.MustCompile(`^/[A-Za-z0-9/._~-]*$`)
+
+// checkPath refuses a path that requests can have in two forms, that is a pattern to net/http, or
+// that the handler serves already.
+func checkPath(p string) error {
+	if path.Clean(p) != p || !pathForm.MatchString(p) {
+		return errors.New("write a path such as /mcp or /tools/mcp, with ASCII letters, digits and " +
+			"- . _ ~ in its segments, and without a slash at the end")
+	}
+	for _, taken := range []string{PathHealthz, PathReadyz, PathAPI, PathConsole, PathResourceMetadata} {
+		if strings.HasPrefix(p+"/", strings.TrimSuffix(taken, "/")+"/") {
+			return fmt.Errorf("the server serves %s itself: take another path", taken)
+		}
+	}
+	return nil
 }
 
 // bound sets a zero option to its default, and refuses a negative one. unit names its values.

@@ -35,7 +35,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 			"a": nothingToCheck},
 		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}, MaxBodyBytes: 5,
-		MaxSessions: 7, SessionTimeout: time.Minute,
+		MaxSessions: 7, SessionTimeout: time.Minute, Path: "/tools/mcp",
 		StateKey: []byte("t0psecret-t0psecret-t0psecret-t0psecret"),
 	}, directory(&desk{}), library())
 	if err != nil {
@@ -52,6 +52,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
 		"grants": "none", "roots": []any{}, "sandbox": "none", "middleware": 0.0,
 		"readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
+		"path":            "/tools/mcp",
 		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"},
 		"trusted_proxies": []any{"10.1.2.0/24"}, "max_body_bytes": 5.0, "max_connections": 7.0,
 		"idle_timeout": "1m0s",

@@ -36,7 +36,7 @@ func Serve(t testing.TB, server *runtime.Server) string {
 		ts.CloseClientConnections()
 		ts.Close()
 	})
-	return ts.URL + runtime.PathMCP
+	return ts.URL + server.Path()
 }
 
 // Connect opens a session over HTTP. The token is sent as a bearer token, none where it is
