@@ -75,8 +75,9 @@ type Options struct {
 	AuditIntent audit.IntentPolicy
 
 	Denial access.Denial // of tools without a mode of their own; the default is access.Conceal
-	// ListAll lists all tools to every caller. Calls are refused as before, with access.Forbid in
-	// place of access.Conceal.
+	// ListAll lists all tools, prompts and resources to every caller, except tools that are switched
+	// off. Uses are refused as before, with access.Forbid in place of access.Conceal. Names,
+	// descriptions and schemas are then no secret.
 	ListAll bool
 
 	// PermissionAware enforces the permissions of the host: a caller without a permission neither

@@ -59,6 +59,9 @@ func run(ctx context.Context, args []string) error {
 		"`address` to serve HTTP on; port 0 takes a free one")
 	file := flags.String("db", "team.db", "SQLite `file` of the directory")
 	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")
+	listAll := flags.Bool("list-all", false,
+		"list every tool, prompt and resource to every caller; refusals are those of -denial forbid")
+	path := flags.String("path", runtime.PathMCP, "`path` of the MCP endpoint")
 	anonymous := flags.Bool("anonymous", false, "admit callers without a token to the public tools")
 	kept := flags.String("store", "",
 		"`URL` of the database of catalogs, switches and the audit trail: sqlite:FILE or postgres://USER@HOST/DATABASE; with it there are the admin API and the console")
@@ -91,6 +94,8 @@ func run(ctx context.Context, args []string) error {
 		Identity:      identity.Static(tokens()),
 		Audit:         audit.Slog(logger),
 		Anonymous:     *anonymous,
+		ListAll:       *listAll,
+		Path:          *path,
 		Logger:        logger,
 		CatalogStrict: *strict,
 	}
@@ -152,7 +157,7 @@ func serve(ctx context.Context, server *runtime.Server, addr string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("serving http://%s/mcp\n", listener.Addr())
+	fmt.Printf("serving http://%s%s\n", listener.Addr(), server.Path())
 	if server.Catalogs() != nil {
 		fmt.Printf("console at http://%s/console\n", listener.Addr())
 	}

@@ -122,8 +122,8 @@ func TestEveryRoleAndToolOverHTTP(t *testing.T) {
 			for _, caller := range callers {
 				t.Run(fmt.Sprintf("%s/%s/%s", denialName(denial), era, caller), func(t *testing.T) {
 					session := connectHTTP(t, url, caller, era)
-					visit(t, session, caller, denial)
-					visitOffers(t, session, caller, denial)
+					visit(t, session, caller, denial, false)
+					visitOffers(t, session, caller, denial, false)
 				})
 			}
 		}
@@ -139,8 +139,8 @@ func TestEveryRoleAndToolOverStdio(t *testing.T) {
 					server := exec.Command(os.Args[0])
 					server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=-anonymous -db %s -denial %s -stdio %s", file, denialName(denial), caller))
 					session := connect(t, &mcp.CommandTransport{Command: server}, era)
-					visit(t, session, caller, denial)
-					visitOffers(t, session, caller, denial)
+					visit(t, session, caller, denial, false)
+					visitOffers(t, session, caller, denial, false)
 				})
 			}
 		}
@@ -156,12 +156,37 @@ func TestNoTokenIsRefusedWhereNobodyIsAdmitted(t *testing.T) {
 	}
 }
 
+// With -list-all, everything is listed, and refusals are those of -denial forbid.
+func TestListAllListsEverythingAndAllowsNoMore(t *testing.T) {
+	flags := []string{"-anonymous", "-list-all", "-db", newDirectory(t)}
+	web := start(t, flags...)
+	for _, caller := range callers {
+		server := exec.Command(os.Args[0])
+		server.Env = append(os.Environ(), fmt.Sprintf("TEAM_SERVE=%s -stdio %s",
+			strings.Join(flags, " "), caller))
+		for _, session := range []*mcp.ClientSession{connectHTTP(t, web.Base+"/mcp", caller, ""),
+			connect(t, &mcp.CommandTransport{Command: server}, "")} {
+			visit(t, session, caller, access.Forbid, true)
+			visitOffers(t, session, caller, access.Forbid, true)
+		}
+	}
+}
+
+func TestPathOfTheEndpointIsAFlag(t *testing.T) {
+	url := start(t, "-path", "/team").Base // whole: it does not end with the default path
+	if got := list(t, connectHTTP(t, url, "ada", "")); !strings.HasSuffix(url, "/team") ||
+		len(got) != len(expected) {
+		t.Errorf("%s: %v", url, got)
+	}
+}
+
 // visit compares what a session lists and what each call gets with the expectations.
-func visit(t *testing.T, session *mcp.ClientSession, caller string, denial access.Denial) {
+func visit(t *testing.T, session *mcp.ClientSession, caller string, denial access.Denial,
+	listAll bool) {
 	listed := list(t, session)
 	for tool, who := range expected {
 		may := slices.Contains(who, caller)
-		if got := slices.Contains(listed, tool); got != may {
+		if got := slices.Contains(listed, tool); got != (may || listAll) {
 			t.Errorf("%s lists %s: %t, want %t", caller, tool, got, may)
 		}
 		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments[tool]})
