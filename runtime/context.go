@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -37,9 +38,14 @@ type RequestInfo struct {
 	ID        string // as RequestID
 	TraceID   string // of W3C Trace Context, in hex; empty for none
 	Transport string // observe.TransportHTTP or observe.TransportStdio
+	Protocol  string // the version of MCP
 	Server    toolset.ServerInfo
-	Masker    redact.Masker // Options.Masker
-	HTTP      *HTTPRequest  // nil on stdio
+	// Transports are those of the server: HTTP once [Server.Handler] was called, and stdio while
+	// [Server.RunStdio] or [Server.RunIO] runs. Protocols are its versions of MCP, the newest first;
+	// nil with [Adopt], as go-sdk does not report those of a server.
+	Transports, Protocols []string
+	Masker                redact.Masker // Options.Masker
+	HTTP                  *HTTPRequest  // nil on stdio
 }
 
 // HTTPRequest is the HTTP request of a message.
@@ -61,7 +67,9 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 	}
 	of, mask := info.Server, info.Server.Masker
 	req := RequestInfo{
-		ID: info.ID, TraceID: info.TraceID, Transport: info.Transport(), Masker: mask,
+		ID: info.ID, TraceID: info.TraceID, Masker: mask,
+		Transport: info.Transport(), Transports: of.Transports(),
+		Protocol: info.Version, Protocols: slices.Clone(of.Protocols),
 		Server: toolset.ServerInfo{Name: of.Name, Title: of.Title, Version: of.Version}}
 	if info.HTTP == nil {
 		return req, true

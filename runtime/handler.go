@@ -45,6 +45,7 @@ func (s *Server) Handler() http.Handler {
 		exact = "/{$}"
 	}
 	mux.Handle(exact, endpoint)
+	s.bridge.Facts.HTTP.Store(true)
 	s.authenticator.Metadata.Mount(mux, s.opts.Path)
 	if s.beside != nil {
 		beside := endpoint.ServeAdmin(s.beside)
@@ -103,6 +104,8 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 	if !s.active.Open() {
 		return errors.New("the server is shutting down")
 	}
+	s.bridge.Facts.Streams.Add(1)
+	defer s.bridge.Facts.Streams.Add(-1)
 	caller := identity.Identity{Principal: p, ClientItself: identity.OfClientItself(p)}
 	return transport.ServeIO(ctx, s.closing, s.transport, in, out, caller)
 }

@@ -268,6 +268,7 @@ func (s *Server) buildBridge(server *mcp.Server) {
 	identity := s.own.info
 	if !adopted {
 		identity = &mcp.Implementation{Name: facts.Name, Title: facts.Title, Version: facts.Version}
+		facts.Protocols = mcp.SupportedProtocolVersions()
 	}
 	s.guard = guard.New(guard.Config{
 		Policy: s.policy, Lists: s.lists, Catalogs: s.catalogs, Changes: s.changes,

@@ -130,6 +130,25 @@ func TestEnvironmentIsMaskedByNameAndByForm(t *testing.T) {
 	checkText(t, res, env)
 }
 
+func TestEmptySecretIsShownAsSetAndEmpty(t *testing.T) {
+	environment(t, map[string]string{"EMPTY_TOKEN": "", "SHORT_TOKEN": "x", "EMPTY": "",
+		"LONG_TOKEN": strings.Repeat("hunter2", 100), "is_" + ghp: ""})
+	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil, debugtools.Nothing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkText(t, res, env)
+	empty := []string{"EMPTY", "EMPTY_TOKEN", "is_" + mask}
+	if !slices.Equal(env.EmptyVariables, empty) {
+		t.Errorf("empty: %v", env.EmptyVariables)
+	}
+	want := map[string]string{"EMPTY": "", "EMPTY_TOKEN": "", "is_" + mask: "",
+		"SHORT_TOKEN": mask, "LONG_TOKEN": mask} // and no UNSET_TOKEN
+	if !maps.Equal(env.Variables, want) {
+		t.Errorf("variables: %v", env.Variables)
+	}
+}
+
 func TestSecretInTheNameOfAVariableIsMasked(t *testing.T) {
 	environment(t, map[string]string{"is_" + ghp: "yes", "A": "<b> & c"})
 	res, env, err := debugtools.New(debugtools.Options{}).PrintEnv(t.Context(), nil, debugtools.Nothing{})
@@ -192,8 +211,12 @@ func TestServerInfoOutsideOfARequestIsThatOfTheProcess(t *testing.T) {
 	if info.GoVersion != runtime.Version() || info.OperatingSystem != runtime.GOOS || info.ProcessorCount != runtime.NumCPU() || !strings.HasPrefix(info.Uptime, "26h3m") {
 		t.Errorf("%+v", info)
 	}
-	if info.ServerName != "" || info.Version != "" || info.Transport != "" {
-		t.Errorf("a server that nobody has asked: %+v", info)
+	if info.ServerName != "" || info.Version != "" || info.Transport != "" || len(info.Transports) > 0 ||
+		info.ProtocolVersion != "" || len(info.ProtocolVersions) > 0 {
+		t.Errorf("facts of a server without one: %+v", info)
+	}
+	if info.BuildVersion == "" {
+		t.Error("no version of the build")
 	}
 	if b := info.Build; b.Module != "github.com/mcpgen/mcpgen" || b.GOOS != runtime.GOOS || b.GOARCH != runtime.GOARCH {
 		t.Errorf("%+v", b)
@@ -236,8 +259,9 @@ func TestResultsHaveTheFieldsThatAreDocumented(t *testing.T) {
 		out  any
 		want []string
 	}{
-		{debugtools.Environment{}, []string{"variables", "totalCount", "maskedCount"}},
-		{debugtools.ServerInfo{}, []string{"serverName", "version", "transport", "goVersion", "operatingSystem", "processorCount", "workingDirectory", "uptime", "build"}},
+		{debugtools.Environment{}, []string{"variables", "emptyVariables", "totalCount", "maskedCount"}},
+		{debugtools.ServerInfo{}, []string{"serverName", "version", "buildVersion", "transport",
+			"transports", "protocolVersion", "protocolVersions", "goVersion", "operatingSystem", "processorCount", "workingDirectory", "uptime", "build"}},
 		{debugtools.Build{}, []string{"module", "moduleVersion", "vcs", "vcsRevision", "vcsTime", "vcsModified", "goos", "goarch", "cgoEnabled"}},
 		{debugtools.HTTPHeaders{}, []string{"available", "message", "headers", "method", "path", "queryString"}},
 		{debugtools.UserClaims{}, []string{"available", "isAuthenticated", "authenticationType", "message", "claims"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -11,34 +12,43 @@ import (
 
 // Environment is the environment of the server's process.
 type Environment struct {
-	// Variables by name, with a mask in the place of secrets. One that is empty stays empty. Names that are the same once masked are
-	// numbered.
+	// Variables are all that are set, by name, with the same mask in place of each secret. Names that
+	// are equal once masked are numbered.
 	Variables map[string]string `json:"variables"`
+	// EmptyVariables are the names of the variables that are set and empty, secrets included.
+	EmptyVariables []string `json:"emptyVariables"`
 	// TotalCount is how many variables there are.
 	TotalCount int `json:"totalCount"`
-	// MaskedCount is of how many variables the name or the value is masked, in whole or in part.
+	// MaskedCount is the number of variables whose name or value is masked, in whole or in part.
 	MaskedCount int `json:"maskedCount"`
 }
 
-// PrintEnv returns the environment variables of the server's process, with secrets masked.
+// PrintEnv returns the environment variables of the server's process, with secrets masked, and the
+// names of those that are set and empty.
 //
 //mcp:tool readonly denial=conceal title="Environment of the server"
-func (i *Inspector) PrintEnv(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, Environment, error) {
+func (i *Inspector) PrintEnv(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (
+	*mcp.CallToolResult, Environment, error) {
 	_, mask := i.look(ctx)
-	env := Environment{Variables: map[string]string{}}
+	env := Environment{Variables: map[string]string{}, EmptyVariables: []string{}}
 	for _, entry := range os.Environ() {
 		name, value := variable(entry)
 		shown, masked := mask.Text(name), mask.Value(name, value)
-		env.Variables[free(env.Variables, shown)] = masked
+		key := free(env.Variables, shown)
+		env.Variables[key] = masked
+		if value == "" {
+			env.EmptyVariables = append(env.EmptyVariables, key)
+		}
 		env.TotalCount++
 		if shown != name || masked != value {
 			env.MaskedCount++
 		}
 	}
+	slices.Sort(env.EmptyVariables)
 	return indented(env)
 }
 
-// free is a name that no variable has yet: two that differ in their secrets alone are the same once these are masked.
+// free returns a name that no variable has yet: two names can be equal once masked.
 func free(variables map[string]string, name string) string {
 	free := name
 	for n := 2; ; n++ {

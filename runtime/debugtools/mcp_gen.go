@@ -59,7 +59,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 			{
 				Name:        ToolGetServerInfo,
 				Title:       "Information on the server",
-				Description: "GetServerInfo returns what the server is: name, version, transport, Go, operating system, working directory, uptime and build.",
+				Description: "GetServerInfo returns facts about the server: its name, versions of server, build and protocol, transports, Go, operating system, working directory and uptime.",
 				Input:       nothingSchema,
 				Output:      serverInfoSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -91,7 +91,7 @@ func Toolset(inspector *Inspector) toolset.Toolset {
 			{
 				Name:        ToolPrintEnv,
 				Title:       "Environment of the server",
-				Description: "PrintEnv returns the environment variables of the server's process, with secrets masked.",
+				Description: "PrintEnv returns the environment variables of the server's process, with secrets masked, and the names of those that are set and empty.",
 				Input:       nothingSchema,
 				Output:      environmentSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
@@ -120,9 +120,9 @@ func decodeNothing(r *decode.Reader, v *Nothing) {
 const (
 	nothingSchema     = `{"properties":{},"additionalProperties":false,"type":"object","description":"Nothing is what tools without arguments take."}`
 	httpHeadersSchema = `{"properties":{"available":{"type":"boolean","description":"Available says whether the call came by HTTP. If not, message says so and all else is empty."},"message":{"type":"string"},"headers":{"additionalProperties":{"type":"string"},"type":"object","description":"Headers by name, with a mask in the place of credentials and other secrets. The values of one that was sent more than once are joined by commas."},"method":{"type":"string"},"path":{"type":"string"},"queryString":{"type":"string","description":"QueryString is as it was sent, but for secrets."}},"additionalProperties":false,"type":"object","required":["available","headers","method","path","queryString"],"description":"HTTPHeaders is the HTTP request by which a call came."}`
-	serverInfoSchema  = `{"properties":{"serverName":{"type":"string"},"version":{"type":"string"},"transport":{"type":"string","description":"Transport is how the call came: stdio or http."},"goVersion":{"type":"string"},"operatingSystem":{"type":"string"},"processorCount":{"type":"integer","description":"ProcessorCount is how many logical processors the process may use."},"workingDirectory":{"type":"string","description":"WorkingDirectory is empty where the process has none any more."},"uptime":{"type":"string","description":"Uptime is since when the process runs, in hours, minutes and seconds, as in 26h3m5s."},"build":{"properties":{"module":{"type":"string","description":"Module is the path of the main module, and ModuleVersion its version."},"moduleVersion":{"type":"string"},"vcs":{"type":"string","description":"VCS is the version control system, as in git, and Revision, Time and Modified the state of it that was built."},"vcsRevision":{"type":"string"},"vcsTime":{"type":"string"},"vcsModified":{"type":"string"},"goos":{"type":"string"},"goarch":{"type":"string"},"cgoEnabled":{"type":"string"}},"additionalProperties":false,"type":"object","description":"Build is what a program says of how it was built. What it does not say is left out. Flags of compiler and linker are not among it: builds put secrets there."}},"additionalProperties":false,"type":"object","required":["serverName","version","transport","goVersion","operatingSystem","processorCount","workingDirectory","uptime","build"],"description":"ServerInfo is the server and the process that it runs in."}`
+	serverInfoSchema  = `{"properties":{"serverName":{"type":"string"},"version":{"type":"string","description":"Version is that of //mcp:server version=, which clients get too."},"buildVersion":{"type":"string","description":"BuildVersion is that of the program: the main module's version, or else the revision that was built, with +dirty for a modified one; (devel) if the build has neither."},"transport":{"type":"string","description":"Transport is how the call came: stdio or http."},"transports":{"items":{"type":"string"},"type":"array","description":"Transports are the transports that the server serves now."},"protocolVersion":{"type":"string","description":"ProtocolVersion is the version of MCP of the call."},"protocolVersions":{"items":{"type":"string"},"type":"array","description":"ProtocolVersions are the versions of MCP that the server serves, the newest first. It is empty for an adopted go-sdk server, which does not report them."},"goVersion":{"type":"string"},"operatingSystem":{"type":"string"},"processorCount":{"type":"integer","description":"ProcessorCount is how many logical processors the process may use."},"workingDirectory":{"type":"string","description":"WorkingDirectory is empty if it was removed."},"uptime":{"type":"string","description":"Uptime is the age of the process in hours, minutes and seconds, as in 26h3m5s."},"build":{"properties":{"module":{"type":"string","description":"Module is the path of the main module, and ModuleVersion its version."},"moduleVersion":{"type":"string"},"vcs":{"type":"string","description":"VCS is the version control system, such as git. Revision, Time and Modified are the state that was built."},"vcsRevision":{"type":"string"},"vcsTime":{"type":"string"},"vcsModified":{"type":"string"},"goos":{"type":"string"},"goarch":{"type":"string"},"cgoEnabled":{"type":"string"}},"additionalProperties":false,"type":"object","description":"Build is what the program contains about its build. A missing fact is left out. Flags of compiler and linker are not part of it, because builds put secrets there."}},"additionalProperties":false,"type":"object","required":["serverName","version","buildVersion","transport","transports","protocolVersion","protocolVersions","goVersion","operatingSystem","processorCount","workingDirectory","uptime","build"],"description":"ServerInfo is the server and the process that it runs in."}`
 	userClaimsSchema  = `{"properties":{"available":{"type":"boolean","description":"Available says whether the call came by HTTP. If not, message says so and all else is empty."},"isAuthenticated":{"type":"boolean"},"authenticationType":{"type":"string","description":"AuthenticationType is how the caller was verified, as in Bearer or JWT."},"message":{"type":"string"},"claims":{"type":"object","description":"Claims by name, with a mask in the place of secrets."}},"additionalProperties":false,"type":"object","required":["available","isAuthenticated","authenticationType","claims"],"description":"UserClaims is the caller, as its credential says."}`
-	environmentSchema = `{"properties":{"variables":{"additionalProperties":{"type":"string"},"type":"object","description":"Variables by name, with a mask in the place of secrets. One that is empty stays empty. Names that are the same once masked are numbered."},"totalCount":{"type":"integer","description":"TotalCount is how many variables there are."},"maskedCount":{"type":"integer","description":"MaskedCount is of how many variables the name or the value is masked, in whole or in part."}},"additionalProperties":false,"type":"object","required":["variables","totalCount","maskedCount"],"description":"Environment is the environment of the server's process."}`
+	environmentSchema = `{"properties":{"variables":{"additionalProperties":{"type":"string"},"type":"object","description":"Variables are all that are set, by name, with the same mask in place of each secret. Names that are equal once masked are numbered."},"emptyVariables":{"items":{"type":"string"},"type":"array","description":"EmptyVariables are the names of the variables that are set and empty, secrets included."},"totalCount":{"type":"integer","description":"TotalCount is how many variables there are."},"maskedCount":{"type":"integer","description":"MaskedCount is the number of variables whose name or value is masked, in whole or in part."}},"additionalProperties":false,"type":"object","required":["variables","emptyVariables","totalCount","maskedCount"],"description":"Environment is the environment of the server's process."}`
 )
 
 // What this file was made from. If the compiler stops at a line below, the source has changed
@@ -144,9 +144,10 @@ func _() {
 		CGO           string `json:"cgoEnabled,omitempty"`
 	}](Build{})
 	toolset.RunGoGenerate[struct {
-		Variables   map[string]string `json:"variables"`
-		TotalCount  int               `json:"totalCount"`
-		MaskedCount int               `json:"maskedCount"`
+		Variables      map[string]string `json:"variables"`
+		EmptyVariables []string          `json:"emptyVariables"`
+		TotalCount     int               `json:"totalCount"`
+		MaskedCount    int               `json:"maskedCount"`
 	}](Environment{})
 	toolset.RunGoGenerate[struct {
 		Available   bool              `json:"available"`
@@ -158,15 +159,19 @@ func _() {
 	}](HTTPHeaders{})
 	toolset.RunGoGenerate[struct{}](Nothing{})
 	toolset.RunGoGenerate[struct {
-		ServerName       string `json:"serverName"`
-		Version          string `json:"version"`
-		Transport        string `json:"transport"`
-		GoVersion        string `json:"goVersion"`
-		OperatingSystem  string `json:"operatingSystem"`
-		ProcessorCount   int    `json:"processorCount"`
-		WorkingDirectory string `json:"workingDirectory"`
-		Uptime           string `json:"uptime"`
-		Build            Build  `json:"build"`
+		ServerName       string   `json:"serverName"`
+		Version          string   `json:"version"`
+		BuildVersion     string   `json:"buildVersion"`
+		Transport        string   `json:"transport"`
+		Transports       []string `json:"transports"`
+		ProtocolVersion  string   `json:"protocolVersion"`
+		ProtocolVersions []string `json:"protocolVersions"`
+		GoVersion        string   `json:"goVersion"`
+		OperatingSystem  string   `json:"operatingSystem"`
+		ProcessorCount   int      `json:"processorCount"`
+		WorkingDirectory string   `json:"workingDirectory"`
+		Uptime           string   `json:"uptime"`
+		Build            Build    `json:"build"`
 	}](ServerInfo{})
 	toolset.RunGoGenerate[struct {
 		Available          bool           `json:"available"`

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:fda0c5c6d371fa96a7568e69c7e065e7",
-		Code:   "2:ceb0be5a7caa719e86f72216283df8c4",
+		Source: "2:6b044f2c2056951f7b89af0105b55613",
+		Code:   "2:5757ac4b82e04c4a68993a27ec2f08f3",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

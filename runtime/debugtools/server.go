@@ -1,6 +1,7 @@
 package debugtools
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"runtime"
@@ -13,27 +14,39 @@ import (
 // ServerInfo is the server and the process that it runs in.
 type ServerInfo struct {
 	ServerName string `json:"serverName"`
-	Version    string `json:"version"`
+	// Version is that of //mcp:server version=, which clients get too.
+	Version string `json:"version"`
+	// BuildVersion is that of the program: the main module's version, or else the revision that was
+	// built, with +dirty for a modified one; (devel) if the build has neither.
+	BuildVersion string `json:"buildVersion"`
 	// Transport is how the call came: stdio or http.
-	Transport       string `json:"transport"`
-	GoVersion       string `json:"goVersion"`
-	OperatingSystem string `json:"operatingSystem"`
+	Transport string `json:"transport"`
+	// Transports are the transports that the server serves now.
+	Transports []string `json:"transports"`
+	// ProtocolVersion is the version of MCP of the call.
+	ProtocolVersion string `json:"protocolVersion"`
+	// ProtocolVersions are the versions of MCP that the server serves, the newest first. It is empty
+	// for an adopted go-sdk server, which does not report them.
+	ProtocolVersions []string `json:"protocolVersions"`
+	GoVersion        string   `json:"goVersion"`
+	OperatingSystem  string   `json:"operatingSystem"`
 	// ProcessorCount is how many logical processors the process may use.
 	ProcessorCount int `json:"processorCount"`
-	// WorkingDirectory is empty where the process has none any more.
+	// WorkingDirectory is empty if it was removed.
 	WorkingDirectory string `json:"workingDirectory"`
-	// Uptime is since when the process runs, in hours, minutes and seconds, as in 26h3m5s.
+	// Uptime is the age of the process in hours, minutes and seconds, as in 26h3m5s.
 	Uptime string `json:"uptime"`
 	Build  Build  `json:"build"`
 }
 
-// Build is what a program says of how it was built. What it does not say is left out. Flags of compiler and linker are not among it:
-// builds put secrets there.
+// Build is what the program contains about its build. A missing fact is left out. Flags of compiler
+// and linker are not part of it, because builds put secrets there.
 type Build struct {
 	// Module is the path of the main module, and ModuleVersion its version.
 	Module        string `json:"module,omitempty"`
 	ModuleVersion string `json:"moduleVersion,omitempty"`
-	// VCS is the version control system, as in git, and Revision, Time and Modified the state of it that was built.
+	// VCS is the version control system, such as git. Revision, Time and Modified are the state
+	// that was built.
 	VCS      string `json:"vcs,omitempty"`
 	Revision string `json:"vcsRevision,omitempty"`
 	Time     string `json:"vcsTime,omitempty"`
@@ -43,10 +56,12 @@ type Build struct {
 	CGO      string `json:"cgoEnabled,omitempty"`
 }
 
-// GetServerInfo returns what the server is: name, version, transport, Go, operating system, working directory, uptime and build.
+// GetServerInfo returns facts about the server: its name, versions of server, build and protocol,
+// transports, Go, operating system, working directory and uptime.
 //
 //mcp:tool readonly denial=conceal title="Information on the server"
-func (i *Inspector) GetServerInfo(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (*mcp.CallToolResult, ServerInfo, error) {
+func (i *Inspector) GetServerInfo(ctx context.Context, _ *mcp.CallToolRequest, _ Nothing) (
+	*mcp.CallToolResult, ServerInfo, error) {
 	req, mask := i.look(ctx)
 	directory, err := os.Getwd()
 	if err != nil { // it was removed
@@ -59,7 +74,11 @@ func (i *Inspector) GetServerInfo(ctx context.Context, _ *mcp.CallToolRequest, _
 	return indented(ServerInfo{
 		ServerName:       mask.Text(req.Server.Name),
 		Version:          mask.Text(req.Server.Version),
+		BuildVersion:     mask.Text(versionOf(built)),
 		Transport:        req.Transport,
+		Transports:       append([]string{}, req.Transports...),
+		ProtocolVersion:  req.Protocol,
+		ProtocolVersions: append([]string{}, req.Protocols...),
 		GoVersion:        runtime.Version(),
 		OperatingSystem:  runtime.GOOS,
 		ProcessorCount:   runtime.NumCPU(),
@@ -69,7 +88,24 @@ func (i *Inspector) GetServerInfo(ctx context.Context, _ *mcp.CallToolRequest, _
 	})
 }
 
-// buildOf says of a program what is no secret.
+// versionOf returns the version of a build.
+func versionOf(info *debug.BuildInfo) string {
+	const unknown = "(devel)" // of Go, for a main module without a version
+	if v := info.Main.Version; v != "" && v != unknown {
+		return v
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	version := cmp.Or(settings["vcs.revision"], unknown)
+	if settings["vcs.modified"] == "true" {
+		version += "+dirty"
+	}
+	return version
+}
+
+// buildOf returns the facts about a build that are no secrets.
 func buildOf(info *debug.BuildInfo, mask func(string) string) Build {
 	b := Build{Module: mask(info.Main.Path), ModuleVersion: mask(info.Main.Version)}
 	shown := map[string]*string{

@@ -2,6 +2,8 @@ package debugtools_test
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -33,7 +35,7 @@ func TestDebugToolsOverHTTPInEveryEra(t *testing.T) {
 		}
 		var env debugtools.Environment
 		call(t, session, debugtools.ToolPrintEnv, &env)
-		if !reflect.DeepEqual(env, debugtools.Environment{Variables: map[string]string{"MYSQL_PWD": mask, "HOME": "/srv"}, TotalCount: 2, MaskedCount: 1}) {
+		if !reflect.DeepEqual(env, debugtools.Environment{Variables: map[string]string{"MYSQL_PWD": mask, "HOME": "/srv"}, EmptyVariables: []string{}, TotalCount: 2, MaskedCount: 1}) {
 			t.Errorf("%s: %+v", era, env)
 		}
 		var info debugtools.ServerInfo
@@ -76,7 +78,7 @@ func TestDebugToolsSayOnStdioThatThereIsNoHTTP(t *testing.T) {
 		session := new(wire).pipe(t, s, callers["demo-boss"], era)
 		var env debugtools.Environment
 		call(t, session, debugtools.ToolPrintEnv, &env)
-		if !reflect.DeepEqual(env, debugtools.Environment{Variables: map[string]string{"MYSQL_PWD": mask}, TotalCount: 1, MaskedCount: 1}) {
+		if !reflect.DeepEqual(env, debugtools.Environment{Variables: map[string]string{"MYSQL_PWD": mask}, EmptyVariables: []string{}, TotalCount: 1, MaskedCount: 1}) {
 			t.Errorf("%s: %+v", era, env)
 		}
 		var info debugtools.ServerInfo
@@ -93,6 +95,78 @@ func TestDebugToolsSayOnStdioThatThereIsNoHTTP(t *testing.T) {
 		call(t, session, debugtools.ToolGetUserClaims, &claims)
 		if !reflect.DeepEqual(claims, debugtools.UserClaims{Message: "No HTTP context available", Claims: map[string]any{}}) {
 			t.Errorf("%s: %+v", era, claims)
+		}
+	}
+}
+
+// The server serves what it lists: each transport and each version of the protocol.
+func TestServerInfoHasTheTransportsThatThereAre(t *testing.T) {
+	inspector := debugtools.New(debugtools.Options{})
+	tools := debugtools.Toolset(inspector)
+	s := newServer(t, runtime.Options{}, desk(inspector), tools)
+	check := func(session *mcp.ClientSession, transport, version string, all ...string) []string {
+		t.Helper()
+		var info debugtools.ServerInfo
+		call(t, session, debugtools.ToolGetServerInfo, &info)
+		if info.Transport != transport || !slices.Equal(info.Transports, all) ||
+			info.ProtocolVersion != version {
+			t.Errorf("%s, %s: %+v, want %v", transport, version, info, all)
+		}
+		return info.ProtocolVersions
+	}
+	pipe := new(wire).pipe(t, s, callers["demo-boss"], "2025-11-25")
+	versions := check(pipe, "stdio", "2025-11-25", "stdio")
+	if !slices.Equal(versions, mcp.SupportedProtocolVersions()) {
+		t.Errorf("versions: %v", versions)
+	}
+	url := mcptest.Serve(t, s)
+	for _, version := range versions {
+		check(new(wire).dial(t, url, "demo-boss", version), "http", version, "http", "stdio")
+		check(new(wire).pipe(t, s, callers["demo-boss"], version), "stdio", version, "http", "stdio")
+	}
+	alone := newServer(t, runtime.Options{}, desk(inspector), tools)
+	check(new(wire).dial(t, mcptest.Serve(t, alone), "demo-boss", "2026-07-28"), "http",
+		"2026-07-28", "http")
+
+	own := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
+	adopted, err := runtime.Adopt(own, runtime.Options{Logger: slog.New(slog.DiscardHandler)}, nil,
+		desk(inspector), tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := check(new(wire).pipe(t, adopted, callers["demo-boss"], "2025-11-25"), "stdio",
+		"2025-11-25", "stdio")
+	if len(got) > 0 {
+		t.Errorf("versions of an adopted server: %v", got)
+	}
+}
+
+func TestTransportEndsWithItsClient(t *testing.T) {
+	inspector := debugtools.New(debugtools.Options{})
+	s := newServer(t, runtime.Options{}, desk(inspector), debugtools.Toolset(inspector))
+	in, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- s.RunIO(t.Context(), in, io.Discard, callers["demo-boss"]) }()
+	_ = out.Close()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	var info debugtools.ServerInfo
+	call(t, new(wire).dial(t, mcptest.Serve(t, s), "demo-boss", ""), debugtools.ToolGetServerInfo, &info)
+	if !slices.Equal(info.Transports, []string{"http"}) {
+		t.Errorf("%v", info.Transports)
+	}
+}
+
+func TestEmptyCredentialHeaderIsShownAsEmpty(t *testing.T) {
+	inspector := debugtools.New(debugtools.Options{})
+	s := newServer(t, runtime.Options{}, desk(inspector), debugtools.Toolset(inspector))
+	w := &wire{header: http.Header{"X-Api-Key": {""}, "Cookie": {""}, "X-Auth-Token": {"x"}}}
+	var headers debugtools.HTTPHeaders
+	call(t, w.dial(t, mcptest.Serve(t, s), "demo-boss", ""), debugtools.ToolGetHTTPHeaders, &headers)
+	for name, want := range map[string]string{"X-Api-Key": "", "Cookie": "", "X-Auth-Token": mask} {
+		if got, sent := headers.Headers[name]; !sent || got != want {
+			t.Errorf("%s: %q, %v", name, got, sent)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/observe"
@@ -31,7 +32,7 @@ func NewHTTP(r *http.Request, id identity.Identity) *Info {
 	i.HTTP = &HTTP{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
 		Scheme: id.Scheme, Claims: id.Claims, Context: r.Context()}
 	for _, name := range CredentialHeaders {
-		if _, sent := r.Header[name]; sent {
+		if strings.Join(r.Header[name], "") != "" { // an empty one is shown as empty
 			i.HTTP.withheld = append(i.HTTP.withheld, name)
 			i.Header.Del(name)
 		}
@@ -39,7 +40,7 @@ func NewHTTP(r *http.Request, id identity.Identity) *Info {
 	return i
 }
 
-// Withheld are the names of the credential headers that the request had.
+// Withheld are the names of the credential headers that had a value.
 func (h *HTTP) Withheld() []string { return h.withheld }
 
 // Transport names how the message came.

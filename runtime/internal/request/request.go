@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
@@ -60,6 +61,21 @@ type Server struct {
 	Name, Title, Version string
 	Log                  *slog.Logger
 	Masker               redact.Masker
+	Protocols            []string     // versions of the protocol; nil if only go-sdk knows them
+	HTTP                 atomic.Bool  // its handler was made
+	Streams              atomic.Int64 // clients on stdio and other streams
+}
+
+// Transports names the transports that the server serves now.
+func (s *Server) Transports() []string {
+	all := []string{}
+	if s.HTTP.Load() {
+		all = append(all, observe.TransportHTTP)
+	}
+	if s.Streams.Load() > 0 {
+		all = append(all, observe.TransportStdio)
+	}
+	return all
 }
 
 // Target is a tool, prompt or resource, by the name that its rule has.

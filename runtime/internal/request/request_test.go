@@ -122,20 +122,21 @@ func TestFactsOfAnHTTPRequestHaveNoCredentials(t *testing.T) {
 	for _, name := range []string{"Authorization", "Cookie", "X-Auth-Token", "X-Plain"} {
 		r.Header.Set(name, "value")
 	}
+	r.Header.Set("X-Api-Key", "")
 	expires := time.Now().Add(time.Hour)
 	claims := map[string]any{"sub": "ada"}
 	i := NewHTTP(r, identity.Identity{
 		Principal: access.Principal{Subject: "ada"}, ClientItself: true, Expires: expires,
 		Scheme: "JWT", Claims: claims,
 	})
-	if want := (http.Header{"X-Plain": {"value"}}); !reflect.DeepEqual(i.Header, want) {
+	if want := (http.Header{"X-Plain": {"value"}, "X-Api-Key": {""}}); !reflect.DeepEqual(i.Header, want) {
 		t.Errorf("headers %v", i.Header)
 	}
 	withheld := i.HTTP.Withheld()
 	if !slices.Equal(withheld, []string{"Authorization", "Cookie", "X-Auth-Token"}) {
 		t.Errorf("withheld %v", withheld)
 	}
-	if len(r.Header) != 4 {
+	if len(r.Header) != 5 {
 		t.Errorf("the request itself has changed: %v", r.Header)
 	}
 	h := i.HTTP
