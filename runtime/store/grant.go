@@ -220,7 +220,10 @@ func (s *Store) Grants(ctx context.Context, f grant.Filter) ([]grant.Grant, erro
 // chosen adds the id, the client and the type of a filter to a statement that has a condition.
 func chosen(f grant.Filter, q *statement) *statement {
 	if f.ID != "" {
-		id, _ := grant.Number(f.ID)
+		id, ok := grant.Number(f.ID)
+		if !ok {
+			id = 0 // which nothing has
+		}
 		q = q.and(`AND id = ?`, id)
 	}
 	for _, column := range []struct {
