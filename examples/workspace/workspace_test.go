@@ -237,9 +237,9 @@ func TestDefaultsAreEverybodys(t *testing.T) {
 func TestCommandsHaveADirectoryOfTheirOwn(t *testing.T) {
 	p := start(t)
 	for _, user := range []string{"robin", "kim"} {
-		p.must(t, 200, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace",
+		p.must(t, 201, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace",
 			"client": user, "type": "system.command", "resource": "touch *", "reason": "test"})
-		p.must(t, 200, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace",
+		p.must(t, 201, "olga", "POST", "/admin/mcp/grants", arguments{"issuer": "workspace",
 			"client": user, "type": "system.command", "resource": "ls **", "reason": "test"})
 		session := mcptest.Connect(t, p.Base+"/mcp", "demo-"+user, "")
 		if got := said(t, session, "run_command",

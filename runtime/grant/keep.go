@@ -196,9 +196,9 @@ func Number(id string) (int64, bool) {
 	return n, err == nil && n > 0 && strconv.FormatInt(n, 10) == id
 }
 
-// holds reports whether a filter chooses what is of a client and a type.
-func (f Filter) holds(issuer, client, kind string) bool {
-	return (f.Issuer == issuer || f.Issuer == "" && !f.Exact) &&
+// holds reports whether a filter chooses a grant or a request by its id, client and type.
+func (f Filter) holds(id, issuer, client, kind string) bool {
+	return (f.ID == "" || f.ID == id) && (f.Issuer == issuer || f.Issuer == "" && !f.Exact) &&
 		(f.Client == client || f.Client == "" && !f.Exact) && (f.Type == "" || f.Type == kind)
 }
 

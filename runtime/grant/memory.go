@@ -140,7 +140,7 @@ func (m *Memory) List(_ context.Context, f Filter) ([]Grant, error) {
 	var found []Grant
 	for of, h := range m.clients {
 		for _, g := range h.grants {
-			if id, _ := Number(g.ID); id > after && f.holds(of.issuer, of.client, g.Type) {
+			if id, _ := Number(g.ID); id > after && f.holds(g.ID, of.issuer, of.client, g.Type) {
 				found = append(found, g)
 			}
 		}
@@ -275,7 +275,7 @@ func (m *Memory) Requests(_ context.Context, f Filter) ([]Request, error) {
 	var found []Request
 	for id, r := range m.requests {
 		r = r.At(now)
-		if (after == 0 || id < after) && f.holds(r.Issuer, r.Client, r.Type) &&
+		if (after == 0 || id < after) && f.holds(r.ID, r.Issuer, r.Client, r.Type) &&
 			(f.Status == "" || f.Status == r.Status) {
 			found = append(found, copied(r))
 		}

@@ -72,6 +72,7 @@ type Filter struct {
 	Client string
 	Type   string
 	Status Status // of requests
+	ID     string // of the one grant or request to return
 	After  string // the id of the last one on the page before
 	Limit  int    // 0 and what is more than [MaxPage] are that
 	// Exact chooses what is of exactly one client, as Issuer and Client name it: an issuer that is

@@ -217,8 +217,15 @@ func (s *Store) Grants(ctx context.Context, f grant.Filter) ([]grant.Grant, erro
 	return found, nil
 }
 
-// chosen adds whose and of what type the filter chooses to a statement that has a condition already.
+// chosen adds the id, the client and the type of a filter to a statement that has a condition.
 func chosen(f grant.Filter, q *statement) *statement {
+	if f.ID != "" {
+		id, ok := grant.Number(f.ID)
+		if !ok {
+			id = 0 // which nothing has
+		}
+		q = q.and(`AND id = ?`, id)
+	}
 	for _, column := range []struct {
 		name, value string
 		exact       bool

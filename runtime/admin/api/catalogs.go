@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -59,7 +58,7 @@ type NewCatalog struct {
 
 func (c NewCatalog) active() bool { return c.Active == nil || *c.Active }
 
-// CatalogPatch is what changes of a catalog: what is absent stays (RFC 7396), and nothing can be null.
+// CatalogPatch is a change of a catalog. Absent members stay. An empty description clears it.
 type CatalogPatch struct {
 	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"256"`
 	Description *string `json:"description,omitempty" maxLength:"4096"`
@@ -69,14 +68,14 @@ type CatalogPatch struct {
 // NewCatalogAnywhere is a catalog that an admin makes.
 type NewCatalogAnywhere struct {
 	NewCatalog
-	OrgID  *string `json:"org_id,omitempty" doc:"Without it and team_id the catalog is global"`
-	TeamID *string `json:"team_id,omitempty"`
+	OrgID  Reference `json:"org_id,omitempty" doc:"Without it and team_id the catalog is global"`
+	TeamID Reference `json:"team_id,omitempty"`
 }
 
 // Place narrows a list to what belongs to an organisation or to a team.
 type Place struct {
-	OrgID  string `query:"org_id" doc:"Of this organization itself, without its teams"`
-	TeamID string `query:"team_id" doc:"Of this team"`
+	OrgID  Reference `query:"org_id" doc:"Of this organization itself, without its teams"`
+	TeamID Reference `query:"team_id" doc:"Of this team"`
 }
 
 // scope is the place, or all that there is where none is said.
@@ -87,23 +86,11 @@ func (p Place) scope(in string, otherwise store.Scope) (store.Scope, error) {
 	case p.OrgID != "" && p.TeamID != "":
 		return store.Scope{}, misfit(http.StatusUnprocessableEntity, in+".team_id", "send org_id or team_id, not both")
 	case p.OrgID != "":
-		return store.InOrg(idOf(p.OrgID)), nil
+		return store.InOrg(idOf(string(p.OrgID))), nil
 	case p.TeamID != "":
-		return store.InTeam(idOf(p.TeamID)), nil
+		return store.InTeam(idOf(string(p.TeamID))), nil
 	}
 	return otherwise, nil
-}
-
-// placeOf reads what a body says.
-func placeOf(org, team *string) Place {
-	var p Place
-	if org != nil {
-		p.OrgID = cmp.Or(*org, "none")
-	}
-	if team != nil {
-		p.TeamID = cmp.Or(*team, "none")
-	}
-	return p
 }
 
 // missing turns what the store says of a place that there is not into what is wrong with the body that named it.
@@ -145,7 +132,7 @@ func (a *API) catalogs(in home) {
 			return a.listCatalogs(ctx, r, scope, i.Paging)
 		})
 		register(a, create, in.gate, func(ctx context.Context, r *request, i *struct{ Body NewCatalogAnywhere }) (*made[Catalog], error) {
-			p := placeOf(i.Body.OrgID, i.Body.TeamID)
+			p := Place{i.Body.OrgID, i.Body.TeamID}
 			scope, err := p.scope("body", store.Global)
 			if err != nil {
 				return nil, err

@@ -76,7 +76,8 @@ func TestCatalogIsMadeWhereItsBodySays(t *testing.T) {
 			`{"name":"b","team_id":"abc"}`:                 "422 <nil> <nil>",
 			`{"name":"b","org_id":""}`:                     "422 <nil> <nil>",
 			`{"name":"b","team_id":""}`:                    "422 <nil> <nil>",
-			`{"name":"b","org_id":null}`:                   "422 <nil> <nil>",
+			`{"name":"b","org_id":null}`:                   "201 <nil> <nil>",
+			`{"name":"c","org_id":ORG,"team_id":null}`:     "201 ORG <nil>",
 			`{"name":"b","org_id":1}`:                      "422 <nil> <nil>",
 		} {
 			got := w.send("root", "POST", all, w.filled(body))
@@ -93,7 +94,7 @@ func TestCatalogIsMadeWhereItsBodySays(t *testing.T) {
 			{"/api/v1/admin/members", `{"subject":"x","issuer":"","standing":"lead","team_id":"TEAM"}`, 409}, {"/api/v1/admin/members", `{"subject":"x","issuer":"","standing":"boss","team_id":"TEAM"}`, 422},
 			{"/api/v1/admin/members", `{"subject":"","issuer":"","standing":"lead","team_id":"TEAM"}`, 422},
 			{"/api/v1/admin/teams", `{"name":"x","org_id":"999"}`, 422}, {"/api/v1/admin/teams", `{"name":"x"}`, 422}, {"/api/v1/admin/teams", `{"name":"lab","org_id":"ORG"}`, 409},
-			{"/api/v1/admin/orgs", `{"name":"acme"}`, 409}, {"/api/v1/admin/orgs", `{"name":" acme"}`, 422}, {"/api/v1/admin/orgs", `{"name":"x","":null}`, 422}, {all, `{"name":"x","is_active":null}`, 422}, {all, `{"name":"x","description":null}`, 422}, {all, `{"name":null}`, 422}, {"/api/v1/admin/orgs", `{"name":"a\u0000"}`, 422}, {"/api/v1/admin/orgs", `{"name":"a","org_id":"1"}`, 422},
+			{"/api/v1/admin/orgs", `{"name":"acme"}`, 409}, {"/api/v1/admin/orgs", `{"name":" acme"}`, 422}, {"/api/v1/admin/orgs", `{"name":"x","":null}`, 422}, {all, `{"name":null}`, 422}, {"/api/v1/admin/orgs", `{"name":"a\u0000"}`, 422}, {"/api/v1/admin/orgs", `{"name":"a","org_id":"1"}`, 422},
 			{all, `{"name":"a","org_id":"ORG"}`, 409},
 		} {
 			if got := w.send("root", "POST", c.path, w.filled(c.body)); got.status != c.want {

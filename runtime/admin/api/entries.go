@@ -23,8 +23,8 @@ func entryOf(e store.Entry) Entry {
 // newEntry is what an entry is made of. Whether there is such a tool is not looked at: who manages a catalog may
 // not be let see all tools, and would learn from the answer which there are.
 type newEntry struct {
-	Tool   string `json:"tool_name" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The answer is the same whether there is such a tool or not"`
-	Module string `json:"module_id,omitempty" maxLength:"256"`
+	Tool   string   `json:"tool_name" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.-]+$" patternDescription:"a tool's name" doc:"The answer is the same whether there is such a tool or not"`
+	Module ModuleID `json:"module_id,omitempty"`
 }
 
 // EntryName is one entry of a catalog, by the tool's name.
@@ -73,11 +73,15 @@ func (a *API) entries(in home) {
 			if _, ok := a.declared(r.scope, i.ID.ID); ok {
 				return nil, errDeclared
 			}
-			e, err := a.store.AddEntry(ctx, r.scope, idOf(i.ID.ID), i.Body.Tool, i.Body.Module, r.by())
+			e, err := a.store.AddEntry(ctx, r.scope, idOf(i.ID.ID), i.Body.Tool, string(i.Body.Module), r.by())
 			return created(r, e.Tool, entryOf(e), 0), taken(err, "body.tool_name", "%q is in the catalog already", i.Body.Tool)
 		})
 
-	register(a, in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}", "Take a tool out of a catalog", http.StatusNotFound, http.StatusConflict), in.gate,
+	remove := in.operation(http.MethodDelete, "delete-*-tool-catalog-entry", path+"/{tool_name}", "Take a tool out of a catalog", http.StatusNotFound)
+	if in.part == "" { // where catalogs of code are
+		remove.Errors = append(remove.Errors, http.StatusConflict)
+	}
+	register(a, remove, in.gate,
 		func(ctx context.Context, r *request, i *EntryName) (*nothing, error) {
 			if _, ok := a.declared(r.scope, i.ID.ID); ok {
 				return nil, errDeclared

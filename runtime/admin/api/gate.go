@@ -83,7 +83,8 @@ func register[I, O any](a *API, op huma.Operation, g gate,
 	// front.Await.
 	op.BodyReadTimeout = -1
 	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusUnauthorized,
-		http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
+		http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
+		http.StatusServiceUnavailable)
 	switch op.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 		op.Errors = append(op.Errors, http.StatusRequestEntityTooLarge,
@@ -120,9 +121,13 @@ func register[I, O any](a *API, op huma.Operation, g gate,
 		}
 		return out, nil
 	})
-	if op.Method == http.MethodPatch {
-		content := a.huma.OpenAPI().Paths[op.Path].Patch.RequestBody.Content
-		content[mergePatch] = content["application/json"]
+	switch item := a.huma.OpenAPI().Paths[op.Path]; op.Method {
+	case http.MethodPost:
+		a.describeBody(item.Post)
+	case http.MethodPut:
+		a.describeBody(item.Put)
+	case http.MethodPatch:
+		a.describeBody(item.Patch)
 	}
 }
 

@@ -45,7 +45,7 @@ func (c ClientName) check() error {
 type NewGrant struct {
 	ClientName
 	Permission
-	Expires *time.Time `json:"expires_at,omitempty" nullable:"false" doc:"From when on it does not count; without it, never"`
+	Expires *time.Time `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
 	Reason  string     `json:"reason" minLength:"1" maxLength:"1000"`
 }
 
@@ -95,10 +95,24 @@ func (a *API) grantsOfAll() {
 			return paged(r, some, more, grantOf, func(g grant.Grant) string { return cursorOf(byGrant, g.ID) }), err
 		})
 
+	register(a, in.operation(http.MethodGet, "get-grant", path+"/{id}", "Read a grant", http.StatusNotFound), granters,
+		func(ctx context.Context, r *request, i *ID) (*one[Grant], error) {
+			if !named(i.ID) {
+				return nil, grant.ErrUnknown
+			}
+			some, err := a.grants.List(ctx, grant.Filter{ID: i.ID, Limit: 1})
+			switch {
+			case err != nil:
+				return nil, err
+			case len(some) == 0 || some[0].ID != i.ID:
+				return nil, grant.ErrUnknown
+			}
+			return found(grantOf(some[0]), 0), nil
+		})
+
 	op := in.operation(http.MethodPost, "grant", path, "Let a client use resources", http.StatusConflict)
-	op.DefaultStatus = http.StatusOK // there is one of each permission of a client: the same again is renewed
-	op.Description = "What the client has already is renewed: it gets the new expiry and reason, under its old id."
-	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body NewGrant }) (*struct{ Body Grant }, error) {
+	op.Description = "If the client has the same permission already, the new grant replaces the old one under its id. The status is 201 then, too."
+	register(a, op, granters, func(ctx context.Context, r *request, i *struct{ Body NewGrant }) (*made[Grant], error) {
 		given, err := i.Body.Permission.read("body")
 		expires, late := until("body.expires_at", i.Body.Expires)
 		if err == nil {
@@ -114,7 +128,7 @@ func (a *API) grantsOfAll() {
 			})
 			return "grant permission", front.AboutGrant(g), err
 		})
-		return &struct{ Body Grant }{grantOf(g)}, err
+		return created(r, g.ID, grantOf(g), 0), err
 	})
 
 	op = in.operation(http.MethodPost, "revoke-grants", path+"/revoke", "Take a permission, or all of a type, from a client", http.StatusNotFound)
@@ -207,8 +221,8 @@ func permissionRequestOf(q grant.Request) PermissionRequest {
 // Approval is how a request is approved.
 type Approval struct {
 	Note       string      `json:"note,omitempty" maxLength:"1000" doc:"The client reads it"`
-	Expires    *time.Time  `json:"expires_at,omitempty" nullable:"false" doc:"From when on it does not count; without it, never"`
-	Permission *Permission `json:"permission,omitempty" nullable:"false" doc:"What is granted in place of what was asked for: less than that, and not more"`
+	Expires    *time.Time  `json:"expires_at,omitempty" doc:"From when on it does not count; without it, never"`
+	Permission *Permission `json:"permission,omitempty" doc:"What is granted in place of what was asked for: less than that, and not more"`
 }
 
 // Approved is a request, and what was granted.
@@ -252,6 +266,7 @@ func (a *API) requestsOfAll() {
 	}
 	op := in.operation(http.MethodPost, "approve-grant-request", path+"/{id}/approve", "Grant what a client has asked for, or less", http.StatusNotFound, http.StatusConflict)
 	op.DefaultStatus = http.StatusOK
+	op.Description = "The status is 200, because the operation decides on a request that exists. GET " + in.path + "/" + grantsPath + "/{id} reads the grant."
 	register(a, op, granters, func(ctx context.Context, r *request, i *approved) (*struct{ Body Approved }, error) {
 		verdict := grant.Verdict{By: r.caller.Subject, Note: i.Body.Note}
 		err := prose("body.note", i.Body.Note)

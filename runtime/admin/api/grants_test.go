@@ -116,7 +116,7 @@ func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
 		for _, resource := range []string{"docs/a", "docs/b", "docs/c"} {
 			for _, kind := range []string{grant.FileRead, grant.FileWrite} {
 				got := w.send("root", "POST", adminGrants, fmt.Sprintf(`{"issuer":"https://id.example","client":"desk","type":%q,"resource":%q,"reason":"work"}`, kind, resource))
-				if got.status != 200 || got.field("by") != "root" || got.field("expires_at") != "<nil>" {
+				if got.status != 201 || got.field("by") != "root" || got.field("expires_at") != "<nil>" {
 					t.Error(got)
 				}
 			}
@@ -175,7 +175,7 @@ func TestGrantThatIsGivenAgainIsRenewed(t *testing.T) {
 		}
 		end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 		first, second := give(""), give(`,"restricted":false,"expires_at":"`+end+`"`)
-		if first.status != 200 || first.field("id") != second.field("id") || first.field("resource") != "api.example.com:443" || second.field("expires_at") != end {
+		if first.status != 201 || second.status != 201 || first.field("id") != second.field("id") || first.field("resource") != "api.example.com:443" || second.field("expires_at") != end {
 			t.Error(first, second)
 		}
 		narrow := give(`,"restricted":true`)
@@ -325,7 +325,7 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 				t.Errorf("%+v: %s", c, got)
 			}
 		}
-		for _, body := range []string{`{"permission":{"Type":"file.read","resource":"docs/a"}}`, `{"permission":{"type":"file.read","resource":null}}`, `{"permission":null}`, `{"expires_at":null}`, `{"permission":{}}`} {
+		for _, body := range []string{`{"permission":{"Type":"file.read","resource":"docs/a"}}`, `{"permission":{"type":"file.read","resource":null}}`, `{"permission":{}}`} {
 			if got := w.send("root", "POST", of+"/approve", body); got.status != 422 {
 				t.Errorf("%s: %s", body, got)
 			}

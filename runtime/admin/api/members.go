@@ -43,10 +43,10 @@ type MemberStanding struct {
 // NewMember is what a membership is made of.
 type NewMember struct {
 	MemberStanding
-	OrgID   *string `json:"org_id,omitempty" doc:"Either this or team_id. Who is in a team is not in its organization"`
-	TeamID  *string `json:"team_id,omitempty"`
-	Issuer  string  `json:"issuer" maxLength:"512"`
-	Subject string  `json:"subject" minLength:"1" maxLength:"512"`
+	OrgID   Reference `json:"org_id,omitempty" doc:"Either this or team_id. Who is in a team is not in its organization"`
+	TeamID  Reference `json:"team_id,omitempty"`
+	Issuer  string    `json:"issuer" maxLength:"512"`
+	Subject string    `json:"subject" minLength:"1" maxLength:"512"`
 }
 
 // members registers the operations on memberships.
@@ -72,7 +72,7 @@ func (a *API) members() {
 		})
 	register(a, in.operation(http.MethodPost, "create-member", path, "Make somebody a member of an organization or a team", http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body NewMember }) (*made[Member], error) {
-			p := placeOf(i.Body.OrgID, i.Body.TeamID)
+			p := Place{i.Body.OrgID, i.Body.TeamID}
 			scope, err := p.scope("body", store.Scope{})
 			if err != nil {
 				return nil, err

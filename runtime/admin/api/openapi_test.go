@@ -2,13 +2,20 @@ package api_test
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,6 +24,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/api"
+	"github.com/mcpgen/mcpgen/runtime/grant"
+	keeper "github.com/mcpgen/mcpgen/runtime/grant/stored"
+	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -98,7 +108,7 @@ func (d described) of(path, method, status string) (found response, at string) {
 
 // acting are the operations that do something with what there is, and make nothing that has a
 // place.
-var acting = []string{"grant", "revoke-grants", "approve-grant-request", "deny-grant-request",
+var acting = []string{"revoke-grants", "approve-grant-request", "deny-grant-request",
 	"prune-audit-events", "clear-workspace"}
 
 var inBraces = regexp.MustCompile(`\{(\w+)\}`)
@@ -252,6 +262,129 @@ func TestAnswersAreWhatTheDocumentSays(t *testing.T) {
 					t.Errorf("%s: %s: %v", op.id, got, err)
 				}
 			}
+		}
+	}
+}
+
+// statuses is a server whose identity source does what a header of the request tells it.
+type statuses struct{ *runtime.Server }
+
+func (s statuses) Identify(r *http.Request) (context.Context, error) {
+	switch status := r.Header.Get("Test-Status"); status {
+	case "403", "429":
+		return nil, &runtime.Refusal{Status: must(strconv.Atoi(status)), Reason: "refused"}
+	case "500":
+		panic("the identity source fails")
+	case "503":
+		return nil, errors.New("the identity source is away")
+	}
+	return s.Server.Identify(r)
+}
+
+// TestDocumentListsExactlyTheStatusesThatOccur sends every operation what leads to each status.
+func TestDocumentListsExactlyTheStatusesThatOccur(t *testing.T) {
+	url, before := engines["sqlite"](t), registry
+	t.Cleanup(func() { registry = before })
+	registry = func(w *world) grant.Registry {
+		return keeper.New(w.Store, keeper.Options{OpenRequests: 1000})
+	}
+	w := newWorld(t, url, runtime.Options{CatalogStrict: true},
+		func(s *runtime.Server) api.Server { return statuses{s} })
+	ctx := t.Context()
+	must(w.CreateOrg(ctx, "taken", setup))
+	must(w.CreateTeam(ctx, w.acme.ID, "taken", setup))
+	for _, in := range []store.Scope{store.Global, store.InOrg(w.acme.ID), store.InTeam(w.lab.ID)} {
+		must(w.CreateCatalog(ctx, in, "taken", "", true, setup))
+	}
+	for i := range grant.MaxGrants {
+		must(w.grants.Grant(ctx, grant.Grant{Issuer: issuer, Client: "full",
+			Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprint("public/", i)}}))
+	}
+	var doc described
+	text := w.send("stranger", "GET", api.PathOpenAPI, "").body
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	occurred := map[string]map[string]bool{}
+	all := w.operations()
+	send := func(op operation, who, id, body, query string, headers ...string) {
+		path := at(op.path, w.acme.ID, w.lab.ID, id)
+		if query != "" && strings.Contains(path, "?") {
+			query = strings.Replace(query, "?", "&", 1)
+		}
+		r := httptest.NewRequest(op.method, path+query, strings.NewReader(body))
+		if who != "" {
+			r.Header.Set("Authorization", "Bearer "+who)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		rec := httptest.NewRecorder()
+		w.direct.ServeHTTP(rec, r)
+		if occurred[op.id] == nil {
+			occurred[op.id] = map[string]bool{}
+		}
+		occurred[op.id][strconv.Itoa(rec.Code)] = true
+	}
+	for _, op := range all {
+		w.n++
+		row := strings.NewReplacer("%d", fmt.Sprint(w.n), "ORG", fmt.Sprint(w.acme.ID)).
+			Replace(rows[op.id].body)
+		thing := func() string { return w.thing(op.path, w.acmePlace(op.path)) }
+		for _, match := range []string{`"1"`, `"99"`, "malformed"} {
+			send(op, "root", thing(), row, "", "If-Match", match)
+		}
+		send(op, "root", thing(), row, "")
+		for _, status := range []string{"403", "429", "500", "503"} {
+			send(op, "root", thing(), row, "", "Test-Status", status)
+		}
+		send(op, "", thing(), row, "")
+		send(op, "root", thing(), row, "?a=1&a=2")
+		send(op, "root", thing(), row, "?nonsense=1")
+		send(op, "root", thing(), strings.Repeat(" ", 70_000), "", "If-Match", "*")
+		send(op, "root", thing(), row, "", "If-Match", "*", "Content-Type", "text/plain")
+		for _, body := range []string{`{"nonsense":1}`, `{"name":"taken"}`,
+			`{"org_id":"ORG","name":"taken"}`, `{"tool_name":"old_tool"}`,
+			`{"org_id":"ORG","issuer":"https://id.example","subject":"owner","standing":"lead"}`,
+			`{"issuer":"i","client":"nobody","type":"file.read","reason":"it is over"}`,
+			`{"issuer":"i","client":"nobody"}`,
+			`{"issuer":"https://id.example","client":"full","type":"db.read","resource":"a","reason":"x"}`,
+		} {
+			send(op, "root", thing(), w.filled(body), "", "If-Match", "*")
+		}
+		once := thing()
+		for _, id := range []string{once, once, "9999", "code:kit"} {
+			send(op, "root", id, row, "", "If-Match", "*")
+		}
+		nowhere := op
+		nowhere.path = strings.NewReplacer("{org_id}", "9999", "{team_id}", "9999").Replace(op.path)
+		if nowhere.path != op.path {
+			send(nowhere, "root", "1", row, "")
+		}
+		if op.id == "list-tools" {
+			send(op, "root", "", "", "?catalog=unknown")
+		}
+	}
+	// A change that meets another version each time ends with 409.
+	db := must(sql.Open("sqlite", strings.TrimPrefix(url, "sqlite:")))
+	defer db.Close()
+	for _, table := range []string{"organizations", "teams", "memberships", "tool_catalogs"} {
+		for _, change := range []string{"UPDATE", "DELETE"} {
+			must(db.Exec(fmt.Sprintf(`CREATE TRIGGER %[1]s_%[2]s BEFORE %[2]s ON %[1]s
+				BEGIN SELECT RAISE(IGNORE); END`, table, change)))
+		}
+	}
+	for _, op := range all {
+		w.n++
+		send(op, "root", w.thing(op.path, w.acmePlace(op.path)), strings.NewReplacer("%d",
+			fmt.Sprint(w.n), "ORG", fmt.Sprint(w.acme.ID)).Replace(rows[op.id].body), "",
+			"If-Match", "*")
+	}
+	for _, op := range all {
+		listed := slices.Sorted(maps.Keys(doc.Paths[op.path][strings.ToLower(op.method)].Responses))
+		if got := slices.Sorted(maps.Keys(occurred[op.id])); !slices.Equal(listed, got) {
+			t.Errorf("%s: the document lists %v, and what occurred is %v", op.id, listed, got)
 		}
 	}
 }

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/mcpgen/mcpgen/runtime/admin/front"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -175,17 +174,12 @@ func (a *API) clean(p *huma.ErrorModel) *huma.ErrorModel {
 	clean.Detail = mask.Text(p.Detail)
 	clean.Errors = nil
 	for _, detail := range p.Errors {
+		message := detail.Message
+		if message == validation.MsgExpectedMatchAtLeastOneSchema { // of which ids alone have several
+			message = notAnID
+		}
 		clean.Errors = append(clean.Errors, &huma.ErrorDetail{Location: mask.Text(detail.Location),
-			Message: mask.Text(detail.Message + hint(detail))})
+			Message: mask.Text(message)})
 	}
 	return &clean
-}
-
-// hint is how an id is written that was sent as a number, which is what it looks like.
-func hint(d *huma.ErrorDetail) string {
-	n, ok := d.Value.(float64)
-	if !ok || !strings.HasSuffix(d.Location, "_id") || n != math.Trunc(n) || math.Abs(n) >= 1<<53 {
-		return ""
-	}
-	return fmt.Sprintf(": ids are strings: %q", strconv.FormatFloat(n, 'f', -1, 64))
 }

@@ -71,7 +71,7 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 			"400 bytes"},
 		{"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1", `{}`, []string{"If-Match", "*"}, 422,
 			"nothing is to be changed"}, {"root", "PATCH", "/api/v1/admin/mcp/tool_catalogs/1",
-			`{"name":null}`, []string{"If-Match", "*"}, 422, "null"},
+			`{"name":null}`, []string{"If-Match", "*"}, 422, "nothing is to be changed"},
 		{"root", "PUT", "/api/v1/admin/mcp/tools/x", `{}`, nil, 422, "enabled"},
 		{"root", "PUT", "/api/v1/admin/mcp/tools/x%20y", `{"enabled":true}`, nil, 422, ""},
 		{"root", "GET", "/api/v1/admin/mcp/tools/" + strings.Repeat("x", 129), "", nil, 422, ""},

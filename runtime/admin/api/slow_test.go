@@ -84,7 +84,7 @@ func TestSlowChangeLeavesItsConnectionUsable(t *testing.T) {
 		want       int
 	}{
 		{"POST /api/v1/admin/mcp/grants", `{"issuer":"x","client":"desk","reason":"slow",` +
-			`"type":"file.read","resource":"public/a"}`, 200},
+			`"type":"file.read","resource":"public/a"}`, 201},
 		{"GET /api/v1/whoami", "", 200},
 		{"POST /api/v1/admin/orgs", `{"name":"new"}`, 201},
 		{"POST /mcp", list, 200},

@@ -94,7 +94,8 @@ var rows = map[string]struct{ body, want string }{
 
 	// What may be done on the machine is for admins of the server, whoever owns an organisation.
 	"list-grants":         {"", "401 401 403 403 403 403 403 403 403 403 200"},
-	"grant":               {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 200"},
+	"grant":               {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/%d","reason":"for the report"}`, "401 401 403 403 403 403 403 403 403 403 201"},
+	"get-grant":           {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"revoke-grants":       {`{"issuer":"https://id.example","client":"desk","type":"file.read","resource":"public/old","reason":"it is over"}`, "401 401 403 403 403 403 403 403 403 403 200"},
 	"list-grant-requests": {"", "401 401 403 403 403 403 403 403 403 403 200"},
 	"get-grant-request":   {"", "401 401 403 403 403 403 403 403 403 403 200"},

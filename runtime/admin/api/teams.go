@@ -24,8 +24,8 @@ func teamOf(t store.Team) Team {
 
 // newTeam is what a team is made of.
 type newTeam struct {
-	OrgID string `json:"org_id"`
-	Name  string `json:"name" minLength:"1" maxLength:"256"`
+	OrgID Reference `json:"org_id"`
+	Name  string    `json:"name" minLength:"1" maxLength:"256"`
 }
 
 // teams registers the operations on teams.
@@ -34,7 +34,7 @@ func (a *API) teams() {
 	in := everywhere
 	type listed struct {
 		Paging
-		OrgID string `query:"org_id" doc:"Of this organization"`
+		OrgID Reference `query:"org_id" doc:"Of this organization"`
 	}
 	register(a, in.operation(http.MethodGet, "list-teams", path, "List teams"), in.gate,
 		func(ctx context.Context, r *request, i *listed) (*pageOutput[Team], error) {
@@ -44,14 +44,14 @@ func (a *API) teams() {
 			}
 			scope := r.scope
 			if i.OrgID != "" {
-				scope = store.InOrg(idOf(i.OrgID))
+				scope = store.InOrg(idOf(string(i.OrgID)))
 			}
 			all, more, err := a.store.Teams(ctx, scope, page)
 			return paged(r, all, more, teamOf, func(t store.Team) string { return cursorOf(byID, textOf(t.ID)) }), err
 		})
 	register(a, in.operation(http.MethodPost, "create-team", path, "Make a team in an organization", http.StatusConflict), in.gate,
 		func(ctx context.Context, r *request, i *struct{ Body newTeam }) (*made[Team], error) {
-			t, err := a.store.CreateTeam(ctx, idOf(i.Body.OrgID), i.Body.Name, r.by())
+			t, err := a.store.CreateTeam(ctx, idOf(string(i.Body.OrgID)), i.Body.Name, r.by())
 			return created(r, textOf(t.ID), teamOf(t), t.Version), missing(taken(err, "body.name", teamTaken, i.Body.Name), Place{OrgID: i.Body.OrgID})
 		})
 	register(a, in.operation(http.MethodGet, "get-team", path+"/{id}", "Read a team", http.StatusNotFound), in.gate,

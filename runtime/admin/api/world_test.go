@@ -256,6 +256,12 @@ func (a answer) field(name string) string {
 	return fmt.Sprint(body[name])
 }
 
+// json is the body, or the first record of an export.
+func (a answer) json() (body any) {
+	_ = json.NewDecoder(strings.NewReader(a.body)).Decode(&body)
+	return body
+}
+
 // headers are written one after the other: name, value.
 func (w *world) send(who, method, path, body string, headers ...string) answer {
 	w.Helper()
@@ -298,6 +304,8 @@ func (w *world) sound(a answer) {
 		w.Errorf("a problem that does not say what the request is called, or of nobody's request: %s", a)
 	case (a.status == 503) != (a.header.Get("Retry-After") != ""):
 		w.Errorf("it does not say when to try again, or says so for nothing: %s", a)
+	case len(numbers(a.json(), "")) > 0:
+		w.Errorf("ids that are numbers: %v in %s", numbers(a.json(), ""), a)
 	case a.status == 401 && !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer "):
 		w.Errorf("no challenge: %s", a)
 	}
@@ -356,6 +364,9 @@ func (w *world) thing(path string, in place) string {
 	case strings.HasSuffix(path, "/grants/revoke"):
 		must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{Type: grant.FileRead,
 			Resource: "public/old"}, Issuer: issuer, Client: "desk"}))
+	case strings.HasSuffix(path, "/grants/{id}"):
+		return must(w.grants.Grant(ctx, grant.Grant{Permission: grant.Permission{
+			Type: grant.FileRead, Resource: "public/" + name}, Issuer: issuer, Client: "desk"})).ID
 	case strings.Contains(path, "grants/requests/{id}"):
 		client := name
 		if !strings.Contains(path, "/admin/") {
