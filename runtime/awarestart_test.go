@@ -3,7 +3,9 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -148,7 +151,7 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 					}
 					return p, nil
 				}}}), stock(),
-			`Options.Capabilities cannot have permission billing.export, which tool "export" asks for: it has no object; correct action= or object=, and run go generate`},
+			`Options.Capabilities cannot have permission billing.export, which tool "export" asks for: it has no object; correct action=, object= or app=, and run go generate`},
 		{"an action without a name",
 			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
 				spell: func(string) (string, error) {
@@ -291,6 +294,157 @@ ci (Options.ServiceUsers), client ci, user svc of the host
 }
 
 var _ capability.Enumerator = oddHost{}
+
+// verbHost is a host that maps verbs by a function.
+type verbHost struct {
+	*fakeHost
+	verb func(string) (string, bool)
+}
+
+func (h verbHost) MapVerb(verb string) (string, bool) { return h.verb(verb) }
+
+// verbsOf maps the verbs in a list, "list browse", and no other.
+func verbsOf(pairs ...string) func(string) (string, bool) {
+	return func(verb string) (string, bool) {
+		for _, pair := range pairs {
+			if from, to, _ := strings.Cut(pair, " "); from == verb {
+				return to, true
+			}
+		}
+		return "", false
+	}
+}
+
+// crud is a toolset of verbs, of the action "view" that is no verb, and of a bare action.
+func crud() toolset.Toolset {
+	device := func(tool, verb, action string, role access.Role) access.Rule {
+		return access.Rule{Tool: tool, MinRole: role, Verb: verb,
+			Permission: access.Permission{App: "dcim", Action: action, Object: "device"}}
+	}
+	rules := []access.Rule{
+		device("destroy", "destroy", "delete", member), device("list", "list", "view", viewer),
+		{Tool: "napalm", MinRole: viewer, Permission: access.Permission{Action: "napalm_read"}},
+		device("peek", "", "view", viewer), device("retrieve", "retrieve", "view", viewer),
+	}
+	var tools []toolset.Tool
+	for _, rule := range rules {
+		tools = append(tools, toolset.Tool{Name: rule.Tool, Input: anyInput, Call: noCall})
+	}
+	return toolsetOf(tools, rules...)
+}
+
+// The list, the call, the explanation and the table name the permissions of the adapter's verbs.
+func TestAdaptersMapVerbs(t *testing.T) {
+	users := map[string][]string{
+		"ada": {"dcim.view_device", "dcim.delete_device"}, "root": {"exempt * *"},
+		"bob": {"dcim.browse_device", "dcim.wipe_device", "napalm_read"},
+		"cat": {"exempt * view", "exempt dcim.device browse", "exempt * napalm_read"}, "eve": {},
+	}
+	h := newHost(nil)
+	for user, permissions := range users {
+		h.set(user, permissions...)
+	}
+	own := map[string]string{"destroy": "dcim.delete_device", "list": "dcim.view_device",
+		"napalm": "napalm_read", "peek": "dcim.view_device", "retrieve": "dcim.view_device"}
+	mapped := maps.Clone(own)
+	mapped["destroy"], mapped["list"] = "dcim.wipe_device", "dcim.browse_device"
+	for name, test := range map[string]struct {
+		source capability.Source
+		needs  map[string]string
+	}{
+		"no mapper": {h, own},
+		"no verb":   {verbHost{h, verbsOf()}, own},
+		"two verbs": {verbHost{h, verbsOf("list browse", "destroy wipe", "view none")}, mapped},
+	} {
+		s := newServer(t, runtime.Options{Identity: hosted(), PermissionAware: true,
+			Capabilities: test.source}, crud())
+		for _, rule := range s.Table().Rules {
+			if got := rule.Permission.String(); got != test.needs[rule.Tool] {
+				t.Errorf("%s: %s needs %s, want %s", name, rule.Tool, got, test.needs[rule.Tool])
+			}
+		}
+		url := serve(t, s)
+		for user, held := range users {
+			for rank, role := range access.DefaultRoles() {
+				session := connectHTTP(t, url, user+"_"+role, "")
+				listed := mcptest.Tools(t, session)
+				for tool, needs := range test.needs {
+					may := slices.Contains(held, needs) || user == "root" ||
+						user == "cat" && (needs == "dcim.view_device" || needs == "dcim.browse_device")
+					may = may && (tool != "destroy" || rank > 0)
+					if slices.Contains(listed, tool) != may {
+						t.Errorf("%s: %s as %s_%s: listed %v", name, tool, user, role, !may)
+					}
+					_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool})
+					if (err == nil) != may {
+						t.Errorf("%s: %s as %s_%s: %v", name, tool, user, role, err)
+					}
+					p := access.Principal{Subject: "sub-" + user, User: user, Role: role}
+					e := s.Explain(t.Context(), p, tool)
+					if e.Allowed != may || !strings.Contains(e.String(), ": needs "+needs+", has") {
+						t.Errorf("%s: %s as %s_%s: %s", name, tool, user, role, e)
+					}
+					if !slices.Contains(held, needs) && user == "eve" &&
+						!strings.Contains(e.Missing, "permission "+needs) {
+						t.Errorf("%s: %s is missing", name, e.Missing)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada")
+	crash := func(string) (string, bool) { panic("boom") }
+	release := make(chan struct{})
+	defer close(release)
+	hang := func(string) (string, bool) { <-release; return "", false }
+	const of = `mcp server: Options.Capabilities: MapVerb of "list", which tool "list" asks for: `
+	const form = ", which is no action: return letters, digits and underscores, and not none"
+	for want, verb := range map[string]func(string) (string, bool){
+		of + `it returns ""` + form:                                     verbsOf("list "),
+		of + `it returns "none"` + form:                                 verbsOf("list none"),
+		of + `it returns "a.b"` + form:                                  verbsOf("list a.b"),
+		of + `it returns "view\n"` + form:                               verbsOf("list view\n"),
+		of + `it panicked: boom`:                                        crash,
+		`Options.Capabilities: MapVerb of "destroy": no answer in time`: hang,
+	} {
+		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
+			CapabilityTimeout: 20 * time.Millisecond, Capabilities: verbHost{h, verb},
+			Logger: quiet()}, crud())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant\n%s", err, want)
+		}
+	}
+}
+
+// Two templates that one URI may be have equal rules, until an adapter maps their verbs apart.
+func TestVerbsDoNotMapOverlappingResourcesApart(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada")
+	g := stockGenerated()
+	read := g.Resources[1].Read
+	site := access.Rule{Resource: "dcim://sites/{id}", Permission: permission("dcim.view_site")}
+	other := site
+	site.Verb, other.Verb, other.Resource = "retrieve", "list", "dcim://sites/{name}"
+	g.Table.Resources = []access.Rule{site, other}
+	g.Resources = []toolset.Resource{
+		{URI: site.Resource, Name: "a", Read: read, Variables: []toolset.Variable{{Name: "id"}}},
+		{URI: other.Resource, Name: "b", Read: read, Variables: []toolset.Variable{{Name: "name"}}},
+	}
+	for verb, want := range map[string]string{
+		"get browse":  "",
+		"list browse": "one URI may be both dcim://sites/{id} and dcim://sites/{name}, which have",
+	} {
+		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
+			Capabilities: verbHost{h, verbsOf(verb)}, Logger: quiet()}, toolset.NewToolset(g))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+}
 
 // mapping is a source that says whose credentials it takes and to which roles its settings lead.
 type mapping struct{ identity.Source }

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/bridge"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
@@ -199,10 +200,17 @@ func (s *Server) buildHost() (err error) {
 		Table: s.table, Anonymous: opts.Anonymous,
 		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker, Looked: s.observer.Cached(),
 		Loaded: func(p access.Principal) { s.changes.Loaded(p) }})
-	if _, own := opts.Readiness[hostCheck]; err == nil && !own {
+	if err != nil {
+		return err
+	}
+	s.table = s.host.Table
+	if _, own := opts.Readiness[hostCheck]; !own {
 		opts.Readiness[hostCheck] = s.host.Ready
 	}
-	return err
+	if _, maps := opts.Capabilities.(capability.VerbMapper); maps {
+		return invoke.CheckOverlaps(s.served, s.table) // equal permissions may differ now
+	}
+	return nil
 }
 
 // awaitHost repeats the checks of the host that New could not make, until they pass. The checks of

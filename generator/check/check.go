@@ -108,10 +108,13 @@ func verb(t model.Tool) string {
 	return word
 }
 
-// label reports a missing app=: a permission string with a guessed label would be another permission.
+// label reports a missing app= beside object=: an object belongs to an app of the host, and a
+// guessed label would be another permission. A bare action needs no app.
 func label(s model.Service, list *diag.List) {
 	all := s.Served()
-	i := slices.IndexFunc(all, func(t model.Served) bool { return t.Access.Permission != "" })
+	i := slices.IndexFunc(all, func(t model.Served) bool {
+		return t.Access.Object != "" && t.Access.Permission != ""
+	})
 	if i < 0 || s.Server.App != "" {
 		return
 	}
@@ -119,8 +122,10 @@ func label(s model.Service, list *diag.List) {
 	if place.File == "" {
 		place = all[i].Pos
 	}
-	list.Add(diag.MissingKey, place, "write app=, the label of the package's permissions in the host, on //mcp:server of the package doc",
-		"package %s has no app=, and %s %s has a permission", s.Name, all[i].Kind, all[i].ID)
+	list.Add(diag.MissingKey, place, "write app=, the label of the package's permissions in the "+
+		"host, on //mcp:server of the package doc; or remove object=, for the bare action",
+		"package %s has no app=, and %s %s has object=%s", s.Name, all[i].Kind, all[i].ID,
+		all[i].Access.Object)
 }
 
 // refused are the predeclared names that generated code relies on.

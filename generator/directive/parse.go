@@ -19,11 +19,12 @@ import (
 
 var (
 	lowerWord = regexp.MustCompile(`^[a-z]+`)
-	keyWord   = regexp.MustCompile(`^[A-Za-z]+$`)
-	label     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	scope     = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
-	number    = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	role      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	// keyWord is a key. Projects that call the host a backend write backend_action= for action=.
+	keyWord = regexp.MustCompile(`^(?i:backend[_-]?)?([A-Za-z]+)$`)
+	label   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	scope   = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
+	number  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	role    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
 // Parse reads a comment for which Is holds. The directive holds what was understood; the
@@ -115,8 +116,9 @@ func (l *lexer) args() {
 func (l *lexer) arg(w word) {
 	spec := l.d.Spec
 	key, ok := spec.key(w.key)
+	match := keyWord.FindStringSubmatch(w.key)
 	switch {
-	case !keyWord.MatchString(w.key):
+	case match == nil:
 		l.problem(diag.Malformed, w.start, w.end,
 			"write flags and key=value apart by spaces; values with spaces are Go string literals",
 			fmt.Sprintf("%q is no flag and no key of //mcp:%s", w.key, spec.Name))
@@ -126,7 +128,7 @@ func (l *lexer) arg(w word) {
 		for _, k := range spec.Keys {
 			keys = append(keys, k.Name)
 		}
-		fix := Nearest("", w.key, keys)
+		fix := Nearest("", match[1], keys)
 		switch {
 		case spec.Form == Bare:
 			fix = "write //mcp:" + spec.Name + " alone"

@@ -201,8 +201,11 @@ func relativeRoles() testCase {
 			Tools: []model.Tool{
 				{
 					Name: "echo", Const: "ToolEcho", Handler: model.Handler{Name: "Echo"}, Description: "Echo says it again.",
-					Access: model.Access{MinRole: model.Lowest}, Limits: model.Limits{Timeout: time.Second},
-					Input: in, Output: model.Output{Kind: model.ObjectOutput, Type: here("Words"), Name: "words", Schema: said},
+					Access: model.Access{
+						MinRole: model.Lowest, Action: "view", Verb: "list", Permission: "view",
+					},
+					Limits: model.Limits{Timeout: time.Second},
+					Input:  in, Output: model.Output{Kind: model.ObjectOutput, Type: here("Words"), Name: "words", Schema: said},
 				},
 				{
 					Name: "shout", Const: "ToolShout", Handler: model.Handler{Name: "Shout"}, Description: "Shout says it louder.",

@@ -75,6 +75,9 @@ func (p *plan) rule(kind string, tool model.Tool) *jen.Statement {
 	if permission := p.permission(a); permission != nil {
 		fields = append(fields, row("Permission", permission))
 	}
+	if a.Verb != "" {
+		fields = append(fields, row("Verb", jen.Lit(a.Verb)))
+	}
 	if a.Constrained {
 		fields = append(fields, row("Constrained", jen.True()))
 	}
@@ -97,7 +100,11 @@ func (p *plan) permission(a model.Access) *jen.Statement {
 	case a.Permission == "":
 		return nil
 	}
-	parts := []jen.Code{row("App", jen.Lit(p.Server.App)), row("Action", jen.Lit(a.Action))}
+	var parts []jen.Code
+	if p.Server.App != "" {
+		parts = append(parts, row("App", jen.Lit(p.Server.App)))
+	}
+	parts = append(parts, row("Action", jen.Lit(a.Action)))
 	if a.Object != "" {
 		parts = append(parts, row("Object", jen.Lit(a.Object)))
 	}

@@ -53,10 +53,14 @@ type Access struct {
 	Authenticated bool
 	MinRole       string   // a role of the hierarchy, "lowest", "highest" or empty
 	Scopes        []string // sorted; all are required
-	Action        string   // as written or derived from the handler's name; "none" takes the tool out; empty is no rule
-	Object        string
-	Permission    string // computed: <app>.<action>_<object>; empty where Action is empty or none
-	Constrained   bool   // the handler honours object constraints
+	// Action is as written, or mapped from Verb. "none" takes the tool out, and empty is no rule.
+	Action string
+	Verb   string // the CRUD verb that Action is mapped from; empty for any other action
+	Object string
+	// Permission is computed: <app>.<action>_<object>, or the bare action without app and object.
+	// It is empty if Action is empty or none.
+	Permission  string
+	Constrained bool // the handler honours object constraints
 	// ObjectFrom is the place of the //mcp:default that Object is inherited from, as in "device.go:4"; empty
 	// where the object is the tool's own.
 	ObjectFrom string

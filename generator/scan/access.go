@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,12 +16,13 @@ import (
 // defaultRoles is the hierarchy of packages that declare none.
 var defaultRoles = []string{"Viewer", "Member", "Manager", "Admin"}
 
-// verbs maps the verbs of handlers to the four actions of the host's permission model.
+// verbs maps CRUD verbs to Django's four actions. An adapter may map them otherwise
+// (capability.VerbMapper). No verb is another one with an underscore and more behind it.
 var verbs = map[string]string{
 	"list": "view", "retrieve": "view", "get": "view",
 	"create": "add", "add": "add",
 	"update": "change", "partial_update": "change", "set": "change",
-	"delete": "delete", "remove": "delete",
+	"delete": "delete", "remove": "delete", "destroy": "delete",
 }
 
 // rule is an access rule as one directive writes it.
@@ -67,17 +67,21 @@ func (r rule) access(goName, app string) model.Access {
 		Public: r.public, Authenticated: r.authenticated, MinRole: r.minRole,
 		Scopes: slices.Sorted(slices.Values(r.scopes)), Object: r.object, Action: r.action,
 	}
-	if mapped, ok := verbs[r.action]; ok {
-		a.Action = mapped
+	verb := r.action
+	if verb == "" && a.Object != "" {
+		verb = verbOf(goName)
 	}
-	if a.Action == "" && a.Object != "" {
-		a.Action = verbOf(goName)
+	if action, ok := verbs[verb]; ok {
+		a.Verb, a.Action = verb, action
 	}
 	if a.Object != "" {
 		a.ObjectFrom = r.objectFrom
 	}
 	if a.Action != "" && a.Action != model.NoAction {
-		a.Permission = app + "." + a.Action
+		a.Permission = a.Action
+		if app != "" || a.Object != "" { // an object without an app is a finding
+			a.Permission = app + "." + a.Permission
+		}
 		if a.Object != "" {
 			a.Permission += "_" + a.Object
 		}
@@ -85,12 +89,12 @@ func (r rule) access(goName, app string) model.Access {
 	return a
 }
 
-// verbOf is the action of the CRUD verb that a handler's name begins with, or "".
+// verbOf returns the CRUD verb that a handler's name begins with, or "".
 func verbOf(goName string) string {
 	name := snake(goName)
-	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
+	for verb := range verbs {
 		if name == verb || strings.HasPrefix(name, verb+"_") {
-			return verbs[verb]
+			return verb
 		}
 	}
 	return ""

@@ -86,13 +86,37 @@ func TestWordsForTypes(t *testing.T) {
 
 func TestVerbsOfHandlerNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"GetByID": "view", "List": "view", "RetrieveOne": "view", "CreateSite": "add", "AddSite": "add",
-		"Update": "change", "PartialUpdate": "change", "PartialUpdateSite": "change", "SetName": "change",
-		"DeleteAll": "delete", "RemoveSite": "delete",
-		"Getaway": "", "Listen": "", "Reboot": "", "Partial": "", "ForgetGet": "", "view": "",
+		"GetByID": "get view", "List": "list view", "RetrieveOne": "retrieve view",
+		"CreateSite": "create add", "AddSite": "add add", "Update": "update change",
+		"PartialUpdate": "partial_update change", "PartialUpdateSite": "partial_update change",
+		"SetName": "set change", "DeleteAll": "delete delete", "RemoveSite": "remove delete",
+		"Destroy": "destroy delete", "DestroySite": "destroy delete",
+		"Getaway": " ", "Listen": " ", "Reboot": " ", "Partial": " ", "ForgetGet": " ", "view": " ",
+		"Destroyer": " ",
 	} {
-		if got := verbOf(name); got != want {
+		a := rule{object: "site"}.access(name, "dcim")
+		if got := a.Verb + " " + a.Action; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// An action has the same verb and permission, whether action= or the handler's name has it.
+func TestPermissionsOfActions(t *testing.T) {
+	for _, test := range []struct{ app, action, object, verb, permission string }{
+		{"dcim", "destroy", "site", "destroy", "dcim.delete_site"},
+		{"dcim", "partial_update", "site", "partial_update", "dcim.change_site"},
+		{"dcim", "view", "site", "", "dcim.view_site"},
+		{"dcim", "destroy", "", "destroy", "dcim.delete"},
+		{"", "destroy", "", "destroy", "delete"},
+		{"", "list", "", "list", "view"},
+		{"", "napalm_read", "", "", "napalm_read"},
+		{"", "none", "", "", ""},
+		{"", "", "", "", ""},
+	} {
+		a := rule{action: test.action, object: test.object}.access("List", test.app)
+		if a.Verb != test.verb || a.Permission != test.permission {
+			t.Errorf("%+v: verb %q, permission %q", test, a.Verb, a.Permission)
 		}
 	}
 }

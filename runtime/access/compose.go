@@ -149,6 +149,9 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	if rule.Permission.Asked() && !rule.Permission.complete() {
 		bad("asks for the permission %q, which lacks its app or its action: run go generate", rule.Permission)
 	}
+	if rule.Verb != "" && !rule.Permission.Asked() {
+		bad("has the verb %q and no permission: run go generate", rule.Verb)
+	}
 	switch {
 	case rule.Denial < DenialDefault || rule.Denial > Challenge:
 		bad("has a denial that this version does not know: use conceal, forbid or challenge")

@@ -1,12 +1,14 @@
 package access
 
+import "strings"
+
 // Permission is a permission of the host whose authority a server projects: an action, as a rule
 // on a type of objects, as in {"dcim", "napalm_read", "device"}. Permissions are compared by ==.
 //
 // The zero Permission says nothing: on an aware table ([Table.Aware]) a rule must say one, or
 // [NoPermission], unless it is public.
 type Permission struct {
-	App    string // the label of the app, as in "dcim"
+	App    string // the label of the app, as in "dcim"; empty for a bare action
 	Action string // as in "view" or "napalm_read"
 	Object string // the type of object within the app, as in "device"; empty for an action on none
 }
@@ -16,13 +18,11 @@ type Permission struct {
 func NoPermission() Permission { return Permission{Action: "none"} }
 
 // String is the permission as the manifest and the host's documents write it:
-// <app>.<action>_<object>, without an object <app>.<action>. It is "none" for NoPermission and
-// empty for the zero Permission.
+// <app>.<action>_<object>, without an object <app>.<action>, without an app <action>. It is "none"
+// for NoPermission and empty for the zero Permission.
 func (p Permission) String() string {
 	switch {
-	case p == Permission{}:
-		return ""
-	case p == NoPermission():
+	case p.App == "" && p.Object == "":
 		return p.Action
 	case p.Object == "":
 		return p.App + "." + p.Action
@@ -33,8 +33,8 @@ func (p Permission) String() string {
 // Asked reports whether there is a permission to ask the host for.
 func (p Permission) Asked() bool { return p != Permission{} && p != NoPermission() }
 
-// Type is what the action is done on, as hosts name it: "dcim.device", and the app alone for a
-// permission without an object.
+// Type is what the action is done on, as hosts name it: "dcim.device", the app alone for a
+// permission without an object, and empty for a bare action.
 func (p Permission) Type() string {
 	if p.Object == "" {
 		return p.App
@@ -42,5 +42,9 @@ func (p Permission) Type() string {
 	return p.App + "." + p.Object
 }
 
-// complete reports whether the permission can be asked for: it has an app and an action.
-func (p Permission) complete() bool { return p.App != "" && p.Action != "" }
+// complete reports whether the permission can be asked for: it has an action, and an app if it has
+// an object. A dot in a bare action would make it the text of a permission with an app.
+func (p Permission) complete() bool {
+	bare := p.App == "" && p.Object == "" && !strings.Contains(p.Action, ".")
+	return p.Action != "" && (p.App != "" || bare)
+}

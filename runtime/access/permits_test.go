@@ -395,14 +395,38 @@ func TestDecisionsCostNoMemory(t *testing.T) {
 	}
 }
 
+func TestABareActionIsAPermission(t *testing.T) {
+	bare := access.Permission{Action: "napalm_read"}
+	if bare.String() != "napalm_read" || bare.Type() != "" || !bare.Asked() {
+		t.Errorf("%q of %q, asked %v", bare, bare.Type(), bare.Asked())
+	}
+	table, err := access.Compose(part("p", nil, access.Rule{Tool: "t", Permission: bare}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table = table.Aware()
+	p := access.Principal{Subject: "ada"}
+	if d := table.Decide(p, "t"); d.Allowed || d.Missing() != "needs permission napalm_read" {
+		t.Errorf("%v, %s", d.Allowed, d.Missing())
+	}
+	p.Permits = table.Permits(func(access.Kind, access.Rule) access.Permit { return access.PermitAll })
+	if !table.Decide(p, "t").Allowed {
+		t.Error("a holder is denied")
+	}
+}
+
 func TestRulesThatCannotBeChallengedAreRefused(t *testing.T) {
 	for want, rule := range map[string]access.Rule{
 		"denial=challenge and no scopes": {Tool: "t", Authenticated: true,
 			Denial: access.Challenge},
 		"lacks its app or its action": {Tool: "t",
 			Permission: access.Permission{App: "dcim"}},
-		`the permission ".view", which lacks`: {Tool: "t",
-			Permission: access.Permission{Action: "view"}},
+		`the permission ".view_a", which lacks`: {Tool: "t",
+			Permission: access.Permission{Action: "view", Object: "a"}},
+		`the permission "dcim.view", which lacks`: {Tool: "t",
+			Permission: access.Permission{Action: "dcim.view"}},
+		`has the verb "list" and no permission`: {Tool: "t", Authenticated: true, Verb: "list",
+			Permission: access.NoPermission()},
 		"public stands alone, and this rule ask": {Tool: "t", Public: true,
 			Permission: access.NoPermission()},
 	} {

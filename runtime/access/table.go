@@ -74,8 +74,11 @@ type Rule struct {
 	MinRole       Role
 	Scopes        []string   // all of them
 	Permission    Permission // of the host; enforced by an aware table, and recorded by any other
-	Constrained   bool       // the handler honours object constraints
-	Denial        Denial
+	// Verb is the CRUD verb that Permission.Action is mapped from, as in "partial_update". It is
+	// empty for any other action. A host's adapter may map verbs otherwise (capability.VerbMapper).
+	Verb        string
+	Constrained bool // the handler honours object constraints
+	Denial      Denial
 }
 
 // Name is what the rule is about: the tool, the prompt, or the URI or URI template.

@@ -30,9 +30,10 @@ type Source interface {
 	// after it was returned.
 	Capabilities(ctx context.Context, p access.Principal) (Set, error)
 
-	// MapAction spells a permission as the host does, and does nothing else: the permission
-	// "dcim.napalm_read_device" of a table is returned as the name under which it stands in a
-	// [Set]. It errs where the host could not have a permission of that form.
+	// MapAction returns the name of a permission in the host's [Set], and does nothing else. The
+	// permission has the form of the table: "dcim.napalm_read_device", "billing.export", or the
+	// bare action "napalm_read" of a package without app=. The error is for a permission that the
+	// host cannot have, and contains the cure. Options.Capabilities adds the tool's name.
 	MapAction(permission string) (string, error)
 }
 
@@ -43,6 +44,20 @@ type Enumerator interface {
 	// out that the host cannot enumerate them, its error wraps [errors.ErrUnsupported], and the source counts as
 	// no Enumerator.
 	Actions(ctx context.Context) ([]string, error)
+}
+
+// VerbMapper is a [Source] that maps CRUD verbs to actions of its host by itself. A server calls
+// MapVerb at start, once for each verb of its tools, prompts and resources. The mapped permission
+// then replaces that of the table everywhere: lists, calls, the role matrix, explanations, audit.
+//
+// A verb is "list", "retrieve", "get", "create", "add", "update", "partial_update", "set", "delete",
+// "remove" or "destroy", as action= has it or as the handler's name begins. Any other action,
+// such as "view" in action=view, is no verb and remains.
+type VerbMapper interface {
+	// MapVerb returns the host's action for a verb, and does nothing else. If ok is false, mcpgen's
+	// own action remains: view, add, change or delete. An action is letters, digits and
+	// underscores, and is not "none". Any other action is an error at start.
+	MapVerb(verb string) (action string, ok bool)
 }
 
 // PartSpeller is a [Source] whose host cuts the name of a permission in parts again, by a rule of its own.

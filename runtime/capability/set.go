@@ -100,19 +100,19 @@ func (s Set) Constraints(permission string) ([]Constraint, bool) {
 }
 
 // Unrestricted reports whether an action on a type of objects needs no permission: the caller is
-// a superuser, or the host exempts that action on that type. It is asked per type and action:
-// an exemption from viewing opens no writing. A permission without an object, "billing.export",
-// has the object "billing".
+// a superuser, or the host exempts that action on that type. An exemption is for one type and one
+// action: an exemption from viewing opens no writing. A permission without an object,
+// "billing.export", has the object "billing". A bare action, "export", has the object "", which
+// only a superuser's exemption covers.
 func (s Set) Unrestricted(object, action string) bool {
-	if object == "" || action == "" {
-		return false
+	covers := []exemption{{object, action}, {object, Any}, {Any, action}, {Any, Any}}
+	if object == "" {
+		covers = covers[3:]
 	}
-	for _, e := range [...]exemption{{object, action}, {object, Any}, {Any, action}, {Any, Any}} {
-		if _, ok := s.exempt[e]; ok {
-			return true
-		}
-	}
-	return false
+	return action != "" && slices.ContainsFunc(covers, func(e exemption) bool {
+		_, ok := s.exempt[e]
+		return ok
+	})
 }
 
 // Permissions returns the permissions of the set, sorted. The slice is the caller's own.

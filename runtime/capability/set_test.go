@@ -26,8 +26,24 @@ func TestEmptyNamesAreNeverHeld(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s.Exempt(capability.Any, capability.Any)
-	if s.Unrestricted("", "view") || s.Unrestricted("a.b", "") {
+	if s.Unrestricted("", "") || s.Unrestricted("a.b", "") {
 		t.Error("a superuser may do what has no name")
+	}
+}
+
+// A bare action has no type of objects, so that only a superuser needs no permission for it.
+func TestNoExemptionOfObjectsCoversABareAction(t *testing.T) {
+	var s capability.Set
+	s.Exempt(capability.Any, "view")
+	s.Exempt("a.b", capability.Any)
+	s.Exempt("view", capability.Any)
+	s.Exempt("", "view")
+	if s.Unrestricted("", "view") {
+		t.Error("an exemption of objects covers a bare action")
+	}
+	s.Exempt(capability.Any, capability.Any)
+	if !s.Unrestricted("", "view") {
+		t.Error("a superuser may not do a bare action")
 	}
 }
 

@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // tables are those that a source reads, as Django lays them out, with two users of one mail address.
@@ -219,5 +222,31 @@ func TestActionsAreSpelledAsTheyStand(t *testing.T) {
 		if got != "" || err == nil || !strings.Contains(err.Error(), "write app= in //mcp:server, and action= and object= on the tool") {
 			t.Errorf("%q: %q, %v", permission, got, err)
 		}
+	}
+}
+
+// A codename of Django belongs to an app.
+func TestServerWithABareActionDoesNotStart(t *testing.T) {
+	_, err := runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("t"): {Subject: "ada", User: "ada"},
+		}),
+		PermissionAware: true,
+		Capabilities:    newSource(t, testdb.SQLite(t), dialect.SQLite, django.Options{}),
+	}, toolset.NewToolset(toolset.Generated{
+		Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
+		Table: access.Table{Rules: []access.Rule{
+			{Tool: "facts", Permission: access.Permission{Action: "napalm_read"}},
+		}},
+		Tools: []toolset.Tool{{Name: "facts", Input: `{"type":"object"}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}}},
+	}))
+	const want = `cannot have permission napalm_read, which tool "facts" asks for: django: ` +
+		`"napalm_read" is no permission of Django's: it has the form app.codename, as in ` +
+		`"dcim.view_device"; write app= in //mcp:server`
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
 	}
 }

@@ -313,6 +313,8 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 		{App: "dcim", Action: "sync", Object: "dns_record"}: `as the action "sync_dns" on`,
 		{App: "dcim", Action: "napalm_read"}:                `written as "napalm_read" on "dcim"`,
 		{App: "dcim", Action: "export"}:                     "is no permission of this host",
+		{Action: "napalm_read"}:                             "write app= in //mcp:server",
+		{Action: "dcim.view_site"}:                          `written as "dcim.view_site" on ""`,
 		{App: "dcim", Action: "view", Object: "Device"}:     "is no permission of this host",
 	} {
 		if got, err := s.MapPermission(p); got != "" || err == nil || !strings.Contains(err.Error(),
@@ -324,6 +326,11 @@ func TestPermissionsThatTheHostReadsOtherwiseAreRefused(t *testing.T) {
 	err := serve(s, access.Permission{App: "dcim", Action: "sync", Object: "dns_record"})
 	if err == nil || !strings.Contains(err.Error(), "a model has no underscores") {
 		t.Errorf("a server that would ask for another permission starts: %v", err)
+	}
+	err = serve(s, access.Permission{Action: "napalm_read"})
+	if err == nil || !strings.Contains(err.Error(), `permission napalm_read, which tool "records" `+
+		`asks for: objectperm: "napalm_read" is no permission of this host`) {
+		t.Errorf("a server with a bare action: %v", err)
 	}
 	err = serve(s, access.Permission{App: "dcim", Action: "sync_dns", Object: "record"})
 	if err != nil {

@@ -50,7 +50,7 @@ func (g grants) give(s *capability.Set) {
 }
 
 var (
-	permissionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*$`)
+	permissionName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*\.)?[A-Za-z_][A-Za-z0-9_]*$`)
 	objectName     = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?|\*)$`)
 	actionName     = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|\*)$`)
 )
@@ -58,7 +58,7 @@ var (
 func isPermission(name string) bool { return permissionName.MatchString(name) }
 
 const (
-	permissionForm = `write app.action_object, or app.action where there is no object, in letters, digits and underscores, as in "dcim.view_device"`
+	permissionForm = `write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, as in "dcim.view_device"`
 	objectForm     = `write app.object, as in "dcim.device", the app alone for actions on no object, or "*" for all`
 	actionForm     = `write an action, as in "view", or "*" for all`
 )

@@ -30,11 +30,13 @@
 //
 // A user or a group has any of:
 //
-//   - permissions: a list of what it holds for all objects, each app.action_object or app.action.
+//   - permissions: a list of what it holds for all objects, each app.action_object, app.action, or
+//     the bare action of a package without app=.
 //   - constrained: what it holds for some objects, each with a list of constraints: mappings in the
 //     handler's own terms, which reach it as JSON. An object that meets any one of them is covered.
 //   - exempt: actions by the type of object, app.object, or the app for those on none, that need no
-//     permission. "*" is all types, or all actions; not both, which is a superuser.
+//     permission. "*" is all types, or all actions; not both, which is a superuser. No exemption
+//     covers a bare action.
 //
 // A user besides:
 //

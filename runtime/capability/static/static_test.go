@@ -186,12 +186,13 @@ func TestActionsAreThoseThatTheFileLists(t *testing.T) {
 
 func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 	s := open(t, "a.yaml", team)
-	for _, p := range []string{"dcim.view_device", "dcim.napalm_read_device", "billing.export"} {
+	for _, p := range []string{"dcim.view_device", "dcim.napalm_read_device", "billing.export",
+		"napalm_read"} {
 		if got, err := s.MapAction(p); got != p || err != nil {
 			t.Errorf("%s: %q, %v", p, got, err)
 		}
 	}
-	for _, p := range []string{"", "view_device", ".view", "dcim.", "dcim.view_device.x",
+	for _, p := range []string{"", ".view", "dcim.", "dcim.view_device.x",
 		"dcim.view device", "dcim.*", "*", "dcim.view_device\n"} {
 		if got, err := s.MapAction(p); got != "" || err == nil || !strings.Contains(err.Error(),
 			"write app.action_object") {
@@ -247,8 +248,8 @@ var mistakes = []struct{ name, file, text, want string }{
 	{"a user twice", "a.yaml", "users:\n  ada: {}\n  ada: {superuser: true}\n",
 		"static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them"},
 	{"a user twice and more", "a.yaml",
-		"users:\n  ada: {permissions: [x]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
-		`static: a.yaml:2: /users/ada/permissions/0: is no permission: write app.action_object, or app.action where there is no object, in letters, digits and underscores, as in "dcim.view_device"
+		"users:\n  ada: {permissions: [x.]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
+		`static: a.yaml:2: /users/ada/permissions/0: is no permission: write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, as in "dcim.view_device"
 static: a.yaml:3: /users/ada: stands twice, the first time in line 2: keep one of them
 static: a.yaml:4: /users/bob: is an anchor or an alias: write out what it says, or make a group of it
 static: a.yaml:5: /users/eve/groups/0: names the group "none", which is not in groups: correct the name, or add the group`},
@@ -288,7 +289,7 @@ static: a.json:5: /user: is not known here: use actions, exempt, groups, users`}
 		`static: a.json:1: /users/a\nb: is no name`},
 	{"an unknown group", "a.yaml", "users:\n  ada:\n    groups:\n      - admins\n",
 		`static: a.yaml:4: /users/ada/groups/0: names the group "admins", which is not in groups: correct the name, or add the group`},
-	{"a permission without an app", "a.yaml", "users: {ada: {permissions: [view_device]}}",
+	{"a permission without its app", "a.yaml", "users: {ada: {permissions: [.view_device]}}",
 		"/users/ada/permissions/0: is no permission: write app.action_object"},
 	{"a permission that is a pattern", "a.yaml", "users: {ada: {permissions: ['dcim.*']}}",
 		"/users/ada/permissions/0: is no permission: write app.action_object"},
@@ -366,7 +367,7 @@ static: a.yaml:4: /gruops: is not known here: use actions, exempt, groups, users
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
-	_, err = static.OpenFS(write("a.yaml", "users: {a: {permissions: ["+strings.Repeat("x,", 60)+
+	_, err = static.OpenFS(write("a.yaml", "users: {a: {permissions: ["+strings.Repeat("x.,", 60)+
 		"]}}\n"), "a.yaml")
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 51 ||
 		lines[50] != "static: a.yaml: and 10 problems more" {

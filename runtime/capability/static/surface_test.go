@@ -30,7 +30,10 @@ func surface() (toolset.Toolset, []access.Rule) {
 		}})
 	}
 	for i, p := range asked {
-		app, rest, _ := strings.Cut(p, ".")
+		app, rest, dotted := strings.Cut(p, ".")
+		if !dotted {
+			app, rest = "", p
+		}
 		action, object, _ := strings.Cut(rest, "_")
 		rule := access.Rule{Tool: strings.ReplaceAll(p, ".", "_"), MinRole: access.Role(i % 3), Permission: access.Permission{App: app, Action: action, Object: object}}
 		add(rule)

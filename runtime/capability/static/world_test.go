@@ -36,12 +36,16 @@ type user struct {
 	Superuser bool     `json:"superuser,omitempty" yaml:"superuser,omitempty"`
 }
 
-// asked are the permissions that tables and worlds have. Each has an object, but for the last.
-var asked = []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site", "billing.export"}
+// asked are the permissions that tables and worlds have: of objects, of an app, and a bare action.
+var asked = []string{"dcim.view_device", "dcim.change_device", "dcim.wipe_device", "dcim.view_site",
+	"billing.export", "view"}
 
 // typeAndAction takes apart what asked has.
 func typeAndAction(permission string) (object, action string) {
-	app, rest, _ := strings.Cut(permission, ".")
+	app, rest, ok := strings.Cut(permission, ".")
+	if !ok {
+		return "", permission
+	}
 	action, name, ok := strings.Cut(rest, "_")
 	if !ok {
 		return app, action
@@ -128,7 +132,8 @@ func (w world) permit(name, permission string) access.Permit {
 			return access.PermitAll
 		}
 		for _, o := range []string{object, "*"} {
-			if slices.Contains(way.Exempt[o], action) || slices.Contains(way.Exempt[o], "*") {
+			covers := slices.Contains(way.Exempt[o], action) || slices.Contains(way.Exempt[o], "*")
+			if object != "" && covers {
 				return access.PermitAll
 			}
 		}

@@ -36,7 +36,7 @@ type HostConfig struct {
 	Max          int           // principals whose permissions are kept
 	ServiceUsers []access.ServiceUser
 	Identity     identity.Source
-	Table        access.Table // aware
+	Table        access.Table // aware; in a Host, with the actions that the adapter maps verbs to
 	Anonymous    bool         // anonymous callers are admitted
 	Pool         *worker.Pool
 	Log          *slog.Logger
@@ -61,7 +61,7 @@ func NewHost(c HostConfig) (*Host, error) {
 	h.cache = h.newCache()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeouts*c.Timeout)
 	defer cancel()
-	err := errors.Join(h.checkRules(), h.checkIdentity(), h.loadNames(ctx))
+	err := errors.Join(h.mapVerbs(ctx), h.checkRules(), h.checkIdentity(), h.loadNames(ctx))
 	if queried := h.Start(ctx); !Unreachable(queried) {
 		err = errors.Join(err, queried)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -168,6 +169,52 @@ func (h *Host) checkRules() error {
 		list(undeclared), asks, where, rule)
 }
 
+// actionForm is the form of action= in a directive.
+var actionForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// mapVerbs replaces the actions of CRUD verbs in the table by those of the adapter.
+func (h *Host) mapVerbs(ctx context.Context) error {
+	mapper, ok := h.Source.(capability.VerbMapper)
+	if !ok {
+		return nil
+	}
+	var found problems
+	actions := map[string]string{} // by verb; empty for the table's own
+	rules := rulesOf(h.Table, func(rule access.Rule) bool { return rule.Verb != "" })
+	for _, r := range rules {
+		if _, mapped := actions[r.Verb]; mapped {
+			continue
+		}
+		action, err := ask(ctx, h, func() (string, error) {
+			switch action, ok := mapper.MapVerb(r.Verb); {
+			case !ok:
+				return "", nil
+			case !actionForm.MatchString(action) || action == access.NoPermission().Action:
+				return "", fmt.Errorf("it returns %.100q, which is no action: return letters, "+
+					"digits and underscores, and not none", action)
+			default:
+				return action, nil
+			}
+		})
+		if errors.Is(err, worker.ErrNoAnswer) {
+			return fmt.Errorf("Options.Capabilities: MapVerb of %q: %w", r.Verb, err)
+		} else if err != nil {
+			found.add("Options.Capabilities: MapVerb of %q, which %s: %w", r.Verb,
+				askFor(rules, func(other ruleOf) bool { return other.Verb == r.Verb }), err)
+		}
+		actions[r.Verb] = action
+	}
+	h.Table = h.Table.Clone()
+	for _, k := range request.Kinds {
+		for i, rule := range h.Table.Of(k).Rules {
+			if action := actions[rule.Verb]; action != "" {
+				h.Table.Of(k).Rules[i].Permission.Action = action
+			}
+		}
+	}
+	return errors.Join(found...)
+}
+
 // loadNames translates the permissions of the table into the host's names.
 func (h *Host) loadNames(ctx context.Context) error {
 	var found problems
@@ -190,7 +237,8 @@ func (h *Host) loadNames(ctx context.Context) error {
 		}
 		if err != nil {
 			found.add("Options.Capabilities cannot have permission %s, which %s: %w; "+
-				"correct action= or object=, and run go generate", p, askFor(rules, p), err)
+				"correct action=, object= or app=, and run go generate",
+				p, askFor(rules, permission(p)), err)
 		}
 		h.native[p] = name
 	}
@@ -215,13 +263,17 @@ func (h *Host) unknownNames(known []string) error {
 		}
 		found.add("Options.Capabilities: the host has no permission %s, "+
 			"which %s%s: correct action=, object= or app= and run go generate, "+
-			"or add the permission to the host", name, askFor(rules, p), suggestion)
+			"or add the permission to the host", name, askFor(rules, permission(p)), suggestion)
 	}
 	return errors.Join(found...)
 }
 
-func askFor(rules []ruleOf, p access.Permission) string {
-	some := slices.DeleteFunc(slices.Clone(rules), func(r ruleOf) bool { return r.Permission != p })
+func permission(p access.Permission) func(ruleOf) bool {
+	return func(r ruleOf) bool { return r.Permission == p }
+}
+
+func askFor(rules []ruleOf, match func(ruleOf) bool) string {
+	some := slices.DeleteFunc(slices.Clone(rules), func(r ruleOf) bool { return !match(r) })
 	if len(some) == 1 {
 		return list(some) + " asks for"
 	}

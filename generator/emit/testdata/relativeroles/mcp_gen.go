@@ -28,7 +28,7 @@ func Toolset() toolset.Toolset {
 		Server:  toolset.ServerInfo{Name: "relativeroles", Version: "0.1.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
-				{Tool: ToolEcho, MinRole: access.Lowest},
+				{Tool: ToolEcho, MinRole: access.Lowest, Permission: access.Permission{Action: "view"}, Verb: "list"},
 				{Tool: ToolShout, MinRole: access.Highest},
 			},
 		},

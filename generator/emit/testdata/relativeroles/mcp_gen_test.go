@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:97ec95d179d2f29873e1d240ec74b3a3",
-		Code:   "2:6026b76fbeb8212ced2ba76bf4496887",
+		Source: "2:fd75f4ba0eca932b8c7b799bc418b492",
+		Code:   "2:b4304f26abf7ea195affc27b8052d796",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},

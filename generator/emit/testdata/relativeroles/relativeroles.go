@@ -14,7 +14,7 @@ type Words struct {
 
 // Echo says it again.
 //
-//mcp:tool minrole=lowest
+//mcp:tool minrole=lowest action=list
 //mcp:limit timeout=1s
 func Echo(ctx context.Context, in Words) (Words, error) { return in, nil }
 
