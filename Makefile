@@ -52,7 +52,7 @@ ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
 	@for step in setup fmt vet staticcheck walls check prove examples demo corpus benchtest browser \
-		clients decoderoracle race fuzz; do \
+		clients decoderoracle cover fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \
@@ -109,12 +109,24 @@ prove: ## fail where handlers of the example that declares it reach more than th
 DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /secrettest)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
+CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices
+# The packages below folders that have tests of these names: others are not built for them.
+having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -n 1 dirname | sort -u)
+# All parts write which statements they ran. So do the programs that tests start as the test binary.
+PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash
+empty =
+comma = ,
+COVERED = $(CURDIR)/bin/cover
+COVER = -covermode=atomic -coverpkg=$(subst $(empty) ,$(comma),$(PRODUCT))
+TO_COVERED = -args -test.gocoverdir=$(COVERED)
+race: export GOCOVERDIR = $(COVERED)
 race: ## run all tests, those of what runs at once under the race detector
-	$(GO) test -race -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
-	$(GO) test -race -p 3 -timeout 20m -run 'AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices' $(SLOW)
-	$(GO) test -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./examples/... ./cmd/...
-	$(GO) test -timeout 20m -run '$(EXHAUSTIVE)' $(DETECTED)
-	CGO_ENABLED=0 $(GO) test -timeout 20m ./runtime/sandbox
+	@rm -rf $(COVERED) && mkdir -p $(COVERED)
+	$(GO) test -race $(COVER) -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED) $(TO_COVERED)
+	$(GO) test -race $(COVER) -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=)) $(TO_COVERED)
+	$(GO) test $(COVER) -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./sourcehash ./examples/... ./cmd/... $(TO_COVERED)
+	$(GO) test $(COVER) -timeout 20m -run '$(EXHAUSTIVE)' $(call having,$(EXHAUSTIVE),./internal ./runtime) $(TO_COVERED)
+	CGO_ENABLED=0 $(GO) test $(COVER) -timeout 20m ./runtime/sandbox $(TO_COVERED)
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list ./... | grep -v /cmd/)
@@ -162,9 +174,6 @@ decoderoracle: ## compare generated decoders with an independent validator on DO
 	cd testdata/decoderoracle && $(GO) run ./gentypes && $(GO) tool mcpgen .
 	$(GO) test ./testdata/decoderoracle -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
-cover: ## print the coverage of code that is not generated
-	@mkdir -p bin
-	$(GO) test -coverprofile=bin/cover.all -coverpkg=./generator/...,./runtime/...,./cmd/... ./... > bin/cover.log || { \
-		grep -e '^ *--- FAIL' -e '^FAIL' bin/cover.log; echo 'bin/cover.log has the rest'; exit 1; }
-	@grep -v -e '_gen.go:' -e '/testdata/' bin/cover.all > bin/cover.out
-	@$(GO) tool cover -func=bin/cover.out | tail -n 1
+cover: race ## run all tests as race does, print one figure of coverage, and fail below 95 percent
+	@$(GO) tool covdata textfmt -i=$(COVERED) -o=$(COVERED)/profile
+	@$(GO) run ./internal/testcoverage -least 95 $(COVERED)/profile $(PRODUCT)
