@@ -113,20 +113,19 @@ CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|R
 # The packages below folders that have tests of these names: others are not built for them.
 having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -n 1 dirname | sort -u)
 # All parts write which statements they ran. So do the programs that tests start as the test binary.
+# covered FILE is the flags for it.
 PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash
 empty =
 comma = ,
-COVERED = $(CURDIR)/bin/cover
-COVER = -covermode=atomic -coverpkg=$(subst $(empty) ,$(comma),$(PRODUCT))
-TO_COVERED = -args -test.gocoverdir=$(COVERED)
-race: export GOCOVERDIR = $(COVERED)
+COVERED = bin/cover
+covered = -covermode=atomic -coverpkg=$(subst $(empty) ,$(comma),$(PRODUCT)) -coverprofile=$(COVERED)/$(1)
 race: ## run all tests, those of what runs at once under the race detector
 	@rm -rf $(COVERED) && mkdir -p $(COVERED)
-	$(GO) test -race $(COVER) -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED) $(TO_COVERED)
-	$(GO) test -race $(COVER) -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=)) $(TO_COVERED)
-	$(GO) test $(COVER) -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./sourcehash ./examples/... ./cmd/... $(TO_COVERED)
-	$(GO) test $(COVER) -timeout 20m -run '$(EXHAUSTIVE)' $(call having,$(EXHAUSTIVE),./internal ./runtime) $(TO_COVERED)
-	CGO_ENABLED=0 $(GO) test $(COVER) -timeout 20m ./runtime/sandbox $(TO_COVERED)
+	$(GO) test -race $(call covered,detected) -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
+	$(GO) test -race $(call covered,concurrent) -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
+	$(GO) test $(call covered,rest) -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./sourcehash ./examples/... ./cmd/...
+	$(GO) test $(call covered,exhaustive) -timeout 20m -run '$(EXHAUSTIVE)' $(call having,$(EXHAUSTIVE),./internal ./runtime)
+	CGO_ENABLED=0 $(GO) test $(call covered,nocgo) -timeout 20m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list ./... | grep -v /cmd/)
@@ -175,5 +174,4 @@ decoderoracle: ## compare generated decoders with an independent validator on DO
 	$(GO) test ./testdata/decoderoracle -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
 cover: race ## run all tests as race does, print one figure of coverage, and fail below 95 percent
-	@$(GO) tool covdata textfmt -i=$(COVERED) -o=$(COVERED)/profile
-	@$(GO) run ./internal/testcoverage -least 95 $(COVERED)/profile $(PRODUCT)
+	@$(GO) run ./internal/testcoverage -least 95 $(COVERED) $(PRODUCT)

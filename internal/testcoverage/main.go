@@ -1,10 +1,10 @@
-// Command testcoverage prints the share of statements that tests run, in one figure. It reads a
-// text profile of any number of test runs: a statement counts once, and is covered if any run
-// covers it. Generated files and packages of test support are left out.
+// Command testcoverage prints the share of statements that tests run, in one figure. It reads all
+// profiles of a folder: a statement counts once, and is covered if any run covers it. Generated
+// files and packages of test support are left out.
 //
-//	go run ./internal/testcoverage -least 95 PROFILE PACKAGE...
+//	go run ./internal/testcoverage -least 95 FOLDER PACKAGE...
 //
-// It fails if the figure is below -least percent, or if the profile lacks a file of the packages.
+// It fails if the figure is below -least percent, or if the profiles lack a file of the packages.
 package main
 
 import (
@@ -39,19 +39,23 @@ func main() {
 
 func run(out io.Writer, least int, args []string) error {
 	if len(args) < 2 {
-		return errors.New("name a profile and the packages")
+		return errors.New("name a folder of profiles and the packages")
 	}
-	profile, err := os.Open(args[0])
+	profiles, err := os.ReadDir(args[0])
 	if err != nil {
 		return err
 	}
-	defer profile.Close()
 	p, err := product(args[1:])
 	if err != nil {
 		return err
 	}
-	blocks, err := p.read(profile)
-	if err != nil {
+	blocks := map[block]bool{}
+	for _, profile := range profiles {
+		if err := p.read(filepath.Join(args[0], profile.Name()), blocks); err != nil {
+			return err
+		}
+	}
+	if err := p.complete(); err != nil {
 		return err
 	}
 	return report(out, blocks, least)
@@ -74,7 +78,7 @@ func (b block) statements() (int, error) {
 type files struct {
 	folders  map[string]string // of packages, by import path
 	expected []string          // files of this platform that have statements
-	counts   map[string]bool   // files of the profile, by whether they count
+	counts   map[string]bool   // files of the profiles, by whether they count
 }
 
 // product returns the files of packages. go list chooses those of this platform; a run for another
@@ -138,49 +142,47 @@ func look(name string) (written, statements bool, err error) {
 	return !ast.IsGenerated(f), statements, nil
 }
 
-// read returns the blocks that count, by whether any run covers them.
-func (p *files) read(profile io.Reader) (map[block]bool, error) {
-	blocks := map[block]bool{}
-	for lines := bufio.NewScanner(profile); ; {
-		if !lines.Scan() {
-			if err := lines.Err(); err != nil {
-				return nil, err
-			}
-			break
-		}
+// read adds the blocks of a profile that count, by whether a run covers them.
+func (p *files) read(name string, blocks map[block]bool) error {
+	profile, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer profile.Close()
+	lines := bufio.NewScanner(profile)
+	for lines.Scan() {
 		line := lines.Text()
 		if strings.HasPrefix(line, "mode: ") {
 			continue
 		}
-		end := strings.LastIndexByte(line, ' ')
-		if end < 0 {
-			return nil, fmt.Errorf("%q is not a line of a profile", line)
-		}
+		end := max(0, strings.LastIndexByte(line, ' '))
 		b := block(line[:end])
-		runs, err := strconv.ParseUint(line[end+1:], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a line of a profile", line)
-		}
-		if _, err := b.statements(); err != nil {
-			return nil, fmt.Errorf("%q is not a line of a profile", line)
+		runs, err := strconv.ParseUint(strings.TrimSpace(line[end:]), 10, 64)
+		if _, wrong := b.statements(); err != nil || wrong != nil {
+			return fmt.Errorf("%s: %q is not a line of a profile", name, line)
 		}
 		counts, err := p.includes(b.file())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if counts {
 			blocks[b] = blocks[b] || runs > 0
 		}
 	}
-	for _, name := range p.expected {
-		if !p.counts[name] {
-			return nil, fmt.Errorf("the profile lacks %s: no test binary contains its package", name)
-		}
-	}
-	return blocks, nil
+	return lines.Err()
 }
 
-// includes reports whether a file of the profile counts.
+// complete returns an error if the profiles lack a file.
+func (p *files) complete() error {
+	for _, name := range p.expected {
+		if !p.counts[name] {
+			return fmt.Errorf("the profiles lack %s: no test binary contains its package", name)
+		}
+	}
+	return nil
+}
+
+// includes reports whether a file of a profile counts.
 func (p *files) includes(name string) (counts bool, err error) {
 	counts, known := p.counts[name]
 	folder, ours := p.folders[path.Dir(name)]
@@ -223,7 +225,7 @@ func report(out io.Writer, blocks map[block]bool, least int) error {
 		packages[name] = s
 	}
 	if total.all == 0 {
-		return errors.New("the profile has no statement of the packages")
+		return errors.New("the profiles have no statement of the packages")
 	}
 	fmt.Fprintf(out, "coverage: %v of %d statements in code that is not generated\n",
 		total, total.all)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -46,8 +47,8 @@ func TestCoverage(t *testing.T) {
 		{"all", head + one + "1 7\n" + two + "1 1\n" + b + "1 1\n", 100,
 			"coverage: 100.0% of 3 statements", ""},
 		{"one run covers what another does not",
-			head + one + "1 0\n" + two + "1 1\n" + b + "1 0\n" + head + one + "1 1\n" + two + "1 0\n" + b + "1 1\n",
-			100, "100.0% of 3 statements", ""},
+			head + one + "1 0\n" + two + "1 1\n" + b + "1 0\n" + "NEXT" + head + one + "1 1\n" + two +
+				"1 0\n" + b + "1 1\n" + one + "1 0\n", 100, "100.0% of 3 statements", ""},
 		{"generated code, test support and other packages do not count",
 			head + one + "1 1\n" + two + "1 1\n" + b + "1 1\n" + "m/a/gen.go:4.16,4.26 1 0\n" +
 				"m/internal/testdb/t.go:2.16,2.26 1 0\nx/y/z.go:1.1,2.2 9 0\n",
@@ -64,19 +65,23 @@ func TestCoverage(t *testing.T) {
 		{"just enough", head + one + "9500 1\n" + two + "499 0\n" + b + "1 0\n", 95,
 			"95.0% of 10000 statements", ""},
 		{"a package that no test contains", head + one + "1 1\n" + two + "1 1\n", 0,
-			"", "the profile lacks m/b/not_gen.go"},
-		{"an empty profile", "", 0, "", "the profile lacks m/"},
+			"", "the profiles lack m/b/not_gen.go"},
+		{"an empty profile", "", 0, "", "the profiles lack m/"},
 		{"half a line", head + one + "1\n", 0, "", "is not a line of a profile"},
 		{"no number", head + one + "1 x\n", 0, "", "is not a line of a profile"},
 		{"no statements", head + one + "x 1\n", 0, "", "is not a line of a profile"},
 		{"no space", head + "m/a/a.go\n", 0, "", "is not a line of a profile"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if err := os.WriteFile("profile", []byte(test.profile), 0o666); err != nil {
-				t.Fatal(err)
+			folder := t.TempDir()
+			for i, profile := range strings.Split(test.profile, "NEXT") {
+				name := filepath.Join(folder, strconv.Itoa(i))
+				if err := os.WriteFile(name, []byte(profile), 0o666); err != nil {
+					t.Fatal(err)
+				}
 			}
 			var out bytes.Buffer
-			err := run(&out, test.least, []string{"profile", "./..."})
+			err := run(&out, test.least, []string{folder, "./..."})
 			if !strings.Contains(out.String(), test.out) {
 				t.Errorf("printed %q", &out)
 			}
@@ -89,11 +94,9 @@ func TestCoverage(t *testing.T) {
 
 func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	module(t)
-	if err := os.WriteFile("profile", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{nil, {"profile"}, {"missing", "./..."},
-		{"profile", "./missing"}, {"profile", "./internal/..."}} {
+	folder := t.TempDir()
+	for _, args := range [][]string{nil, {folder}, {"missing", "./..."}, {folder, "./..."},
+		{folder, "./missing"}, {folder, "./internal/..."}, {".", "./a"}} {
 		if err := run(new(bytes.Buffer), 0, args); err == nil {
 			t.Errorf("%v: no error", args)
 		}
