@@ -51,7 +51,7 @@ test: ## run all tests
 ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt vet staticcheck walls check prove examples demo corpus benchtest browser \
+	@for step in setup fmt vet staticcheck check prove examples demo corpus benchtest browser \
 		clients decoderoracle cover fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
@@ -91,7 +91,7 @@ vet: ## go vet
 staticcheck: ## staticcheck, generated code included
 	$(GO) run $(STATICCHECK) ./...
 
-walls: ## the walls between packages, and the threat list's tests
+walls: ## the walls between packages, and the threat list's tests, which race runs as well
 	$(GO) test -count=1 -run 'TestWalls|TestThreats' ./cmd/mcpgen
 
 check: ## fail where generated files are stale or a handler is unannotated
@@ -105,7 +105,7 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # the sandbox are programs of their own. The generator, the command and the examples have little
 # concurrency and run without it. make racing runs all tests under it. Without cgo the sandbox uses
 # pid namespaces, and is tested both ways. Tests of every role, tool and transport run without the
-# detector.
+# detector. make vet has vetted all these packages and tests, but for those without cgo.
 DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /secrettest)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
@@ -121,10 +121,10 @@ COVERED = bin/cover
 covered = -covermode=atomic -coverpkg=$(subst $(empty) ,$(comma),$(PRODUCT)) -coverprofile=$(COVERED)/$(1)
 race: ## run all tests, those of what runs at once under the race detector
 	@rm -rf $(COVERED) && mkdir -p $(COVERED)
-	$(GO) test -race $(call covered,detected) -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
-	$(GO) test -race $(call covered,concurrent) -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
-	$(GO) test $(call covered,rest) -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./sourcehash ./examples/... ./cmd/...
-	$(GO) test $(call covered,exhaustive) -timeout 20m -run '$(EXHAUSTIVE)' $(call having,$(EXHAUSTIVE),./internal ./runtime)
+	$(GO) test -vet=off -race $(call covered,detected) -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
+	$(GO) test -vet=off -race $(call covered,concurrent) -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
+	$(GO) test -vet=off $(call covered,rest) -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./sourcehash ./examples/... ./cmd/...
+	$(GO) test -vet=off $(call covered,exhaustive) -timeout 20m -run '$(EXHAUSTIVE)' $(call having,$(EXHAUSTIVE),./internal ./runtime)
 	CGO_ENABLED=0 $(GO) test $(call covered,nocgo) -timeout 20m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
