@@ -51,8 +51,8 @@ test: ## run all tests
 ci: export CI = true
 ci: export FUZZTIME = 1000x
 ci: ## everything that must hold before a change lands
-	@for step in setup fmt vet staticcheck walls check prove examples demo corpus benchtest browser \
-		clients decoderoracle race fuzz; do \
+	@for step in setup fmt vet staticcheck check prove examples demo corpus benchtest browser \
+		clients decoderoracle cover fuzz; do \
 		start=$$(date +%s); \
 		echo "== $$step"; \
 		$(MAKE) --no-print-directory $$step DOCUMENTS=20000 || { echo "== $$step failed"; exit 1; }; \
@@ -91,7 +91,7 @@ vet: ## go vet
 staticcheck: ## staticcheck, generated code included
 	$(GO) run $(STATICCHECK) ./...
 
-walls: ## the walls between packages, and the threat list's tests
+walls: ## the walls between packages, and the threat list's tests, which race runs as well
 	$(GO) test -count=1 -run 'TestWalls|TestThreats' ./cmd/mcpgen
 
 check: ## fail where generated files are stale or a handler is unannotated
@@ -105,16 +105,27 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # the sandbox are programs of their own. The generator, the command and the examples have little
 # concurrency and run without it. make racing runs all tests under it. Without cgo the sandbox uses
 # pid namespaces, and is tested both ways. Tests of every role, tool and transport run without the
-# detector.
+# detector. make vet has vetted all these packages and tests, but for those without cgo.
 DETECTED = $$($(GO) list ./internal/... ./runtime/... | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /objectperm -e /django -e /secrettest)
 SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole|ByteForByte|HostAgree|CatalogNarrows|ParamsThatDoNotFit|OverRawHTTP|EveryMethod
+CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices
+# The packages below folders that have tests of these names: others are not built for them.
+having = $$(grep -rlE --include='*_test.go' '^func Test\w*($(1))' $(2) | xargs -n 1 dirname | sort -u)
+# All parts write which statements they ran. So do the programs that tests start as the test binary.
+# covered FILE is the flags for it.
+PRODUCT = ./generator/... ./runtime/... ./cmd/... ./internal/... ./sourcehash
+empty =
+comma = ,
+COVERED = bin/cover
+covered = -covermode=atomic -coverpkg=$(subst $(empty) ,$(comma),$(PRODUCT)) -coverprofile=$(COVERED)/$(1)
 race: ## run all tests, those of what runs at once under the race detector
-	$(GO) test -race -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
-	$(GO) test -race -p 3 -timeout 20m -run 'AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices' $(SLOW)
-	$(GO) test -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./examples/... ./cmd/...
-	$(GO) test -timeout 20m -run '$(EXHAUSTIVE)' $(DETECTED)
-	CGO_ENABLED=0 $(GO) test -timeout 20m ./runtime/sandbox
+	@rm -rf $(COVERED) && mkdir -p $(COVERED)
+	$(GO) test -vet=off -race $(call covered,detected) -p 3 -timeout 20m -skip '$(EXHAUSTIVE)' $(DETECTED)
+	$(GO) test -vet=off -race $(call covered,concurrent) -p 3 -timeout 20m -run '$(CONCURRENT)' $(call having,$(CONCURRENT),$(SLOW:/...=))
+	$(GO) test -vet=off $(call covered,rest) -p 3 -timeout 20m $(SLOW) ./internal/secrettest ./runtime/capability/django ./runtime/capability/objectperm ./generator/... ./sourcehash ./examples/... ./cmd/...
+	$(GO) test -vet=off $(call covered,exhaustive) -timeout 20m -run '$(EXHAUSTIVE)' $(call having,$(EXHAUSTIVE),./internal ./runtime)
+	CGO_ENABLED=0 $(GO) test $(call covered,nocgo) -timeout 20m ./runtime/sandbox
 
 racing: ## run all tests but the command's under the race detector, which takes half an hour
 	$(GO) test -race -p 3 -timeout 60m $$($(GO) list ./... | grep -v /cmd/)
@@ -162,9 +173,5 @@ decoderoracle: ## compare generated decoders with an independent validator on DO
 	cd testdata/decoderoracle && $(GO) run ./gentypes && $(GO) tool mcpgen .
 	$(GO) test ./testdata/decoderoracle -count=1 -timeout 0 -v -documents $(DOCUMENTS) -seed $(SEED)
 
-cover: ## print the coverage of code that is not generated
-	@mkdir -p bin
-	$(GO) test -coverprofile=bin/cover.all -coverpkg=./generator/...,./runtime/...,./cmd/... ./... > bin/cover.log || { \
-		grep -e '^ *--- FAIL' -e '^FAIL' bin/cover.log; echo 'bin/cover.log has the rest'; exit 1; }
-	@grep -v -e '_gen.go:' -e '/testdata/' bin/cover.all > bin/cover.out
-	@$(GO) tool cover -func=bin/cover.out | tail -n 1
+cover: race ## run all tests as race does, print one figure of coverage, and fail below 95 percent
+	@$(GO) run ./internal/testcoverage -least 95 $(COVERED) $(PRODUCT)

@@ -35,8 +35,9 @@ func TestReadmeExampleBuilds(t *testing.T) {
 	}
 }
 
-// TestReadmeServerOfAnIssuerIsMade builds what the README shows of runtime/identity/oidc and of the adapters over
-// databases, and makes a server of it whose service user is the host's.
+// TestReadmeServerOfAnIssuerIsMade builds the README's examples of runtime/identity/oidc and of the
+// adapters over databases, and the source over HTTP of docs/howto/mirroring-permissions.md. It makes
+// a server with a service user of the host.
 func TestReadmeServerOfAnIssuerIsMade(t *testing.T) {
 	root := repository(t)
 	dir := t.TempDir()
@@ -46,13 +47,70 @@ func TestReadmeServerOfAnIssuerIsMade(t *testing.T) {
 	files := map[string]string{"netops_test.go": `package netops
 
 import (
+	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/fstest"
 
 	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/static"
 )
+
+var _ capability.Source = endpoint{}
+
+func TestSourceOverHTTPDeniesWithAnError(t *testing.T) {
+	replies := map[string]func(http.ResponseWriter){
+		"ada": func(w http.ResponseWriter) {
+			io.WriteString(w, "{\"id\":\"7\",\"permissions\":[\"dcim.view_device\"]}")
+		},
+		"o/k?":   func(w http.ResponseWriter) { io.WriteString(w, "{\"id\":\"8\"}") },
+		"broken": func(w http.ResponseWriter) { w.WriteHeader(500) },
+		"torn":   func(w http.ResponseWriter) { io.WriteString(w, "{\"permissions\":[\"dcim.view_device\"") },
+	}
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply := replies[r.URL.Path[len("/mcp-permissions/"):]]
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(401)
+		} else if reply == nil {
+			w.WriteHeader(404)
+		} else {
+			reply(w)
+		}
+	}))
+	defer host.Close()
+	e := endpoint{host.URL + "/mcp-permissions/", "secret", host.Client()}
+	for user, want := range map[string]struct {
+		id               string
+		has, fails, none bool
+	}{
+		"ada": {"7", true, false, false}, "o/k?": {"8", false, false, false}, "broken": {"", false, true, false},
+		"torn": {"", false, true, false}, "bob": {"", false, true, true}, "": {"", false, true, true},
+	} {
+		p := access.Principal{User: user}
+		set, err := e.Capabilities(t.Context(), p)
+		if set.Has("dcim.view_device") != want.has || (err != nil) != want.fails || errors.Is(err, capability.ErrNoUser) != want.none {
+			t.Errorf("%s: %v, %v", user, set, err)
+		}
+		if u, err := e.Resolve(t.Context(), p); u.ID != want.id || (err != nil) != want.fails {
+			t.Errorf("%s: %v, %v", user, u, err)
+		}
+	}
+	e.token = "other"
+	if _, err := e.Capabilities(t.Context(), access.Principal{User: "ada"}); err == nil || errors.Is(err, capability.ErrNoUser) {
+		t.Error(err)
+	}
+	if got, err := e.MapAction("dcim.view_device"); got != "dcim.view_device" || err != nil {
+		t.Error(got, err)
+	}
+	if _, err := e.MapAction("view_device"); err == nil {
+		t.Error("a permission without an app was accepted")
+	}
+}
 
 func TestServerIsMade(t *testing.T) {
 	inventory, err := dcim.Open(t.Context(), ":memory:")
@@ -80,11 +138,16 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 	}
 }
 `}
-	for _, name := range []string{"oidc", "adapter"} {
-		_, rest, found := strings.Cut(readme(t), "<!-- "+name+" -->\n```go\n")
+	for name, page := range map[string]string{"oidc": "README.md", "adapter": "README.md",
+		"source": "docs/howto/mirroring-permissions.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, found := strings.Cut(string(text), "<!-- "+name+" -->\n```go\n")
 		snippet, _, closed := strings.Cut(rest, "```\n<!-- /"+name+" -->")
 		if !found || !closed {
-			t.Fatalf("the README has no Go example %q", name)
+			t.Fatalf("%s has no Go example %q", page, name)
 		}
 		files[name+".go"] = snippet
 	}

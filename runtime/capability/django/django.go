@@ -1,7 +1,9 @@
 // Package django reads the permissions of a Django application from its database, as Django's own
-// ModelBackend does: those of the user, those of its groups, and all of them for a superuser. What
-// other authentication backends of the host would add is not seen: LDAP with FIND_GROUP_PERMS takes
-// groups from the directory, and not from tables. Hosts on MySQL are not supported.
+// ModelBackend does: those of the user, those of its groups, and all of them for a superuser. It
+// runs no Python: it does not see what has_perm of a custom backend or user model grants or refuses.
+// LDAP with FIND_GROUP_PERMS takes groups from the directory, and not from tables. If the host
+// refuses in code what its tables grant, write a [capability.Source] of your own. Hosts on MySQL are
+// not supported.
 //
 // # Database
 //

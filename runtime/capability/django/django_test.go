@@ -81,6 +81,41 @@ func TestCapabilitiesAreWhatDjangoSaysOfEachUser(t *testing.T) {
 	}
 }
 
+// TestBackendOfTheHostsOwnIsNotSeen holds docs/howto/mirroring-permissions.md to its table: a backend
+// that grants in code grants nothing here, and one that refuses in code refuses nothing here.
+func TestBackendOfTheHostsOwnIsNotSeen(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine.dialect.String(), func(t *testing.T) {
+			db := engine.open(t)
+			h := newHost(t, db, "auth.User", 1, 200)
+			s := newSource(t, db, engine.dialect, django.Options{})
+			granted, refused := 0, 0
+			for i, u := range h.Users {
+				code := h.Code.Users[i]
+				if !u.Active || u.Superuser {
+					continue
+				}
+				set, err := s.Capabilities(t.Context(), access.Principal{User: u.Name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if code.Granted {
+					granted++
+				}
+				if code.Refused && code.ByTables {
+					refused++
+				}
+				if set.Has("computed.in_code") || set.Has(h.Code.Refused) != code.ByTables {
+					t.Errorf("%s: %v, Django says %+v", u.Name, set.Permissions(), code)
+				}
+			}
+			if granted == 0 || refused == 0 {
+				t.Errorf("%d users are granted something in code, %d refused", granted, refused)
+			}
+		})
+	}
+}
+
 func kind(superuser bool, permissions int) string {
 	switch {
 	case superuser:

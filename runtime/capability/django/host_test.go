@@ -33,6 +33,14 @@ type host struct {
 		Permissions       []string
 	}
 	All []string
+	// Code is what has_perm returns with a backend of the host's own, in the order of Users.
+	Code struct {
+		Refused string // the permission that the backend refuses
+		Users   []struct {
+			Granted, Refused bool
+			ByTables         bool `json:"by_tables"`
+		}
+	}
 }
 
 // newHost lets a real Django fill a database with users of a model, and returns its answers. Where Django is

@@ -37,8 +37,10 @@ settings.configure(
 django.setup()
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.db import transaction
 
@@ -93,6 +95,35 @@ with transaction.atomic():
         link(User.user_permissions.through, users, User._meta.model_name, permissions, "permission", 10)
         link(User.groups.through, users, User._meta.model_name, groups, "group", 5)
 
+
+class HostsOwn:
+    """Grants a permission that no table grants, and refuses one that tables may grant."""
+
+    def authenticate(self, request, **credentials):
+        return None
+
+    def has_perm(self, user, permission, obj=None):
+        if permission == refused:
+            raise PermissionDenied
+        return permission == "computed.in_code"
+
+
+def decided_in_code():
+    settings.AUTHENTICATION_BACKENDS.insert(0, "__main__.HostsOwn")
+    return {
+        "refused": refused,
+        "users": [
+            {
+                "granted": user.has_perm("computed.in_code"),
+                "refused": not user.has_perm(refused),
+                "by_tables": refused in ModelBackend().get_all_permissions(user),
+            }
+            for user in User.objects.order_by("pk")
+        ],
+    }
+
+
+refused = f"{permissions[0].content_type.app_label}.{permissions[0].codename}"
 json.dump({
     "users": [{
         "id": str(user.pk),
@@ -102,4 +133,5 @@ json.dump({
         "permissions": sorted(user.get_all_permissions()),
     } for user in User.objects.order_by("pk")],
     "all": sorted({f"{p.content_type.app_label}.{p.codename}" for p in permissions}),
+    "code": decided_in_code(),
 }, sys.stdout)
