@@ -26,6 +26,7 @@ import (
 type Info struct {
 	// Set by the transport.
 	ID           string // in the log and the audit
+	MessageID    string // of JSON-RPC, as JSON; empty for none
 	Started      time.Time
 	ClientItself bool        // the principal is the OAuth client itself
 	Expires      time.Time   // of the credential; zero never
@@ -51,7 +52,7 @@ type Info struct {
 	TraceID  string   // of W3C Trace Context, in hex; empty for none
 	SpanID   string
 
-	Target Target      // set by authorization if it exists
+	Target Target      // set by authorization once the message is allowed
 	begun  atomic.Bool // it has reached the guard
 }
 
