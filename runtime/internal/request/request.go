@@ -20,6 +20,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // Info holds the facts about one message.
@@ -61,6 +62,8 @@ type Server struct {
 	Name, Title, Version string
 	Log                  *slog.Logger
 	Masker               redact.Masker
+	// GuardedTools returns the tools with //mcp:allow that a principal may use now, by name.
+	GuardedTools func(access.Principal) []toolset.GuardedTool
 }
 
 // Target is a tool, prompt or resource, by the name that its rule has.
