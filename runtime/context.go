@@ -23,6 +23,18 @@ import (
 // go-sdk finds nothing, because in a session it would be that of the session's creator.
 func Caller(ctx context.Context) (access.Principal, bool) { return request.Caller(ctx) }
 
+// GuardedTools returns the tools with //mcp:allow that the caller of a handler may use now, in the
+// order of their names. It decides as a call of each tool does: Options.ListAll and catalogs do not
+// count. It is empty outside of a call, and in an isolated process (isolate=process).
+func GuardedTools(ctx context.Context) []toolset.GuardedTool {
+	info := request.From(ctx)
+	if info == nil || info.Server == nil {
+		return nil
+	}
+	caller, _ := request.Caller(ctx)
+	return info.Server.GuardedTools(caller)
+}
+
 // RequestID returns the id of a request in the log and the audit: that of a handler's call, or of
 // a request that [Server.Identify] has admitted. It is empty for other contexts.
 func RequestID(ctx context.Context) string {

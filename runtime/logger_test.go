@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -76,12 +77,115 @@ func TestWhatAHandlerLogsGoesToTheServersLogAndToItsClient(t *testing.T) {
 				t.Errorf("%s: the server's log lacks a line", use.method)
 			}
 			for _, m := range got[:4] {
-				if m.Params.Logger != "all" {
+				id := got.answer(t).ID
+				if len(m.Params.Meta) != 1 ||
+					string(m.Params.Meta["io.github.mcpgen/requestId"]) != string(id) {
+					t.Errorf("%s: _meta %s, want the id %s", use.method, m.Params.Meta, id)
+				}
+				if m.Params.Logger != use.is {
 					t.Errorf("%s: logger %q", use.method, m.Params.Logger)
 				}
 			}
 		}
 	})
+}
+
+// TestLogMessagesNameTheirRequest calls tools at each door and in an adopted server. One of these
+// sends log messages by go-sdk's session.
+func TestLogMessagesNameTheirRequest(t *testing.T) {
+	call := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+		runtime.Logger(ctx).Info("m")
+		return toolset.Structured(map[string]any{"done": true}, nil)
+	}
+	own := toolsetOf([]toolset.Tool{
+		{Name: "direct", Input: `{"type":"object"}`, Call: call},
+		{Name: "by_sdk", Input: `{"type":"object"}`, Call: call, SDK: true}})
+	old := existing()
+	for name, logger := range map[string]string{"adopted": "", "adopted_with_logger": "its own"} {
+		old.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}},
+			func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				//lint:ignore SA1019 clients of all versions may request log messages
+				err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Logger: logger,
+					Data: map[string]any{"msg": "m"}, Meta: mcp.Meta{"example.org/kept": true}})
+				return &mcp.CallToolResult{Content: []mcp.Content{}}, err
+			})
+	}
+	anybody := access.Rule{Authenticated: true}
+	s := newServer(t, runtime.Options{}, own)
+	adopting := adopt(t, old, runtime.Options{},
+		map[string]access.Rule{"adopted": anybody, "adopted_with_logger": anybody}, own)
+	ids := []string{`7`, `"7"`, `0`, `-1`, `9007199254740991`, `""`, `"a\"bé"`,
+		`"` + strings.Repeat("x", 4096) + `"`}
+	for name, test := range map[string]struct {
+		server *runtime.Server
+		tools  map[string]string // and their loggers
+	}{
+		"of toolsets": {s, map[string]string{"direct": "direct", "by_sdk": "by_sdk"}},
+		"adopted": {adopting, map[string]string{"direct": "direct", "by_sdk": "by_sdk",
+			"adopted": "adopted", "adopted_with_logger": "its own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, test.server, func(t *testing.T, _ string, l *listener) {
+				l.wants(t, "debug")
+				for tool, logger := range test.tools {
+					for _, id := range ids {
+						got := l.askAs(t, id, "tools/call", tool,
+							fmt.Sprintf(`"name":%q,"arguments":{}`, tool))
+						if len(got) != 2 || string(got.answer(t).ID) != id {
+							t.Fatalf("%s, %s: %s", tool, id, got)
+						}
+						m := got[0].Params
+						if m.Data["msg"] != "m" || m.Logger != logger ||
+							string(m.Meta["io.github.mcpgen/requestId"]) != id ||
+							strings.HasPrefix(tool, "adopted") != (m.Meta["example.org/kept"] != nil) {
+							t.Errorf("%s, %s: %s", tool, id, got)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestLogMessagesOfARefusedCallNameNoTool has an audit sink that logs to the caller. For a hidden
+// tool, the caller receives what it receives for an unknown one, in every denial mode.
+func TestLogMessagesOfARefusedCallNameNoTool(t *testing.T) {
+	sink := audit.SinkFunc(func(ctx context.Context, e audit.Event) error {
+		runtime.Logger(ctx).Info("recorded")
+		return nil
+	})
+	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
+		for _, listAll := range []bool{false, true} {
+			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll,
+				Audit: sink}, directory(&desk{}))
+			for column, user := range callers {
+				p := principalOf(user)
+				if user == "Roleless" {
+					p.Role = ""
+				}
+				l := overPipe(t, s, p, "2026-07-28").wants(t, "debug")
+				for tool, who := range expected {
+					want := "team"
+					if who[column] == 'y' {
+						want = tool
+					}
+					got := l.call(t, tool, `{"id":"ada"}`)
+					if got.logs() == nil {
+						t.Fatalf("%v, %q, %s: %s", denial, user, tool, got)
+					}
+					for _, m := range got[:len(got)-1] {
+						if m.Method == "notifications/message" && m.Params.Logger != want {
+							t.Errorf("%v, %q, %s: %s", denial, user, tool, got)
+						}
+					}
+				}
+				got := l.call(t, "no_such_tool", `{}`)
+				if got[0].Params.Logger != "team" {
+					t.Errorf("%v, %q: %s", denial, user, got)
+				}
+			}
+		}
+	}
 }
 
 func TestClientHearsFromTheLevelOnThatItHasSet(t *testing.T) {

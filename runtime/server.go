@@ -263,6 +263,27 @@ func (s *Server) buildDiscovery() error {
 	return s.catalogs.Start(s.closing)
 }
 
+// guardedTools returns the func of [request.Server]. It decides on every tool for every caller, so
+// that its time does not depend on how many the caller may use.
+func (s *Server) guardedTools() func(access.Principal) []toolset.GuardedTool {
+	var all []toolset.GuardedTool
+	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
+		if t := s.tools[name]; len(t.Allow) > 0 {
+			all = append(all, toolset.GuardedTool{
+				Name: name, Allow: t.Allow, Isolated: t.Isolate != ""})
+		}
+	}
+	return func(p access.Principal) (usable []toolset.GuardedTool) {
+		for _, t := range all {
+			if s.policy.Decide(p, access.Tools, t.Name).Allowed {
+				t.Allow = slices.Clone(t.Allow)
+				usable = append(usable, t)
+			}
+		}
+		return usable
+	}
+}
+
 // buildBridge makes the runner of handlers and the guard, and puts it around the go-sdk server.
 func (s *Server) buildBridge(server *mcp.Server) {
 	opts, adopted := s.opts, s.own.info != nil
@@ -272,7 +293,7 @@ func (s *Server) buildBridge(server *mcp.Server) {
 	}
 	facts := &request.Server{
 		Name: s.info.Name, Title: s.info.Title, Version: s.info.Version,
-		Log: opts.Logger, Masker: opts.Masker}
+		Log: opts.Logger, Masker: opts.Masker, GuardedTools: s.guardedTools()}
 	identity := s.own.info
 	if !adopted {
 		identity = &mcp.Implementation{Name: facts.Name, Title: facts.Title, Version: facts.Version}

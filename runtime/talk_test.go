@@ -31,6 +31,8 @@ type spoken struct {
 		Logger string         `json:"logger"`
 		Data   map[string]any `json:"data"`
 
+		Meta map[string]json.RawMessage `json:"_meta"`
+
 		ProgressToken json.RawMessage `json:"progressToken"`
 		Progress      float64         `json:"progress"`
 		Total         float64         `json:"total"`
@@ -110,13 +112,19 @@ func hear(t testing.TB, text string) spoken {
 type listener struct {
 	era  string
 	meta string // further members of each _meta
-	send func(t testing.TB, id int64, message string, header map[string]string) heard
+	send func(t testing.TB, id any, message string, header map[string]string) heard
 }
 
 var messageIDs atomic.Int64
 
 // ask sends a request. name is of what is called, for the header of 2026-07-28.
 func (l *listener) ask(t testing.TB, method, name, params string) heard {
+	t.Helper()
+	return l.askAs(t, messageIDs.Add(1), method, name, params)
+}
+
+// askAs is ask with an id, as JSON.
+func (l *listener) askAs(t testing.TB, id any, method, name, params string) heard {
 	t.Helper()
 	var meta []string
 	if l.era == "2026-07-28" {
@@ -132,12 +140,11 @@ func (l *listener) ask(t testing.TB, method, name, params string) heard {
 	if params != "" {
 		members = append(members, params)
 	}
-	id := messageIDs.Add(1)
 	header := map[string]string{}
 	if l.era == "2026-07-28" {
 		header["Mcp-Method"], header["Mcp-Name"] = method, name
 	}
-	return l.send(t, id, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, id,
+	return l.send(t, id, fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"method":%q,"params":{%s}}`, id,
 		method, strings.Join(members, ",")), header)
 }
 
@@ -166,7 +173,7 @@ func overHTTP(t testing.TB, url, token, era string) *listener {
 	t.Helper()
 	c := newRaw(t, url, token, era)
 	return &listener{era: era,
-		send: func(t testing.TB, _ int64, message string, header map[string]string) (all heard) {
+		send: func(t testing.TB, _ any, message string, header map[string]string) (all heard) {
 			got := c.send(t, http.MethodPost, message, header)
 			if strings.HasPrefix(got.body, "{") {
 				return heard{hear(t, got.body)}
@@ -220,7 +227,7 @@ func (c *pipe) write(t testing.TB, message string) {
 }
 
 // until reads to the answer with an id.
-func (c *pipe) until(t testing.TB, id int64) (all heard) {
+func (c *pipe) until(t testing.TB, id any) (all heard) {
 	t.Helper()
 	for c.lines.Scan() {
 		m := hear(t, c.lines.Text())
@@ -228,7 +235,7 @@ func (c *pipe) until(t testing.TB, id int64) (all heard) {
 			return all
 		}
 	}
-	t.Errorf("no answer to %d", id)
+	t.Errorf("no answer to %v", id)
 	return all
 }
 
@@ -237,7 +244,7 @@ func overPipe(t testing.TB, s *runtime.Server, p access.Principal, era string) *
 	c := newPipe(t, s, p, era)
 	var mu sync.Mutex // what is said between two answers belongs to the second
 	return &listener{era: era,
-		send: func(t testing.TB, id int64, message string, _ map[string]string) heard {
+		send: func(t testing.TB, id any, message string, _ map[string]string) heard {
 			mu.Lock()
 			defer mu.Unlock()
 			c.write(t, message)

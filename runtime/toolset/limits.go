@@ -9,6 +9,13 @@ type Allow struct {
 	Argument string // the argument's name, as clients see it
 }
 
+// GuardedTool is a tool with //mcp:allow.
+type GuardedTool struct {
+	Name     string
+	Allow    []Allow
+	Isolated bool // its calls run in a process of their own, where restricted grants count
+}
+
 // Named is one argument of a call and the resource that it names. [Call.Allow] checks it before the
 // handler runs.
 type Named struct {

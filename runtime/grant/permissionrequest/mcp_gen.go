@@ -38,15 +38,17 @@ func Toolset(service *Service) toolset.Toolset {
 			{
 				Name:        ToolListPermissions,
 				Title:       "Your permissions",
-				Description: "ListPermissions returns the permissions on resources that you have now, and your newest requests for more.",
-				Input:       noInputSchema,
+				Description: "ListPermissions returns the permissions on resources that you have now, your newest requests for more, and the permissions that your tools need.",
+				Input:       listInputSchema,
 				Output:      permissionsSchema,
 				Annotations: toolset.Annotations{ReadOnlyHint: true},
 				Answer: func(ctx context.Context, r *decode.Reader) (any, error) {
-					if err := r.Nothing(); err != nil {
+					var in ListInput
+					decodeListInput(r, &in)
+					if err := r.Finish(); err != nil {
 						return nil, err
 					}
-					return service.ListPermissions(ctx)
+					return service.ListPermissions(ctx, in)
 				},
 			},
 			{
@@ -71,6 +73,16 @@ func Toolset(service *Service) toolset.Toolset {
 // The decoders take what the schemas accept and nothing else. Object is called with the number of
 // the properties that are required, which are the first ones.
 
+func decodeListInput(r *decode.Reader, v *ListInput) {
+	o := r.Object(0, "after")
+	for o.Next() {
+		switch o.Property {
+		case 0: // after
+			decode.String(r, &v.After).MaxLength(128)
+		}
+	}
+}
+
 func decodeInput(r *decode.Reader, v *Input) {
 	o := r.Object(3, "type", "resource", "reason", "tool")
 	for o.Next() {
@@ -89,23 +101,31 @@ func decodeInput(r *decode.Reader, v *Input) {
 
 // The schemas of what tools take and return.
 const (
-	noInputSchema     = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	listInputSchema   = `{"properties":{"after":{"type":"string","maxLength":128,"description":"The value of next in the result before. Without it, the list begins with the first tool."}},"additionalProperties":false,"type":"object","description":"ListInput selects the tools to list."}`
 	inputSchema       = `{"properties":{"type":{"type":"string","maxLength":64,"minLength":1,"description":"Kind of permission, as in the refusal.","examples":["file.read"]},"resource":{"type":"string","maxLength":4096,"minLength":1,"description":"Resource, or a pattern of some: docs/*.md below a root, git log * for a command, example.com:443 for a host.","examples":["docs/*.md"]},"reason":{"type":"string","maxLength":1000,"minLength":1,"description":"Why the permission is needed. A person reads it and decides."},"tool":{"type":"string","maxLength":128,"description":"Tool whose call was refused."}},"additionalProperties":false,"type":"object","required":["type","resource","reason"],"description":"Input is the permission that a client requests."}`
-	permissionsSchema = `{"properties":{"granted":{"items":{"properties":{"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if it is valid only for tools that run in a process of their own."},"expires":{"type":"string","format":"date-time","description":"Expires is when it ends. It is absent if the permission does not expire."}},"additionalProperties":false,"type":"object","required":["type","resource"],"description":"Permission is a permission of the client."},"type":"array"},"requests":{"items":{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","status"],"description":"Request is a request for a permission."},"type":"array"}},"additionalProperties":false,"type":"object","required":["granted","requests"],"description":"Permissions are the permissions and the requests of a client."}`
+	permissionsSchema = `{"properties":{"granted":{"items":{"properties":{"type":{"type":"string"},"resource":{"type":"string"},"restricted":{"type":"boolean","description":"Restricted is true if it is valid only for tools that run in a process of their own."},"expires":{"type":"string","format":"date-time","description":"Expires is when it ends. It is absent if the permission does not expire."}},"additionalProperties":false,"type":"object","required":["type","resource"],"description":"Permission is a permission of the client."},"type":"array"},"requests":{"items":{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","status"],"description":"Request is a request for a permission."},"type":"array"},"tools":{"items":{"properties":{"name":{"type":"string"},"allow":{"items":{"properties":{"kind":{"type":"string","description":"Kind is the type of the permission."},"argument":{"type":"string"},"granted":{"type":"boolean","description":"Granted is true if you have a permission of this type, on any resource, that the tool can use."}},"additionalProperties":false,"type":"object","required":["kind","argument","granted"],"description":"Allow is a permission that a tool needs on the resource that an argument names."},"type":"array"}},"additionalProperties":false,"type":"object","required":["name","allow"],"description":"Tool is a tool whose calls need permissions."},"type":"array","description":"Tools are those that you may use and that need permissions."},"next":{"type":"string","description":"Next is present if there are more tools: call again with it as after."}},"additionalProperties":false,"type":"object","required":["granted","requests","tools"],"description":"Permissions are the permissions and the requests of a client."}`
 	requestSchema     = `{"properties":{"id":{"type":"string"},"type":{"type":"string"},"resource":{"type":"string"},"status":{"type":"string","description":"Status is open until an administrator decides, then approved or denied."},"note":{"type":"string","description":"Note is the text of the administrator's decision."}},"additionalProperties":false,"type":"object","required":["id","type","resource","status"],"description":"Request is a request for a permission."}`
 )
 
 // What this file was made from. If the compiler stops at a line below, the source has changed
 // since: run go generate.
 func _() {
-	toolset.RunGoGenerate[func(*Service, context.Context) (Permissions, error)]((*Service).ListPermissions)
+	toolset.RunGoGenerate[func(*Service, context.Context, ListInput) (Permissions, error)]((*Service).ListPermissions)
 	toolset.RunGoGenerate[func(*Service, context.Context, Input) (Request, error)]((*Service).RequestPermission)
+	toolset.RunGoGenerate[struct {
+		Kind     string `json:"kind"`
+		Argument string `json:"argument"`
+		Granted  bool   `json:"granted"`
+	}](Allow{})
 	toolset.RunGoGenerate[struct {
 		Type     string `json:"type" jsonschema:"minLength=1,maxLength=64,example=file.read"`
 		Resource string `json:"resource" jsonschema:"minLength=1,maxLength=4096,example=docs/*.md"`
 		Reason   string `json:"reason" jsonschema:"minLength=1,maxLength=1000"`
 		Tool     string `json:"tool,omitempty" jsonschema:"maxLength=128"`
 	}](Input{})
+	toolset.RunGoGenerate[struct {
+		After string `json:"after,omitempty" jsonschema:"maxLength=128"`
+	}](ListInput{})
 	toolset.RunGoGenerate[struct {
 		Type       string     `json:"type"`
 		Resource   string     `json:"resource"`
@@ -115,6 +135,8 @@ func _() {
 	toolset.RunGoGenerate[struct {
 		Granted  []Permission `json:"granted"`
 		Requests []Request    `json:"requests"`
+		Tools    []Tool       `json:"tools"`
+		Next     string       `json:"next,omitempty"`
 	}](Permissions{})
 	toolset.RunGoGenerate[struct {
 		ID       string `json:"id"`
@@ -123,16 +145,23 @@ func _() {
 		Status   string `json:"status"`
 		Note     string `json:"note,omitempty"`
 	}](Request{})
+	toolset.RunGoGenerate[struct {
+		Name  string  `json:"name"`
+		Allow []Allow `json:"allow"`
+	}](Tool{})
 }
 
 // None of these types writes or reads its own JSON: a method that does so is ambiguous here.
 func _() {
 	type runGoGenerate = toolset.Codec
 	var _ runGoGenerate = struct {
+		*Allow
 		*Input
+		*ListInput
 		*Permission
 		*Permissions
 		*Request
+		*Tool
 		runGoGenerate
 	}{}
 }

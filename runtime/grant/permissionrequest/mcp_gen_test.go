@@ -15,12 +15,12 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:247710694f1ed39c0ce6a0da3035ce06",
-		Code:   "2:666f7092566babab5e73d5cdc394f4cb",
+		Source: "2:22c8987b6785964f3916ac16e6b07abd",
+		Code:   "2:fe00b832c2648dce90ff6999157aeff4",
 		Declarations: map[string][]string{
 			".": {
-				"Input", "Permission", "Permissions", "Request", "Service.ListPermissions",
-				"Service.RequestPermission",
+				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",
+				"Service.ListPermissions", "Service.RequestPermission", "Tool",
 			},
 		},
 	}

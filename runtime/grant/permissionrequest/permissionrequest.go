@@ -1,5 +1,5 @@
 // Package permissionrequest serves two tools: list_permissions lists the client's permissions on
-// resources, and request_permission requests another one. An administrator approves the request in
+// resources and the tools that need some, and request_permission requests another one. An administrator approves the request in
 // the API or the console; then the client's next call works.
 //
 //mcp:server name=permissions title="Permissions on resources"
@@ -10,11 +10,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 //go:generate go tool mcpgen .
@@ -111,18 +113,45 @@ type Permission struct {
 	Expires *time.Time `json:"expires,omitempty"`
 }
 
+// Allow is a permission that a tool needs on the resource that an argument names.
+type Allow struct {
+	// Kind is the type of the permission.
+	Kind     string `json:"kind"`
+	Argument string `json:"argument"`
+	// Granted is true if you have a permission of this type, on any resource, that the tool can use.
+	Granted bool `json:"granted"`
+}
+
+// Tool is a tool whose calls need permissions.
+type Tool struct {
+	Name  string  `json:"name"`
+	Allow []Allow `json:"allow"`
+}
+
 // Permissions are the permissions and the requests of a client.
 type Permissions struct {
 	Granted  []Permission `json:"granted"`
 	Requests []Request    `json:"requests"`
+	// Tools are those that you may use and that need permissions.
+	Tools []Tool `json:"tools"`
+	// Next is present if there are more tools: call again with it as after.
+	Next string `json:"next,omitempty"`
 }
 
-// ListPermissions returns the permissions on resources that you have now, and your newest requests
-// for more.
+// ListInput selects the tools to list.
+type ListInput struct {
+	// The value of next in the result before. Without it, the list begins with the first tool.
+	After string `json:"after,omitempty" jsonschema:"maxLength=128"`
+}
+
+const maxTools = 100 // in one result
+
+// ListPermissions returns the permissions on resources that you have now, your newest requests for
+// more, and the permissions that your tools need.
 //
 //mcp:tool readonly title="Your permissions"
-func (s *Service) ListPermissions(ctx context.Context) (Permissions, error) {
-	list := Permissions{Granted: []Permission{}, Requests: []Request{}}
+func (s *Service) ListPermissions(ctx context.Context, in ListInput) (Permissions, error) {
+	list := Permissions{Granted: []Permission{}, Requests: []Request{}, Tools: []Tool{}}
 	caller, ok := runtime.Caller(ctx)
 	if !ok || caller.Anonymous() {
 		return list, errAnonymous
@@ -153,7 +182,29 @@ func (s *Service) ListPermissions(ctx context.Context) (Permissions, error) {
 	for _, r := range requests {
 		list.Requests = append(list.Requests, newRequest(r))
 	}
+	for _, t := range runtime.GuardedTools(ctx) {
+		if t.Name <= in.After {
+			continue
+		}
+		if len(list.Tools) == maxTools {
+			list.Next = list.Tools[maxTools-1].Name
+			break
+		}
+		list.Tools = append(list.Tools, list.newTool(t))
+	}
 	return list, nil
+}
+
+// newTool decides as a call does: a restricted grant counts for an isolated tool only.
+func (list *Permissions) newTool(t toolset.GuardedTool) Tool {
+	tool := Tool{Name: t.Name}
+	for _, a := range t.Allow {
+		granted := slices.ContainsFunc(list.Granted, func(p Permission) bool {
+			return p.Type == a.Kind && (t.Isolated || !p.Restricted)
+		})
+		tool.Allow = append(tool.Allow, Allow{a.Kind, a.Argument, granted})
+	}
+	return tool
 }
 
 // errAnonymous refuses anonymous callers, which the rule of the tools refuses already.

@@ -70,11 +70,11 @@ func TestOnlyItsClientListsARequest(t *testing.T) {
 	if _, err := kept.Deny(t.Context(), "1", grant.Verdict{By: "olga", Note: "ask for one file"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := call(t, desk, "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**"},{"type":"system.command","resource":"ls **","restricted":true}],"requests":[{"id":"1","type":"file.read","resource":"files/*.md","status":"denied","note":"ask for one file"}]}` {
+	if got := call(t, desk, "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**"},{"type":"system.command","resource":"ls **","restricted":true}],"requests":[{"id":"1","type":"file.read","resource":"files/*.md","status":"denied","note":"ask for one file"}],"tools":[]}` {
 		t.Error(got)
 	}
 	for _, other := range []access.Principal{caller("b", "desk"), caller("", "desk"), caller("a", "other")} {
-		if got := call(t, session(t, kept, other), "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**"}],"requests":[]}` {
+		if got := call(t, session(t, kept, other), "list_permissions", `{}`); got != `{"granted":[{"type":"file.read","resource":"public/**"}],"requests":[],"tools":[]}` {
 			t.Errorf("%+v: %s", other, got)
 		}
 	}
@@ -103,7 +103,7 @@ func TestAnonymousCallersHaveNoSuchTools(t *testing.T) {
 	if _, err := permissionrequest.New(grant.NewMemory()).RequestPermission(t.Context(), permissionrequest.Input{}); err == nil {
 		t.Error("an anonymous caller requests a permission")
 	}
-	if _, err := permissionrequest.New(grant.NewMemory()).ListPermissions(t.Context()); err == nil {
+	if _, err := permissionrequest.New(grant.NewMemory()).ListPermissions(t.Context(), permissionrequest.ListInput{}); err == nil {
 		t.Error("an anonymous caller lists permissions")
 	}
 }

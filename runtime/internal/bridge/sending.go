@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/notify"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
@@ -37,6 +38,13 @@ func (b *Bridge) sending(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}
 		info := request.From(ctx)
+		//lint:ignore SA1019 clients of all versions may request log messages
+		if m, ok := req.GetParams().(*mcp.LoggingMessageParams); ok && m != nil && info != nil {
+			// Handlers of an adopted server send log messages of their own.
+			if session, ok := req.GetSession().(*mcp.ServerSession); ok {
+				req = requestOf(session, notify.Identify(info, m))
+			}
+		}
 		expired := func() bool { return info != nil && info.Expired() }
 		if !expired() {
 			res, err = next(ctx, method, req)

@@ -31,7 +31,7 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 	s := g.subjectOf(m)
 	d := g.Policy.Decide(m.Principal, s.Kind, s.Name)
 	if d.Axis != access.AxisUnknown {
-		m.Target, m.outcome.Kind, m.outcome.Name = s.Target, s.Kind, s.Name
+		m.outcome.Kind, m.outcome.Name = s.Kind, s.Name
 	}
 	g.recordDecision(m, s, d)
 	if g.Log.Enabled(ctx, slog.LevelDebug) {
@@ -40,6 +40,7 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 	if !d.Allowed {
 		return g.refuse(m, s, d)
 	}
+	m.Target = s.Target // not before: log messages to the client contain its name
 	return g.allow(ctx, m, s, next)
 }
 

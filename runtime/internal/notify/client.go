@@ -5,10 +5,12 @@ package notify
 //lint:file-ignore SA1019 clients of all versions may request log messages, deprecated in 2026-07-28
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
 const (
@@ -123,18 +126,34 @@ func (c *Client) log(level slog.Level, data json.RawMessage) {
 	defer c.mu.Unlock()
 	switch {
 	case c.closed:
-	case len(c.pending) >= maxPending || c.bytes+len(data) > maxPendingBytes:
+	case len(c.pending) >= maxPending || c.bytes+c.size(data) > maxPendingBytes:
 		c.dropped++
 	default:
 		c.pending = append(c.pending, c.message(level, data))
-		c.bytes += len(data)
+		c.bytes += c.size(data)
 		c.start()
 	}
 }
 
+// size counts the id too: a client may choose a long one, which each of its log messages repeats.
+func (c *Client) size(data json.RawMessage) int { return len(data) + len(c.Info.MessageID) }
+
 func (c *Client) message(level slog.Level, data json.RawMessage) *mcp.LoggingMessageParams {
-	return &mcp.LoggingMessageParams{Logger: c.Info.Server.Name, Level: LevelName(level),
-		Data: data}
+	m := mcp.LoggingMessageParams{Level: LevelName(level), Data: data}
+	return Identify(c.Info, &m)
+}
+
+// Identify returns a log message with the name of what its message is for as the logger, unless it
+// has one, and with the JSON-RPC id of its request.
+func Identify(info *request.Info, m *mcp.LoggingMessageParams) *mcp.LoggingMessageParams {
+	identified := *m
+	identified.Logger = cmp.Or(m.Logger, info.Target.Name, info.Server.Name)
+	if info.MessageID != "" {
+		identified.Meta = mcp.Meta{}
+		maps.Copy(identified.Meta, m.Meta)
+		identified.Meta[wire.MetaRequestID] = json.RawMessage(info.MessageID)
+	}
+	return &identified
 }
 
 func (c *Client) report(token any, p progress) {
@@ -168,7 +187,7 @@ func (c *Client) next() (send func() error) {
 	switch {
 	case len(c.pending) > 0:
 		m, c.pending = c.pending[0], c.pending[1:]
-		c.bytes -= len(m.Data.(json.RawMessage))
+		c.bytes -= c.size(m.Data.(json.RawMessage))
 	case c.dropped > 0:
 		least, _ := c.level()
 		// Every client that wants log messages gets this one.

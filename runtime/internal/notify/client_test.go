@@ -174,7 +174,7 @@ func TestNotificationsComeBeforeTheResponse(t *testing.T) {
 		t.Errorf("it was sent %q", s.order)
 	}
 	data := decoded(s.logs[0].Data)
-	if s.logs[0].Logger != "all" || data["request_id"] != info.ID || data["n"] != 7.0 {
+	if s.logs[0].Logger != "look" || s.logs[0].Meta != nil || data["request_id"] != info.ID || data["n"] != 7.0 {
 		t.Errorf("it was sent %+v", s.logs[0])
 	}
 	last := s.progress[len(s.progress)-1]
@@ -262,18 +262,20 @@ func TestClientThatDoesNotReadCannotHoldUpTheResponse(t *testing.T) {
 
 func TestMessagesThatCannotWaitAreCounted(t *testing.T) {
 	for _, test := range []struct {
-		name, level, notice, filling string
-		messages, sent               int
+		name, level, notice, filling, id string
+		messages, sent                   int
 	}{
-		{"many messages", "debug", "warning", "x", 1000, maxPending},
-		{"large messages", "debug", "warning", strings.Repeat("x", 60<<10), 40, 17},
-		{"a client that wants little", "alert", "alert", "x", 1000, maxPending},
+		{"many messages", "debug", "warning", "x", "7", 1000, maxPending},
+		{"large messages", "debug", "warning", strings.Repeat("x", 60<<10), "7", 40, 17},
+		{"a client that wants little", "alert", "alert", "x", "7", 1000, maxPending},
+		{"a large id", "debug", "warning", "x", `"` + strings.Repeat("x", 60<<10) + `"`, 40, 17},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, read := newSession(), make(chan struct{})
 				s.sent = func() error { <-read; return nil }
 				info := message(slog.DiscardHandler, s, request.Stateless)
+				info.MessageID = test.id
 				ctx, c := attached(t, info, &Levels{},
 					map[string]any{mcp.MetaKeyLogLevel: test.level})
 				Logger(ctx).Log(ctx, mcp.LevelEmergency, "the first is sent at once")

@@ -21,12 +21,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
 	"github.com/mcpgen/mcpgen/runtime/redact"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // Info holds the facts about one message.
 type Info struct {
 	// Set by the transport.
 	ID           string // in the log and the audit
+	MessageID    string // of JSON-RPC, as JSON; empty for none
 	Started      time.Time
 	ClientItself bool        // the principal is the OAuth client itself
 	Expires      time.Time   // of the credential; zero never
@@ -52,7 +54,7 @@ type Info struct {
 	TraceID  string   // of W3C Trace Context, in hex; empty for none
 	SpanID   string
 
-	Target Target      // set by authorization if it exists
+	Target Target      // set by authorization once the message is allowed
 	begun  atomic.Bool // it has reached the guard
 }
 
@@ -64,6 +66,8 @@ type Server struct {
 	Protocols            []string     // versions of the protocol; nil if only go-sdk knows them
 	HTTP                 atomic.Bool  // its handler was made
 	Streams              atomic.Int64 // clients on stdio and other streams
+	// GuardedTools returns the tools with //mcp:allow that a principal may use now, by name.
+	GuardedTools func(access.Principal) []toolset.GuardedTool
 }
 
 // Transports names the transports that the server serves now.

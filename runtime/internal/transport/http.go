@@ -144,7 +144,7 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	if info.Catalog = checked.Catalog; !info.Catalog.Set {
 		info.Catalog = wire.CatalogInHTTP(r, h.Masker)
 	}
-	info.Arguments = checked.Arguments
+	info.MessageID, info.Arguments = checked.ID, checked.Arguments
 	w.info = info
 	if h.Host != nil && h.Host.Attach(r.Context(), info) != nil {
 		http.Error(w, "forbidden", http.StatusForbidden)

@@ -216,6 +216,7 @@ func (c *lineConn) receive(l line) (msg jsonrpc.Message, err error) {
 	}
 	if refused == nil {
 		info := request.New(c.caller, nil)
+		info.MessageID = checked.ID
 		info.Catalog, info.Arguments = checked.Catalog, checked.Arguments
 		if c.startDirect(info, checked) {
 			return nil, nil

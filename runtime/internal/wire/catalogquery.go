@@ -11,6 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
+// MetaRequestID is in the _meta of a log message: the JSON-RPC id of the request that it belongs to.
+const MetaRequestID = "io.github.mcpgen/requestId"
+
 // A client names the tool catalog to list in one of these places. The first one counts: catalog and
 // catalog_id in the params, _meta, the header, the query of the endpoint. In one place an id counts
 // before a name. An empty value requests all tools.
