@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -180,10 +182,214 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 	}
 }
 
+// Each message of a caller reads the host once, whatever it is about, at both doors and over both
+// transports. A message about a hidden tool costs the same as one about a tool that does not exist.
+func TestEachMessageReadsTheHostOnce(t *testing.T) {
+	type message struct{ method, name, params string }
+	const unknown = "nothing/at/all"
+	messages := []message{
+		{"tools/list", "", ""},
+		{"tools/call", "device_find", `"name":"device_find","arguments":{}`}, // constrained
+		{"tools/call", "status", `"name":"status","arguments":{}`},
+		{"tools/call", "device_change", `"name":"device_change","arguments":{}`}, // hidden
+		{"tools/call", "device_wipe", `"name":"device_wipe","arguments":{}`},     // forbidden
+		{"tools/call", "nothing", `"name":"nothing","arguments":{}`},
+		{"prompts/list", "", ""},
+		{"prompts/get", "triage", `"name":"triage"`},
+		{"prompts/get", "nothing", `"name":"nothing"`},
+		{"resources/list", "", ""},
+		{"resources/templates/list", "", ""},
+		{"resources/read", "dcim://devices", `"uri":"dcim://devices"`},
+		{"resources/read", "dcim://sites/1", `"uri":"dcim://sites/1"`},
+		{"completion/complete", "", `"ref":{"type":"ref/prompt","name":"triage"},` +
+			`"argument":{"name":"a","value":"b"}`},
+		{unknown, "", ""},
+	}
+	for _, sdkOnly := range []bool{false, true} {
+		for _, era := range eras {
+			all := messages
+			if era != "2026-07-28" {
+				all = append(slices.Clone(all), message{"ping", "", ""},
+					message{"logging/setLevel", "", `"level":"error"`})
+			} else {
+				// In a session, another catalog has the client checked as well.
+				all = append(slices.Clone(all), message{"server/discover", "", ""},
+					message{"tools/list", "", `"catalog":"kit"`})
+			}
+			h := newHost(nil)
+			h.set("ada", "dcim.view_device?")
+			s := aware(t, h, runtime.Options{SDKOnly: sdkOnly, Anonymous: true})
+			url := serve(t, s)
+			ada := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: "Admin"}
+			for name, c := range map[string]*listener{
+				"http":  overHTTP(t, url, "ada_Admin", era),
+				"stdio": overPipe(t, s, ada, era),
+			} {
+				for _, m := range all {
+					want := 1
+					if m.method == unknown && name == "stdio" {
+						want = 0 // go-sdk refuses it before the guard
+					}
+					before := h.times("ada")
+					c.ask(t, m.method, m.name, m.params)
+					if n := h.times("ada") - before; n != want {
+						t.Errorf("%s, %s, SDKOnly %v: %d queries for %v", era, name, sdkOnly, n, m)
+					}
+				}
+			}
+			nobody := overHTTP(t, url, "", era)
+			before := len(h.asked)
+			for _, m := range all {
+				nobody.ask(t, m.method, m.name, m.params)
+			}
+			if len(h.asked) != before || h.times("") != 0 {
+				t.Errorf("%s: an anonymous caller reads the host: %v", era, h.asked)
+			}
+		}
+	}
+}
+
+// A caller whose user is gone costs one query too, and so do the messages of a session that are no
+// request.
+func TestRefusedAndOtherMessagesReadTheHostOnce(t *testing.T) {
+	h := newHost(nil)
+	h.set("ada", "dcim.view_device")
+	s := aware(t, h, runtime.Options{})
+	one := func(what string, send func()) {
+		t.Helper()
+		before := h.times("ada")
+		if send(); h.times("ada") != before+1 {
+			t.Errorf("%s: %d queries", what, h.times("ada")-before)
+		}
+	}
+	url := serve(t, s)
+	session, modern := newRaw(t, url, "ada_Viewer", "2025-11-25"),
+		newRaw(t, url, "ada_Viewer", "2026-07-28")
+	stdio := map[string]*listener{}
+	for _, era := range eras {
+		stdio[era] = overPipe(t, s, access.Principal{Subject: "sub-ada", User: "ada"}, era)
+	}
+	one("a notification", func() {
+		session.send(t, http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/cancelled",`+
+			`"params":{"requestId":7}}`, nil)
+	})
+	h.remove("ada")
+	one("HTTP", func() { modern.call(t, "device_get", `,"arguments":{}`, nil) })
+	one("a session", func() { session.call(t, "device_get", `,"arguments":{}`, nil) })
+	for _, era := range eras {
+		one("stdio, "+era, func() {
+			if got := stdio[era].call(t, "device_get", "{}").answer(t); got.Error == nil {
+				t.Errorf("%s: %s", era, got.text)
+			}
+		})
+	}
+	h.set("ada", "dcim.view_device")
+	one("the end of the session", func() { session.send(t, http.MethodDelete, "", nil) })
+}
+
+func TestRevokedPermissionIsGoneWithTheNextMessage(t *testing.T) {
+	for _, sdkOnly := range []bool{false, true} {
+		h := newHost(nil)
+		h.set("ada", "dcim.view_device")
+		s := aware(t, h, runtime.Options{SDKOnly: sdkOnly})
+		url := serve(t, s)
+		for _, era := range eras {
+			ada := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: "Viewer"}
+			for name, c := range map[string]*listener{
+				"http":  overHTTP(t, url, "ada_Viewer", era),
+				"stdio": overPipe(t, s, ada, era),
+			} {
+				use := func(held bool) {
+					t.Helper()
+					for _, m := range []struct{ method, name, params string }{
+						{"tools/list", "", ""},
+						{"tools/call", "device_get", `"name":"device_get","arguments":{}`},
+						{"prompts/get", "triage", `"name":"triage"`},
+						{"resources/read", "dcim://devices", `"uri":"dcim://devices"`},
+					} {
+						got := c.ask(t, m.method, m.name, m.params).answer(t)
+						if may := got.Error == nil && (m.method != "tools/list" ||
+							strings.Contains(got.text, "device_get")); may != held {
+							t.Errorf("%s, %s, SDKOnly %v: held %v: %s", era, name, sdkOnly, held,
+								got.text)
+						}
+					}
+				}
+				for _, held := range []bool{true, false, true} {
+					if h.set("ada"); held {
+						h.set("ada", "dcim.view_device")
+					}
+					use(held)
+				}
+			}
+		}
+	}
+}
+
+// slowHost holds each query of ada's back after it has read the permissions.
+type slowHost struct {
+	*fakeHost
+	read, release chan struct{}
+	running, most atomic.Int32
+}
+
+func (h *slowHost) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
+	set, err := h.fakeHost.Capabilities(ctx, p)
+	if p.User != "ada" { // the check at start
+		return set, err
+	}
+	h.most.Store(max(h.most.Load(), h.running.Add(1)))
+	defer h.running.Add(-1)
+	select {
+	case h.read <- struct{}{}:
+	default: // the test waits for the first one
+	}
+	<-h.release
+	return set, err
+}
+
+// A message does not share the query of an earlier message that still runs: that query may have
+// read a permission that the host has taken away since. There is one query at a time all the same.
+func TestMessageDoesNotShareAQueryFromBeforeIt(t *testing.T) {
+	h := &slowHost{fakeHost: newHost(nil), read: make(chan struct{}, 1),
+		release: make(chan struct{})}
+	h.set("ada", "dcim.view_device")
+	url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
+		Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
+			return identity.Identity{Principal: access.Principal{Subject: "sub-ada", User: "ada",
+				Role: "Viewer"}}, nil
+		}, identity.NamesUsers())}, stock()))
+	call := func() reply {
+		return newRaw(t, url, "ada_Viewer", "2026-07-28").call(t, "device_get", `,"arguments":{}`,
+			nil)
+	}
+	first := make(chan reply, 1)
+	go func() { first <- call() }()
+	<-h.read
+	h.set("ada")
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if got := call(); !strings.Contains(got.body, "unknown tool") {
+				t.Errorf("a message after the change: %s", got)
+			}
+		})
+	}
+	before := h.times("ada")
+	close(h.release)
+	if got := <-first; !strings.Contains(got.body, "constraints") {
+		t.Errorf("the message before the change: %s", got)
+	}
+	wg.Wait()
+	if n := h.times("ada") - before; n == 0 || n > 20 || h.most.Load() != 1 {
+		t.Errorf("%d queries, %d at a time", n, h.most.Load())
+	}
+}
+
 func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	url := serve(t, aware(t, h, runtime.Options{}))
+	url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: time.Minute}))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -206,7 +412,7 @@ func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
 func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	s := aware(t, h, runtime.Options{})
+	s := aware(t, h, runtime.Options{CapabilityTTL: time.Hour})
 	url := serve(t, s)
 	for _, era := range eras {
 		h.set("ada", "dcim.view_device")

@@ -637,7 +637,7 @@ func TestObserverHearsWhatWasKept(t *testing.T) {
 	var seen watched
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	s := aware(t, h, runtime.Options{Observer: seen.observer()})
+	s := aware(t, h, runtime.Options{Observer: seen.observer(), CapabilityTTL: time.Minute})
 	c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
 	c.ask(t, "tools/list", "", nil)
 	if got := seen.taken(t, 1).cached; !slices.Contains(got, "capabilities false") ||

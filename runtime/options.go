@@ -40,7 +40,7 @@ const (
 	DefaultIdentityTimeout   = 10 * time.Second
 	DefaultAuditTimeout      = 5 * time.Second
 	DefaultCapabilityTimeout = 5 * time.Second
-	DefaultCapabilityTTL     = time.Minute
+	DefaultCapabilityRecheck = time.Minute
 	DefaultMaxCapabilities   = 4096
 	DefaultPageSize          = 1000
 	DefaultMaxBodyBytes      = 4 << 20
@@ -49,8 +49,8 @@ const (
 )
 
 // Options configure a server. The zero value is the safe one: no caller is admitted over HTTP, and
-// refused tools are concealed. A zero number or duration means its Default constant, and a negative
-// one is an error. Sources, sinks and checks are called from many goroutines at once.
+// refused tools are concealed. A zero number or duration means its Default constant if it has one,
+// and a negative one is an error. Sources, sinks and checks are called from many goroutines at once.
 type Options struct {
 	// Identity authenticates callers over HTTP. Without Identity and Anonymous, the server answers
 	// each HTTP request with 503. Stdio has a principal of its own.
@@ -93,11 +93,17 @@ type Options struct {
 	// CapabilityTimeout bounds each query of Capabilities. A caller whose permissions take longer
 	// may use only what is public.
 	CapabilityTimeout time.Duration
-	// CapabilityTTL is how long permissions are kept. A revoked permission counts until then, or
-	// until [Server.InvalidateCapabilities] is called.
-	CapabilityTTL   time.Duration
-	MaxCapabilities int           // principals whose permissions are kept
-	ServiceUsers    []ServiceUser // of OAuth clients whose principals name no user of the host
+	// CapabilityTTL is how long permissions are kept. Zero keeps none: each message of a caller
+	// reads the host once, and a revoked permission is gone with the next message. Messages of one
+	// principal that come while a query runs share the next query. With a positive duration, a
+	// revoked permission counts until then, or until [Server.InvalidateCapabilities] is called.
+	CapabilityTTL time.Duration
+	// CapabilityRecheck is how often the server reads the permissions of clients that wait for
+	// notifications, and sends list_changed if their lists have changed. These are sessions with a
+	// stream, and subscriptions/listen requests. Permissions that CapabilityTTL keeps count here.
+	CapabilityRecheck time.Duration
+	MaxCapabilities   int           // principals whose permissions CapabilityTTL keeps
+	ServiceUsers      []ServiceUser // of OAuth clients whose principals name no user of the host
 
 	// Catalogs has the named catalogs that clients may request, and the tools that are switched
 	// off; package catalog/stored keeps both in a database. Without it there are only the catalogs
@@ -242,6 +248,10 @@ func (o Options) withDefaults() (Options, error) {
 		bound("PageSize", number, &o.PageSize, DefaultPageSize),
 		bound("MaxBodyBytes", number, &o.MaxBodyBytes, DefaultMaxBodyBytes),
 		bound("MaxSessions", number, &o.MaxSessions, DefaultMaxSessions))
+	if o.CapabilityTTL < 0 {
+		bad("Options.CapabilityTTL is %v: use a positive duration, or 0 to read the permissions "+
+			"for each message", o.CapabilityTTL)
+	}
 	if o.MaxUserSessions < 0 {
 		bad("Options.MaxUserSessions is %d: use a positive number, or 0 for an eighth of MaxSessions",
 			o.MaxUserSessions)
@@ -253,7 +263,7 @@ func (o Options) withDefaults() (Options, error) {
 	errs = append(errs,
 		bound("IdentityTimeout", duration, &o.IdentityTimeout, DefaultIdentityTimeout),
 		bound("CapabilityTimeout", duration, &o.CapabilityTimeout, DefaultCapabilityTimeout),
-		bound("CapabilityTTL", duration, &o.CapabilityTTL, DefaultCapabilityTTL),
+		bound("CapabilityRecheck", duration, &o.CapabilityRecheck, DefaultCapabilityRecheck),
 		bound("MaxCapabilities", number, &o.MaxCapabilities, DefaultMaxCapabilities),
 		errors.Join(principal.CheckOptions(o.PermissionAware, o.Capabilities, o.ServiceUsers)...),
 		bound("AuditTimeout", duration, &o.AuditTimeout, DefaultAuditTimeout),

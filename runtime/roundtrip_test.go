@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -313,6 +314,39 @@ func TestHandlerInvokedAgainIsDecidedAgain(t *testing.T) {
 	<-asked
 	if err == nil || runs.Load() != 1 {
 		t.Errorf("%d runs, %v %q", runs.Load(), err, text(res))
+	}
+}
+
+// The host takes a permission away while the person is asked. The second run is refused: in older
+// versions it is one more run of the same message, and in 2026-07-28 a message of its own.
+func TestPermissionLostWhileThePersonIsAskedIsGone(t *testing.T) {
+	for _, era := range eras {
+		h := newHost(nil)
+		h.set("ada", "dcim.drop_device")
+		var runs atomic.Int32
+		s := newServer(t, runtime.Options{
+			PermissionAware: true, Capabilities: h, Identity: hosted(),
+		}, toolsetOf([]toolset.Tool{
+			{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: asking(&runs)},
+		}, access.Rule{Tool: "drop", Permission: permission("dcim.drop_device")}))
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				h.set("ada")
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			},
+		})
+		session, err := client.Connect(t.Context(),
+			&mcp.StreamableClientTransport{Endpoint: serve(t, s), DisableStandaloneSSE: true,
+				HTTPClient: mcptest.HTTPClient("ada_Viewer"), MaxRetries: -1},
+			&mcp.ClientSessionOptions{ProtocolVersion: era})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "drop"})
+		if err == nil || !strings.Contains(err.Error(), "unknown tool") || runs.Load() != 1 {
+			t.Errorf("%s: %d runs, %v %q", era, runs.Load(), err, text(res))
+		}
+		session.Close()
 	}
 }
 

@@ -254,7 +254,8 @@ func (s *Server) buildDiscovery() error {
 	s.list(s.lists)
 	if opts.listsChange() {
 		s.changes = discovery.NewListChanged(discovery.ListChangedConfig{
-			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Log: opts.Logger,
+			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Interval: opts.CapabilityRecheck,
+			Log: opts.Logger,
 			Send: func(ctx context.Context, to request.Session, k access.Kind, id any) error {
 				return s.bridge.SendListChanged(ctx, to, k, id)
 			},

@@ -191,17 +191,43 @@ func TestAnotherTokenOfTheSameUserThatSeesMoreIsTold(t *testing.T) {
 func TestRefreshedAnswerThatDiffersIsTold(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	const period = 50 * time.Millisecond
-	s := aware(t, h, runtime.Options{CapabilityTTL: period})
-	url := serve(t, s)
-	c := listening(t, s, url, "ada_Viewer", "2026-07-28")
-	c.ready(t, s, h, "ada", "dcim.view_device")
-	h.set("ada", "dcim.view_device", "dcim.view_site")
-	time.Sleep(period)
-	// another request of ada's asks the host
-	mcptest.Tools(t, connectHTTP(t, url, "ada_Viewer", "2026-07-28"))
-	if got := c.next(t); got != "resources" {
-		t.Errorf("%s has changed", got)
+	for _, period := range []time.Duration{0, 50 * time.Millisecond} {
+		h.set("ada", "dcim.view_device")
+		s := aware(t, h, runtime.Options{CapabilityTTL: period, CapabilityRecheck: time.Hour})
+		url := serve(t, s)
+		c := listening(t, s, url, "ada_Viewer", "2026-07-28")
+		c.ready(t, s, h, "ada", "dcim.view_device")
+		h.set("ada", "dcim.view_device", "dcim.view_site")
+		time.Sleep(period)
+		// another request of ada's reads the host
+		mcptest.Tools(t, connectHTTP(t, url, "ada_Viewer", "2026-07-28"))
+		if got := c.next(t); got != "resources" {
+			t.Errorf("period %s: %s has changed", period, got)
+		}
+	}
+}
+
+// A client that only waits is notified of a change in the host after the interval, without a
+// message or an invalidation.
+func TestClientThatOnlyWaitsIsNotifiedAfterTheInterval(t *testing.T) {
+	for _, era := range eras {
+		for _, transport := range []string{"http", "stdio"} {
+			t.Run(era+"/"+transport, func(t *testing.T) {
+				h := newHost(nil)
+				h.set("ada", "dcim.view_device")
+				s := aware(t, h, runtime.Options{CapabilityRecheck: 5 * time.Millisecond})
+				url := ""
+				if transport == "http" {
+					url = serve(t, s)
+				}
+				c := listening(t, s, url, "ada_Viewer", era)
+				c.ready(t, s, h, "ada", "dcim.view_device")
+				h.set("ada", "dcim.view_device", "dcim.view_site")
+				if got := c.next(t); got != "resources" {
+					t.Errorf("%s has changed", got)
+				}
+			})
+		}
 	}
 }
 
@@ -431,8 +457,8 @@ func TestHostIsNotAskedWhereNobodyAsksForAnything(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	h.failing(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
-	// less than an answer takes, and less than two
-	for _, ttl := range []time.Duration{5 * time.Millisecond, 15 * time.Millisecond} {
+	// nothing is kept, for less than a query takes, and for less than two take
+	for _, ttl := range []time.Duration{0, 5 * time.Millisecond, 15 * time.Millisecond} {
 		url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl}))
 		before := h.times("ada")
 		// each asked about apart

@@ -66,7 +66,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&s.netbox, "netbox", "", "`database` of a host with NetBox's permissions, in place of -django")
 	flags.StringVar(&s.release, "netbox-release", "4.4", "`release` of the host of -netbox: "+
 		releaseNames)
-	flags.DurationVar(&s.cache, "cache", runtime.DefaultCapabilityTTL, "for how long an answer of the host counts; SIGHUP has it asked anew")
+	flags.DurationVar(&s.cache, "cache", 0, "for how long the permissions of the host are kept; SIGHUP drops them. "+
+		"0 reads them for each message")
 	flags.StringVar(&s.as, "as", "", "the `user` of the host whom -stdio serves or -doctor looks at")
 	flags.StringVar(&s.role, "role", "", "the `role` of who brings no token, as with -stdio and -doctor: Viewer, Member, Manager, Admin, or none")
 	denial := flags.String("denial", "conceal", "how a refusal looks: conceal or forbid")

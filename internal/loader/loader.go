@@ -47,6 +47,10 @@ type Config[I, V any] struct {
 	Timeout time.Duration
 	// MaxLoads bounds the concurrent loads; 0 is no bound. One more fails with [ErrBusy].
 	MaxLoads int
+	// Fresh gives no caller the value of a load that began before its Get; Keep has to return 0.
+	// Callers that come while a load runs share the next one, which begins when that one ends: a
+	// key has one load at a time. They wait for twice the Timeout, since each load has its own.
+	Fresh bool
 	// Cancel cancels a load when its last caller has gone.
 	Cancel bool
 	// RetryJoined reports whether a caller that joined a running load, and got this error from
@@ -67,6 +71,7 @@ type Loader[I, V any] struct {
 	order   list.List               // of those that are kept, the most recently used first
 	cost    int                     // of those that are kept
 	loads   int                     // running, also those that were given up
+	voided  int                     // the number of invalidations
 }
 
 // Entry is a loaded value.
@@ -74,7 +79,8 @@ type Entry[V any] struct {
 	Value V
 
 	key     string
-	expires time.Time // zero while the load runs; guarded by the loader's mu
+	expires time.Time // zero until the load is over; guarded by the loader's mu
+	voided  int       // the number of invalidations when the load began
 }
 
 // entry is a load and its result.
@@ -90,8 +96,9 @@ type entry[I, V any] struct {
 	// Guarded by the loader's mu.
 	place     *list.Element // nil unless it is kept
 	cost      int
-	waiting   int  // callers that joined the load and have not left it
-	requested bool // by a Get
+	waiting   int          // callers that joined the load and have not left it
+	requested bool         // by a Get
+	next      *entry[I, V] // begins when this one leaves the loader; nil unless Fresh
 }
 
 // New returns an empty loader.
@@ -125,7 +132,11 @@ func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[V]
 		case <-e.ready:
 		default:
 			if late == nil && l.Timeout > 0 {
-				timer := time.NewTimer(l.Timeout)
+				wait := l.Timeout
+				if l.Fresh {
+					wait *= 2
+				}
+				timer := time.NewTimer(wait)
 				defer timer.Stop()
 				late = timer.C
 			}
@@ -157,10 +168,14 @@ func (l *Loader[I, V]) get(ctx context.Context, in I, requested bool) (*Entry[V]
 	}
 }
 
-// Current reports whether a new Get would return this entry.
+// Current reports whether a new Get would return this entry. If Config.Fresh is set, no Get would:
+// then it reports that there was no invalidation, of any input, since the load began.
 func (l *Loader[I, V]) Current(of *Entry[V]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.Fresh {
+		return of.voided == l.voided
+	}
 	e := l.entries[of.key]
 	return e != nil && &e.Entry == of && time.Now().Before(of.expires)
 }
@@ -169,6 +184,7 @@ func (l *Loader[I, V]) Current(of *Entry[V]) bool {
 // wait for such a load load again.
 func (l *Loader[I, V]) Invalidate(match func(I) bool) {
 	l.mu.Lock()
+	l.voided++
 	all := slices.Collect(maps.Values(l.entries))
 	l.mu.Unlock()
 	// match is foreign: it may take long, or use the loader.
@@ -204,33 +220,53 @@ func (l *Loader[I, V]) enter(in I, requested bool) (e *entry[I, V], joined bool,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.entries[key]; e != nil {
-		if e.expires.IsZero() || time.Now().Before(e.expires) {
+		running := e.expires.IsZero()
+		switch {
+		case running && l.Fresh:
+			if joined = e.next != nil; !joined {
+				e.next = l.newEntry(key, in)
+			}
+			e = e.next
+		case running || time.Now().Before(e.expires):
+			joined = true
 			if e.place != nil {
 				l.order.MoveToFront(e.place)
 			}
+		default:
+			l.drop(e)
+			e = nil
+		}
+		if e != nil {
 			e.waiting++
 			e.requested = e.requested || requested
-			return e, true, nil
+			return e, joined, nil
 		}
-		l.drop(e)
 	}
+	e = l.newEntry(key, in)
+	e.waiting, e.requested = 1, requested
+	return e, false, l.start(e)
+}
+
+func (l *Loader[I, V]) newEntry(key string, in I) *entry[I, V] {
+	return &entry[I, V]{Entry: Entry[V]{key: key}, in: in, ready: make(chan struct{})}
+}
+
+// start starts the load of an entry, unless too many run. l.mu is held.
+func (l *Loader[I, V]) start(e *entry[I, V]) error {
 	if l.MaxLoads > 0 && l.loads >= l.MaxLoads {
-		return nil, false, ErrBusy
+		return ErrBusy
 	}
-	e = &entry[I, V]{
-		Entry: Entry[V]{key: key}, in: in, started: time.Now(), ready: make(chan struct{}),
-		waiting: 1, requested: requested,
-	}
+	e.started, e.voided = time.Now(), l.voided
 	var ctx context.Context
 	if l.Timeout > 0 {
 		ctx, e.cancel = context.WithTimeout(context.Background(), l.Timeout)
 	} else {
 		ctx, e.cancel = context.WithCancel(context.Background())
 	}
-	l.entries[key] = e
+	l.entries[e.key] = e
 	l.loads++
 	go l.load(ctx, e)
-	return e, false, nil
+	return nil
 }
 
 // leave is called by a caller that does not wait for the end of the load.
@@ -238,7 +274,7 @@ func (l *Loader[I, V]) leave(e *entry[I, V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.waiting--
-	if l.Cancel && e.waiting == 0 && e.expires.IsZero() {
+	if l.Cancel && e.waiting == 0 && e.expires.IsZero() && e.cancel != nil {
 		l.drop(e) // the next caller starts a load of its own
 		e.cancel()
 	}
@@ -303,7 +339,8 @@ func (l *Loader[I, V]) finish(e *entry[I, V], value V, err error, keep time.Dura
 	}
 }
 
-// drop removes an entry, if it is still that of its key. l.mu is held.
+// drop removes an entry, if it is still that of its key, and starts the next one if it has callers.
+// l.mu is held.
 func (l *Loader[I, V]) drop(e *entry[I, V]) {
 	if l.entries[e.key] != e {
 		return
@@ -312,5 +349,11 @@ func (l *Loader[I, V]) drop(e *entry[I, V]) {
 	if e.place != nil {
 		l.order.Remove(e.place)
 		l.cost -= e.cost
+	}
+	if next := e.next; next != nil && next.waiting > 0 {
+		if next.err = l.start(next); next.err != nil {
+			next.expires = time.Now()
+			close(next.ready)
+		}
 	}
 }

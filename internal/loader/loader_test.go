@@ -295,6 +295,139 @@ func TestCallerThatJoinsAFailingLoadRetries(t *testing.T) {
 	}
 }
 
+// A caller of a fresh loader gets no value of a load that began before it came. Callers that come
+// while a load runs share the next one, so that a key never has two loads.
+func TestFreshLoadBeginsAfterItsCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var value, running, most atomic.Int64
+		fresh := func(c *config) { c.Fresh = true }
+		l, loads := counting(0, 10, func(context.Context, string) (string, error) {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			v := fmt.Sprint(value.Load())
+			time.Sleep(100 * time.Millisecond)
+			return v, nil
+		}, fresh)
+		var wg sync.WaitGroup
+		for at := range int64(25) { // in ten at a time, 10 ms apart
+			value.Store(at)
+			for range 10 {
+				wg.Go(func() {
+					e := get(t, l, "a")
+					if n, _ := strconv.ParseInt(e.Value, 10, 64); n < at {
+						t.Errorf("a caller of %d got %d", at, n)
+					}
+				})
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		wg.Wait()
+		// The first one, those of the ten steps behind it, those of the next ten, and the rest.
+		if loads.Load() != 4 || most.Load() != 1 {
+			t.Errorf("%d loads, %d at a time", loads.Load(), most.Load())
+		}
+		if n, cost := l.Len(); n != 0 || cost != 0 {
+			t.Errorf("%d entries are kept", n)
+		}
+		e := get(t, l, "a")
+		if get(t, l, "a"); loads.Load() != 6 || !l.Current(e) {
+			t.Errorf("%d loads", loads.Load())
+		}
+		if l.Invalidate(func(string) bool { return false }); l.Current(e) {
+			t.Error("current after an invalidation")
+		}
+	})
+}
+
+// A fresh load that no caller waits for does not begin. A load that hangs, and one that is refused,
+// are errors of their own callers alone.
+func TestFreshLoadsEndWithTheirCallersAndInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hang atomic.Bool
+		l, loads := counting(0, 10, func(ctx context.Context, in string) (string, error) {
+			if hang.Load() {
+				<-ctx.Done()
+			}
+			time.Sleep(600 * time.Millisecond) // more than half of the timeout
+			return in, ctx.Err()
+		}, func(c *config) { c.Fresh, c.MaxLoads, c.RetryJoined = true, 1, nil })
+		var wg sync.WaitGroup
+		start := time.Now()
+		wg.Go(func() { get(t, l, "a") })
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		wg.Go(func() {
+			if _, err := l.Get(ctx, "a"); !errors.Is(err, context.Canceled) {
+				t.Errorf("a caller that has gone: %v", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if synctest.Wait(); loads.Load() != 1 || l.Loading() != 0 {
+			t.Errorf("%d loads, %d running", loads.Load(), l.Loading())
+		}
+		wg.Go(func() { get(t, l, "a") })
+		synctest.Wait()
+		wg.Go(func() { get(t, l, "a") }) // it waits for longer than the timeout
+		synctest.Wait()
+		if _, err := l.Get(t.Context(), "b"); !errors.Is(err, loader.ErrBusy) {
+			t.Errorf("%v", err)
+		}
+		wg.Wait()
+		if took := time.Since(start); loads.Load() != 3 || took != 1800*time.Millisecond {
+			t.Errorf("%d loads in %s", loads.Load(), took)
+		}
+		hang.Store(true)
+		for range 2 {
+			wg.Go(func() {
+				if _, err := l.Get(t.Context(), "a"); err == nil {
+					t.Error("a value")
+				}
+			})
+			synctest.Wait()
+		}
+		start = time.Now()
+		wg.Wait()
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+		time.Sleep(time.Second) // until no load runs
+	})
+}
+
+// An invalidation voids the load in flight. The next one begins at once.
+func TestInvalidationStartsTheNextFreshLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := make(chan struct{})
+		var loads atomic.Int64
+		l, _ := counting(0, 10, func(context.Context, string) (string, error) {
+			if loads.Add(1) == 1 {
+				<-old
+				return "before", nil
+			}
+			return "after", nil
+		}, func(c *config) { c.Fresh = true })
+		var first, second *loader.Entry[string]
+		var wg sync.WaitGroup
+		wg.Go(func() { first = get(t, l, "a") })
+		synctest.Wait()
+		waiting := make(chan struct{})
+		go func() {
+			defer close(waiting)
+			second = get(t, l, "a")
+		}()
+		synctest.Wait()
+		l.Invalidate(nil)
+		<-waiting
+		close(old)
+		wg.Wait()
+		if first.Value != "after" || second.Value != "after" || loads.Load() != 3 {
+			t.Errorf("%s and %s by %d loads", first.Value, second.Value, loads.Load())
+		}
+	})
+}
+
 // A value may be as old as the start of its load, so its period begins there.
 func TestPeriodBeginsWithTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

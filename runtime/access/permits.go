@@ -80,8 +80,23 @@ func (t Table) Permits(ask func(Kind, Rule) Permit) *Permits {
 	return p
 }
 
-// of returns the permits for a table's rules, or nil where there are none for them: they were
-// compiled for another table, or not at all.
+// Equal reports whether two permits of one table let a caller do the same. Either may be nil, which
+// equals only nil.
+func (p *Permits) Equal(q *Permits) bool {
+	if p == nil || q == nil {
+		return p == q
+	}
+	for i := range p.kinds {
+		a, b := &p.kinds[i], &q.kinds[i]
+		if !slices.Equal(a.some, b.some) || !slices.Equal(a.all, b.all) {
+			return false
+		}
+	}
+	return true
+}
+
+// of returns the permits for a table's rules. It returns nil if they were compiled for another
+// table, or not at all.
 func (p *Permits) of(t *Table) *permitSet {
 	if p == nil || t.kind < Tools || t.kind > Resources {
 		return nil

@@ -36,6 +36,32 @@ func TestPermissionIsWrittenAsTheHostWritesIt(t *testing.T) {
 	}
 }
 
+func TestPermitsAreEqualIfTheyLetACallerDoTheSame(t *testing.T) {
+	table := access.Table{Rules: []access.Rule{
+		{Tool: "a", Permission: device("view")}, {Tool: "b", Permission: access.NoPermission()}},
+		Resources: []access.Rule{{Resource: "r", Permission: device("view")}}}
+	of := func(tools, resources access.Permit) *access.Permits {
+		return table.Permits(func(k access.Kind, _ access.Rule) access.Permit {
+			if k == access.Tools {
+				return tools
+			}
+			return resources
+		})
+	}
+	const none, some, all = access.PermitNone, access.PermitConstrained, access.PermitAll
+	every := []*access.Permits{nil, of(none, none), of(some, none), of(all, none), of(none, all)}
+	for i, p := range every {
+		for j, q := range every {
+			if p.Equal(q) != (i == j) {
+				t.Errorf("%d and %d", i, j)
+			}
+		}
+	}
+	if !of(some, all).Equal(of(some, all)) {
+		t.Error("two of one kind differ")
+	}
+}
+
 // every rule that the parts of a rule can make, by the words of oracle below.
 func everyRule() []access.Rule {
 	rules := []access.Rule{{Public: true}}

@@ -25,6 +25,7 @@ type ListChanged struct {
 
 	mu      sync.Mutex // guards the state of subscriptions too
 	clients map[any]*Subscription
+	streams map[request.Session]int // the streams over HTTP of sessions that have any
 }
 
 // ListChangedConfig is what list_changed notifications need.
@@ -32,6 +33,8 @@ type ListChangedConfig struct {
 	Lists    *Lists
 	Catalogs *Catalogs
 	Host     Host // nil without permission-aware discovery
+	// Interval is how often the permissions of clients that can be notified are read again.
+	Interval time.Duration
 	Log      *slog.Logger
 	// Send sends one notification. subscription is the id of a listen request, nil for a session.
 	Send func(ctx context.Context, to request.Session, k access.Kind, subscription any) error
@@ -49,7 +52,8 @@ func NewListChanged(c ListChangedConfig) *ListChanged {
 		c.Host = nil
 	}
 	return &ListChanged{ListChangedConfig: c,
-		checking: make(chan struct{}, maxChecks), clients: map[any]*Subscription{}}
+		checking: make(chan struct{}, maxChecks), clients: map[any]*Subscription{},
+		streams: map[request.Session]int{}}
 }
 
 // Tells reports whether a caller's lists may change. Anonymous callers do not depend on the host.
@@ -68,6 +72,7 @@ func (l *ListChanged) Observe(info *request.Info) {
 	if s == nil {
 		s = l.newSubscription(context.Background(), info)
 		s.key, s.known = info.Session, l.Lists.digests(info.Principal, nil)
+		s.overHTTP = info.HTTP != nil
 		l.start(s)
 		go func() {
 			_ = info.Session.Wait() // every end of a session is the same here
@@ -81,9 +86,25 @@ func (l *ListChanged) Observe(info *request.Info) {
 
 // seesSame reports whether two principals certainly see the same lists and catalogs.
 func seesSame(a, b access.Principal) bool {
-	return a.Permits == b.Permits && a.Role == b.Role &&
+	return a.Permits.Equal(b.Permits) && a.Role == b.Role &&
 		a.Subject == b.Subject && a.Issuer == b.Issuer && slices.Equal(a.Scopes, b.Scopes) &&
 		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams)
+}
+
+// Stream notes that a session has a stream for notifications over HTTP, until end is called.
+func (l *ListChanged) Stream(s request.Session) (end func()) {
+	if l == nil {
+		return func() {}
+	}
+	count := func(n int) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.streams[s] += n; l.streams[s] == 0 {
+			delete(l.streams, s)
+		}
+	}
+	count(1)
+	return func() { count(-1) }
 }
 
 // Listed notes the catalog of the list that a session was sent.
@@ -116,11 +137,27 @@ func (l *ListChanged) Recheck(match func(access.Principal) bool) {
 	})
 }
 
-// Loaded checks the clients of a principal whose permissions were loaded from the host.
+// Loaded checks the clients of a principal whose permissions were loaded from the host. With
+// Permits, it checks those of the same caller that have other ones.
 func (l *ListChanged) Loaded(p access.Principal) {
-	l.Recheck(func(q access.Principal) bool {
-		return p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User
-	})
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.clients {
+		q := &s.caller
+		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
+			(p.Permits == nil || sameCaller(p, *q) && !p.Permits.Equal(q.Permits)) {
+			s.check()
+		}
+	}
+}
+
+// sameCaller reports whether two principals are equal, apart from what the host lets them do.
+func sameCaller(a, b access.Principal) bool {
+	return a.Compare(b) == 0 && slices.Equal(a.Groups, b.Groups) &&
+		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams)
 }
 
 // RecheckCatalogs checks the clients that were listed a catalog.
@@ -163,15 +200,33 @@ func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *
 func (l *ListChanged) start(s *Subscription) {
 	l.clients[s.key] = s
 	go func() {
+		var interval <-chan time.Time
+		if l.Host != nil {
+			ticker := time.NewTicker(l.Interval)
+			defer ticker.Stop()
+			interval = ticker.C
+		}
 		for {
 			select {
 			case <-s.ctx.Done():
 				return
 			case <-s.due:
 				s.notify()
+			case <-interval:
+				if s.dependsOnHost() {
+					s.notify()
+				}
 			}
 		}
 	}()
+}
+
+// dependsOnHost reports whether a client can be notified of what changes in the host.
+func (s *Subscription) dependsOnHost() bool {
+	l := s.changes
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !s.caller.Anonymous() && (!s.overHTTP || l.streams[s.session] > 0)
 }
 
 func (l *ListChanged) leave(s *Subscription) {
@@ -189,11 +244,12 @@ type Subscription struct {
 	due               chan struct{}   // holds an item if a check is due
 	ctx               context.Context // ends with the client
 	end               context.CancelFunc
-	subscriptionState // guarded by changes.mu
+	overHTTP          bool // a session, which is notified by its streams
+	subscriptionState      // guarded by changes.mu
 }
 
 type subscriptionState struct {
-	caller  access.Principal               // of the last message
+	caller  access.Principal               // of the last message, with the last known Permits
 	expires time.Time                      // of the caller's credential
 	query   request.CatalogQuery           // the catalog of the last list
 	known   digests                        // what the client was sent or notified of
@@ -273,6 +329,11 @@ func (s *Subscription) current() (state subscriptionState, now digests, ok bool)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
 		time.AfterFunc(retryPause, s.check) // nothing reports that the source is available again
 		return state, now, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if sameCaller(s.caller, state.caller) {
+		s.caller.Permits = p.Permits
 	}
 	return state, l.Lists.digests(p, f.In), true
 }

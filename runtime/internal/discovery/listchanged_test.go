@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,9 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 	member := []access.Membership{{Name: "acme"}}
 	one := caller("Viewer", "a", "b")
 	one.Permits = permits
-	if !seesSame(one, one) {
+	equal := one
+	equal.Permits = permitsOf(access.PermitNone)
+	if !seesSame(one, one) || !seesSame(one, equal) {
 		t.Error("one caller sees two things")
 	}
 	for name, change := range map[string]func(*access.Principal){
@@ -37,7 +40,8 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 		"another scope":        func(p *access.Principal) { p.Scopes = []string{"a", "c"} },
 		"a scope less":         func(p *access.Principal) { p.Scopes = p.Scopes[:1] },
 		"no scopes":            func(p *access.Principal) { p.Scopes = nil },
-		"another host answer":  func(p *access.Principal) { p.Permits = new(access.Permits) },
+		"other permissions":    func(p *access.Principal) { p.Permits = permitsOf(access.PermitAll) },
+		"unknown permissions":  func(p *access.Principal) { p.Permits = nil },
 	} {
 		other := one
 		change(&other)
@@ -52,13 +56,25 @@ type fakeHost struct {
 	mu      sync.Mutex
 	queries int
 	err     error
+	permits *access.Permits // nil leaves those of the principal
 }
 
 func (h *fakeHost) Peek(_ context.Context, p access.Principal) (access.Principal, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.queries++
+	p.Permits = cmp.Or(h.permits, p.Permits)
 	return p, h.err
+}
+
+// took returns the number of queries since the last call.
+func (h *fakeHost) took() int {
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := h.queries
+	h.queries = 0
+	return n
 }
 
 func (h *fakeHost) set(err error) {
@@ -91,6 +107,7 @@ func watching(t *testing.T, source catalog.Source, host Host) *clients {
 	catalogs := catalogsOf(t, source, c.log)
 	c.ListChanged = NewListChanged(ListChangedConfig{
 		Lists: filled(catalogs.Policy, 10), Catalogs: catalogs, Host: host, Log: c.log.logger(),
+		Interval: time.Minute,
 		Send: func(_ context.Context, _ request.Session, k access.Kind, id any) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -118,7 +135,14 @@ func (c *clients) want(t *testing.T, step string, want ...string) {
 	}
 }
 
-var permits = new(access.Permits)
+var permits = permitsOf(access.PermitNone)
+
+// permitsOf returns a caller's permits of a table with one rule.
+func permitsOf(permit access.Permit) *access.Permits {
+	table := access.Table{Rules: []access.Rule{
+		{Tool: "t", Permission: access.Permission{App: "a", Action: "view", Object: "b"}}}}
+	return table.Permits(func(access.Kind, access.Rule) access.Permit { return permit })
+}
 
 func message(s request.Session, role string) *request.Info {
 	p := caller(role)
@@ -177,6 +201,7 @@ func TestNilListChangedTellsNobody(t *testing.T) {
 	l.Recheck(nil)
 	l.RecheckCatalogs()
 	l.Loaded(caller("Admin"))
+	l.Stream(newSession())()
 	if l.Tells(caller("Admin")) {
 		t.Error("it tells")
 	}
@@ -300,6 +325,97 @@ func TestUserThatTheHostLosesSeesWhatIsPublic(t *testing.T) {
 		host.set(fmt.Errorf("no: %w", capability.ErrNoUser))
 		c.Recheck(nil)
 		c.want(t, "the user is gone", "tool <nil>", "prompt <nil>", "resource <nil>")
+	})
+}
+
+// A message with other permissions than the last known ones has the clients of its caller checked,
+// once. A message with equal permissions costs no query.
+func TestClientsAreCheckedWhenAMessageHasOtherPermissions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeHost{permits: permitsOf(access.PermitNone)}
+		c := watching(t, nil, host)
+		session := newSession()
+		defer close(session.ended)
+		info := message(session, "Viewer")
+		c.Observe(info)
+		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), Filter{})
+		defer leave()
+		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		if n := host.took(); n != 1 {
+			t.Errorf("%d queries for the acknowledgement", n)
+		}
+		for _, step := range []struct {
+			role    string
+			permit  access.Permit
+			queries int
+		}{
+			{"Viewer", access.PermitNone, 0},
+			{"Admin", access.PermitAll, 0}, // another caller, who may have others for good
+			{"Viewer", access.PermitAll, 2},
+			{"Viewer", access.PermitAll, 0},
+			{"Viewer", access.PermitNone, 2},
+		} {
+			p := caller(step.role)
+			p.Permits = permitsOf(step.permit)
+			host.permits = p.Permits
+			c.Loaded(p)
+			if n := host.took(); n != step.queries {
+				t.Errorf("%+v: %d queries", step, n)
+			}
+		}
+		info.Principal.Permits = permitsOf(access.PermitNone)
+		if c.Observe(info); host.took() != 0 {
+			t.Error("a query for a message of an equal caller")
+		}
+	})
+}
+
+// Clients that wait for notifications are checked at an interval. A session over HTTP without a
+// stream and an anonymous caller cannot gain by it.
+func TestClientsThatWaitAreCheckedAtAnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeHost{}
+		c := watching(t, &shelf{}, host)
+		overHTTP, stdio, anonymous := newSession(), newSession(), newSession()
+		for _, s := range []*session{overHTTP, stdio, anonymous} {
+			defer close(s.ended)
+			info := message(s, "Viewer")
+			if s == overHTTP {
+				info.HTTP = &request.HTTP{}
+			} else if s == anonymous {
+				info.Principal = access.Principal{}
+			}
+			c.Observe(info)
+		}
+		checked := func(step string, want int) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			if n := host.took(); n != want {
+				t.Errorf("%s: %d queries, want %d", step, n, want)
+			}
+		}
+		time.Sleep(30 * time.Second) // between two checks
+		checked("a session on stdio", 1)
+		end, endOther := c.Stream(overHTTP), c.Stream(overHTTP)
+		checked("a stream", 2)
+		end()
+		checked("one of two streams", 2)
+		endOther()
+		checked("after the streams", 1)
+		_, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), Filter{})
+		checked("before the acknowledgement", 1)
+		leave()
+		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), Filter{})
+		s.Acknowledged(&mcp.NotificationSubscriptions{}, 7)
+		if host.took(); len(c.streams) != 0 {
+			t.Error("a stream is left")
+		}
+		checked("a listen request", 2)
+		host.set(fmt.Errorf("no: %w", capability.ErrNoUser))
+		c.got()
+		time.Sleep(time.Minute)
+		c.want(t, "the user is gone", "tool <nil>", "resource <nil>")
+		leave()
 	})
 }
 

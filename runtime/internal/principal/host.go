@@ -32,7 +32,8 @@ type Host struct {
 // HostConfig is what a [Host] needs.
 type HostConfig struct {
 	Source       capability.Source
-	Timeout, TTL time.Duration // of one query, and of what it returns
+	Timeout      time.Duration // of one query
+	TTL          time.Duration // how long permissions are kept; 0 reads them for each message
 	Max          int           // principals whose permissions are kept
 	ServiceUsers []access.ServiceUser
 	Identity     identity.Source
@@ -42,7 +43,9 @@ type HostConfig struct {
 	Log          *slog.Logger
 	Masker       redact.Masker
 	Looked       func(cache string, hit bool) // for each message; may be nil
-	Loaded       func(access.Principal)       // after a query whose result is kept; may be nil
+	// Loaded, if not nil, is called after a query by a message. With a TTL, the principal has no
+	// Permits, and a query whose result is not kept does not count.
+	Loaded func(access.Principal)
 }
 
 type client struct{ name, issuer string } // issuer is empty for any
@@ -71,17 +74,24 @@ func NewHost(c HostConfig) (*Host, error) {
 	return h, nil
 }
 
-// Attach sets the permissions of a message's caller, once, and its user of the host. A caller
-// without a user of the host becomes anonymous, or the error is [ErrUnknownUser].
+// Attach sets the permissions of a message's caller and its user of the host. The first Attach of a
+// message reads the host. A caller without a user of the host becomes anonymous, or the error is
+// [ErrUnknownUser].
 func (h *Host) Attach(ctx context.Context, info *request.Info) (err error) {
-	if h == nil || info.Permissions != nil || info.Principal.Anonymous() {
+	switch {
+	case h == nil || info.Principal.Anonymous():
 		return nil
+	case info.Permissions == nil:
+		info.Principal, info.Permissions, err = h.permit(ctx, info)
+	case info.Permissions.UnknownUser:
+		err = ErrUnknownUser
 	}
-	info.Principal, info.Permissions, err = h.permit(ctx, info)
 	return err
 }
 
-// Refresh returns the caller and the permissions as a new message would get them.
+// Refresh returns the caller and the permissions for one run of a handler. Without a TTL, the first
+// run of a message has those of the message. A later run reads them again: go-sdk runs a handler
+// once more when the client's person has replied.
 func (h *Host) Refresh(ctx context.Context,
 	info *request.Info) (access.Principal, *request.Permissions) {
 	held := info.Permissions
@@ -100,7 +110,13 @@ func (h *Host) permit(ctx context.Context,
 	p := h.withUser(info.Principal, info.ClientItself)
 	e, err := h.cached(ctx, &p, h.cache.Get)
 	if err == nil {
-		current := func() bool { return h.cache.Current(e) }
+		if h.TTL == 0 && h.Loaded != nil {
+			h.Loaded(p)
+		}
+		var used atomic.Bool
+		current := func() bool {
+			return h.cache.Current(e) && (h.TTL > 0 || !used.Swap(true))
+		}
 		return p, &request.Permissions{Set: e.Value.set, Current: current}, nil
 	}
 	caller := []any{"principal", p.Subject, "issuer", p.Issuer, "client", p.ClientID(),
@@ -113,7 +129,7 @@ func (h *Host) permit(ctx context.Context,
 	h.Log.WarnContext(ctx, "an identity has no user of the host; "+h.withoutUser(),
 		append(caller, "reason", h.noUser(p, info.ClientItself, err))...)
 	if !h.Anonymous {
-		return p, nil, ErrUnknownUser
+		return p, &request.Permissions{UnknownUser: true}, ErrUnknownUser
 	}
 	return access.Principal{}, nil, nil
 }

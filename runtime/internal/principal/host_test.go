@@ -66,7 +66,7 @@ func TestAttachSetsCallerAndPermissionsOnce(t *testing.T) {
 		nothing     bool // no Permissions
 	}{
 		"a user":                       {user: "ada"},
-		"nobody":                       {err: errUnknown, user: "ada", unknown: true, nothing: true},
+		"nobody":                       {err: errUnknown, user: "ada", unknown: true},
 		"nobody, with anonymous ones":  {err: errUnknown, anonymous: true, nothing: true},
 		"unavailable":                  {err: errDown, user: "ada", unavailable: true},
 		"unavailable, anonymous users": {err: errDown, anonymous: true, user: "ada", unavailable: true},
@@ -93,11 +93,9 @@ func TestAttachSetsCallerAndPermissionsOnce(t *testing.T) {
 			t.Errorf("%s: %s", name, log.String())
 		}
 		before := queried.Load()
-		if err == nil {
-			h.Invalidate(nil)
-			if h.Attach(t.Context(), info) != nil || queried.Load() != before {
-				t.Errorf("%s: attached twice", name)
-			}
+		h.Invalidate(nil)
+		if again := h.Attach(t.Context(), info); again != err || queried.Load() != before {
+			t.Errorf("%s: attached twice: %v", name, again)
 		}
 	}
 	var none *Host
@@ -152,6 +150,49 @@ func TestRefreshReturnsWhatCountsNow(t *testing.T) {
 	unavailable.Permissions = &request.Permissions{Unavailable: true}
 	if _, now = h.Refresh(t.Context(), unavailable); now != unavailable.Permissions {
 		t.Error("a message without permissions got some on its way")
+	}
+}
+
+// Without a TTL, the first run of a message has the permissions of the message. A later run and a
+// run after an invalidation read them again.
+func TestRunAfterTheFirstReadsThePermissionsAgain(t *testing.T) {
+	s := &state{}
+	s.put(nil, "host:a.view_b")
+	var loaded int
+	h, queried := hostOf(t, 0, 10, s.query, func(c *HostConfig) {
+		c.Loaded = func(p access.Principal) {
+			if loaded++; p.Permits == nil {
+				t.Error("loaded without permits")
+			}
+		}
+	})
+	attached := func() *request.Info {
+		info := infoOf(ada("Viewer"))
+		if err := h.Attach(t.Context(), info); err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	runs := func(info *request.Info, holds bool, queries int64) {
+		t.Helper()
+		before := queried.Load()
+		_, held := h.Refresh(t.Context(), info)
+		if held.Set.Has("host:a.view_b") != holds || queried.Load()-before != queries {
+			t.Errorf("holds %v, %d queries", !holds, queried.Load()-before)
+		}
+	}
+	info := attached()
+	s.put(nil)
+	runs(info, true, 0)
+	runs(info, false, 1)
+	s.put(nil, "host:a.view_b")
+	runs(info, true, 1)
+	info = attached()
+	s.put(nil)
+	h.Invalidate(func(access.Principal) bool { return true })
+	runs(info, false, 1)
+	if queried.Load() != 5 || loaded != 5 {
+		t.Errorf("%d queries, %d loaded", queried.Load(), loaded)
 	}
 }
 

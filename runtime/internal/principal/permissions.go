@@ -26,7 +26,8 @@ type permissions struct {
 
 func (h *Host) newCache() *loader.Loader[access.Principal, *permissions] {
 	c := loader.Config[access.Principal, *permissions]{
-		Key: keyOf, Load: h.load, Size: h.Max, Timeout: h.Timeout, MaxLoads: maxQueries, Loaded: h.Loaded,
+		Key: keyOf, Load: h.load, Size: h.Max, Timeout: h.Timeout, MaxLoads: maxQueries,
+		Fresh: h.TTL == 0, Loaded: h.Loaded,
 		Keep: func(_ access.Principal, _ *permissions, err error) time.Duration {
 			switch {
 			case err == nil:

@@ -41,7 +41,7 @@ type Info struct {
 
 	// As authenticated, and then with the host's permissions, once package principal has set them.
 	Principal   access.Principal
-	Permissions *Permissions // nil if the host was not asked
+	Permissions *Permissions // nil if the host was not asked, or has no user for an admitted caller
 
 	// Set at the entry of the guard, by the door that the message takes.
 	Server   *Server
@@ -90,9 +90,10 @@ type Target struct {
 
 // Permissions are what the host lets a principal do.
 type Permissions struct {
-	Set         capability.Set // nil if Unavailable
+	Set         capability.Set // nil if Unavailable or UnknownUser
 	Unavailable bool           // the host could not be asked: the caller may use what is public
-	Current     func() bool    // reports whether a new message would get the same permissions
+	UnknownUser bool           // the host has no user for the caller: the message is refused
+	Current     func() bool    // reports whether one more run may use them; nil if UnknownUser
 }
 
 // CatalogQuery is the catalog that a message asks to list. The zero value asks for none.

@@ -157,6 +157,9 @@ func (h *Handler) serve(w *statusRecorder, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet:
 		w.end() // a stream ends with its session; a shutdown does not wait for it
+		if of != nil {
+			defer h.Guard.Changes.Stream(of.Session)()
+		}
 		if !id.Expires.IsZero() {
 			ctx, cancel := context.WithDeadline(r.Context(), id.Expires)
 			defer cancel()
