@@ -99,7 +99,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 
 func TestNothingIsOfferedWhereNobodyCouldDecideOrTheHandlerHadBegun(t *testing.T) {
 	kept := grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: grant.NetConnect,
-		Resource: "127.0.0.1:9"}, Issuer: "test", Client: "user-Member"})
+		Resource: "127.0.0.1:9", Unrestricted: true}, Issuer: "test", Client: "user-Member"})
 	runs := 0
 	s := newServer(t, runtime.Options{Anonymous: true, Grants: kept, OfferRequests: true},
 		permitting(

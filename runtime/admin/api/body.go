@@ -61,6 +61,8 @@ func checkMembers(body []byte) (err error) {
 		switch {
 		case strings.Trim(string(name), "abcdefghijklmnopqrstuvwxyz_") != "":
 			err = problem(http.StatusUnprocessableEntity, "%.64q is no member: their names are lower case", name)
+		case string(name) == "params":
+			err = problem(http.StatusUnprocessableEntity, `"params" is no member: it is called "parameters"`)
 		case string(value) == "null":
 			err = problem(http.StatusUnprocessableEntity, "%q is null: give it a value, or leave it out", name)
 		case string(name) == "permission" && err == nil: // its members are of the API as well

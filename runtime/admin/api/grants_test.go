@@ -140,9 +140,9 @@ func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
 func TestRevocationThatHitsNothingIsNoSuccess(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for i, client := range []string{"robin", "robin", "robin", "robin", "kim"} {
-			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("files/%d.md", i)}, Issuer: "me", Client: client}))
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("files/%d.md", i), Unrestricted: true}, Issuer: "me", Client: client}))
 		}
-		must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "prices"}, Issuer: "me", Client: "kim"}))
+		must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: "db.read", Resource: "prices", Unrestricted: true}, Issuer: "me", Client: "kim"}))
 		for _, c := range []struct{ issuer, client, kind, resource, says string }{
 			{"me", "robin", "file.read", "files/**", `client "robin" of me has no grant of file.read files/**; it has files/0.md, files/1.md, files/2.md and 1 more`},
 			{"me", "kim", "file.read", "files/0.md", `client "kim" of me has no grant of file.read files/0.md; it has files/4.md`},
@@ -196,7 +196,7 @@ func TestRequestsOfOthersAnswerAsOnesThatNeverWere(t *testing.T) {
 		theirs := []string{w.ask("rival's client", "docs/a").ID}
 		// The same name, of another issuer and of none.
 		for _, of := range []string{"https://other.example", ""} {
-			theirs = append(theirs, must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/b"}, Issuer: of, Client: "member's client", Reason: "I want to"})).ID)
+			theirs = append(theirs, must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/b", Unrestricted: true}, Issuer: of, Client: "member's client", Reason: "I want to"})).ID)
 		}
 		own := w.ask("member's client", "docs/c").ID
 		w.refusals.take()
@@ -238,8 +238,8 @@ func TestRequestsOfOthersAnswerAsOnesThatNeverWere(t *testing.T) {
 func TestGrantsOfAnIssuerAreOfNoOther(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, of := range []string{issuer, ""} {
-			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/of-" + strings.TrimPrefix(of, "https://")}, Issuer: of, Client: "homemade"}))
-			must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/x"}, Issuer: of, Client: "homemade", Reason: "from " + of}))
+			must(w.grants.Grant(t.Context(), grant.Grant{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/of-" + strings.TrimPrefix(of, "https://"), Unrestricted: true}, Issuer: of, Client: "homemade"}))
+			must(w.grants.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: grant.FileRead, Resource: "docs/x", Unrestricted: true}, Issuer: of, Client: "homemade", Reason: "from " + of}))
 		}
 		held := decoded[api.Page[api.OwnGrant]](w, w.send("homemade", "GET", ownGrants, "")).Items
 		asked := decoded[api.Page[api.OwnRequest]](w, w.send("homemade", "GET", ownRequests+"?limit=1", ""))
@@ -375,9 +375,9 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, g := range []grant.Grant{
-			{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "git log *"}},
-			{Permission: grant.Permission{Type: grant.NetConnect, Resource: "api.example.com:443", Restricted: true}},
-			{Permission: grant.Permission{Type: "db.read", Resource: "prices"}},
+			{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "git log *", Unrestricted: true}},
+			{Permission: grant.Permission{Type: grant.NetConnect, Resource: "api.example.com:443"}},
+			{Permission: grant.Permission{Type: "db.read", Resource: "prices", Unrestricted: true}},
 		} {
 			g.Issuer, g.Client = issuer, "member's client"
 			must(w.grants.Grant(t.Context(), g))
@@ -435,7 +435,7 @@ func TestKeeperThatFailsDenies(t *testing.T) {
 		{errors.New("the password is hunter2"), nil, map[string]int{"POST " + adminGrants: 500, "GET " + ownGrants: 500, "GET " + ownGrants + "/check?type=a.b&resource=c": 500, "GET " + adminGrants: 500}},
 		{fmt.Errorf("grant: %w", grant.ErrFull), nil, map[string]int{"POST " + adminGrants: 409}},
 		{fmt.Errorf("grant: it is %w", grant.ErrInvalid), nil, map[string]int{"POST " + adminGrants: 422}},
-		{nil, []grant.Grant{{ID: "1", Permission: grant.Permission{Type: "file.read", Resource: "["}}}, map[string]int{"GET " + ownGrants: 200, "GET " + ownGrants + "/check?type=a.b&resource=c": 500}},
+		{nil, []grant.Grant{{ID: "1", Permission: grant.Permission{Type: "file.read", Resource: "[", Unrestricted: true}}}, map[string]int{"GET " + ownGrants: 200, "GET " + ownGrants + "/check?type=a.b&resource=c": 500}},
 	} {
 		before := registry
 		registry = func(w *world) grant.Registry { return stubborn{before(w), c.err, c.own} }

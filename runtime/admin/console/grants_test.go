@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -166,8 +167,8 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 	w := onSQLite(t)
 	w.keeper.odd = []grant.Request{
-		{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: "public/\u202etxt.terces"}, Client: "de\u200bsk", Status: grant.Open, Reason: "a\u202eb\x00\xff" + strings.Repeat("\n", 500) + "END"},
-		{ID: "odd-2", Permission: grant.Permission{Type: "file.read", Resource: "public/a"}, Client: "desk", Status: grant.Open, Reason: strings.Repeat("ö", 5000)},
+		{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: "public/\u202etxt.terces", Unrestricted: true}, Client: "de\u200bsk", Status: grant.Open, Reason: "a\u202eb\x00\xff" + strings.Repeat("\n", 500) + "END"},
+		{ID: "odd-2", Permission: grant.Permission{Type: "file.read", Resource: "public/a", Unrestricted: true}, Client: "desk", Status: grant.Open, Reason: strings.Repeat("ö", 5000)},
 	}
 	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u202etxt.terces`, `de\u200bsk`, `a\u202eb\x00\xff`, "and more, which is not shown")
 	if strings.Contains(body, "END") || strings.Count(body, "<p></p>") > 20 {
@@ -187,7 +188,7 @@ func TestWordsOfClientsAreBoundedAndSeen(t *testing.T) {
 func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	w := onSQLite(t)
 	const hangul = "public/\u3164/**"
-	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul}, Issuer: issuer, Client: "desk", Status: grant.Open}}
+	w.keeper.odd = []grant.Request{{ID: "odd-1", Permission: grant.Permission{Type: "file.read", Resource: hangul, Unrestricted: true}, Issuer: issuer, Client: "desk", Status: grant.Open}}
 	body := page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `public/\u3164/**`, `name="resource" class="name" value=""`, "write the resource to grant, or deny the request")
 	if strings.Contains(body, "\u3164") {
 		t.Errorf("it stands in the page: %s", body)
@@ -199,7 +200,7 @@ func TestNothingIsApprovedThatCannotBeSeen(t *testing.T) {
 	if css := w.get("", console.Asset("console.css")).Body.String(); !strings.Contains(css, "\n.name { direction: ltr; unicode-bidi: isolate; white-space: pre-wrap; }\n") {
 		t.Error("names turn what stands around them, or lose their spaces")
 	}
-	w.keeper.odd[0].Permission = grant.Permission{Type: "db.read", Resource: "a", Params: map[string]string{"x": "y\u2800"}}
+	w.keeper.odd[0].Permission = grant.Permission{Type: "db.read", Resource: "a", Parameters: map[string]json.RawMessage{"x": []byte(`"y\u2800"`)}, Unrestricted: true}
 	page(t, w.get("token-admin", "/console/requests/odd-1"), http.StatusOK, "characters that cannot be seen", `y\u2800`)
 }
 
@@ -227,7 +228,7 @@ func TestWhoAsksAndDecidesIsToldSo(t *testing.T) {
 	w := onSQLite(t)
 	events := recorded(w)
 	ask := func(by, client, principal string) string {
-		return "/console/requests/" + must(w.keeper.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "a"}, Issuer: by, Client: client, Principal: principal, Reason: "r"})).ID
+		return "/console/requests/" + must(w.keeper.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "a", Unrestricted: true}, Issuer: by, Client: client, Principal: principal, Reason: "r"})).ID
 	}
 	const told = "You ask for this yourself."
 	own := ask(issuer, "ada", "ada")
@@ -330,7 +331,7 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 
 func TestExpiredGrantIsCalledSo(t *testing.T) {
 	w := onSQLite(t)
-	w.keeper.Memory = grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: "a"}, Client: "desk", Expires: time.Now().Add(-time.Hour)})
+	w.keeper.Memory = grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: "file.read", Resource: "a", Unrestricted: true}, Client: "desk", Expires: time.Now().Add(-time.Hour)})
 	page(t, w.get("token-admin", "/console/grants"), http.StatusOK, "desk", `<span class="tag off">expired</span>`)
 }
 
@@ -398,7 +399,7 @@ func TestGrantsOfADatabase(t *testing.T) {
 			w := newWorld(t, engine(t))
 			kept := granted.New(w.store, granted.Options{})
 			w.Handler = console.NewOf(w.machine, w.store, authority.New(w.machine, w.store, stored.Stored), console.Options{Grants: kept, Audit: w.store.Audit()})
-			r := must(kept.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "reports/**"}, Issuer: issuer, Client: "desk", Principal: "vera", Reason: "The numbers."}))
+			r := must(kept.Ask(t.Context(), grant.Request{Permission: grant.Permission{Type: "file.read", Resource: "reports/**", Unrestricted: true}, Issuer: issuer, Client: "desk", Principal: "vera", Reason: "The numbers."}))
 			at := "/console/requests/" + r.ID
 			page(t, w.get("token-admin", "/console/requests"), http.StatusOK, at, "The numbers.")
 			led(t, w.post("token-admin", at+"/approve", form("resource", "reports/may/*", "lasts", "1d", "note", "May")), "/console/requests?done=request-approved")

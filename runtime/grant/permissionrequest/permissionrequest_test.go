@@ -25,7 +25,7 @@ import (
 func session(t *testing.T, store permissionrequest.Store, caller access.Principal) *mcp.ClientSession {
 	t.Helper()
 	server, err := runtime.New(runtime.Options{Anonymous: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
-		permissionrequest.Toolset(permissionrequest.New(store, grant.Permission{Type: grant.FileRead, Resource: "public/**"})))
+		permissionrequest.Toolset(permissionrequest.New(store, grant.Permission{Type: grant.FileRead, Resource: "public/**", Unrestricted: true})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ const input = `{"type":"file.read","resource":"files/*.md","reason":"for the rep
 
 func TestOnlyItsClientListsARequest(t *testing.T) {
 	kept := grant.NewMemory(
-		grant.Grant{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "ls **", Restricted: true}, Issuer: "a", Client: "desk"},
-		grant.Grant{Permission: grant.Permission{Type: "queue.push", Resource: "mail"}, Issuer: "a", Client: "desk", Expires: time.Now().Add(-time.Hour)},
+		grant.Grant{Permission: grant.Permission{Type: grant.SystemCommand, Resource: "ls **"}, Issuer: "a", Client: "desk"},
+		grant.Grant{Permission: grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true}, Issuer: "a", Client: "desk", Expires: time.Now().Add(-time.Hour)},
 	)
 	desk := session(t, kept, caller("a", "desk"))
 	if got := call(t, desk, "request_permission", input); got != `{"id":"1","type":"file.read","resource":"files/*.md","status":"open"}` {

@@ -102,8 +102,8 @@ func permitting(t testing.TB, allow []toolset.Allow, handle func(context.Context
 
 func TestGrantsAreCompiledOnceForARevision(t *testing.T) {
 	p := &purse{}
-	g := newGrants(t, p, grant.Permission{Type: "queue.push", Resource: "mail"})
-	p.put(grant.Permission{Type: "queue.push", Resource: "post"})
+	g := newGrants(t, p, grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true})
+	p.put(grant.Permission{Type: "queue.push", Resource: "post", Unrestricted: true})
 	of := func(caller access.Principal) *grant.Set {
 		set, err := g.Of(t.Context(), request.ClientOf(&caller))
 		if err != nil {
@@ -140,7 +140,7 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		t.Error(g, err)
 	}
 	if g := newGrants(t, nil,
-		grant.Permission{Type: "queue.push", Resource: "mail"}); len(g.Defaults()) != 1 {
+		grant.Permission{Type: "queue.push", Resource: "mail", Unrestricted: true}); len(g.Defaults()) != 1 {
 		t.Error(g.Defaults())
 	}
 	for want, permission := range map[string]grant.Permission{
@@ -169,13 +169,13 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 		want   string
 		report string
 	}{
-		"granted": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**"}) }, "",
+		"granted": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}) }, "",
 			"ok   by file.read of path"},
 		"none": {func() { p.put() }, `!permission_denied: file.read "docs/a": no grant allows it`,
 			"denied grant file.read (no_grant)"},
 		"no list": {func() { p.failure = errors.New("away") },
 			unreadable, "denied grant the grants could not be read"},
-		"no set": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}"}) },
+		"no set": {func() { p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/{a,b}", Unrestricted: true}) },
 			unreadable, "denied grant the grants could not be read"},
 	} {
 		p.failure = nil
@@ -200,7 +200,7 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 func TestGrantsOfACallAreReportedHoweverItEnds(t *testing.T) {
 	r, _ := newRunner(t)
 	p := &purse{}
-	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a")
 	for want, end := range map[audit.Status]func() error{
 		audit.Crashed: func() error { panic("!") },
@@ -219,7 +219,7 @@ func TestGrantsOfACallAreReportedHoweverItEnds(t *testing.T) {
 func TestRefusedCallLeavesNoFile(t *testing.T) {
 	r, _ := newRunner(t)
 	p := &purse{}
-	p.put(grant.Permission{Type: grant.FileWrite, Resource: "docs/**"})
+	p.put(grant.Permission{Type: grant.FileWrite, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t)
 	tool := permitting(t,
 		[]toolset.Allow{{Kind: grant.FileWrite, Argument: "to"},
@@ -239,7 +239,7 @@ func TestRefusedCallLeavesNoFile(t *testing.T) {
 func TestToolThatIsNotAskedForAsItWasDeclaredIsRefused(t *testing.T) {
 	r, _ := newRunner(t)
 	p := &purse{}
-	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**"})
+	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true})
 	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a")
 	for name, named := range map[string][]toolset.Named{
 		"none":        {},
