@@ -53,11 +53,11 @@ func TestPermissionThatIsAskedForAndApprovedWorksUntilItIsRevoked(t *testing.T) 
 			t.Error(got)
 		}
 		w.done()
-		asked := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","reason":"for the report","tool":"read"}`)
+		asked := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","restricted":false,"reason":"for the report","tool":"read"}`)
 		if asked.status != 201 || asked.header.Get("Location") != ownRequests+"/"+asked.field("id") || asked.field("status") != "open" {
 			t.Fatal(asked)
 		}
-		if again := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","reason":"please"}`); again.status != 201 || again.field("id") != asked.field("id") {
+		if again := w.send("member", "POST", ownRequests, `{"type":"file.read","resource":"docs/*.md","restricted":false,"reason":"please"}`); again.status != 201 || again.field("id") != asked.field("id") {
 			t.Error(again)
 		}
 		of := adminRequests + "/" + asked.field("id")
@@ -66,11 +66,11 @@ func TestPermissionThatIsAskedForAndApprovedWorksUntilItIsRevoked(t *testing.T) 
 			t.Errorf("%+v", seen)
 		}
 		end := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-		approved := decoded[api.Approved](w, w.send("root", "POST", of+"/approve", fmt.Sprintf(`{"note":"one file","expires_at":%q,"permission":{"type":"file.read","resource":"docs/a.md"}}`, end.Format(time.RFC3339))))
+		approved := decoded[api.Approved](w, w.send("root", "POST", of+"/approve", fmt.Sprintf(`{"note":"one file","expires_at":%q,"permission":{"type":"file.read","resource":"docs/a.md","restricted":false}}`, end.Format(time.RFC3339))))
 		if g := approved.Grant; g.Resource != "docs/a.md" || g.By != "root" || g.Reason != "one file" || g.Client != "member's client" || !g.Expires.Equal(end) || approved.Request.GrantID != g.ID || approved.Request.By != "root" || approved.Request.Status != "approved" {
 			t.Errorf("%+v", approved)
 		}
-		for file, want := range map[string]string{"docs/a.md": "allowed", "docs/b.md": "no_grant", "public/x": "allowed"} {
+		for file, want := range map[string]string{"docs/a.md": "allowed", "docs/b.md": "no_grant", "public/x": "restricted"} {
 			if got := w.mayRead("member", file); got != want {
 				t.Errorf("%s: %s", file, got)
 			}
@@ -174,16 +174,19 @@ func TestGrantThatIsGivenAgainIsRenewed(t *testing.T) {
 			return w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"net.connect","resource":"API.example.com:443","reason":"work"`+more+`}`)
 		}
 		end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-		first, second := give(""), give(`,"restricted":false,"expires_at":"`+end+`"`)
+		first, second := give(""), give(`,"restricted":true,"expires_at":"`+end+`"`)
 		if first.status != 200 || first.field("id") != second.field("id") || first.field("resource") != "api.example.com:443" || second.field("expires_at") != end {
 			t.Error(first, second)
 		}
-		narrow := give(`,"restricted":true`)
-		if narrow.field("id") == first.field("id") || narrow.field("restricted") != "true" {
-			t.Error(narrow)
+		if first.field("restricted") != "true" {
+			t.Error(first)
 		}
-		own := w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"db.read","resource":"prices","reason":"work","parameters":{"purpose":"prices"}}`)
-		if own.field("parameters") != "map[purpose:prices]" {
+		wide := give(`,"restricted":false`)
+		if wide.field("id") == first.field("id") || wide.field("restricted") != "false" {
+			t.Error(wide)
+		}
+		own := w.send("root", "POST", adminGrants, `{"issuer":"","client":"desk","type":"db.read","resource":"prices","reason":"work","parameters":{"purpose":"prices","rows":12345678901234567890.50,"of":{"b":[1.0,null],"a":"<"}}}`)
+		if own.status != 200 || !strings.Contains(own.body, `"parameters":{"of":{"a":"\u003c","b":[1.0,null]},"purpose":"prices","rows":12345678901234567890.50}`) {
 			t.Error(own)
 		}
 	})
@@ -294,7 +297,7 @@ func TestWhatIsWrongWithAPermissionIsSaidWhereItIs(t *testing.T) {
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"` + strings.Repeat("ä", 600) + `"}`, "body.reason", "1200 bytes"},
 			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","tool":"a b"}`, "body.tool", "name"},
 			{"member", ownRequests, `{"type":"db.read","resource":"a","reason":"x","parameters":{"A":"1"}}`, "body.parameters", "key"},
-			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","parameters":{"a":"1"}}`, "body.parameters", "decided on without any"},
+			{"member", ownRequests, `{"type":"file.read","resource":"a","reason":"x","parameters":{"a":"1"}}`, "body.parameters", "they would narrow nothing"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/[","` + whose[1:] + `}`, "body.resource", ""},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"2020-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
 			{"root", adminGrants, `{"type":"file.read","resource":"docs/a",` + whose + `,"expires_at":"0001-01-01T00:00:00Z"}`, "body.expires_at", "passed"},
@@ -372,6 +375,54 @@ func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 	}
 }
 
+// An approval can give less than an unrestricted request, and gives no more than a restricted one.
+func TestApproversSeeAndNarrowUnrestrictedRequests(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		for _, c := range []struct{ asks, approves, want string }{
+			{``, `{}`, "true"},
+			{`,"restricted":true`, `{}`, "true"},
+			{`,"restricted":false`, `{}`, "false"},
+			{`,"restricted":false`, `{"permission":{"type":"file.read","resource":"docs/%d"}}`, "true"},
+			{`,"restricted":false`, `{"permission":{"type":"file.read","resource":"docs/%d","restricted":false}}`, "false"},
+			{``, `{"permission":{"type":"file.read","resource":"docs/%d","restricted":false}}`, ""},
+		} {
+			i := time.Now().UnixNano()
+			asked := w.send("member", "POST", ownRequests, fmt.Sprintf(`{"type":"file.read","resource":"docs/%d","reason":"x"%s}`, i, c.asks))
+			of := adminRequests + "/" + asked.field("id")
+			want := fmt.Sprint(!strings.Contains(c.asks, "false"))
+			if seen := w.send("root", "GET", of, ""); seen.field("restricted") != want {
+				t.Errorf("%+v: %s", c, seen)
+			}
+			got := w.send("root", "POST", of+"/approve", strings.Replace(c.approves, "%d", fmt.Sprint(i), 1))
+			if c.want == "" {
+				if got.status != 422 || !strings.Contains(got.body, "more than was asked for") {
+					t.Errorf("%+v: %s", c, got)
+				}
+				continue
+			}
+			if g := decoded[api.Approved](w, got).Grant; fmt.Sprint(*g.Restricted) != c.want {
+				t.Errorf("%+v: %+v", c, g)
+			}
+		}
+	})
+}
+
+func TestParametersOfTheEarlierNameAreRefused(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		of := adminRequests + "/" + w.ask("desk", "docs/*").ID
+		const permission = `"type":"db.read","resource":"a","params":{"k":"v"}`
+		for path, who := range map[string]string{ownRequests: "member", adminGrants: "root", of + "/approve": "root"} {
+			body := `{` + permission + `,"issuer":"","client":"x","reason":"x"}`
+			if path == of+"/approve" {
+				body = `{"permission":{` + permission + `}}`
+			}
+			if got := w.send(who, "POST", path, body); got.status != 422 || !strings.Contains(got.body, `it is called \"parameters\"`) {
+				t.Errorf("%s: %s", path, got)
+			}
+		}
+	})
+}
+
 func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, g := range []grant.Grant{
@@ -384,10 +435,10 @@ func TestCheckSaysWhatACallWouldBeTold(t *testing.T) {
 		}
 		for query, want := range map[string]string{
 			"type=system.command&resource=git+log+-1": "{true  }", "type=system.command&resource=git+push": "{false no_grant no grant allows it}",
-			"type=system.command&resource=%5B%22git%22%2C%22log%22%2C%22-1%22%5D": "{true  }", "type=system.command&resource=echo+a+b": "{true  }",
-			"type=net.connect&resource=api.example.com:443":               "{false restricted the grant counts inside isolation only}",
+			"type=system.command&resource=%5B%22git%22%2C%22log%22%2C%22-1%22%5D": "{true  }", "type=system.command&resource=echo+a+b&isolated=true": "{true  }",
+			"type=net.connect&resource=api.example.com:443":               "{false restricted the grant counts in isolated calls only}",
 			"type=net.connect&resource=api.example.com:443&isolated=true": "{true  }", "type=db.read&resource=prices": "{true  }", "type=db.read&resource=price": "{false no_grant no grant allows it}",
-			"type=file.read&resource=public/a": "{true  }", "type=file.read&resource=../a": "{false malformed it is no path below a root}",
+			"type=file.read&resource=public/a&isolated=true": "{true  }", "type=file.read&resource=../a": "{false malformed it is no path below a root}",
 		} {
 			if got := fmt.Sprint(decoded[api.GrantCheck](w, w.send("member", "GET", ownGrants+"/check?"+query, ""))); got != want {
 				t.Errorf("%s: %s", query, got)

@@ -303,7 +303,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 	const (
 		refused        = `!permission_denied: file.read "docs/./a[1]": no grant allows it`
 		refusedContent = `{"error":"permission_denied","kind":"file.read",` +
-			`"resource":"docs/./a[1]","cause":"no_grant","permission":"docs/a\\[1\\]"`
+			`"resource":"docs/./a[1]","cause":"no_grant","permission":"docs/a\\[1\\]","restricted":false`
 	)
 	accept := func(reason any) mcp.InputResponseMap {
 		return mcp.InputResponseMap{inputKey: &mcp.ElicitResult{Action: "accept",
@@ -335,7 +335,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		"by a tool": {change: func(r *Runner, i *request.Info) {
 			r.Requests,
 				i.Principal.Role = nil, "Admin"
-		}, want: refused + "; ask for it with the tool request_permission"},
+		}, want: refused + "; ask for it with the tool request_permission and restricted=false"},
 	} {
 		r, _ := newRunner(t)
 		kept := grant.NewMemory()
@@ -364,7 +364,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		}
 		open, err := kept.Requests(t.Context(), grant.Filter{})
 		if err != nil || (len(open) == 1) != (test.reason != "") || len(open) == 1 &&
-			open[0].Reason != test.reason {
+			(open[0].Reason != test.reason || !bool(open[0].Unrestricted)) {
 			t.Errorf("%s: %+v %v", name, open, err)
 		}
 	}
